@@ -2,8 +2,6 @@
 //! keyboard alone, a frame, no network, missing files. Screenshots for review are written to
 //! `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
 
-use std::path::Path;
-
 use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
@@ -231,21 +229,8 @@ async fn second_visit_needs_no_network() -> Result<()> {
 }
 
 fn copy_of_page() -> Result<tempfile::TempDir> {
-    fn copy(from: &Path, to: &Path) -> Result<()> {
-        std::fs::create_dir_all(to)?;
-        for entry in from.read_dir()? {
-            let entry = entry?;
-            let (source, target) = (entry.path(), to.join(entry.file_name()));
-            if source.is_dir() {
-                copy(&source, &target)?;
-            } else {
-                std::fs::copy(&source, &target)?;
-            }
-        }
-        Ok(())
-    }
     let folder = tempfile::tempdir()?;
-    copy(&input("SENTINEL_DIST")?, folder.path())?;
+    xtask::site::copy_folder(&input("SENTINEL_DIST")?, folder.path())?;
     Ok(folder)
 }
 

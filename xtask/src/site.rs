@@ -31,7 +31,7 @@ pub fn site(place: &Dirs, out: &Path) -> Result<()> {
     }
     let mut steps = Steps::new(page::STEPS + 2);
     let dist = page::build(place, &mut steps)?;
-    copy(&dist, out)?;
+    copy_folder(&dist, out)?;
     steps.next("Book: docs/ with live episodes…");
     let mdbook = tools::mdbook().ensure(place, &mut steps)?;
     let mut build = Command::new(mdbook);
@@ -49,7 +49,11 @@ pub fn site(place: &Dirs, out: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+/// Copies a folder with everything in it.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or written.
+pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
     let entries = from
         .read_dir()
@@ -58,7 +62,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         if source.is_dir() {
-            copy(&source, &target)?;
+            copy_folder(&source, &target)?;
         } else {
             copy_file(&source, &target)?;
         }
@@ -97,7 +101,7 @@ mod tests {
         std::fs::create_dir_all(from.join("a/b")).expect("a folder");
         std::fs::write(from.join("a/b/c.txt"), "content").expect("a file");
         let to = folder.path().join("to");
-        copy(&from, &to).expect("a copy");
+        copy_folder(&from, &to).expect("a copy");
         let text = std::fs::read_to_string(to.join("a/b/c.txt")).expect("a file");
         assert_eq!(text, "content");
     }

@@ -1,11 +1,11 @@
-//! Who acts in an episode: a policy, or the actions of a replay file.
+//! Players of an episode: a policy, or the recorded actions of a replay file.
 
-use sentinel_policy::policy::Player;
+use sentinel_policy::policy::{Player, Policy as _};
 use sentinel_policy::replay::{Replay, ReplayEpisode};
 
 use crate::world::{PageWorld, SetupOf};
 
-/// What a player says of a moment.
+/// A player's beliefs, probabilities and values before its next action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thoughts {
     /// The posterior over hidden variables, `[variables, classes]`.
@@ -14,16 +14,16 @@ pub struct Thoughts {
     pub probabilities: Option<Vec<f64>>,
     /// Value of each kind of action at the choice that follows.
     pub values: Option<Vec<f64>>,
-    /// What the parts of a composite player say about the choice that follows.
+    /// Assessments of the next action, one for each part of a composite player.
     pub remarks: Vec<Remark>,
 }
 
-/// What one part of a composite player says.
+/// The assessment of the next action by one part of a composite player.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remark {
-    /// Who says it.
+    /// Name of the part.
     pub speaker: String,
-    /// What its part is.
+    /// Task of the part within the composite player.
     pub role: String,
     /// The result.
     pub verdict: String,
@@ -36,7 +36,7 @@ pub struct Remark {
 /// The fit between a replay file and an episode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Who acted when it was recorded.
+    /// Name of the recorded policy: `model_source` of the rows.
     pub source: String,
     /// Number of recorded actions that were played.
     pub hits: usize,
@@ -103,12 +103,10 @@ impl<W: PageWorld> ReplayActor<W> {
 
 impl<W: PageWorld> Actor<W> for ReplayActor<W> {
     fn observe(&mut self, episode: &W) {
-        use sentinel_policy::policy::Policy as _;
         self.0.observe(episode.observation());
     }
 
     fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool) {
-        use sentinel_policy::policy::Policy as _;
         let observation = episode.observation();
         if W::is_done(observation) {
             return (None, false);
@@ -119,7 +117,6 @@ impl<W: PageWorld> Actor<W> for ReplayActor<W> {
     }
 
     fn thoughts(&self, episode: &W) -> Thoughts {
-        use sentinel_policy::policy::Policy as _;
         let done = W::is_done(episode.observation());
         Thoughts {
             belief: self.0.belief(),

@@ -16,7 +16,7 @@ pub struct Frame<W: PageWorld> {
     pub step: Option<W::PublicStep>,
     /// The code of that action.
     pub code: Option<W::Code>,
-    /// The reward of that action, with the terminal reward if the world pays it in the same step.
+    /// The reward of that action, without a terminal reward that the world pays apart.
     pub reward: Option<f64>,
     /// `true` if a replay has no row for that action and its fallback acted.
     pub missed: bool,
@@ -55,8 +55,15 @@ pub struct Moment<'a, W: PageWorld> {
     pub thoughts: &'a Thoughts,
     /// The next action, if there is one.
     pub next: Option<Next<W>>,
-    /// The public steps up to here, oldest first.
-    pub history: Vec<&'a W::PublicStep>,
+    /// The frames up to here. Private, since they hold hidden state; see [`Moment::history`].
+    frames: &'a [Frame<W>],
+}
+
+impl<'a, W: PageWorld> Moment<'a, W> {
+    /// Returns the public steps up to here, oldest first.
+    pub fn history(&self) -> impl Iterator<Item = &'a W::PublicStep> {
+        self.frames.iter().filter_map(|frame| frame.step.as_ref())
+    }
 }
 
 /// The visitor's own actions.
@@ -216,12 +223,6 @@ impl<W: PageWorld> Run<W> {
         &self.refused
     }
 
-    /// Returns `true` if the visitor takes part.
-    #[must_use]
-    pub const fn has_branch(&self) -> bool {
-        self.branch.is_some()
-    }
-
     /// Returns `true` if the episode has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -248,7 +249,27 @@ impl<W: PageWorld> Run<W> {
     /// Returns the public part of frame `index`.
     #[must_use]
     pub fn moment(&self, index: usize) -> Moment<'_, W> {
-        moment(&self.frames, index)
+        let frame = &self.frames[index];
+        let observation = frame.episode.observation();
+        let next = self.frames.get(index + 1).and_then(|next| {
+            let code = next.code?;
+            Some(Next {
+                action: W::action(observation, code),
+                code,
+                own: next.own,
+            })
+        });
+        Moment {
+            index,
+            observation,
+            step: frame.step.as_ref(),
+            reward: frame.reward,
+            score: W::public_score(&frame.episode),
+            missed: frame.missed,
+            thoughts: &frame.thoughts,
+            next,
+            frames: &self.frames[..=index],
+        }
     }
 
     /// Returns the public parts of all frames.
@@ -259,7 +280,7 @@ impl<W: PageWorld> Run<W> {
             .collect()
     }
 
-    /// Returns the encoded view of frame `index`, with what no world has to fill in.
+    /// Returns the view of frame `index`, with what no world has to fill in.
     #[must_use]
     pub fn view(&self, index: usize) -> AgentView {
         let moment = self.moment(index);
@@ -294,33 +315,6 @@ impl<W: PageWorld> Run<W> {
         let mut line = W::true_step_line(&self.frames[index], line);
         line.notable |= line.missed;
         Some(line)
-    }
-}
-
-fn moment<W: PageWorld>(frames: &[Frame<W>], index: usize) -> Moment<'_, W> {
-    let frame = &frames[index];
-    let observation = frame.episode.observation();
-    let next = frames.get(index + 1).and_then(|next| {
-        let code = next.code?;
-        Some(Next {
-            action: W::action(observation, code),
-            code,
-            own: next.own,
-        })
-    });
-    Moment {
-        index,
-        observation,
-        step: frame.step.as_ref(),
-        reward: frame.reward,
-        score: W::public_score(&frame.episode),
-        missed: frame.missed,
-        thoughts: &frame.thoughts,
-        next,
-        history: frames[..=index]
-            .iter()
-            .filter_map(|frame| frame.step.as_ref())
-            .collect(),
     }
 }
 

@@ -16,6 +16,10 @@ use crate::run::{Frame, Moment};
 
 /// The word for the trained policy in addresses.
 pub const TRAINED: &str = "grpo";
+/// The name of the trained policy.
+pub const TRAINED_LABEL: &str = "Trained policy (GRPO)";
+/// The name of the visitor.
+pub const VISITOR_LABEL: &str = "You";
 /// The word for the visitor in addresses.
 pub const VISITOR: &str = "you";
 /// What the address writes before the name of a replay.
@@ -176,7 +180,7 @@ pub fn default_streams<W: PageWorld>() -> Streams {
 fn players<W: PageWorld>() -> Vec<PlayerInfo> {
     let trained = PlayerInfo {
         name: TRAINED.to_owned(),
-        label: "Trained policy (GRPO)".to_owned(),
+        label: TRAINED_LABEL.to_owned(),
         help: "A small network that was trained with GRPO. It sees public observations only and takes its most probable action.".to_owned(),
         file: W::WEIGHTS.to_owned(),
         ..PlayerInfo::default()
@@ -191,7 +195,7 @@ fn players<W: PageWorld>() -> Vec<PlayerInfo> {
     });
     let visitor = PlayerInfo {
         name: VISITOR.to_owned(),
-        label: "You".to_owned(),
+        label: VISITOR_LABEL.to_owned(),
         help: "You choose every action.".to_owned(),
         ..PlayerInfo::default()
     };

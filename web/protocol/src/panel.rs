@@ -153,6 +153,20 @@ pub struct Column {
     pub numeric: bool,
 }
 
+impl Card {
+    /// Creates a name with a value, for [`Layout::Counters`].
+    #[must_use]
+    pub fn fact(key: &str, title: &str, help: &str, value: String) -> Self {
+        Self {
+            key: key.to_owned(),
+            title: title.to_owned(),
+            help: help.to_owned(),
+            state: value,
+            ..Self::default()
+        }
+    }
+}
+
 /// A line between two cards of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {

@@ -7,7 +7,7 @@ use super::step::PublicStep;
 use crate::format::capitalized;
 use crate::run::Moment;
 
-/// What came of an attack.
+/// The outcome of an attack, as far as public steps show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// A report was caught in the same step.
@@ -25,7 +25,7 @@ pub(super) enum Fate {
 }
 
 impl Fate {
-    /// Returns what came of the attack of step `index` of the history.
+    /// Returns the outcome of the attack of step `index` of the history.
     pub(super) fn new(o: &Observation, history: &[&PublicStep], index: usize) -> Self {
         let Some(attack) = history.get(index) else {
             return Self::Open;
@@ -77,10 +77,11 @@ impl Fate {
 
 /// Returns the attacks so far, the latest first.
 pub(super) fn attacks(moment: &Moment<'_, ClusterEnv>) -> Panel {
-    let (o, history) = (moment.observation, &moment.history);
+    let o = moment.observation;
+    let history: Vec<&PublicStep> = moment.history().collect();
     let attacks = history.iter().enumerate().filter(|(_, step)| step.attacked);
     let card = |(index, step): (usize, &&PublicStep)| {
-        let fate = Fate::new(o, history, index);
+        let fate = Fate::new(o, &history, index);
         let effect = step.visible_effect();
         Card {
             key: format!("a{}", step.number),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sentinel_env::Origin;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_page_protocol::{Branch, EpisodeRef, PlayedEpisode, Reply, Request, TournamentSpec};
+use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request, TournamentSpec};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::nn::Model;
 
@@ -34,7 +34,6 @@ pub struct Engine<W: PageWorld> {
     library: Library<W>,
     model: Fetched<Arc<Model<W::Net>>>,
     curves: Fetched<()>,
-    curves_wanted: bool,
     tournament: Option<Tournament<W>>,
     replies: VecDeque<Reply>,
 }
@@ -46,7 +45,6 @@ impl<W: PageWorld> Default for Engine<W> {
             library: Library::default(),
             model: Fetched::Unasked,
             curves: Fetched::Unasked,
-            curves_wanted: false,
             tournament: None,
             replies: VecDeque::new(),
         }
@@ -96,7 +94,6 @@ impl<W: PageWorld> Engine<W> {
                 dropped,
             } => self.take_file(&name, content, dropped),
             Request::Curves => {
-                self.curves_wanted = true;
                 if !W::CURVES.is_empty() && self.curves.is_missing() {
                     self.curves = Fetched::Loading;
                     self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
@@ -175,18 +172,7 @@ impl<W: PageWorld> Engine<W> {
         let mut episode = library::episode::<W>(&origin);
         episode.player = source_name::<W>(&source);
         episode.player_label = source_label::<W>(&source);
-        self.start(run, origin.setup(), source, episode, branch, truth);
-    }
-
-    fn start(
-        &mut self,
-        run: u32,
-        setup: W::Setup,
-        source: Source<W::PolicyName>,
-        episode: PlayedEpisode,
-        branch: Option<OwnActions<W>>,
-        truth: bool,
-    ) {
+        let setup = origin.setup();
         let actor = actor::<W>(&source, &setup, Some(&self.library), self.model.ready());
         let shown = Shown {
             run: Run::new(&setup, actor, branch.clone()),
@@ -205,20 +191,9 @@ impl<W: PageWorld> Engine<W> {
 
     /// Plays the runs again that waited for a file.
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
-        let (waiting, others) = std::mem::take(&mut self.runs)
-            .into_iter()
-            .partition(|(_, shown)| waited(&shown.source));
-        self.runs = others;
-        for (run, shown) in waiting {
-            let Shown {
-                setup,
-                source,
-                episode,
-                branch,
-                truth,
-                ..
-            } = shown;
-            self.start(run, setup, source, episode, branch, truth);
+        let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
+        for shown in waiting.filter(|shown| waited(&shown.source)) {
+            shown.restart(&self.library, self.model.ready());
         }
     }
 

@@ -34,6 +34,13 @@ pub(super) struct Shown<W: PageWorld> {
 }
 
 impl<W: PageWorld> Shown<W> {
+    /// Plays the episode again from its start, with the files that are here now.
+    pub(super) fn restart(&mut self, library: &Library<W>, model: Option<&Arc<Model<W::Net>>>) {
+        let actor = actor::<W>(&self.source, &self.setup, Some(library), model);
+        self.run = Run::new(&self.setup, actor, self.branch.clone());
+        (self.sent, self.truth_sent, self.finished) = (0, 0, false);
+    }
+
     /// Sends the frames that the shell does not have.
     pub(super) fn send(
         &mut self,

@@ -3,7 +3,7 @@
 use sentinel_env::{Named as _, TaskName as _};
 
 use crate::library;
-use crate::world::{PageWorld, REPLAY, TRAINED, VISITOR};
+use crate::world::{PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL};
 
 /// Who plays a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +45,9 @@ pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> Strin
 pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> String {
     match source {
         Source::Policy(policy) => W::policy_label(*policy).to_owned(),
-        Source::Trained => "Trained policy (GRPO)".to_owned(),
+        Source::Trained => TRAINED_LABEL.to_owned(),
         Source::Replay(name) => format!("Replay {name}"),
-        Source::Visitor => "You".to_owned(),
+        Source::Visitor => VISITOR_LABEL.to_owned(),
     }
 }
 

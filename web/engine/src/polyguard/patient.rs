@@ -13,45 +13,38 @@ pub(super) const PATIENT: &str = "patient";
 pub(super) fn panel(o: &Observation) -> Panel {
     let p = &o.patient;
     let mut cards: Vec<Card> = Lab::ALL.iter().map(|lab| value(o, *lab)).collect();
-    let fact = |key: &str, title: &str, help: &str, state: String| Card {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        help: help.to_owned(),
-        state,
-        ..Card::default()
-    };
     cards.extend([
-        fact(
+        Card::fact(
             "frailty",
             "Frailty",
             "0 robust to 1 frail, as observed: off by up to .1",
             format!("{:.1}", p.frailty),
         ),
-        fact(
+        Card::fact(
             "adherence",
             "Adherence",
             "Share of the doses that is taken, as observed: off by up to .1",
             format!("{:.1}", p.adherence),
         ),
-        fact(
+        Card::fact(
             "pressure",
             "Blood pressure",
             "Systolic",
             format!("{:.0} mmHg", p.systolic_mmhg),
         ),
-        fact(
+        Card::fact(
             "heart",
             "Heart rate",
             "Beats a minute",
             format!("{:.0} /min", p.heart_rate),
         ),
-        fact(
+        Card::fact(
             "breaths",
             "Breathing rate",
             "Breaths a minute",
             format!("{:.0} /min", p.respiratory_rate),
         ),
-        fact(
+        Card::fact(
             "conditions",
             "Conditions",
             "What the medicines were given for at the start, as the chart shows it",
@@ -61,7 +54,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
                     .map(|c| names::condition(c).to_owned()),
             ),
         ),
-        fact(
+        Card::fact(
             "reactions",
             "Not tolerated before",
             "Medicines that the patient is known not to tolerate",
@@ -71,7 +64,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
     if o.conflict {
         cards.push(Card {
             tone: Tone::Warn,
-            ..fact(
+            ..Card::fact(
                 "conflict",
                 "Specialists",
                 "Asking a specialist to review settles it",
@@ -84,7 +77,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
         let help = format!("It treats {}", names::treated(o, drug));
         cards.push(Card {
             tone: Tone::Bad,
-            ..fact("problem", "To be replaced", &help, capitalized(&name))
+            ..Card::fact("problem", "To be replaced", &help, capitalized(&name))
         });
     }
     Panel {

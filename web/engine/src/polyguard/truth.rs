@@ -212,46 +212,39 @@ fn describe_issue(episode: &Episode, issue: Issue) -> String {
 /// Returns the true values of the patient and of the step.
 fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
     let (o, h) = (episode.observation(), episode.hidden());
-    let fact = |key: &str, title: &str, help: &str, state: String| Card {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        help: help.to_owned(),
-        state,
-        ..Card::default()
-    };
     let needed: Vec<&str> = h.needed.iter().map(names::condition).collect();
     let mut cards = vec![
-        fact(
+        Card::fact(
             "risk",
             "True risk",
             "With pairs that are not flagged, doses that act too much, and the true kidney",
             format!("{:.3}", h.risk),
         ),
-        fact(
+        Card::fact(
             "control",
             "Control",
             "How well the conditions are controlled; below .25 the episode ends badly",
             format!("{:.3}", h.stability),
         ),
-        fact(
+        Card::fact(
             "burden",
             "True burden",
             "With the components of the product",
             format!("{:.3}", h.burden),
         ),
-        fact(
+        Card::fact(
             "adherence",
             "True adherence",
             "Share of the doses that is taken",
             format!("{:.2}", h.adherence),
         ),
-        fact(
+        Card::fact(
             "egfr",
             "True eGFR",
             words::lab(Lab::Egfr).2,
             words::lab_value(Lab::Egfr, h.egfr()),
         ),
-        fact(
+        Card::fact(
             "needed",
             "Needs treatment",
             "Conditions that a medicine must treat",
@@ -264,23 +257,28 @@ fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
     if o.symptom.is_some() {
         let help = "Without the noise of its reading";
         let value = format!("{:.2}", h.symptom);
-        cards.push(fact("symptom", "True symptom", help, value));
+        cards.push(Card::fact("symptom", "True symptom", help, value));
     }
     if let Some([a, b]) = h.components {
         let help = "What the product is made of";
         let both = names::both(o.formulary(), a, b);
-        cards.push(fact("product", "The product", help, both));
+        cards.push(Card::fact("product", "The product", help, both));
     }
     if let Some(id) = h.intolerant {
         let help = "An alternative that the patient does not tolerate";
         let name = names::archetype(o.formulary(), id);
-        cards.push(fact("intolerant", "Does not tolerate", help, name));
+        cards.push(Card::fact("intolerant", "Does not tolerate", help, name));
     }
     if let Some(step) = step {
         let help = "A channel of the last reward: the plain mean of its components";
         for (channel, value) in Channel::ALL.into_iter().zip(step.reward.channels) {
             let title = words::channel(channel);
-            cards.push(fact(channel.name(), title, help, format!("{value:.3}")));
+            cards.push(Card::fact(
+                channel.name(),
+                title,
+                help,
+                format!("{value:.3}"),
+            ));
         }
     }
     Panel {

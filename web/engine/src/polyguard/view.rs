@@ -141,7 +141,7 @@ fn open_problems(o: &Observation) -> String {
 fn status(moment: &Moment<'_, PolyguardEnv>) -> Vec<Meter> {
     let o = moment.observation;
     let warn = |high: bool| if high { Tone::Warn } else { Tone::Neutral };
-    let at_start = moment.history.first().map_or(o.risk, |step| step.risk[0]);
+    let at_start = moment.history().next().map_or(o.risk, |step| step.risk[0]);
     let left = o.budget.saturating_sub(o.step_count);
     let [taken, points, central] = o.burden_counts();
     let mut meters = vec![

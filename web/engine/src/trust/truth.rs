@@ -65,13 +65,6 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
         }
     }
     let tally = frame.episode.tally();
-    let counter = |key: &str, title: &str, help: &str, count: String| Card {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        help: help.to_owned(),
-        state: count,
-        ..Card::default()
-    };
     Truth {
         headline: frame.info.as_ref().map_or_else(String::new, text::reason),
         notes: Slot::ALL.map(note).to_vec(),
@@ -80,13 +73,13 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
             title: "Poison".to_owned(),
             layout: Layout::Counters,
             cards: vec![
-                counter(
+                Card::fact(
                     "caught",
                     "Caught",
                     "Poisoned answers that were verified",
                     tally.detections.to_string(),
                 ),
-                counter(
+                Card::fact(
                     "believed",
                     "Believed",
                     "Poisoned answers that were believed",

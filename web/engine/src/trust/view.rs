@@ -361,49 +361,40 @@ fn alone(moment: &Moment<'_, TrustEnv>) -> Panel {
 fn counters(moment: &Moment<'_, TrustEnv>) -> Panel {
     let o = moment.observation;
     let asked = moment
-        .history
-        .iter()
+        .history()
         .filter(|step| step.action.slot().is_some())
         .count();
-    let checked = |step: &&&PublicStep| matches!(step.action, Action::Verify(_));
-    let checked = moment.history.iter().filter(checked).count();
+    let checked = |step: &&PublicStep| matches!(step.action, Action::Verify(_));
+    let checked = moment.history().filter(checked).count();
     let wrong = moment
-        .history
-        .iter()
+        .history()
         .filter(|step| step.answer == Some(false))
         .count();
-    let counter = |key: &str, title: &str, help: &str, value: String| Card {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        help: help.to_owned(),
-        state: value,
-        ..Card::default()
-    };
     Panel {
         id: COUNTERS.to_owned(),
         title: "So far".to_owned(),
-        summary: counted(moment.history.len(), "action", "actions"),
+        summary: counted(moment.history().count(), "action", "actions"),
         layout: Layout::Counters,
         cards: vec![
-            counter(
+            Card::fact(
                 "done",
                 "Completed",
                 "Subtasks that were completed",
                 o.progress.completed().to_string(),
             ),
-            counter(
+            Card::fact(
                 "asked",
                 "Answers",
                 "Answers of specialists",
                 asked.to_string(),
             ),
-            counter(
+            Card::fact(
                 "checked",
                 "Checked",
                 "Answers that were verified",
                 checked.to_string(),
             ),
-            counter(
+            Card::fact(
                 "wrong",
                 "Wrong",
                 "Answers that were wrong. The agent is not told which of them were poison.",

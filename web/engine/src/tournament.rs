@@ -3,7 +3,7 @@
 
 use sentinel_env::Origin;
 use sentinel_env::num::round_to;
-use sentinel_page_protocol::{Difference, Placement, Scores, Standings};
+use sentinel_page_protocol::{Difference, EpisodeScore, Placement, Standings};
 
 use sentinel_policy::insertion_sort::sort;
 
@@ -119,7 +119,8 @@ impl<W: PageWorld> Tournament<W> {
             label: entrant.label.clone(),
             mean: mean(&entrant.scores),
             half_width: half_width(&entrant.scores),
-            scores: self.scores(entrant),
+            worst: self.first_extreme(entrant, |score, worst| score < worst),
+            best: self.first_extreme(entrant, |score, best| score > best),
         });
         let differences = order.iter().skip(1).map(|entrant| {
             let pairs = entrant.scores.iter().zip(&order[0].scores);
@@ -144,16 +145,24 @@ impl<W: PageWorld> Tournament<W> {
         }
     }
 
-    fn scores(&self, entrant: &Entrant) -> Scores {
-        let place = |(number, origin): (usize, &Origin<W>)| {
-            let task = number % self.tasks.max(1);
-            (u16::try_from(task).unwrap_or(u16::MAX), origin.seed)
-        };
-        let played = &self.episodes[..entrant.scores.len()];
-        Scores {
-            episodes: played.iter().enumerate().map(place).collect(),
-            values: entrant.scores.iter().map(|score| *score as f32).collect(),
+    /// Returns the first episode whose score is better than that of all others.
+    fn first_extreme(
+        &self,
+        entrant: &Entrant,
+        is_better: fn(f64, f64) -> bool,
+    ) -> Option<EpisodeScore> {
+        let mut found: Option<(usize, f64)> = None;
+        for (number, score) in entrant.scores.iter().enumerate() {
+            if found.is_none_or(|(_, extreme)| is_better(*score, extreme)) {
+                found = Some((number, *score));
+            }
         }
+        let (number, score) = found?;
+        Some(EpisodeScore {
+            task: u16::try_from(number % self.tasks.max(1)).unwrap_or(u16::MAX),
+            seed: self.episodes.get(number)?.seed,
+            score: score as f32,
+        })
     }
 }
 

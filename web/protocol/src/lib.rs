@@ -19,7 +19,7 @@ mod world;
 pub use chart::{Bar, Chart, Line, Strip};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use reply::{
-    Curves, Difference, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Scores,
+    Curves, Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate,
     Standings, TruthUpdate,
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};

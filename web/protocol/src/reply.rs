@@ -127,17 +127,21 @@ pub struct Placement {
     pub mean: f64,
     /// Half the width of the 95 % interval of the mean; not a number below two episodes.
     pub half_width: f64,
-    /// The scores.
-    pub scores: Scores,
+    /// The episode with the lowest score, the first of equals; `None` before the first episode.
+    pub worst: Option<EpisodeScore>,
+    /// The episode with the highest score, the first of equals.
+    pub best: Option<EpisodeScore>,
 }
 
-/// Scores of single episodes.
+/// The score of one episode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
-    /// Index into the tournament's tasks, and seed, of each episode.
-    pub episodes: Vec<(u16, u64)>,
-    /// The scores.
-    pub values: Vec<f32>,
+pub struct EpisodeScore {
+    /// Index into the tournament's tasks.
+    pub task: u16,
+    /// The seed.
+    pub seed: u64,
+    /// The score.
+    pub score: f32,
 }
 
 /// A paired difference of two players.

@@ -6,14 +6,14 @@ use crate::browser;
 use crate::page::Page;
 use crate::query::{Defaults, parse_query, to_query};
 use crate::reactive::effect;
-use crate::state::View;
+use crate::state::PageState;
 
 /// The time after the last move of the cursor until the address follows.
 const DELAY: std::time::Duration = std::time::Duration::from_millis(120);
 
 /// Returns the query of a view.
 #[must_use]
-pub fn query_of(page: Page, view: &View) -> String {
+pub fn query_of(page: Page, view: &PageState) -> String {
     let info = page
         .info
         .get_untracked()
@@ -52,7 +52,7 @@ pub fn follow(page: Page) {
         problems.into_iter().for_each(|problem| page.tell(problem));
     });
     on_cleanup(move || back.remove());
-    effect(move |_| {
+    effect(move || {
         let (query, entry) = page.view.with(|view| (query_of(page, view), view.entry()));
         page.info.track();
         let before = take_waiting();

@@ -1,8 +1,9 @@
 //! The panels of a moment as signals: one for each card, so that a card is drawn again only when it
 //! changed, and keeps its elements, its focus and its transitions when it is.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::{Card, Layout, Panel};
+
+use crate::reactive::{ArcSignal, Signal};
 
 /// A card whose content may change.
 #[derive(Clone, Debug)]
@@ -10,7 +11,7 @@ pub struct CardSlot {
     /// Identifies the card in its panel.
     pub key: String,
     /// The content.
-    pub card: ArcRwSignal<Card>,
+    pub card: ArcSignal<Card>,
 }
 
 /// A panel whose cards may change.
@@ -19,22 +20,22 @@ pub struct PanelSlot {
     /// Identifies the panel.
     pub id: String,
     /// The panel without its cards.
-    pub head: ArcRwSignal<Panel>,
+    pub head: ArcSignal<Panel>,
     /// The cards.
-    pub cards: ArcRwSignal<Vec<CardSlot>>,
+    pub cards: ArcSignal<Vec<CardSlot>>,
 }
 
 /// The panels of an episode.
 #[derive(Clone, Copy, Debug)]
 pub struct Board {
     /// The panels.
-    pub panels: RwSignal<Vec<PanelSlot>>,
+    pub panels: Signal<Vec<PanelSlot>>,
 }
 
 impl Default for Board {
     fn default() -> Self {
         Self {
-            panels: RwSignal::new(Vec::new()),
+            panels: Signal::new(Vec::new()),
         }
     }
 }
@@ -74,15 +75,15 @@ impl Board {
 fn new_panel(panel: &Panel) -> PanelSlot {
     PanelSlot {
         id: panel.id.clone(),
-        head: ArcRwSignal::new(head(panel)),
-        cards: ArcRwSignal::new(Vec::new()),
+        head: ArcSignal::new(head(panel)),
+        cards: ArcSignal::new(Vec::new()),
     }
 }
 
 fn new_card(card: &Card) -> CardSlot {
     CardSlot {
         key: card.key.clone(),
-        card: ArcRwSignal::new(card.clone()),
+        card: ArcSignal::new(card.clone()),
     }
 }
 
@@ -159,6 +160,8 @@ pub const fn kind(layout: &Layout) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reactive::{Memo, memo};
+    use leptos::prelude::Owner;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -175,10 +178,10 @@ mod tests {
         }
     }
 
-    fn counted(signal: &ArcRwSignal<Card>) -> (ArcMemo<usize>, Arc<AtomicUsize>) {
+    fn counted(signal: &ArcSignal<Card>) -> (Memo<usize>, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let (signal, inner) = (signal.clone(), count.clone());
-        let memo = ArcMemo::new(move |_| {
+        let memo = memo(move || {
             signal.track();
             inner.fetch_add(1, Ordering::Relaxed)
         });

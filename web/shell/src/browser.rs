@@ -27,6 +27,13 @@ pub fn report_panics() {
     }));
 }
 
+/// Draws the page, for as long as the tab lives.
+pub fn mount(page: fn() -> crate::dom::View) {
+    if let Some(body) = document().body() {
+        leptos::mount::mount_to_renderer(&body, page).forget();
+    }
+}
+
 /// Removes what `index.html` shows until the page is drawn.
 pub fn clear_placeholder() {
     if let Some(placeholder) = document().get_element_by_id("loading") {

@@ -1,7 +1,8 @@
 //! An action that is composed of a verb and of parts, in menus or by pointing at cards.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::{Slot, Verb};
+
+use crate::reactive::Signal;
 
 /// The engine's answer about a composed action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,16 +89,16 @@ impl Draft {
 #[derive(Clone, Copy, Debug)]
 pub struct Composer {
     /// What is chosen.
-    pub draft: RwSignal<Draft>,
+    pub draft: Signal<Draft>,
     /// The latest answer of the engine.
-    pub checked: RwSignal<Checked>,
+    pub checked: Signal<Checked>,
 }
 
 impl Default for Composer {
     fn default() -> Self {
         Self {
-            draft: RwSignal::new(Draft::default()),
-            checked: RwSignal::new(Checked::default()),
+            draft: Signal::new(Draft::default()),
+            checked: Signal::new(Checked::default()),
         }
     }
 }

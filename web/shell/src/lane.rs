@@ -9,8 +9,8 @@ use sentinel_page_protocol::{
 };
 
 use crate::board::Board;
-use crate::reactive::memo;
-use crate::state::View;
+use crate::reactive::{Memo, Signal, memo, memo_of_every};
+use crate::state::PageState;
 
 /// What a run depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Inputs {
     /// Returns the inputs of the main episode. `None` while it is not known which player an older
     /// address means.
     #[must_use]
-    pub fn main(view: &View, info: Option<&WorldInfo>) -> Option<Self> {
+    pub fn main(view: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
         let player = match (view.legacy, info) {
             (false, _) => view.player.clone(),
             (true, Some(info)) if info.legacy_player.is_empty() => String::new(),
@@ -46,7 +46,7 @@ impl Inputs {
 
     /// Returns the inputs of the episode beside it, if there is one.
     #[must_use]
-    pub fn versus(view: &View) -> Option<Self> {
+    pub fn versus(view: &PageState) -> Option<Self> {
         (!view.versus.is_empty()).then(|| Self {
             world: view.world.clone(),
             episode: view.episode(),
@@ -89,11 +89,11 @@ pub struct Status {
 /// Hidden state of a run. Only components of [`crate::ui::truth`] read the moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Hidden {
-    frames: RwSignal<Vec<Vec<u8>>>,
+    frames: Signal<Vec<Vec<u8>>>,
     /// The lines of the actions with the true results; empty if there are none.
-    pub steps: RwSignal<Arc<Vec<StepLine>>>,
+    pub steps: Signal<Arc<Vec<StepLine>>>,
     /// The charts with hidden values; empty if there are none.
-    pub charts: RwSignal<Arc<Vec<Chart>>>,
+    pub charts: Signal<Arc<Vec<Chart>>>,
     /// The moment at the cursor; `None` while the truth is not shown.
     pub moment: Memo<Option<Arc<Truth>>>,
 }
@@ -101,13 +101,13 @@ pub struct Hidden {
 /// A run with its signals.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
-    frames: RwSignal<Vec<Vec<u8>>>,
+    frames: Signal<Vec<Vec<u8>>>,
     /// The lines of the actions.
-    pub steps: RwSignal<Arc<Vec<StepLine>>>,
+    pub steps: Signal<Arc<Vec<StepLine>>>,
     /// The charts.
-    pub charts: RwSignal<Arc<Vec<Chart>>>,
+    pub charts: Signal<Arc<Vec<Chart>>>,
     /// What is said about the run.
-    pub status: RwSignal<Status>,
+    pub status: Signal<Status>,
     /// Number of actions at the cursor, within this run.
     pub at: Memo<usize>,
     /// The moment at the cursor; `None` before the first frame came.
@@ -128,25 +128,22 @@ impl Lane {
     /// Shows nothing yet; `wanted` is the cursor, which may be beyond the end.
     #[must_use]
     pub fn new(wanted: Memo<usize>) -> Self {
-        let frames = RwSignal::new(Vec::<Vec<u8>>::new());
-        let at = memo(move |_| wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
-        let hidden_frames = RwSignal::new(Vec::<Vec<u8>>::new());
+        let frames = Signal::new(Vec::<Vec<u8>>::new());
+        let at = memo(move || wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
+        let hidden_frames = Signal::new(Vec::<Vec<u8>>::new());
         Self {
             frames,
-            steps: RwSignal::default(),
-            charts: RwSignal::default(),
-            status: RwSignal::default(),
+            steps: Signal::default(),
+            charts: Signal::default(),
+            status: Signal::default(),
             at,
-            moment: Memo::new_with_compare(move |_| frame(frames, at.get()), |_, _| true),
+            moment: memo_of_every(move || frame(frames, at.get())),
             board: Board::default(),
             hidden: Hidden {
                 frames: hidden_frames,
-                steps: RwSignal::default(),
-                charts: RwSignal::default(),
-                moment: Memo::new_with_compare(
-                    move |_| frame(hidden_frames, at.get()),
-                    |old, new| !matches!((old, new), (Some(None), Some(None))),
-                ),
+                steps: Signal::default(),
+                charts: Signal::default(),
+                moment: memo_of_every(move || frame(hidden_frames, at.get())),
             },
             run: StoredValue::new(0),
             shown: StoredValue::new(0),
@@ -246,7 +243,7 @@ impl Lane {
 
 /// Decodes a frame.
 fn frame<T: serde::de::DeserializeOwned>(
-    frames: RwSignal<Vec<Vec<u8>>>,
+    frames: Signal<Vec<Vec<u8>>>,
     at: usize,
 ) -> Option<Arc<T>> {
     frames.with(|frames| decode(frames.get(at)?).ok().map(Arc::new))

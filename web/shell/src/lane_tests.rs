@@ -20,11 +20,11 @@ fn step(code: &str, notable: bool) -> StepLine {
     }
 }
 
-fn lane() -> (Owner, RwSignal<usize>, Lane) {
+fn lane() -> (Owner, Signal<usize>, Lane) {
     let owner = Owner::new();
     owner.set();
-    let cursor = RwSignal::new(0);
-    let lane = Lane::new(memo(move |_| cursor.get()));
+    let cursor = Signal::new(0);
+    let lane = Lane::new(memo(move || cursor.get()));
     (owner, cursor, lane)
 }
 
@@ -103,9 +103,9 @@ fn hidden_state_goes_with_its_run() {
 
 #[test]
 fn an_older_address_waits_for_its_world() {
-    let view = View {
+    let view = PageState {
         legacy: true,
-        ..View::default()
+        ..PageState::default()
     };
     assert_eq!(Inputs::main(&view, None), None);
     let info = WorldInfo {

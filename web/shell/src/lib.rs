@@ -42,6 +42,7 @@ pub mod address;
 pub mod board;
 pub mod browser;
 pub mod compose;
+pub mod dom;
 pub mod engine;
 pub mod engines;
 pub mod lane;
@@ -55,4 +56,4 @@ pub mod standings;
 pub mod state;
 pub mod ui;
 
-pub use ui::App;
+pub use ui::app;

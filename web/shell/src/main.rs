@@ -3,5 +3,5 @@
 fn main() {
     sentinel_page::browser::report_panics();
     sentinel_page::browser::clear_placeholder();
-    leptos::mount::mount_to_body(sentinel_page::App);
+    sentinel_page::browser::mount(sentinel_page::app);
 }

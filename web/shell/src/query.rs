@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::Branch;
 
-use crate::state::{SEED_MAX, Screen, Speed, Theme, View};
+use crate::state::{PageState, SEED_MAX, Screen, Speed, Theme};
 
 /// The words that the address leaves out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Defaults<'a> {
 
 /// Returns the query of a view, without `?`.
 #[must_use]
-pub fn to_query(view: &View, defaults: Defaults<'_>) -> String {
+pub fn to_query(view: &PageState, defaults: Defaults<'_>) -> String {
     let mut query = Query(String::new());
     if view.world != defaults.world {
         query.add("world", &view.world);
@@ -83,10 +83,10 @@ impl Query {
 /// Returns the view that a query (with or without `?`) asks for, and a sentence for each part that
 /// was not understood and keeps its default. `worlds` are the worlds that the page has.
 #[must_use]
-pub fn parse_query(query: &str, worlds: &[&str]) -> (View, Vec<String>) {
-    let mut view = View {
+pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
+    let mut view = PageState {
         world: worlds.first().copied().unwrap_or_default().to_owned(),
-        ..View::default()
+        ..PageState::default()
     };
     let mut problems = Vec::new();
     let (mut at, mut actions, mut resume, mut moment) = (None, None, false, false);

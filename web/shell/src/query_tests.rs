@@ -9,16 +9,16 @@ const DEFAULTS: Defaults<'_> = Defaults {
     rules: "reference",
 };
 
-fn trust() -> View {
-    View {
+fn trust() -> PageState {
+    PageState {
         world: "trust".to_owned(),
-        ..View::default()
+        ..PageState::default()
     }
 }
 
 #[test]
 fn a_view_survives_its_address() {
-    let view = View {
+    let view = PageState {
         world: "trust".to_owned(),
         screen: Screen::Training,
         task: "task1".to_owned(),
@@ -52,7 +52,7 @@ fn a_view_survives_its_address() {
 
 #[test]
 fn the_format_is_that_of_older_addresses() {
-    let view = View {
+    let view = PageState {
         world: "cluster".to_owned(),
         task: "task2".to_owned(),
         streams: "independent".to_owned(),
@@ -63,11 +63,11 @@ fn the_format_is_that_of_older_addresses() {
             actions: "fj12t".to_owned(),
             resume: false,
         }),
-        ..View::default()
+        ..PageState::default()
     };
     let query = "world=cluster&task=task2&seed=42&policy=heuristic&rules=reference+health&at=119&acts=fj12t";
     assert_eq!(to_query(&view, DEFAULTS), query);
-    let known = View {
+    let known = PageState {
         streams: String::new(),
         ..view
     };
@@ -79,7 +79,7 @@ fn nonsense_in_every_field_is_named_and_harmless() {
     let query = "?page=x&task=&seed=-1&policy=<b>&streams=%22&vs=../../etc&at=9999&acts=d9!&resume=maybe\
         &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN&world=mars";
     let (view, problems) = parse_query(query, &WORLDS);
-    let expected = View {
+    let expected = PageState {
         legacy: true,
         ..trust()
     };
@@ -113,7 +113,7 @@ fn an_older_address_without_a_player_keeps_its_default() {
 
 #[test]
 fn another_world_keeps_what_every_world_knows() {
-    let view = View {
+    let view = PageState {
         task: "task1".to_owned(),
         seed: 7,
         player: "grpo".to_owned(),

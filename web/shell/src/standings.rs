@@ -1,26 +1,8 @@
 //! The results of a tournament in words.
 
-use sentinel_page_protocol::{Placement, Standings};
+use sentinel_page_protocol::Standings;
 
 use crate::num::{fixed, signed};
-
-/// Returns the index of the episode with the lowest and of that with the highest score; the first
-/// of equals.
-#[must_use]
-pub fn extremes(placement: &Placement) -> Option<(usize, usize)> {
-    let values = &placement.scores.values;
-    let count = values.len().min(placement.scores.episodes.len());
-    let (mut worst, mut best) = (0, 0);
-    for index in 1..count {
-        if values[index] < values[worst] {
-            worst = index;
-        }
-        if values[index] > values[best] {
-            best = index;
-        }
-    }
-    (count > 0).then_some((worst, best))
-}
 
 /// Returns a mean with its interval, such as `0.912 ± 0.004`.
 #[must_use]
@@ -56,21 +38,7 @@ pub fn is_clear(standings: &Standings, player: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sentinel_page_protocol::{Difference, Scores};
-
-    #[test]
-    fn the_first_of_equal_extremes_counts() {
-        let mut placement = Placement {
-            scores: Scores {
-                episodes: (0..4).map(|seed| (0, seed)).collect(),
-                values: vec![0.5, 0.25, 0.75, 0.25],
-            },
-            ..Placement::default()
-        };
-        assert_eq!(extremes(&placement), Some((1, 2)));
-        placement.scores = Scores::default();
-        assert_eq!(extremes(&placement), None);
-    }
+    use sentinel_page_protocol::Difference;
 
     #[test]
     fn intervals_are_named_where_they_exist() {

@@ -90,7 +90,7 @@ pub enum Screen {
 /// The state that the address holds. The words of worlds are not checked here: an engine answers
 /// with the words that it understood. An empty word means the world's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct PageState {
     /// The world.
     pub world: String,
     /// The screen.
@@ -130,7 +130,7 @@ pub const DEFAULT_SEED: u64 = 42;
 /// The highest seed.
 pub const SEED_MAX: u64 = i64::MAX as u64;
 
-impl Default for View {
+impl Default for PageState {
     fn default() -> Self {
         Self {
             world: String::new(),
@@ -153,7 +153,7 @@ impl Default for View {
     }
 }
 
-impl View {
+impl PageState {
     /// Goes back to the start of the player's own episode.
     pub fn restart(&mut self) {
         self.branch = None;
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn own_actions_keep_all_that_was_played_before_them() {
         let played = steps(&["d0", "d1", "v2", "s", "d3", "k"]);
-        let mut view = View::default();
+        let mut view = PageState::default();
         view.take(&played[..2], 2, "k");
         let branch = view.branch.clone().expect("own actions");
         assert_eq!(
@@ -279,14 +279,14 @@ mod tests {
 
     #[test]
     fn an_entry_of_the_history_is_an_episode_not_a_moment() {
-        let view = View::default();
-        let moved = View {
+        let view = PageState::default();
+        let moved = PageState {
             cursor: 7,
             truth: true,
             ..view.clone()
         };
         assert_eq!(view.entry(), moved.entry());
-        let other = View {
+        let other = PageState {
             seed: 7,
             ..view.clone()
         };

@@ -71,8 +71,7 @@ impl<W: PageWorld> Engine<W> {
             }
             Request::ShowTruth { run, show } => {
                 if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
-                    (shown.truth, shown.truth_sent) = (show, 0);
-                    shown.send_truth(run, &mut self.replies);
+                    shown.show_truth(run, show, &mut self.replies);
                 }
             }
             Request::Check { run, at, code } => self.check(run, at, &code),

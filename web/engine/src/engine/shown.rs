@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sentinel_page_protocol::{PlayedEpisode, Reply, RunUpdate, TruthUpdate};
+use sentinel_page_protocol::{Chart, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 
@@ -69,6 +69,8 @@ impl<W: PageWorld> Shown<W> {
             encoded(&view)
         });
         let (source_note, source_warning) = self.note(library, model);
+        let charts = W::charts(&self.run.moments());
+        let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
             run,
             episode: self.episode.clone(),
@@ -77,7 +79,7 @@ impl<W: PageWorld> Shown<W> {
             steps: (from..count)
                 .filter_map(|index| self.run.step_line(index))
                 .collect(),
-            charts: W::charts(&self.run.moments()),
+            charts,
             // A hash of hidden state too: before the end it would tell such states apart.
             digest: match self.run.is_done() {
                 true => self.run.digest(),
@@ -90,14 +92,21 @@ impl<W: PageWorld> Shown<W> {
             source_warning,
         })));
         self.sent = count;
-        self.send_truth(run, replies);
+        if let Some(charts) = true_charts {
+            self.send_truth(run, charts, replies);
+        }
     }
 
-    /// Sends the hidden state that the shell does not have, while it wants it.
-    pub(super) fn send_truth(&mut self, run: u32, replies: &mut VecDeque<Reply>) {
-        if !self.truth {
-            return;
+    /// Starts or stops sending hidden state.
+    pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
+        (self.truth, self.truth_sent) = (show, 0);
+        if show {
+            self.send_truth(run, W::charts(&self.run.moments()), replies);
         }
+    }
+
+    /// Sends the hidden state that the shell does not have, and `charts` with hidden values.
+    fn send_truth(&mut self, run: u32, charts: Vec<Chart>, replies: &mut VecDeque<Reply>) {
         let all = self.run.frames();
         let from = self.truth_sent.saturating_sub(1);
         let frames = (from..all.len()).map(|index| encoded(&W::truth(all, index)));
@@ -108,7 +117,7 @@ impl<W: PageWorld> Shown<W> {
             steps: (from..all.len())
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
-            charts: W::true_charts(all, W::charts(&self.run.moments())),
+            charts: W::true_charts(all, charts),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));

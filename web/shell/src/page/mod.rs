@@ -16,8 +16,8 @@ use crate::engine::Event;
 use crate::engines::{Engines, Program, Role};
 use crate::lane::{Inputs, Lane};
 use crate::query::parse_query;
-use crate::reactive::{effect, memo};
-use crate::state::{Screen, View, index};
+use crate::reactive::{Memo, Signal, effect, effect_with, memo};
+use crate::state::{PageState, Screen, index};
 
 /// The name of the setting that switches single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -29,7 +29,7 @@ struct Known {
     info: Option<Arc<WorldInfo>>,
     replays: Arc<Vec<ListedReplay>>,
     /// What was shown when the visitor left it.
-    view: Option<View>,
+    view: Option<PageState>,
 }
 
 /// A tournament.
@@ -51,33 +51,33 @@ pub struct Tournament {
 #[derive(Clone, Copy)]
 pub struct Page {
     /// What is shown; the address follows it.
-    pub view: RwSignal<View>,
+    pub view: Signal<PageState>,
     /// The same without the cursor, so that moving it concerns only what shows the moment.
-    pub still: Memo<View>,
+    pub still: Memo<PageState>,
     /// `true` while time runs.
-    pub playing: RwSignal<bool>,
+    pub playing: Signal<bool>,
     /// The worlds.
     pub programs: StoredValue<Vec<Program>>,
     /// The current world, once its engine has described it.
-    pub info: RwSignal<Option<Arc<WorldInfo>>>,
+    pub info: Signal<Option<Arc<WorldInfo>>>,
     /// The replay files of the current world.
-    pub replays: RwSignal<Arc<Vec<ListedReplay>>>,
+    pub replays: Signal<Arc<Vec<ListedReplay>>>,
     /// The curves of the current world's training run.
-    pub curves: RwSignal<Option<Arc<Curves>>>,
+    pub curves: Signal<Option<Arc<Curves>>>,
     /// The tournament.
-    pub tournament: RwSignal<Tournament>,
+    pub tournament: Signal<Tournament>,
     /// Sentences about what went wrong.
-    pub notices: RwSignal<Vec<String>>,
+    pub notices: Signal<Vec<String>>,
     /// The sentence with which the current world's engine failed; empty while it runs.
-    pub failure: RwSignal<String>,
+    pub failure: Signal<String>,
     /// `true` while the help is open.
-    pub help: RwSignal<bool>,
+    pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
-    pub dragging: RwSignal<bool>,
+    pub dragging: Signal<bool>,
     /// `true` if single keys act.
-    pub shortcuts: RwSignal<bool>,
+    pub shortcuts: Signal<bool>,
     /// `true` if charts show what lies ahead of the cursor.
-    pub future: RwSignal<bool>,
+    pub future: Signal<bool>,
     /// The action that the visitor composes.
     pub composer: Composer,
     /// The episode.
@@ -90,7 +90,7 @@ pub struct Page {
     known: StoredValue<Vec<Known>>,
     number: StoredValue<u32>,
     /// The part of the view that the latest entry of the history shows.
-    pub entry: StoredValue<View>,
+    pub entry: StoredValue<PageState>,
 }
 
 impl Default for Page {
@@ -118,34 +118,34 @@ impl Page {
             .collect();
         let (start, problems) = parse_query(&browser::query(), &worlds);
         let entry = start.entry();
-        let view = RwSignal::new(start);
-        let wanted = memo(move |_| view.with(|view| view.cursor as usize));
+        let view = Signal::new(start);
+        let wanted = memo(move || view.with(|view| view.cursor as usize));
         let (main, versus) = (Lane::new(wanted), Lane::new(wanted));
-        let last = memo(move |_| main.last().max(versus.last()));
+        let last = memo(move || main.last().max(versus.last()));
         Self {
             view,
-            still: memo(move |_| {
+            still: memo(move || {
                 let mut still = view.get();
                 still.cursor = 0;
                 still
             }),
-            playing: RwSignal::new(false),
+            playing: Signal::new(false),
             programs: StoredValue::new(programs.clone()),
-            info: RwSignal::new(None),
-            replays: RwSignal::default(),
-            curves: RwSignal::new(None),
-            tournament: RwSignal::default(),
-            notices: RwSignal::new(problems),
-            failure: RwSignal::default(),
-            help: RwSignal::new(false),
-            dragging: RwSignal::new(false),
-            shortcuts: RwSignal::new(browser::setting(SHORTCUTS).as_deref() != Some("off")),
-            future: RwSignal::new(false),
+            info: Signal::new(None),
+            replays: Signal::default(),
+            curves: Signal::new(None),
+            tournament: Signal::default(),
+            notices: Signal::new(problems),
+            failure: Signal::default(),
+            help: Signal::new(false),
+            dragging: Signal::new(false),
+            shortcuts: Signal::new(browser::setting(SHORTCUTS).as_deref() != Some("off")),
+            future: Signal::new(false),
             composer: Composer::default(),
             main,
             versus,
             last,
-            cursor: memo(move |_| wanted.get().min(last.get())),
+            cursor: memo(move || wanted.get().min(last.get())),
             engines: StoredValue::new_local(Engines::new(browser::engine_script(), programs)),
             known: StoredValue::default(),
             number: StoredValue::new(0),
@@ -158,8 +158,8 @@ impl Page {
         let listener = move |world: &str, role, event| self.hear(world, role, event);
         self.engines
             .update_value(|engines| engines.listen(Rc::new(listener)));
-        let world = memo(move |_| self.still.with(|view| view.world.clone()));
-        effect(move |before: Option<String>| {
+        let world = memo(move || self.still.with(|view| view.world.clone()));
+        effect_with(move |before: Option<String>| {
             let world = world.get();
             if before.as_ref().is_some_and(|before| *before != world) {
                 self.leave_world();
@@ -167,15 +167,15 @@ impl Page {
             self.enter_world(&world);
             world
         });
-        effect(move |_| {
+        effect(move || {
             let main = self.still.with(|view| {
                 let info = if view.legacy { self.info.get() } else { None };
                 Inputs::main(view, info.as_deref())
             });
             self.play(self.main, main);
         });
-        effect(move |_| self.play(self.versus, self.still.with(Inputs::versus)));
-        effect(move |before: Option<bool>| {
+        effect(move || self.play(self.versus, self.still.with(Inputs::versus)));
+        effect_with(move |before: Option<bool>| {
             let show = self.still.with(|view| view.truth);
             if before.is_some_and(|before| before != show) {
                 for lane in [self.main, self.versus] {
@@ -185,7 +185,7 @@ impl Page {
             show
         });
         for lane in [self.main, self.versus] {
-            effect(move |_| {
+            effect(move || {
                 let moment = lane.moment.get();
                 lane.board.show(
                     moment
@@ -199,8 +199,8 @@ impl Page {
 
     /// Lets time run: one action per tick until the end.
     fn run_clock(self) {
-        let speed = memo(move |_| self.still.with(|view| view.speed));
-        effect(move |before: Option<Option<IntervalHandle>>| {
+        let speed = memo(move || self.still.with(|view| view.speed));
+        effect_with(move |before: Option<Option<IntervalHandle>>| {
             if let Some(handle) = before.flatten() {
                 handle.clear();
             }
@@ -263,7 +263,7 @@ impl Page {
     }
 
     /// Changes what is played; the cursor goes back to the start.
-    pub fn restart(&self, change: impl FnOnce(&mut View)) {
+    pub fn restart(&self, change: impl FnOnce(&mut PageState)) {
         self.playing.set(false);
         self.view.update(|view| {
             change(view);
@@ -290,14 +290,14 @@ impl Page {
 
     /// Returns the view that a link to another world leads to.
     #[must_use]
-    pub fn view_of(&self, world: &str) -> View {
+    pub fn view_of(&self, world: &str) -> PageState {
         self.view.with_untracked(|now| {
             let fresh = now.in_world(world);
             let known = self.known.with_value(|known| {
                 let known = known.iter().find(|known| known.world == world);
                 known.and_then(|known| known.view.clone())
             });
-            View {
+            PageState {
                 truth: fresh.truth,
                 embed: fresh.embed,
                 theme: fresh.theme,

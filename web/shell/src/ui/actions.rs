@@ -1,32 +1,32 @@
 //! All actions in order; each leads to its moment.
 
-use leptos::html;
-use leptos::prelude::*;
+use leptos::prelude::{GetValue, request_animation_frame};
 use sentinel_page_protocol::StepLine;
 
 use super::parts::tone;
 use crate::browser;
+use crate::dom::html::{button, details, h2, li, ol, section, small, span, summary};
+use crate::dom::{El, NodeRef};
 use crate::lane::Lane;
 use crate::num::fixed;
 use crate::page::Page;
-use crate::reactive::{effect, memo};
+use crate::reactive::{effect_with, memo};
 use crate::state::index;
 
 /// The list of actions. Moving the cursor only moves the mark of the current row.
-#[component]
-pub fn Actions(page: Page, lane: Lane) -> impl IntoView {
-    let list = NodeRef::<html::Ol>::new();
-    let lines = memo(move |_| lane.lines());
+pub fn actions(page: Page, lane: Lane) -> El {
+    let list = NodeRef::new_local(None);
+    let lines = memo(move || lane.lines());
     let rows = move || {
         let lines = lines.get();
         let rows = lines.iter().enumerate();
         rows.map(|(index, line)| row(page, index + 1, line))
-            .collect::<Vec<AnyView>>()
+            .collect::<Vec<El>>()
     };
-    effect(move |before: Option<u32>| {
+    effect_with(move |before: Option<u32>| {
         let cursor = index(lane.at.get());
         lines.track();
-        if let Some(list) = list.get() {
+        if let Some(list) = list.get_value() {
             // After this frame is drawn: asking for heights before would lay out the page twice.
             request_animation_frame(move || {
                 if let Some(before) = before {
@@ -38,18 +38,16 @@ pub fn Actions(page: Page, lane: Lane) -> impl IntoView {
         }
         cursor
     });
-    let open = !browser::is_narrow();
-    view! {
-        <section class="card actions" aria-label="Actions">
-            <details open=open>
-                <summary><h2>"Actions"</h2></summary>
-                <ol class="log" node_ref=list>{move || rows()}</ol>
-            </details>
-        </section>
-    }
+    let title = summary().child(h2().child("Actions"));
+    let rows = ol().class("log").node(list).child(rows);
+    let fold = details().attr("open", !browser::is_narrow());
+    section()
+        .class("card actions")
+        .label("Actions")
+        .child(fold.child(title).child(rows))
 }
 
-fn row(page: Page, action: usize, line: &StepLine) -> AnyView {
+fn row(page: Page, action: usize, line: &StepLine) -> El {
     let StepLine {
         label,
         sign,
@@ -69,18 +67,21 @@ fn row(page: Page, action: usize, line: &StepLine) -> AnyView {
         badge = "you";
         name.push_str(", yours");
     }
-    view! {
-        <li>
-            <button type="button" data-index=action.to_string() aria-label=name on:click=move |_| page.seek(action)>
-                <span class="index">{action.to_string()}</span>
-                <span class="what">{label}<small>{result}</small></span>
-                <span class="log-sign" data-tone=tone(line.tone)>{sign}</span>
-                <span class="badge-text">{badge}</span>
-                <span class="num">{fixed(line.reward, 3)}</span>
-            </button>
-        </li>
-    }
-    .into_any()
+    let what = span().class("what").child(label);
+    let sign = span()
+        .class("log-sign")
+        .attr("data-tone", tone(line.tone))
+        .child(sign);
+    let row = button()
+        .attr("data-index", action.to_string())
+        .label(name)
+        .on_press(move || page.seek(action))
+        .child(span().class("index").child(action.to_string()))
+        .child(what.child(small().child(result)))
+        .child(sign)
+        .child(span().class("badge-text").child(badge))
+        .child(span().class("num").child(fixed(line.reward, 3)));
+    li().child(row)
 }
 
 /// Marks the row of an action as the current one, or not.

@@ -1,21 +1,24 @@
 //! A card in the shapes that the layouts give it.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::Card;
 
 use super::action_button::buttons;
 use super::face::face;
 use super::parts::{chip, meter, note, shares, state, term, tone};
-use super::truth::{TruthMask, TruthNotes};
+use super::truth::{truth_mask, truth_notes};
 use crate::board::CardSlot;
 use crate::browser;
+use crate::dom::html::{button, dd, div, dt, li, p, span, td, th, tr};
+use crate::dom::{El, IntoView, View};
 use crate::lane::Hidden;
 use crate::page::Page;
 
-/// What a card needs beside its content.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The id of its panel.
+/// Where a card stands.
+#[derive(Clone)]
+pub struct CardContext {
+    /// The page.
+    pub page: Page,
+    /// The id of the card's panel.
     pub panel: String,
     /// Hidden state, for the Truth layer on the card.
     pub hidden: Hidden,
@@ -56,143 +59,124 @@ fn pick(page: Page, slot: &CardSlot, event: &web_sys::Event) {
 }
 
 /// The name of a card: a button where pointing at the card means something.
-fn title(page: Page, card: &Card) -> AnyView {
+fn title(page: Page, card: &Card) -> El {
     let Some(code) = card.pick.clone() else {
-        return view! { <span class="title">{term(&card.title, &card.help)}</span> }.into_any();
+        return span().class("title").child(term(&card.title, &card.help));
     };
     let pressed = if is_picked(page, card) {
         "true"
     } else {
         "false"
     };
-    let name = card.title.clone();
-    view! { <button type="button" class="title" data-pick=code aria-pressed=pressed>{name}</button> }
-        .into_any()
+    button()
+        .class("title")
+        .attr("data-pick", code)
+        .attr("aria-pressed", pressed)
+        .child(card.title.clone())
 }
 
-fn subtitle(card: &Card) -> Option<AnyView> {
+fn subtitle(card: &Card) -> Option<El> {
     let text = card.subtitle.clone();
-    (!text.is_empty()).then(|| view! { <p class="subtitle">{text}</p> }.into_any())
+    (!text.is_empty()).then(|| p().class("subtitle").child(text))
 }
 
-fn all<T>(items: &[T], draw: fn(&T) -> AnyView) -> Vec<AnyView> {
-    items.iter().map(draw).collect()
+fn head(page: Page, card: &Card) -> View {
+    let row = div().class("card-head").child(title(page, card));
+    let row = row.child(state(&card.state, card.tone));
+    vec![row.into_view(), subtitle(card).into_view()].into_view()
+}
+
+fn all<T>(items: &[T], draw: fn(&T) -> El) -> View {
+    items.iter().map(draw).collect::<Vec<El>>().into_view()
 }
 
 /// Everything of a card below its name.
-fn body(page: Page, card: &Card) -> AnyView {
-    let chips = (!card.chips.is_empty())
-        .then(|| view! { <div class="chips">{all(&card.chips, chip)}</div> });
-    view! {
-        {all(&card.meters, meter)}
-        {shares(&card.shares)}
-        {chips}
-        {all(&card.notes, note)}
-        {buttons(page, &card.buttons)}
-    }
-    .into_any()
+fn body(page: Page, card: &Card) -> View {
+    let chips = || div().class("chips").child(all(&card.chips, chip));
+    View::Many(vec![
+        all(&card.meters, meter),
+        shares(&card.shares).into_view(),
+        (!card.chips.is_empty()).then(chips).into_view(),
+        all(&card.notes, note),
+        buttons(page, &card.buttons).into_view(),
+    ])
+}
+
+/// Returns a closure that draws something of a card anew when the card changes.
+fn of<R, F: Fn(&Card) -> R>(slot: &CardSlot, draw: F) -> impl Fn() -> R + use<R, F> {
+    let card = slot.card.clone();
+    move || card.with(|card| draw(card))
+}
+
+/// Marks an element as that of a card, and lets the visitor pick the card.
+fn card_element(element: El, context: &CardContext, slot: &CardSlot, kind: &'static str) -> El {
+    let page = context.page;
+    let clicked = slot.clone();
+    element
+        .class(of(slot, move |card| {
+            class(kind, card, is_picked(page, card))
+        }))
+        .attr("data-tone", of(slot, |card| tone(card.tone)))
+        .attr("data-card", slot.key.clone())
+        .on("click", move |event| pick(page, &clicked, &event))
 }
 
 /// A character: face, name, and what is known of it.
-#[component]
-pub fn Character(page: Page, of: CardSlot, place: Place) -> impl IntoView {
-    let (a, b, c) = (of.card.clone(), of.card.clone(), of.card.clone());
-    let (d, e, clicked) = (of.card.clone(), of.card.clone(), of.clone());
-    let (key, mask_key, mask_panel) = (of.key.clone(), of.key.clone(), place.panel.clone());
-    view! {
-        <li class=move || a.with(|card| class("who", card, is_picked(page, card)))
-            data-tone=move || b.with(|card| tone(card.tone))
-            data-card=of.key.clone() on:click=move |event| pick(page, &clicked, &event)>
-            <div class="portrait">
-                {move || c.with(|card| face(card.slot, card.face))}
-                <TruthMask hidden=place.hidden panel=mask_panel card=mask_key/>
-            </div>
-            {move || d.with(|card| view! {
-                <div class="card-head">{title(page, card)}{state(&card.state, card.tone)}</div>
-                {subtitle(card)}
-            }.into_any())}
-            {move || e.with(|card| body(page, card))}
-            <TruthNotes hidden=place.hidden panel=place.panel card=key/>
-        </li>
-    }
+#[must_use]
+pub fn character(context: &CardContext, slot: &CardSlot) -> El {
+    let page = context.page;
+    let portrait = div()
+        .class("portrait")
+        .child(of(slot, |card| face(card.slot, card.face)))
+        .child(truth_mask(context, &slot.key));
+    card_element(li(), context, slot, "who")
+        .child(portrait)
+        .child(of(slot, move |card| head(page, card)))
+        .child(of(slot, move |card| body(page, card)))
+        .child(truth_notes(context, &slot.key))
 }
 
 /// A box.
-#[component]
-pub fn Tile(page: Page, of: CardSlot, place: Place, kind: &'static str) -> impl IntoView {
-    let (a, b, c, d) = (
-        of.card.clone(),
-        of.card.clone(),
-        of.card.clone(),
-        of.card.clone(),
-    );
-    let clicked = of.clone();
-    let key = of.key.clone();
-    view! {
-        <li class=move || a.with(|card| class(kind, card, is_picked(page, card)))
-            data-tone=move || b.with(|card| tone(card.tone))
-            data-card=of.key.clone() on:click=move |event| pick(page, &clicked, &event)>
-            {move || c.with(|card| view! {
-                <div class="card-head">{title(page, card)}{state(&card.state, card.tone)}</div>
-                {subtitle(card)}
-            }.into_any())}
-            {move || d.with(|card| body(page, card))}
-            <TruthNotes hidden=place.hidden panel=place.panel card=key/>
-        </li>
-    }
+#[must_use]
+pub fn tile(context: &CardContext, slot: &CardSlot, kind: &'static str) -> El {
+    let page = context.page;
+    card_element(li(), context, slot, kind)
+        .child(of(slot, move |card| head(page, card)))
+        .child(of(slot, move |card| body(page, card)))
+        .child(truth_notes(context, &slot.key))
 }
 
 /// A row of a table; `numeric` says which cells are numbers.
-#[component]
-pub fn Row(page: Page, of: CardSlot, place: Place, numeric: Vec<bool>) -> impl IntoView {
-    let (a, b, c, d) = (
-        of.card.clone(),
-        of.card.clone(),
-        of.card.clone(),
-        of.card.clone(),
-    );
-    let (e, clicked) = (of.card.clone(), of.clone());
+#[must_use]
+pub fn row(context: &CardContext, slot: &CardSlot, numeric: Vec<bool>) -> El {
+    let page = context.page;
     let cells = move |card: &Card| {
         let cell = |(index, text): (usize, &String)| {
             let number = numeric.get(index).copied().unwrap_or(false);
-            let text = text.clone();
-            view! { <td class:num=number>{text}</td> }.into_any()
+            td().toggle("num", number).child(text.clone())
         };
-        card.cells
-            .iter()
-            .enumerate()
-            .map(cell)
-            .collect::<Vec<AnyView>>()
+        card.cells.iter().enumerate().map(cell).collect::<Vec<El>>()
     };
-    let key = of.key.clone();
-    view! {
-        <tr class=move || a.with(|card| class("row", card, is_picked(page, card)))
-            data-tone=move || b.with(|card| tone(card.tone))
-            data-card=of.key.clone() on:click=move |event| pick(page, &clicked, &event)>
-            <th scope="row">
-                {move || c.with(|card| view! { {title(page, card)}{state(&card.state, card.tone)} }.into_any())}
-            </th>
-            {move || d.with(|card| cells(card))}
-            <td class="rest">
-                {move || e.with(|card| view! { {subtitle(card)}{body(page, card)} }.into_any())}
-                <TruthNotes hidden=place.hidden panel=place.panel card=key/>
-            </td>
-        </tr>
-    }
+    let name = move |card: &Card| {
+        let state = state(&card.state, card.tone);
+        View::Many(vec![title(page, card).into_view(), state.into_view()])
+    };
+    let rest = move |card: &Card| View::Many(vec![subtitle(card).into_view(), body(page, card)]);
+    let rest = td().class("rest").child(of(slot, rest));
+    card_element(tr(), context, slot, "row")
+        .child(th().attr("scope", "row").child(of(slot, name)))
+        .child(of(slot, cells))
+        .child(rest.child(truth_notes(context, &slot.key)))
 }
 
 /// A name with a number.
-#[component]
-pub fn Counter(of: CardSlot, place: Place) -> impl IntoView {
-    let (a, b) = (of.card.clone(), of.card.clone());
-    let key = of.key.clone();
-    view! {
-        <div class="counter" data-card=of.key.clone() data-tone=move || a.with(|card| tone(card.tone))>
-            {move || b.with(|card| {
-                let value = card.state.clone();
-                view! { <dt>{term(&card.title, &card.help)}</dt><dd>{value}</dd> }.into_any()
-            })}
-            <TruthNotes hidden=place.hidden panel=place.panel card=key/>
-        </div>
-    }
+#[must_use]
+pub fn counter(context: &CardContext, slot: &CardSlot) -> El {
+    div()
+        .class("counter")
+        .attr("data-card", slot.key.clone())
+        .attr("data-tone", of(slot, |card| tone(card.tone)))
+        .child(dt().child(of(slot, |card| term(&card.title, &card.help))))
+        .child(dd().child(of(slot, |card| card.state.clone())))
+        .child(truth_notes(context, &slot.key))
 }

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use leptos::html;
-use leptos::prelude::*;
-use sentinel_page_protocol::{Chart, Line, Strip};
+use leptos::prelude::{
+    Callable, Callback, GetValue, SetValue, StoredValue, UpdateValue, on_cleanup, untrack,
+};
+use sentinel_page_protocol::{Bar, Chart, Line, Strip};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 
 use super::parts::tone;
+use crate::dom::html::{b, div, h3, i, p, section, small, span};
+use crate::dom::svg::{line, path, rect, svg, text};
+use crate::dom::{El, IntoView, NodeRef, View};
 use crate::num::{css, fixed, short};
 use crate::plot::{Plane, value_at};
-use crate::reactive::{effect, memo};
+use crate::reactive::{Memo, Signal, effect, memo};
 
 /// The positions that a chart's cursor can take, and where it is.
 #[derive(Clone, Copy)]
@@ -41,18 +45,18 @@ impl Scrubber {
 }
 
 /// The chart with this content. It is a slider: arrow keys, pointing and dragging move the cursor.
-#[component]
-pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
-    let node = NodeRef::<html::Div>::new();
+#[must_use]
+pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
+    let node = NodeRef::new_local(None);
     let width = measured_width(node);
-    let plane = memo(move |_| {
+    let plane = memo(move || {
         let last = scrubber
             .stops
             .with(|stops| f64::from(stops.last().copied().unwrap_or(1.0)));
         chart.with(|chart| Plane::new(chart, width.get(), last))
     });
     let point = move |event: &web_sys::PointerEvent| {
-        let Some(node) = node.get_untracked() else {
+        let Some(node) = node.get_value() else {
             return;
         };
         let x = f64::from(event.client_x()) - node.get_bounding_client_rect().left();
@@ -80,7 +84,7 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
         scrubber.seek.run(to.min(end));
     };
     let drawing = move || chart.with(|chart| drawing(chart, &plane.get()));
-    let x = memo(move |_| plane.get().x(f64::from(scrubber.position())));
+    let x = memo(move || plane.get().x(f64::from(scrubber.position())));
     let spoken = move || chart.with(|chart| spoken(chart, scrubber.position()));
     let dots = move || chart.with(|chart| dots(chart, &plane.get(), scrubber.position()));
     let read = move || {
@@ -93,40 +97,64 @@ pub fn ChartView(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> impl IntoView {
             }
         })
     };
-    let text = move |of: fn(&Chart) -> &String| chart.with(|chart| of(chart).clone());
-    let px = move |of: fn(&Plane) -> f64| css(plane.with(of)) + "px";
-    view! {
-        <section class="chart" data-chart=move || text(|c| &c.id) aria-label=move || text(|c| &c.title)>
-            <h3>{move || text(|c| &c.title)}" "<small>{move || text(|c| &c.subtitle)}</small></h3>
-            <div class="plot" node_ref=node tabindex="0" role="slider"
-                aria-label=move || text(|c| &c.title)
-                aria-valuemin="0" aria-valuemax=move || scrubber.end().to_string()
-                aria-valuenow=move || scrubber.at.get().to_string() aria-valuetext=move || spoken()
-                style:height=move || px(|p| p.height)
-                on:pointerdown=move |event| point(&event)
-                on:pointermove=move |event| if event.buttons() & 1 == 1 { point(&event) }
-                on:keydown=press>
-                <svg aria-hidden="true" width="100%" height="100%">{move || drawing()}</svg>
-                <div class="field" style:left=move || px(|p| p.left) style:width=move || px(|p| p.right - p.left)
-                    style:height=move || px(|p| p.height - 34.0)>
-                    <div class="fog" hidden=move || !scrubber.fades.get()
-                        style:transform=move || format!("translateX({}px)", css(x.get() - plane.get().left))></div>
-                </div>
-                <div class="now" style:height=move || px(|p| p.height - 32.0)
-                    style:transform=move || format!("translateX({}px)", css(x.get() - 1.0))></div>
-                {move || dots()}
-            </div>
-            <p class="readout">{move || read()}</p>
-        </section>
-    }
+    let title = move |of: fn(&Chart) -> &String| move || chart.with(|chart| of(chart).clone());
+    let px = move |of: fn(&Plane) -> f64| move || css(plane.with(of)) + "px";
+    let shift = move |to: f64| format!("translateX({}px)", css(to));
+    let fog = div()
+        .class("fog")
+        .hidden(move || !scrubber.fades.get())
+        .style("transform", move || shift(x.get() - plane.get().left));
+    let field = div()
+        .class("field")
+        .style("left", px(|p| p.left))
+        .style("width", px(|p| p.right - p.left))
+        .style("height", px(|p| p.height - 34.0))
+        .child(fog);
+    let now = div()
+        .class("now")
+        .style("height", px(|p| p.height - 32.0))
+        .style("transform", move || shift(x.get() - 1.0));
+    let drawn = svg().attr("aria-hidden", "true").attr("width", "100%");
+    let plot = div()
+        .class("plot")
+        .node(node)
+        .attr("tabindex", "0")
+        .attr("role", "slider")
+        .label(title(|chart| &chart.title))
+        .attr("aria-valuemin", "0")
+        .attr("aria-valuemax", move || scrubber.end().to_string())
+        .attr("aria-valuenow", move || scrubber.at.get().to_string())
+        .attr("aria-valuetext", spoken)
+        .style("height", px(|p| p.height))
+        .on_pointer("pointerdown", move |event| point(&event))
+        .on_pointer("pointermove", move |event| {
+            if event.buttons() & 1 == 1 {
+                point(&event);
+            }
+        })
+        .on_key(press)
+        .child(drawn.attr("height", "100%").child(drawing))
+        .child(field)
+        .child(now)
+        .child(dots);
+    let heading = h3().child(title(|chart| &chart.title)).child(" ");
+    section()
+        .class("chart")
+        .attr("data-chart", title(|chart| &chart.id))
+        .label(title(|chart| &chart.title))
+        .child(heading.child(small().child(title(|chart| &chart.subtitle))))
+        .child(plot)
+        .child(p().class("readout").child(read))
 }
 
 /// The width of an element in pixels, kept up to date.
-fn measured_width(node: NodeRef<html::Div>) -> RwSignal<f64> {
-    let width = RwSignal::new(640.0);
+fn measured_width(node: NodeRef) -> Signal<f64> {
+    let width = Signal::new(640.0);
     let observer = StoredValue::new_local(None::<(web_sys::ResizeObserver, Closure<dyn FnMut()>)>);
-    effect(move |_| {
-        let Some(node) = node.get() else { return };
+    effect(move || {
+        let Some(node) = node.get_value() else {
+            return;
+        };
         let measure = {
             let node = node.clone();
             move || {
@@ -154,8 +182,8 @@ fn measured_width(node: NodeRef<html::Div>) -> RwSignal<f64> {
 }
 
 /// Returns everything that stays while the cursor moves.
-fn drawing(chart: &Chart, plane: &Plane) -> AnyView {
-    let grid: Vec<AnyView> = if chart.lines.is_empty() {
+fn drawing(chart: &Chart, plane: &Plane) -> View {
+    let grid: Vec<View> = if chart.lines.is_empty() {
         Vec::new()
     } else {
         let values = plane.ticks.values();
@@ -165,21 +193,20 @@ fn drawing(chart: &Chart, plane: &Plane) -> AnyView {
     };
     let foot = plane.height - 18.0;
     let positions = plane.positions().into_iter();
-    let positions: Vec<AnyView> = positions
+    let positions: Vec<El> = positions
         .map(|position| {
             let (x, label) = (plane.x(position), fixed(position, 0));
-            view! { <text class="tick" text-anchor="middle" x=css(x) y=css(foot)>{label}</text> }
-                .into_any()
+            tick(x, foot, label).attr("text-anchor", "middle")
         })
         .collect();
     // The first line lies on top.
-    let lines: Vec<AnyView> = chart
+    let lines: Vec<View> = chart
         .lines
         .iter()
         .rev()
         .map(|line| curve(plane, line))
         .collect();
-    let names: Vec<AnyView> = if chart.lines.len() > 1 {
+    let names: Vec<El> = if chart.lines.len() > 1 {
         let places = plane.names(&chart.lines);
         chart
             .lines
@@ -191,28 +218,37 @@ fn drawing(chart: &Chart, plane: &Plane) -> AnyView {
         Vec::new()
     };
     let strips = chart.strips.iter().enumerate();
-    let strips: Vec<AnyView> = strips
+    let strips: Vec<View> = strips
         .map(|(index, strip)| bars(plane, index, strip))
         .collect();
-    let (x_label, y_label) = (chart.x_label.clone(), chart.y_label.clone());
-    view! {
-        {grid}
-        <text class="tick" x="0" y=css(plane.height - 3.0)>{y_label}</text>
-        <text class="tick" text-anchor="end" x=css(plane.right) y=css(plane.height - 3.0)>{x_label}</text>
-        {positions}
-        {strips}
-        {lines}
-        {names}
-    }
-    .into_any()
+    let label_y = plane.height - 3.0;
+    let x_label = tick(plane.right, label_y, chart.x_label.clone());
+    View::Many(vec![
+        grid.into_view(),
+        tick(0.0, label_y, chart.y_label.clone()).into_view(),
+        x_label.attr("text-anchor", "end").into_view(),
+        positions.into_view(),
+        strips.into_view(),
+        lines.into_view(),
+        names.into_view(),
+    ])
 }
 
-fn grid_line(plane: &Plane, y: f64, label: String) -> AnyView {
-    view! {
-        <line class="grid" x1=css(plane.left) x2=css(plane.right) y1=css(y) y2=css(y)/>
-        <text class="tick" text-anchor="end" x=css(plane.left - 6.0) y=css(y + 4.0)>{label}</text>
-    }
-    .into_any()
+/// A text of an axis.
+fn tick(x: f64, y: f64, label: String) -> El {
+    let tick = text().class("tick").attr("x", css(x)).attr("y", css(y));
+    tick.child(label)
+}
+
+fn grid_line(plane: &Plane, y: f64, label: String) -> View {
+    let line = line()
+        .class("grid")
+        .attr("x1", css(plane.left))
+        .attr("x2", css(plane.right))
+        .attr("y1", css(y))
+        .attr("y2", css(y));
+    let label = tick(plane.left - 6.0, y + 4.0, label).attr("text-anchor", "end");
+    View::Many(vec![line.into_view(), label.into_view()])
 }
 
 fn style(line: &Line) -> String {
@@ -221,45 +257,55 @@ fn style(line: &Line) -> String {
     class
 }
 
-fn curve(plane: &Plane, line: &Line) -> AnyView {
+fn curve(plane: &Plane, line: &Line) -> View {
     let band = plane.band(line);
     let class = style(line);
-    let band_class = class.clone() + " interval";
-    let class = class + " line";
-    let band = (!band.is_empty()).then(|| view! { <path class=band_class d=band/> });
-    view! { {band}<path class=class d=plane.path(line)/> }.into_any()
+    let interval = || path().class(class.clone() + " interval");
+    let band = (!band.is_empty()).then(|| interval().attr("d", band));
+    let curve = path().class(class.clone() + " line");
+    let curve = curve.attr("d", plane.path(line));
+    View::Many(vec![band.into_view(), curve.into_view()])
 }
 
-fn end_name(plane: &Plane, line: &Line, y: f64) -> AnyView {
-    let (class, name) = (style(line) + " end", line.name.clone());
-    view! { <text class=class x=css(plane.right + 8.0) y=css(y + 4.5)>{name}</text> }.into_any()
+fn end_name(plane: &Plane, line: &Line, y: f64) -> El {
+    text()
+        .class(style(line) + " end")
+        .attr("x", css(plane.right + 8.0))
+        .attr("y", css(y + 4.5))
+        .child(line.name.clone())
 }
 
-fn bars(plane: &Plane, index: usize, strip: &Strip) -> AnyView {
-    let bar = |(i, bar): (usize, &sentinel_page_protocol::Bar)| {
+fn bars(plane: &Plane, index: usize, strip: &Strip) -> View {
+    let bar = |(i, bar): (usize, &Bar)| {
         let [x, y, width, height] = plane.bar(index, i + 1, bar.value);
-        let sign = bar.sign.clone();
-        let sign = (!sign.is_empty()).then(|| {
-            view! { <text class="bar-sign" data-tone=tone(bar.tone) text-anchor="middle" x=css(x + width / 2.0) y=css(y - 3.0)>{sign}</text> }
-        });
-        view! {
-            <rect class="bar" data-tone=tone(bar.tone) x=css(x) y=css(y) width=css(width) height=css(height) rx="1.5"/>
-            {sign}
-        }
-        .into_any()
+        let sign = || {
+            text()
+                .class("bar-sign")
+                .attr("data-tone", tone(bar.tone))
+                .attr("text-anchor", "middle")
+                .attr("x", css(x + width / 2.0))
+                .attr("y", css(y - 3.0))
+                .child(bar.sign.clone())
+        };
+        let drawn = rect()
+            .class("bar")
+            .attr("data-tone", tone(bar.tone))
+            .attr("x", css(x))
+            .attr("y", css(y))
+            .attr("width", css(width))
+            .attr("height", css(height))
+            .attr("rx", "1.5");
+        let sign = (!bar.sign.is_empty()).then(sign);
+        View::Many(vec![drawn.into_view(), sign.into_view()])
     };
-    let bars: Vec<AnyView> = strip.bars.iter().enumerate().map(bar).collect();
-    let label = strip.label.clone();
+    let bars: Vec<View> = strip.bars.iter().enumerate().map(bar).collect();
     let base = plane.strip(index);
-    view! {
-        <text class="tick" x=css(plane.right + 8.0) y=css(base - 3.0)>{label}</text>
-        {bars}
-    }
-    .into_any()
+    let label = tick(plane.right + 8.0, base - 3.0, strip.label.clone());
+    View::Many(vec![label.into_view(), bars.into_view()])
 }
 
 /// Returns a dot on every line at the cursor.
-fn dots(chart: &Chart, plane: &Plane, at: f32) -> Vec<AnyView> {
+fn dots(chart: &Chart, plane: &Plane, at: f32) -> Vec<El> {
     let dot = |line: &Line| {
         let value = value_at(line, at);
         let (x, y) = (
@@ -267,21 +313,22 @@ fn dots(chart: &Chart, plane: &Plane, at: f32) -> Vec<AnyView> {
             plane.y(f64::from(value.unwrap_or(0.0))),
         );
         let place = format!("translate({}px,{}px)", css(x), css(y));
-        let class = style(line) + " dot";
-        view! { <i class=class hidden=value.is_none() style:transform=place></i> }.into_any()
+        let dot = i().class(style(line) + " dot").hidden(value.is_none());
+        dot.style("transform", place)
     };
     chart.lines.iter().map(dot).collect()
 }
 
 /// Returns the values at the cursor, with the names of their lines.
-fn readout(chart: &Chart, at: f32) -> Vec<AnyView> {
+fn readout(chart: &Chart, at: f32) -> Vec<El> {
     let label = chart.x_label.clone() + " " + &fixed(f64::from(at), 0);
-    let first = view! { <span>{label}</span> }.into_any();
+    let first = span().child(label);
     let value = |line: &Line| {
         let text =
             value_at(line, at).map_or_else(|| "–".to_owned(), |value| short(f64::from(value)));
-        let (class, name) = (style(line) + " key", line.name.clone());
-        view! { <span><i class=class></i>{name}" "<b>{text}</b></span> }.into_any()
+        let key = i().class(style(line) + " key");
+        let value = span().child(key).child(line.name.clone()).child(" ");
+        value.child(b().child(text))
     };
     std::iter::once(first)
         .chain(chart.lines.iter().map(value))
@@ -289,13 +336,14 @@ fn readout(chart: &Chart, at: f32) -> Vec<AnyView> {
 }
 
 /// Returns what the bars of the action at the cursor say.
-fn strip_text(chart: &Chart, at: f32) -> Vec<AnyView> {
+fn strip_text(chart: &Chart, at: f32) -> Vec<El> {
     let text = |strip: &Strip| {
         let bar = (at as usize)
             .checked_sub(1)
             .and_then(|index| strip.bars.get(index))?;
-        let (label, text) = (strip.label.clone(), bar.text.clone());
-        (!text.is_empty()).then(|| view! { <span>{label}": "<b>{text}</b></span> }.into_any())
+        let label = strip.label.clone() + ": ";
+        let text = b().child(bar.text.clone());
+        (!bar.text.is_empty()).then(|| span().child(label).child(text))
     };
     chart.strips.iter().filter_map(text).collect()
 }

@@ -2,26 +2,30 @@
 
 use std::time::Duration;
 
-use leptos::prelude::*;
+use leptos::prelude::{
+    GetValue, SetValue, StoredValue, TimeoutHandle, event_target_checked, set_timeout_with_handle,
+    untrack,
+};
 use sentinel_page_protocol::{Slot, Verb, WorldInfo};
 
 use super::select::{Item, select};
+use crate::dom::html::{button, div, h2, input, label, p, section, span};
+use crate::dom::{El, IntoView, View};
 use crate::lane::Lane;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 
 /// The form, in worlds whose actions have parts.
-#[component]
-pub fn ComposerView(page: Page) -> impl IntoView {
+#[must_use]
+pub fn composer(page: Page) -> View {
     let info = page.info;
-    let verbs = memo(move |_| info.with(|info| info.as_ref().map_or(0, |info| info.verbs.len())));
-    let ended = memo(move |_| page.main.moment.with(|m| m.as_ref().is_none_or(|m| m.done)));
-    move || {
-        (verbs.get() > 0 && !ended.get()).then(|| {
-            let info = info.get()?;
-            Some(form(page, &info))
-        })
-    }
+    let verbs = memo(move || info.with(|info| info.as_ref().map_or(0, |info| info.verbs.len())));
+    let ended = memo(move || page.main.moment.with(|m| m.as_ref().is_none_or(|m| m.done)));
+    let view = move || {
+        let info = info.get().filter(|_| verbs.get() > 0 && !ended.get());
+        info.map(|info| form(page, &info))
+    };
+    view.into_view()
 }
 
 fn verb_of(page: Page) -> Option<Verb> {
@@ -30,9 +34,9 @@ fn verb_of(page: Page) -> Option<Verb> {
         .with(|info: &Option<std::sync::Arc<WorldInfo>>| info.as_ref()?.verbs.get(index).cloned())
 }
 
-fn form(page: Page, info: &WorldInfo) -> AnyView {
+fn form(page: Page, info: &WorldInfo) -> El {
     let composer = page.composer;
-    let code = memo(move |_| {
+    let code = memo(move || {
         let verb = verb_of(page);
         composer
             .draft
@@ -40,7 +44,7 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
     });
     // Asked a little later, so that scrubbing sends nothing.
     let timer = StoredValue::new(None::<TimeoutHandle>);
-    effect(move |_| {
+    effect(move || {
         let code = code.get();
         page.main.at.track();
         page.main.status.track();
@@ -50,14 +54,14 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
         let ask = move || page.check(&code);
         timer.set_value(set_timeout_with_handle(ask, Duration::from_millis(150)).ok());
     });
-    let checked = memo(move |_| {
+    let checked = memo(move || {
         let code = code.get();
         composer
             .checked
             .with(|checked| (checked.code == code).then(|| checked.clone()))
             .unwrap_or_default()
     });
-    let label = move || {
+    let action = move || {
         let label = checked.with(|checked| checked.label.clone());
         if label.is_empty() {
             verb_of(page).map_or_else(String::new, |verb| verb.label)
@@ -67,11 +71,11 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
     };
     let warning = move || {
         let warning = checked.with(|checked| checked.warning.clone());
-        (!warning.is_empty())
-            .then(|| view! { <span class="note" data-tone="warn">{warning}</span> }.into_any())
+        let note = span().class("note").attr("data-tone", "warn");
+        (!warning.is_empty()).then(|| note.child(warning))
     };
     let verbs = info.verbs.iter().enumerate();
-    let verbs: Vec<AnyView> = verbs
+    let verbs: Vec<El> = verbs
         .map(|(index, verb)| verb_button(page, index, verb))
         .collect();
     let slots = move || {
@@ -79,9 +83,9 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
         slots
             .into_iter()
             .map(|slot| slot_menu(page, page.main, slot))
-            .collect::<Vec<AnyView>>()
+            .collect::<Vec<El>>()
     };
-    let verb_index = memo(move |_| composer.draft.with(|draft| draft.verb));
+    let verb_index = memo(move || composer.draft.with(|draft| draft.verb));
     let slots = move || {
         verb_index.track();
         untrack(slots)
@@ -89,53 +93,62 @@ fn form(page: Page, info: &WorldInfo) -> AnyView {
     let flag = move || {
         verb_index.track();
         let flag = untrack(move || verb_of(page))?.flag?;
-        let (label, help) = (flag.label, flag.help);
-        let checked = move || composer.draft.with(|draft| draft.flag);
         let change = move |event| {
             let on = event_target_checked(&event);
             composer.draft.update(|draft| draft.flag = on);
         };
-        Some(view! {
-            <label class="check" data-help=help>
-                <input type="checkbox" id="act-flag" prop:checked=move || checked() on:change=change/>{label}
-            </label>
-        }
-        .into_any())
+        let switch = input()
+            .attr("type", "checkbox")
+            .id("act-flag")
+            .prop("checked", move || composer.draft.with(|draft| draft.flag))
+            .on("change", change);
+        let field = label().class("check").attr("data-help", flag.help);
+        Some(field.child(switch).child(flag.label))
     };
-    view! {
-        <section class="card composer" aria-label="Act yourself">
-            <h2>"Act yourself"</h2>
-            <div class="segmented" role="group" aria-label="Kind of action">{verbs}</div>
-            <div class="fields">{move || slots()}{move || flag()}</div>
-            <button type="button" id="act" class="primary" data-act=move || code.get()
-                on:click=move |_| page.act(&code.get_untracked())>{move || label()}</button>
-            <p id="act-warning" role="status">{move || warning()}</p>
-            <p class="quiet">"Choose here or by pressing names on the board. A part that is left out is chosen by rule. The episode branches at the cursor."</p>
-        </section>
-    }
-    .into_any()
+    let kinds = div().class("segmented").attr("role", "group");
+    let act = button()
+        .id("act")
+        .class("primary")
+        .attr("data-act", move || code.get())
+        .on_press(move || page.act(&code.get_untracked()))
+        .child(action);
+    let note = "Choose here or by pressing names on the board. A part that is left out is chosen by rule. The episode branches at the cursor.";
+    section()
+        .class("card composer")
+        .label("Act yourself")
+        .child(h2().child("Act yourself"))
+        .child(kinds.label("Kind of action").child(verbs))
+        .child(div().class("fields").child(slots).child(flag))
+        .child(act)
+        .child(p().id("act-warning").attr("role", "status").child(warning))
+        .child(p().class("quiet").child(note))
 }
 
-fn verb_button(page: Page, index: usize, verb: &Verb) -> AnyView {
+fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
     let draft = page.composer.draft;
     let chosen = move || draft.with(|draft| draft.verb == index);
-    let pressed = move || if chosen() { "true" } else { "false" };
-    let choose = move |_| {
+    let choose = move || {
         draft.update(|draft| {
             draft.verb = index;
             draft.flag = false;
             draft.touched = true;
         });
     };
-    let (label, help, code) = (verb.label.clone(), verb.help.clone(), verb.code.clone());
-    view! { <button type="button" data-verb=code data-help=help aria-pressed=move || pressed() on:click=choose>{label}</button> }
-        .into_any()
+    button()
+        .attr("data-verb", verb.code.clone())
+        .attr("data-help", verb.help.clone())
+        .attr(
+            "aria-pressed",
+            move || if chosen() { "true" } else { "false" },
+        )
+        .on_press(choose)
+        .child(verb.label.clone())
 }
 
 /// The menu of the cards that a part can be.
-fn slot_menu(page: Page, lane: Lane, slot: Slot) -> AnyView {
+fn slot_menu(page: Page, lane: Lane, slot: Slot) -> El {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
-    let items = memo(move |_| {
+    let items = memo(move || {
         let panels = lane.board.panels.get();
         let found = panels.iter().find(|found| found.id == panel);
         let cards = found.map_or_else(Vec::new, |found| found.cards.get());
@@ -151,12 +164,12 @@ fn slot_menu(page: Page, lane: Lane, slot: Slot) -> AnyView {
             .collect::<Vec<_>>()
     });
     let draft = page.composer.draft;
-    let chosen = memo(move |_| draft.with(|draft| draft.part(&slot).to_owned()));
+    let chosen = memo(move || draft.with(|draft| draft.part(&slot).to_owned()));
     let change = move |code: String| draft.update(|draft| draft.choose(letter, &code));
     select(
         format!("act-slot-{letter}"),
         label,
-        String::new(),
+        "",
         items,
         chosen,
         change,

@@ -1,40 +1,51 @@
 //! What is played: player, task and seed in one row, everything else under "Advanced".
 
-use leptos::prelude::*;
+use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Axis, Choice, WorldInfo};
 use wasm_bindgen::JsCast;
 
 use super::select::{Item, select};
 use crate::browser;
+use crate::dom::html::{button, details, div, input, label, section, span, summary};
+use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::query::parse_seed;
-use crate::reactive::memo;
+use crate::reactive::{Memo, Signal, memo};
 use crate::rules::Parts;
-use crate::state::{SEED_MAX, View};
+use crate::state::{PageState, SEED_MAX};
 
 /// The row of controls with its drawer.
-#[component]
-pub fn Controls(page: Page) -> impl IntoView {
-    let open = RwSignal::new(false);
-    let expanded = move || if open.get() { "true" } else { "false" };
-    view! {
-        <section class="controls" aria-label="Episode">
-            <div class="control-row">
-                <PlayerMenu page versus=false/>
-                <TaskMenus page advanced=false/>
-                <SeedField page/>
-                <button type="button" id="advanced" class="quiet-button" aria-expanded=move || expanded() aria-controls="drawer"
-                    on:click=move |_| open.update(|open| *open = !*open)>"Advanced"</button>
-            </div>
-            <div id="drawer" class="control-row drawer" hidden=move || !open.get()>
-                <TaskMenus page advanced=true/>
-                <PlayerMenu page versus=true/>
-                <StreamsMenu page/>
-                <RulesMenus page/>
-                <FileButton page/>
-            </div>
-        </section>
-    }
+#[must_use]
+pub fn controls(page: Page) -> El {
+    let open = Signal::new(false);
+    let advanced = button()
+        .id("advanced")
+        .class("quiet-button")
+        .attr(
+            "aria-expanded",
+            move || if open.get() { "true" } else { "false" },
+        )
+        .attr("aria-controls", "drawer")
+        .on_press(move || open.update(|open| *open = !*open))
+        .child("Advanced");
+    let row = div()
+        .class("control-row")
+        .child(player_menu(page, false))
+        .child(task_menus(page, false))
+        .child(seed_field(page))
+        .child(advanced);
+    let drawer = div()
+        .id("drawer")
+        .class("control-row drawer")
+        .hidden(move || !open.get())
+        .child(task_menus(page, true))
+        .child(player_menu(page, true))
+        .child(streams_menu(page))
+        .child(rules_menu(page))
+        .child(rule_changes(page))
+        .child(file_button(page));
+    let controls = section().class("controls").label("Episode");
+    controls.child(row).child(drawer)
 }
 
 fn choices(choices: &[Choice]) -> Vec<Item> {
@@ -49,20 +60,19 @@ fn of_world<T>(page: Page, of: impl Fn(&WorldInfo) -> T + Send + Sync + 'static)
 where
     T: Default + PartialEq + Send + Sync + 'static,
 {
-    memo(move |_| {
+    memo(move || {
         page.info
             .with(|info| info.as_ref().map(|info| of(info)).unwrap_or_default())
     })
 }
 
 /// Returns a memo of a word of the view.
-fn of_view(page: Page, of: impl Fn(&View) -> String + Send + Sync + 'static) -> Memo<String> {
-    memo(move |_| page.still.with(|view| of(view)))
+fn of_view(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
+    memo(move || page.still.with(|view| of(view)))
 }
 
-#[component]
-fn PlayerMenu(page: Page, versus: bool) -> impl IntoView {
-    let items = memo(move |_| {
+fn player_menu(page: Page, versus: bool) -> El {
+    let items = memo(move || {
         let mut items = Vec::new();
         if versus {
             items.push(Item::new("", "None", ""));
@@ -110,14 +120,7 @@ fn PlayerMenu(page: Page, versus: bool) -> impl IntoView {
     } else {
         ("player", "Player")
     };
-    select(
-        id.to_owned(),
-        label.to_owned(),
-        String::new(),
-        items,
-        chosen,
-        change,
-    )
+    select(id, label, "", items, chosen, change)
 }
 
 /// Returns the task that has `choice` on axis `axis` and else as many coordinates as possible of
@@ -137,43 +140,21 @@ fn task_with(info: &WorldInfo, now: &str, axis: usize, choice: u8) -> Option<Str
     best.map(|(_, name)| name.clone())
 }
 
-#[component]
-fn TaskMenus(page: Page, advanced: bool) -> impl IntoView {
+fn task_menus(page: Page, advanced: bool) -> View {
     let axes = of_world(page, |info| info.axes.clone());
-    let plain = of_world(page, |info| info.axes.is_empty() && info.tasks.len() > 1);
-    let list = move || (plain.get() && !advanced).then(|| task_menu(page));
     let menus = move || {
         let axes = axes.get().into_iter().enumerate();
         let axes = axes.filter(|(_, axis)| axis.advanced == advanced);
         axes.map(|(index, axis)| axis_menu(page, index, axis))
-            .collect::<Vec<AnyView>>()
+            .collect::<Vec<El>>()
     };
-    view! { {move || list()}{move || menus()} }
+    menus.into_view()
 }
 
-fn task_menu(page: Page) -> AnyView {
-    let items = of_world(page, |info| {
-        info.tasks
-            .iter()
-            .map(|task| Item::new(&task.name, &task.label, &task.help))
-            .collect::<Vec<_>>()
-    });
-    let chosen = of_view(page, |view| view.task.clone());
-    let change = move |word| page.restart(|view| view.task = word);
-    select(
-        "task".to_owned(),
-        "Task".to_owned(),
-        String::new(),
-        items,
-        chosen,
-        change,
-    )
-}
-
-fn axis_menu(page: Page, index: usize, axis: Axis) -> AnyView {
+fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
     let items = choices(&axis.choices);
-    let items = memo(move |_| items.clone());
-    let chosen = memo(move |_| {
+    let items = memo(move || items.clone());
+    let chosen = memo(move || {
         let task = page.still.with(|view| view.task.clone());
         page.info
             .with(|info| {
@@ -196,18 +177,11 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> AnyView {
             page.restart(|view| view.task = task);
         }
     };
-    select(
-        format!("axis-{index}"),
-        axis.label,
-        axis.help,
-        items,
-        chosen,
-        change,
-    )
+    let id = format!("axis-{index}");
+    select(id, axis.label, axis.help, items, chosen, change)
 }
 
-#[component]
-fn SeedField(page: Page) -> impl IntoView {
+fn seed_field(page: Page) -> El {
     let text = of_view(page, |view| view.seed.to_string());
     let change = move |event: web_sys::Event| {
         let typed = event_target_value(&event);
@@ -227,18 +201,25 @@ fn SeedField(page: Page) -> impl IntoView {
     let step = move |by: i64| {
         page.restart(|view| view.seed = view.seed.saturating_add_signed(by).min(SEED_MAX));
     };
-    view! {
-        <div class="field">
-            <label class="label" for="seed">"Seed"</label>
-            <div class="joined">
-                <button type="button" on:click=move |_| step(-1) aria-label="Previous seed">"−"</button>
-                <input id="seed" inputmode="numeric" size="8" autocomplete="off"
-                    prop:value=move || text.get() on:change=change/>
-                <button type="button" on:click=move |_| step(1) aria-label="Next seed">"+"</button>
-                <button type="button" id="new-seed" on:click=move |_| new_seed(page)>"New seed"</button>
-            </div>
-        </div>
-    }
+    let beside = |by: i64, name: &'static str, sign: &'static str| {
+        button().label(name).on_press(move || step(by)).child(sign)
+    };
+    let number = input()
+        .id("seed")
+        .attr("inputmode", "numeric")
+        .attr("size", "8")
+        .attr("autocomplete", "off")
+        .prop("value", move || text.get())
+        .on("change", change);
+    let another = button().id("new-seed").on_press(move || new_seed(page));
+    let joined = div()
+        .class("joined")
+        .child(beside(-1, "Previous seed", "−"))
+        .child(number)
+        .child(beside(1, "Next seed", "+"))
+        .child(another.child("New seed"));
+    let name = label().class("label").attr("for", "seed").child("Seed");
+    div().class("field").child(name).child(joined)
 }
 
 /// Plays another seed.
@@ -247,94 +228,94 @@ pub fn new_seed(page: Page) {
     page.restart(|view| view.seed = seed);
 }
 
-#[component]
-fn StreamsMenu(page: Page) -> impl IntoView {
+fn streams_menu(page: Page) -> View {
     let items = of_world(page, |info| choices(&info.streams));
     let chosen = of_view(page, |view| view.streams.clone());
     let change = move |word| page.restart(|view| view.streams = word);
-    let help = "How the random streams of an episode are seeded.".to_owned();
-    move || {
-        let change = change;
-        (items.with(Vec::len) > 1).then(|| {
-            select(
-                "streams".to_owned(),
-                "Random streams".to_owned(),
-                help.clone(),
-                items,
-                chosen,
-                change,
-            )
-        })
-    }
+    let help = "How the random streams of an episode are seeded.";
+    let menu = move || {
+        let menu = || select("streams", "Random streams", help, items, chosen, change);
+        (items.with(Vec::len) > 1).then(menu)
+    };
+    menu.into_view()
 }
 
-#[component]
-fn RulesMenus(page: Page) -> impl IntoView {
-    let items = of_world(page, |info| choices(&info.rules));
-    let changes = of_world(page, |info| info.rule_changes.clone());
-    let parts = memo(move |_| {
+/// Returns a memo of the rules in parts, once the world is known.
+fn rule_parts(page: Page) -> Memo<Option<Parts>> {
+    memo(move || {
         let word = page.still.with(|view| view.rules.clone());
         page.info
             .with(|info| info.as_ref().map(|info| Parts::new(&word, info)))
-    });
+    })
+}
+
+fn rules_menu(page: Page) -> El {
+    let items = of_world(page, |info| choices(&info.rules));
+    let parts = rule_parts(page);
     let chosen =
-        memo(move |_| parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
+        memo(move || parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
     let change = move |word| page.restart(|view| view.rules = word);
-    let toggle = move |name: &str| {
+    let help = "The rules of the reference, or rules that close its exploits.";
+    select("rules", "Rules", help, items, chosen, change)
+}
+
+/// A switch for each single change of the rules.
+fn rule_changes(page: Page) -> El {
+    let changes = of_world(page, |info| info.rule_changes.clone());
+    let parts = rule_parts(page);
+    let switches = move || {
+        let changes = changes.get().into_iter();
+        let switch = |change| rule_switch(page, parts, change);
+        changes.map(switch).collect::<Vec<El>>()
+    };
+    details()
+        .class("changes")
+        .hidden(move || changes.with(Vec::is_empty))
+        .child(summary().child("Single changes of the rules"))
+        .child(div().class("checks").child(switches))
+}
+
+fn rule_switch(page: Page, parts: Memo<Option<Parts>>, change: Choice) -> El {
+    let (name, flipped) = (change.name.clone(), change.name);
+    let has = move || {
+        page.info.with(|info| {
+            let has = |parts: &Option<Parts>| Some(parts.as_ref()?.has(&name, info.as_ref()?));
+            parts.with(has).unwrap_or_default()
+        })
+    };
+    let toggle = move |_| {
         let word = page.info.with_untracked(|info| {
             let mut parts = parts.get_untracked()?;
-            parts.toggle(name);
+            parts.toggle(&flipped);
             Some(parts.word(info.as_ref()?))
         });
         if let Some(word) = word {
             page.restart(|view| view.rules = word);
         }
     };
-    let switch = move |choice: Choice| {
-        let (name, flipped) = (choice.name.clone(), choice.name);
-        let has = move || {
-            page.info.with(|info| {
-                let info = info.as_ref();
-                parts.with(|p| {
-                    p.as_ref()
-                        .zip(info)
-                        .is_some_and(|(p, info)| p.has(&name, info))
-                })
-            })
-        };
-        view! {
-            <label class="check" data-help=choice.help>
-                <input type="checkbox" prop:checked=move || has() on:change=move |_| toggle(&flipped)/>{choice.label}
-            </label>
-        }
-        .into_any()
-    };
-    let help = "The rules of the reference, or rules that close its exploits.".to_owned();
-    view! {
-        {select("rules".to_owned(), "Rules".to_owned(), help, items, chosen, change)}
-        <details class="changes" hidden=move || changes.with(Vec::is_empty)>
-            <summary>"Single changes of the rules"</summary>
-            <div class="checks">{move || changes.get().into_iter().map(switch).collect::<Vec<AnyView>>()}</div>
-        </details>
-    }
+    let switch = input().attr("type", "checkbox").prop("checked", has);
+    label()
+        .class("check")
+        .attr("data-help", change.help)
+        .child(switch.on("change", toggle))
+        .child(change.label)
 }
 
-#[component]
-fn FileButton(page: Page) -> impl IntoView {
+fn file_button(page: Page) -> El {
     let change = move |event: web_sys::Event| {
         if let Some(input) = input_of(&event) {
             page.open_files(browser::files(input.files()));
             input.set_value("");
         }
     };
-    view! {
-        <div class="field">
-            <span class="label">"Files"</span>
-            <label class="file">"Open or drop…"
-                <input type="file" multiple on:change=change aria-label="Open a replay, a model or a training log"/>
-            </label>
-        </div>
-    }
+    let files = input()
+        .attr("type", "file")
+        .attr("multiple", true)
+        .label("Open a replay, a model or a training log")
+        .on("change", change);
+    let pick = label().class("file").child("Open or drop…").child(files);
+    let name = span().class("label").child("Files");
+    div().class("field").child(name).child(pick)
 }
 
 fn input_of(event: &web_sys::Event) -> Option<web_sys::HtmlInputElement> {

@@ -1,11 +1,13 @@
 //! The page inside another one.
 
-use leptos::prelude::*;
+use leptos::prelude::document;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::address::query_of;
 use crate::browser;
+use crate::dom::El;
+use crate::dom::html::{a, p};
 use crate::page::Page;
 
 /// Tells the page around this one the height of the content, whenever it changes.
@@ -30,12 +32,14 @@ pub fn report_height() {
 }
 
 /// A link to the same moment on the whole page.
-#[component]
-pub fn FullPageLink(page: Page) -> impl IntoView {
+#[must_use]
+pub fn full_page_link(page: Page) -> El {
     let href = move || {
         let mut view = page.view.get();
         view.embed = false;
         format!("?{}", query_of(page, &view))
     };
-    view! { <p class="full-page"><a href=move || href() target="_blank" rel="noopener">"Open the full page"</a></p> }
+    let link = a().attr("href", href).attr("target", "_blank");
+    let link = link.attr("rel", "noopener").child("Open the full page");
+    p().class("full-page").child(link)
 }

@@ -1,22 +1,30 @@
 //! Characters: a shape for each slot, with an expression.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::Face;
+
+use crate::dom::El;
+use crate::dom::svg::{path, svg};
 
 /// A face. The name beside it says who it is and its notes what happened, so it is hidden from
 /// those who hear the page.
 #[must_use]
-pub fn face(slot: Option<u8>, expression: Face) -> AnyView {
-    view! {
-        <svg class="face" viewBox="-42 -42 84 84" aria-hidden="true" data-face=word(expression)>
-            <path class="shape" d=shape(slot)/>
-            <path class="eyes" d=eyes(expression)/>
-            <path class="mouth" d=mouth(expression)/>
-            <path class="badge-ring" d=badge_ring(expression)/>
-            <path class="badge" d=badge(expression)/>
-        </svg>
-    }
-    .into_any()
+pub fn face(slot: Option<u8>, expression: Face) -> El {
+    drawing("face")
+        .attr("data-face", word(expression))
+        .child(line("shape", shape(slot)))
+        .child(line("eyes", eyes(expression)))
+        .child(line("mouth", mouth(expression)))
+        .child(line("badge-ring", badge_ring(expression)))
+        .child(line("badge", badge(expression)))
+}
+
+fn drawing(class: &'static str) -> El {
+    let drawing = svg().class(class).attr("viewBox", "-42 -42 84 84");
+    drawing.attr("aria-hidden", "true")
+}
+
+fn line(class: &'static str, outline: &'static str) -> El {
+    path().class(class).attr("d", outline)
 }
 
 const fn word(expression: Face) -> &'static str {
@@ -80,12 +88,11 @@ const fn badge(expression: Face) -> &'static str {
 /// What an adversary looks like without its mask: horns, and eyes that glow. Part of the Truth
 /// layer.
 #[must_use]
-pub fn unmasked() -> AnyView {
-    view! {
-        <svg class="face unmasked" viewBox="-42 -42 84 84" aria-hidden="true">
-            <path class="horn" d="M-26-20Q-34-30-30-40Q-26-30-14-28ZM26-20Q34-30 30-40Q26-30 14-28Z"/>
-            <path class="glow" d="M-14-6l9 5-7 2ZM14-6l-9 5 7 2Z"/>
-        </svg>
-    }
-    .into_any()
+pub fn unmasked() -> El {
+    drawing("face unmasked")
+        .child(line(
+            "horn",
+            "M-26-20Q-34-30-30-40Q-26-30-14-28ZM26-20Q34-30 30-40Q26-30 14-28Z",
+        ))
+        .child(line("glow", "M-14-6l9 5-7 2ZM14-6l-9 5 7 2Z"))
 }

@@ -1,13 +1,15 @@
 //! Files that are dropped anywhere on the page.
 
-use leptos::prelude::*;
+use leptos::prelude::{on_cleanup, window_event_listener};
 
 use crate::browser;
+use crate::dom::El;
+use crate::dom::html::{div, p};
 use crate::page::Page;
 
 /// Marks the page while files are dragged over it, and opens what is dropped.
-#[component]
-pub fn DropZone(page: Page) -> impl IntoView {
+#[must_use]
+pub fn drop_zone(page: Page) -> El {
     let over = window_event_listener(leptos::ev::dragover, move |event| {
         event.prevent_default();
         if !page.dragging.get_untracked() {
@@ -32,9 +34,7 @@ pub fn DropZone(page: Page) -> impl IntoView {
         leave.remove();
         drop.remove();
     });
-    view! {
-        <div id="drop" hidden=move || !page.dragging.get()>
-            <p>"Drop a replay, a model or a training log to open it"</p>
-        </div>
-    }
+    let text = p().child("Drop a replay, a model or a training log to open it");
+    let zone = div().id("drop").hidden(move || !page.dragging.get());
+    zone.child(text)
 }

@@ -2,11 +2,13 @@
 
 use std::f64::consts::TAU;
 
-use leptos::prelude::*;
 use sentinel_page_protocol::{Card, Edge, Layout, Tone};
 
 use super::parts::{state, tone};
-use crate::board::PanelSlot;
+use crate::board::{CardSlot, PanelSlot};
+use crate::dom::html::{b, li, ul};
+use crate::dom::svg::{self, circle, g, svg};
+use crate::dom::{El, IntoView, View};
 use crate::num::css;
 use crate::page::Page;
 use crate::reactive::memo;
@@ -17,13 +19,13 @@ const HALF: f64 = 200.0;
 const RADIUS: f64 = 128.0;
 
 /// The graph, and its lines as a list of words below it.
-#[component]
-pub fn Graph(page: Page, of: PanelSlot) -> impl IntoView {
-    let data = memo(move |_| {
-        let cards: Vec<Card> = of
-            .cards
-            .with(|cards| cards.iter().map(|c| c.card.get()).collect());
-        let edges = of.head.with(|head| match &head.layout {
+#[must_use]
+pub fn graph(page: Page, slot: &PanelSlot) -> View {
+    let slot = slot.clone();
+    let data = memo(move || {
+        let cards = |cards: &Vec<CardSlot>| cards.iter().map(|c| c.card.get()).collect();
+        let cards: Vec<Card> = slot.cards.with(cards);
+        let edges = slot.head.with(|head| match &head.layout {
             Layout::Graph(edges) => edges.clone(),
             _ => Vec::new(),
         });
@@ -31,25 +33,23 @@ pub fn Graph(page: Page, of: PanelSlot) -> impl IntoView {
     });
     let drawing = move || {
         data.with(|(cards, edges)| {
-            let lines: Vec<AnyView> = edges.iter().filter_map(|edge| line(cards, edge)).collect();
+            let lines: Vec<El> = edges.iter().filter_map(|edge| line(cards, edge)).collect();
             let count = cards.len();
             let nodes = cards.iter().enumerate();
-            let nodes: Vec<AnyView> = nodes.map(|(i, card)| node(page, card, i, count)).collect();
-            view! { {lines}{nodes} }.into_any()
+            let nodes: Vec<El> = nodes.map(|(i, card)| node(page, card, i, count)).collect();
+            View::Many(vec![lines.into_view(), nodes.into_view()])
         })
     };
-    let words = move || {
+    let list = move || {
         data.with(|(cards, edges)| {
-            edges
-                .iter()
-                .map(|edge| words(cards, edge))
-                .collect::<Vec<AnyView>>()
+            let words = |edge: &Edge| words(cards, edge);
+            edges.iter().map(words).collect::<Vec<El>>()
         })
     };
-    view! {
-        <svg class="graph" viewBox="-200 -170 400 340" aria-hidden="true">{move || drawing()}</svg>
-        <ul class="edges">{move || words()}</ul>
-    }
+    let drawn = svg().class("graph").attr("viewBox", "-200 -170 400 340");
+    let drawn = drawn.attr("aria-hidden", "true").child(drawing);
+    let list = ul().class("edges").child(list);
+    View::Many(vec![drawn.into_view(), list.into_view()])
 }
 
 /// Returns the place of a node.
@@ -63,16 +63,20 @@ fn find(cards: &[Card], key: &str) -> Option<(f64, f64)> {
     Some(place(index, cards.len()))
 }
 
-fn line(cards: &[Card], edge: &Edge) -> Option<AnyView> {
+fn line(cards: &[Card], edge: &Edge) -> Option<El> {
     let ((x1, y1), (x2, y2)) = (find(cards, &edge.from)?, find(cards, &edge.to)?);
     let width = css(1.0 + 5.0 * f64::from(edge.weight.clamp(0.0, 1.0)));
-    Some(view! {
-        <line class="edge" data-tone=tone(edge.tone) x1=css(x1) y1=css(y1) x2=css(x2) y2=css(y2) style:stroke-width=width/>
-    }
-    .into_any())
+    let line = svg::line()
+        .class("edge")
+        .attr("data-tone", tone(edge.tone))
+        .attr("x1", css(x1))
+        .attr("y1", css(y1))
+        .attr("x2", css(x2))
+        .attr("y2", css(y2));
+    Some(line.style("stroke-width", width))
 }
 
-fn node(page: Page, card: &Card, index: usize, count: usize) -> AnyView {
+fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
     let (x, y) = place(index, count);
     let side = if x.abs() < HALF * 0.1 {
         "middle"
@@ -99,21 +103,31 @@ fn node(page: Page, card: &Card, index: usize, count: usize) -> AnyView {
     let picked = code
         .as_ref()
         .is_some_and(|c| page.composer.draft.with(|d| d.parts.contains(c)));
-    let pick = move |_| {
+    let pick = move || {
         if let Some(code) = &code {
             page.composer.draft.update(|draft| draft.toggle(code));
         }
     };
-    view! {
-        <g class="node" class:active=card.active class:picked=picked data-card=card.key.clone() data-tone=tone(card.tone) on:click=pick>
-            <circle cx=css(x) cy=css(y) r="9"/>
-            <text x=css(x + dx) y=css(y + dy + 4.5) text-anchor=side>{name}</text>
-        </g>
-    }
-    .into_any()
+    let dot = circle()
+        .attr("cx", css(x))
+        .attr("cy", css(y))
+        .attr("r", "9");
+    let label = svg::text()
+        .attr("x", css(x + dx))
+        .attr("y", css(y + dy + 4.5))
+        .attr("text-anchor", side)
+        .child(name);
+    g().class("node")
+        .toggle("active", card.active)
+        .toggle("picked", picked)
+        .attr("data-card", card.key.clone())
+        .attr("data-tone", tone(card.tone))
+        .on_press(pick)
+        .child(dot)
+        .child(label)
 }
 
-fn words(cards: &[Card], edge: &Edge) -> AnyView {
+fn words(cards: &[Card], edge: &Edge) -> El {
     let name = |key: &str| {
         let card = cards.iter().find(|card| card.key == key);
         card.map_or_else(|| key.to_owned(), |card| card.title.clone())
@@ -129,5 +143,8 @@ fn words(cards: &[Card], edge: &Edge) -> AnyView {
     } else {
         edge.label.clone()
     };
-    view! { <li><b>{pair}</b>" "{label}{plain}</li> }.into_any()
+    li().child(b().child(pair))
+        .child(" ")
+        .child(label)
+        .child(plain)
 }

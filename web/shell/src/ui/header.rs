@@ -2,64 +2,84 @@
 
 use std::time::Duration;
 
-use leptos::prelude::*;
+use leptos::prelude::{WithValue, set_timeout};
 
 use super::icons::icon;
 use crate::address::query_of;
 use crate::browser;
+use crate::dom::El;
+use crate::dom::html::{a, button, div, nav, span};
+use crate::dom::svg::{circle, path, svg};
 use crate::engines::Program;
 use crate::page::Page;
-use crate::state::{Screen, View};
+use crate::reactive::Signal;
+use crate::state::{PageState, Screen};
 
 /// The head of the page.
-#[component]
-pub fn Header(page: Page) -> impl IntoView {
+#[must_use]
+pub fn header(page: Page) -> El {
     let has_training = move || {
         page.info
             .with(|info| info.as_ref().is_some_and(|i| !i.curves.is_empty()))
     };
     let on_training = move || page.screen() == Screen::Training;
-    let worlds: Vec<AnyView> = page.programs.with_value(|programs| {
-        programs
-            .iter()
-            .map(|program| world_link(page, program))
-            .collect()
+    let worlds: Vec<El> = page.programs.with_value(|programs| {
+        let link = |program| world_link(page, program);
+        programs.iter().map(link).collect()
     });
-    let theme = move |_| page.view.update(|view| view.theme = view.theme.next());
+    let training = span()
+        .hidden(move || !(has_training() || on_training()))
+        .child(screen_link(page, Screen::Training, "Training"));
+    let screens = nav()
+        .class("tabs screens")
+        .label("Screens")
+        .child(screen_link(page, Screen::Episode, "Episode"))
+        .child(training);
+    crate::dom::html::header()
+        .class("top")
+        .child(brand())
+        .child(nav().class("tabs").label("Worlds").child(worlds))
+        .child(screens)
+        .child(tools(page))
+}
+
+fn brand() -> El {
+    let sign = svg()
+        .attr("viewBox", "-13 -13 26 26")
+        .attr("width", "26")
+        .attr("height", "26")
+        .attr("aria-hidden", "true")
+        .child(path().class("lid").attr("d", "M-12 0Q0-13 12 0Q0 13-12 0Z"))
+        .child(circle().attr("r", "4.6"));
+    let brand = a().class("brand").attr("href", "?");
+    brand.label("Sentinel, start").child(sign).child("Sentinel")
+}
+
+/// The page's own switches.
+fn tools(page: Page) -> El {
     let theme_name = move || format!("Theme: {}", page.still.with(|view| view.theme.word()));
-    view! {
-        <header class="top">
-            <a class="brand" href="?" aria-label="Sentinel, start">
-                <svg viewBox="-13 -13 26 26" width="26" height="26" aria-hidden="true">
-                    <path class="lid" d="M-12 0Q0-13 12 0Q0 13-12 0Z"/><circle r="4.6"/>
-                </svg>
-                "Sentinel"
-            </a>
-            <nav class="tabs" aria-label="Worlds">{worlds}</nav>
-            <nav class="tabs screens" aria-label="Screens">
-                {screen_link(page, Screen::Episode, "Episode")}
-                <span hidden=move || !(has_training() || on_training())>
-                    {screen_link(page, Screen::Training, "Training")}
-                </span>
-            </nav>
-            <div class="tools">
-                <Share page/>
-                <button type="button" id="theme" class="icon-button" aria-label=move || theme_name() title=move || theme_name() on:click=theme>
-                    {icon("M8 1.5A6.5 6.5 0 1 0 8 14.5V1.5Z")}
-                </button>
-                <button type="button" id="help-open" class="icon-button" aria-label="Help" title="Help" on:click=move |_| page.help.set(true)>
-                    "?"
-                </button>
-            </div>
-        </header>
-    }
+    let theme = button()
+        .id("theme")
+        .class("icon-button")
+        .label(theme_name)
+        .attr("title", theme_name)
+        .on_press(move || page.view.update(|view| view.theme = view.theme.next()))
+        .child(icon("M8 1.5A6.5 6.5 0 1 0 8 14.5V1.5Z"));
+    let help = button()
+        .id("help-open")
+        .class("icon-button")
+        .label("Help")
+        .attr("title", "Help")
+        .on_press(move || page.help.set(true))
+        .child("?");
+    let tools = div().class("tools").child(share(page));
+    tools.child(theme).child(help)
 }
 
 /// Copies the address; says so when it is on the clipboard.
-#[component]
-fn Share(page: Page) -> impl IntoView {
-    let copied = RwSignal::new(false);
-    let share = move |_| {
+fn share(page: Page) -> El {
+    let copied = Signal::new(false);
+    let share = move || {
         leptos::task::spawn_local(async move {
             if browser::copy(&browser::address()).await {
                 copied.set(true);
@@ -69,12 +89,12 @@ fn Share(page: Page) -> impl IntoView {
             }
         });
     };
-    let label = move || if copied.get() { "Link copied" } else { "Share" };
-    view! {
-        <button type="button" id="share" on:click=share data-help="Copies a link to exactly this view.">
-            <span aria-live="polite">{move || label()}</span>
-        </button>
-    }
+    let word = move || if copied.get() { "Link copied" } else { "Share" };
+    button()
+        .id("share")
+        .attr("data-help", "Copies a link to exactly this view.")
+        .on_press(share)
+        .child(span().attr("aria-live", "polite").child(word))
 }
 
 /// Returns `true` if a click means this page and not another tab.
@@ -82,34 +102,34 @@ fn is_plain(event: &web_sys::MouseEvent) -> bool {
     !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0)
 }
 
-fn world_link(page: Page, program: &Program) -> AnyView {
-    let (a, b, c) = (
+fn world_link(page: Page, program: &Program) -> El {
+    let (there, world, target) = (
         program.world.clone(),
         program.world.clone(),
         program.world.clone(),
     );
     let href = move || {
         page.still.track();
-        format!("?{}", query_of(page, &page.view_of(&a)))
+        format!("?{}", query_of(page, &page.view_of(&there)))
     };
-    let here = move || page.still.with(|view| view.world == b);
+    let here = move || page.still.with(|view| view.world == world);
     let go = move |event: web_sys::MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
-            page.go_to_world(&c);
+            page.go_to_world(&target);
         }
     };
-    let (world, title) = (program.world.clone(), program.title.clone());
-    view! {
-        <a href=move || href() data-world=world on:click=go aria-current=move || here().then_some("true")>{title}</a>
-    }
-    .into_any()
+    a().attr("href", href)
+        .attr("data-world", program.world.clone())
+        .attr("aria-current", move || here().then_some("true"))
+        .on_mouse("click", go)
+        .child(program.title.clone())
 }
 
 /// A way to another screen, which is also a link that can be copied.
-fn screen_link(page: Page, screen: Screen, label: &'static str) -> AnyView {
+fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
     let href = move || {
-        let there = page.still.with(|view| View {
+        let there = page.still.with(|view| PageState {
             screen,
             ..view.clone()
         });
@@ -128,8 +148,9 @@ fn screen_link(page: Page, screen: Screen, label: &'static str) -> AnyView {
     } else {
         "episode"
     };
-    view! {
-        <a href=move || href() data-screen=word on:click=go aria-current=move || here().then_some("page")>{label}</a>
-    }
-    .into_any()
+    a().attr("href", href)
+        .attr("data-screen", word)
+        .attr("aria-current", move || here().then_some("page"))
+        .on_mouse("click", go)
+        .child(label)
 }

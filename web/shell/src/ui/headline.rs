@@ -1,19 +1,20 @@
 //! The band above an episode: what happened, where it stands, and what is to be said about the run.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::Branch;
 
 use super::parts::meter;
-use super::truth::TruthHeadline;
+use super::truth::truth_headline;
+use crate::dom::html::{b, button, div, h1, h2, p, span};
+use crate::dom::{El, IntoView, View};
 use crate::lane::{Lane, first_difference};
 use crate::page::Page;
 use crate::reactive::memo;
 use crate::state::index;
 
 /// The band; `main` for the episode that the visitor plays.
-#[component]
-pub fn Headline(page: Page, lane: Lane, main: bool) -> impl IntoView {
-    let headline = memo(move |_| {
+#[must_use]
+pub fn headline(page: Page, lane: Lane, main: bool) -> El {
+    let headline = memo(move || {
         let text = lane.moment.with(|m| m.as_ref().map(|m| m.headline.clone()));
         text.unwrap_or_else(|| "Starting the world…".to_owned())
     });
@@ -29,7 +30,7 @@ pub fn Headline(page: Page, lane: Lane, main: bool) -> impl IntoView {
         let next = lane
             .moment
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.next.clone()));
-        (!next.is_empty()).then(|| view! { <span>"Next: "<b>{next}</b></span> }.into_any())
+        (!next.is_empty()).then(|| span().child("Next: ").child(b().child(next)))
     };
     let player = move || {
         lane.status
@@ -39,74 +40,100 @@ pub fn Headline(page: Page, lane: Lane, main: bool) -> impl IntoView {
     let status = move || {
         lane.moment.with(|m| {
             let meters = m.as_ref().map_or(&[][..], |m| m.status.as_slice());
-            meters.iter().map(meter).collect::<Vec<AnyView>>()
+            meters.iter().map(meter).collect::<Vec<El>>()
         })
     };
-    // Only the text depends on the moment, so that it is never made anew.
+    // Only the text depends on the moment, so that the element stays.
     let title = if main {
-        view! { <h1>{move || headline.get()}</h1> }.into_any()
+        h1()
     } else {
-        view! { <h2 class="versus-title">{move || headline.get()}</h2> }.into_any()
+        h2().class("versus-title")
     };
-    view! {
-        <div class="headline">
-            <div class="story">
-                {title}
-                <p class="detail">{move || detail()}</p>
-                <TruthHeadline hidden=lane.hidden/>
-                <p class="facts">
-                    <b>{move || player()}</b>
-                    <span>{move || standing()}</span>
-                    {move || next()}
-                    <span class="digest" data-help="Number of actions and a hash of the trajectory: equal on every machine.">{move || digest()}</span>
-                </p>
-            </div>
-            <div class="status">{move || status()}</div>
-            <Notes page lane main/>
-        </div>
+    let digest = span()
+        .class("digest")
+        .attr(
+            "data-help",
+            "Number of actions and a hash of the trajectory: equal on every machine.",
+        )
+        .child(digest);
+    let facts = p()
+        .class("facts")
+        .child(b().child(player))
+        .child(span().child(standing))
+        .child(next)
+        .child(digest);
+    let story = div()
+        .class("story")
+        .child(title.child(move || unbroken(&headline.get())))
+        .child(p().class("detail").child(detail))
+        .child(truth_headline(lane.hidden))
+        .child(facts);
+    div()
+        .class("headline")
+        .child(story)
+        .child(div().class("status").child(status))
+        .child(notes(page, lane, main))
+}
+
+/// Returns a text in which names such as JOB-013 are not broken after their hyphen.
+fn unbroken(text: &str) -> Vec<View> {
+    let is_name = |word: &str| word.contains('-') && word.contains(|c: char| c.is_ascii_digit());
+    let mut parts = Vec::new();
+    let mut plain = String::new();
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 {
+            plain.push(' ');
+        }
+        if is_name(word) {
+            parts.push(std::mem::take(&mut plain).into_view());
+            let name = span().class("unbroken").child(word.to_owned());
+            parts.push(name.into_view());
+        } else {
+            plain.push_str(word);
+        }
     }
+    parts.push(plain.into_view());
+    parts
 }
 
 /// Sentences about the run: still playing, how a replay fits, own actions, the first difference.
-#[component]
-fn Notes(page: Page, lane: Lane, main: bool) -> impl IntoView {
+fn notes(page: Page, lane: Lane, main: bool) -> View {
+    let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
     let playing = move || {
         let waits = lane
             .status
             .with(|status| !status.complete && !status.episode.player.is_empty());
         waits.then(|| {
             let text = format!("Playing… {} actions so far", lane.last());
-            view! { <p class="run-note" data-note="playing" role="status">{text}</p> }.into_any()
+            note("playing").attr("role", "status").child(text)
         })
     };
     let source = move || {
-        let (note, warns) = lane
+        let (text, warns) = lane
             .status
             .with(|status| (status.note.clone(), status.warns));
         let tone = if warns { "warn" } else { "neutral" };
-        (!note.is_empty()).then(|| {
-            view! { <p class="run-note" data-note="source" data-tone=tone>{note}</p> }.into_any()
-        })
+        (!text.is_empty()).then(|| note("source").attr("data-tone", tone).child(text))
     };
-    let branch = memo(move |_| page.still.with(|view| view.branch.clone()).filter(|_| main));
+    let branch = memo(move || page.still.with(|view| view.branch.clone()).filter(|_| main));
+    let own = move || branch.get().map(|branch| branch_note(page, lane, branch));
     let differs = move || (!main).then(|| difference(page));
-    view! {
-        {move || playing()}
-        {move || source()}
-        {move || branch.get().map(|branch| branch_note(page, lane, branch))}
-        {move || differs()}
-    }
+    View::Many(vec![
+        playing.into_view(),
+        source.into_view(),
+        own.into_view(),
+        differs.into_view(),
+    ])
 }
 
-fn difference(page: Page) -> AnyView {
+fn difference(page: Page) -> El {
     let steps = page.main.steps.get();
     match first_difference(&steps, &page.versus.steps.get()) {
-        Some(at) => {
-            let text = format!("First differs at action {at}");
-            view! { <button type="button" class="link differs" on:click=move |_| page.seek(at)>{text}</button> }
-                .into_any()
-        }
-        None => view! { <p class="quiet differs">"Same actions throughout"</p> }.into_any(),
+        Some(at) => button()
+            .class("link differs")
+            .on_press(move || page.seek(at))
+            .child(format!("First differs at action {at}")),
+        None => p().class("quiet differs").child("Same actions throughout"),
     }
 }
 
@@ -122,7 +149,7 @@ fn own_actions(at: u32, own: u32, refused: &str) -> String {
 }
 
 /// What the visitor did, and the ways on from there.
-fn branch_note(page: Page, lane: Lane, branch: Branch) -> AnyView {
+fn branch_note(page: Page, lane: Lane, branch: Branch) -> El {
     let (at, resumes) = (branch.at, branch.resume);
     let text = move || {
         let own = lane
@@ -131,14 +158,14 @@ fn branch_note(page: Page, lane: Lane, branch: Branch) -> AnyView {
         lane.status
             .with(|status| own_actions(at, index(own), &status.refused))
     };
-    let resume = move |_| {
+    let resume = move || {
         page.view.update(|view| {
             if let Some(branch) = &mut view.branch {
                 branch.resume = !branch.resume;
             }
         });
     };
-    let discard = move |_| page.view.update(|view| view.branch = None);
+    let discard = move || page.view.update(|view| view.branch = None);
     let label = move || {
         if resumes {
             return "Stop after my moves".to_owned();
@@ -149,14 +176,18 @@ fn branch_note(page: Page, lane: Lane, branch: Branch) -> AnyView {
         format!("Let {player} finish")
     };
     let is_you = move || page.still.with(|view| view.player == "you");
-    view! {
-        <div class="run-note own" data-note="branch">
-            <span role="status">{move || text()}</span>
-            <button type="button" id="resume" hidden=move || is_you() on:click=resume>{move || label()}</button>
-            <button type="button" id="discard" on:click=discard>"Discard my moves"</button>
-        </div>
-    }
-    .into_any()
+    let resume = button()
+        .id("resume")
+        .hidden(is_you)
+        .on_press(resume)
+        .child(label);
+    let discard = button().id("discard").on_press(discard);
+    div()
+        .class("run-note own")
+        .attr("data-note", "branch")
+        .child(span().attr("role", "status").child(text))
+        .child(resume)
+        .child(discard.child("Discard my moves"))
 }
 
 #[cfg(test)]

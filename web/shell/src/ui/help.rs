@@ -1,20 +1,30 @@
 //! The help: how an episode works, terms, and keys.
 
-use leptos::html;
-use leptos::prelude::*;
+use leptos::prelude::{GetValue, event_target_checked};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlDialogElement;
 
 use super::keys::KEYS;
 use crate::browser;
+use crate::dom::html::{
+    button, dd, dialog, div, dl, dt, h2, h3, input, kbd, label, p, table, tbody, td, th, tr,
+};
+use crate::dom::{El, IntoView, NodeRef, View};
 use crate::page::Page;
 use crate::reactive::effect;
 
 /// The help as a dialog, which the browser keeps the focus in and returns it from.
-#[component]
-pub fn HelpDialog(page: Page) -> impl IntoView {
-    let node = NodeRef::<html::Dialog>::new();
-    effect(move |_| {
+#[must_use]
+pub fn help_dialog(page: Page) -> El {
+    let node = NodeRef::new_local(None);
+    effect(move || {
         let open = page.help.get();
-        let Some(dialog) = node.get() else { return };
+        let Some(Ok(dialog)) = node
+            .get_value()
+            .map(|node| node.dyn_into::<HtmlDialogElement>())
+        else {
+            return;
+        };
         if open && !dialog.open() {
             let _ = dialog.show_modal();
         } else if !open && dialog.open() {
@@ -22,57 +32,69 @@ pub fn HelpDialog(page: Page) -> impl IntoView {
         }
     });
     // A press beside the dialog comes from the dialog itself.
-    let press = move |event: web_sys::MouseEvent| {
+    let press = move |event| {
         if browser::target(&event).is_some_and(|target| target.tag_name() == "DIALOG") {
             page.help.set(false);
         }
     };
-    view! {
-        <dialog id="help" node_ref=node aria-labelledby="help-title" on:close=move |_| page.help.set(false) on:click=press>
-            {move || page.help.get().then(|| content(page))}
-        </dialog>
-    }
+    dialog()
+        .id("help")
+        .node(node)
+        .attr("aria-labelledby", "help-title")
+        .on("close", move |_| page.help.set(false))
+        .on("click", press)
+        .child(move || page.help.get().then(|| content(page)))
 }
 
-fn content(page: Page) -> AnyView {
+fn content(page: Page) -> View {
     let info = page.info.get_untracked();
-    let title = info
-        .as_ref()
-        .map_or_else(|| "Help".to_owned(), |info| info.title.clone());
+    let info = info.as_deref();
+    let title = info.map_or_else(|| "Help".to_owned(), |info| info.title.clone());
+    let tagline = info.map_or_else(String::new, |info| info.tagline.clone());
     let paragraphs = info.iter().flat_map(|info| &info.help);
-    let paragraphs: Vec<AnyView> = paragraphs
-        .map(|text| view! { <p>{text.clone()}</p> }.into_any())
-        .collect();
+    let paragraphs: Vec<El> = paragraphs.map(|text| p().child(text.clone())).collect();
     let terms = info.iter().flat_map(|info| &info.glossary);
-    let terms: Vec<AnyView> = terms
-        .map(|(term, text)| view! { <dt>{term.clone()}</dt><dd>{text.clone()}</dd> }.into_any())
-        .collect();
-    let no_terms = terms.is_empty();
-    let tagline = info
-        .as_ref()
-        .map_or_else(String::new, |info| info.tagline.clone());
-    let keys: Vec<AnyView> = KEYS
-        .iter()
-        .map(|(key, does)| {
-            view! { <tr><th scope="row"><kbd>{*key}</kbd></th><td>{*does}</td></tr> }.into_any()
+    let terms: Vec<View> = terms
+        .map(|(term, text)| {
+            let (term, text) = (dt().child(term.clone()), dd().child(text.clone()));
+            View::Many(vec![term.into_view(), text.into_view()])
         })
         .collect();
-    let change = move |event| page.set_shortcuts(event_target_checked(&event));
-    view! {
-        <div class="dialog-head">
-            <h2 id="help-title">{title}</h2>
-            <button type="button" id="help-close" on:click=move |_| page.help.set(false)>"Close"</button>
-        </div>
-        <p>{tagline}</p>
-        {paragraphs}
-        <div hidden=no_terms><h3>"Terms"</h3><dl class="glossary">{terms}</dl></div>
-        <h3>"Keys"</h3>
-        <label class="check">
-            <input type="checkbox" id="shortcuts" prop:checked=move || page.shortcuts.get() on:change=change/>
-            "Single-key shortcuts"
-        </label>
-        <table class="keys"><tbody>{keys}</tbody></table>
-        <p class="quiet">"Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it."</p>
-    }
-    .into_any()
+    let glossary = div().hidden(terms.is_empty()).child(h3().child("Terms"));
+    let key = |(key, does): &(&'static str, &'static str)| {
+        let key = th().attr("scope", "row").child(kbd().child(*key));
+        tr().child(key).child(td().child(*does))
+    };
+    let keys: Vec<El> = KEYS.iter().map(key).collect();
+    let switch = input()
+        .attr("type", "checkbox")
+        .id("shortcuts")
+        .prop("checked", move || page.shortcuts.get())
+        .on("change", move |event| {
+            page.set_shortcuts(event_target_checked(&event));
+        });
+    let close = button()
+        .id("help-close")
+        .on_press(move || page.help.set(false));
+    let head = div()
+        .class("dialog-head")
+        .child(h2().id("help-title").child(title))
+        .child(close.child("Close"));
+    let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it.";
+    View::Many(vec![
+        head.into_view(),
+        p().child(tagline).into_view(),
+        paragraphs.into_view(),
+        glossary
+            .child(dl().class("glossary").child(terms))
+            .into_view(),
+        h3().child("Keys").into_view(),
+        label()
+            .class("check")
+            .child(switch)
+            .child("Single-key shortcuts")
+            .into_view(),
+        table().class("keys").child(tbody().child(keys)).into_view(),
+        p().class("quiet").child(note).into_view(),
+    ])
 }

@@ -1,6 +1,7 @@
 //! Signs on buttons. Drawn, because not every system has a font with them.
 
-use leptos::prelude::*;
+use crate::dom::El;
+use crate::dom::svg;
 
 /// Play.
 pub const PLAY: &str = "M4 2 13 8 4 14Z";
@@ -21,7 +22,12 @@ pub const NEXT_NOTABLE: &str = "M8 2 15 8 8 14ZM4 2A2 2 0 1 1 3.9 2ZM3 8H5V14H3Z
 
 /// A sign.
 #[must_use]
-pub fn icon(path: &'static str) -> AnyView {
-    view! { <svg class="icon" viewBox="0 0 16 16" width="15" height="15" aria-hidden="true"><path d=path/></svg> }
-        .into_any()
+pub fn icon(path: &'static str) -> El {
+    svg::svg()
+        .class("icon")
+        .attr("viewBox", "0 0 16 16")
+        .attr("width", "15")
+        .attr("height", "15")
+        .attr("aria-hidden", "true")
+        .child(svg::path().attr("d", path))
 }

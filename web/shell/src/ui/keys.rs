@@ -1,6 +1,6 @@
 //! The keyboard.
 
-use leptos::prelude::*;
+use leptos::prelude::{on_cleanup, window_event_listener};
 
 use super::controls::new_seed;
 use super::timeline::seek_notable;

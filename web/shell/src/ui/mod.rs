@@ -28,26 +28,26 @@ mod training;
 mod transcript;
 pub mod truth;
 
-use leptos::prelude::*;
-
 use crate::address;
 use crate::browser;
+use crate::dom::html::{a, div, main, p};
+use crate::dom::{IntoView, View};
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 use crate::state::Screen;
 
 /// The page.
-#[component]
-pub fn App() -> impl IntoView {
+#[must_use]
+pub fn app() -> View {
     let page = Page::new();
     page.connect();
     address::follow(page);
     keys::listen(page);
-    let training = memo(move |_| page.screen() == Screen::Training);
-    let world = memo(move |_| page.still.with(|view| view.world.clone()));
-    let theme = memo(move |_| page.still.with(|view| view.theme));
-    effect(move |_| browser::set_root_attribute("data-theme", theme.get().word()));
-    effect(move |_| {
+    let training = memo(move || page.screen() == Screen::Training);
+    let world = memo(move || page.still.with(|view| view.world.clone()));
+    let theme = memo(move || page.still.with(|view| view.theme));
+    effect(move || browser::set_root_attribute("data-theme", theme.get().word()));
+    effect(move || {
         page.playing.set(false);
         let place = page.info.with(|info| {
             info.as_ref()
@@ -60,44 +60,54 @@ pub fn App() -> impl IntoView {
     if embed {
         embed::report_height();
     }
-    let double = memo(move |_| page.still.with(|view| !view.versus.is_empty()));
+    let double = memo(move || page.still.with(|view| !view.versus.is_empty()));
     let ready = move || page.main.moment.with(Option::is_some);
     let warning = move || {
         let text = page.info.with(|info| {
             info.as_ref()
                 .map_or_else(String::new, |info| info.warning.clone())
         });
-        (!text.is_empty())
-            .then(|| view! { <p class="world-warning" role="note">{text}</p> }.into_any())
+        let warning = p().class("world-warning").attr("role", "note");
+        (!text.is_empty()).then(|| warning.child(text))
     };
     let screen = move || {
         if training.get() {
-            return view! { <training::Training page/> }.into_any();
+            return training::training(page);
         }
-        view! {
-            <div class="panes" class:double=move || double.get()>
-                <pane::Pane page lane=page.main main=true/>
-                {move || double.get().then(|| view! { <pane::Pane page lane=page.versus main=false/> })}
-            </div>
-            {(!embed).then(|| view! { <tournament::TournamentView page/> })}
-        }
-        .into_any()
+        let versus = move || double.get().then(|| pane::pane(page, page.versus, false));
+        let panes = div()
+            .class("panes")
+            .toggle("double", move || double.get())
+            .child(pane::pane(page, page.main, true))
+            .child(versus);
+        let tournament = (!embed).then(|| tournament::tournament(page));
+        View::Many(vec![panes.into_view(), tournament.into_view()])
     };
-    view! {
-        <div class="page" class:embed=embed class:training=move || training.get() data-of=move || world.get()
-            data-ready=move || ready().then_some("true")>
-            {(!embed).then(|| view! { <a class="skip" href="#main">"Skip to the content"</a><header::Header page/> })}
-            <main id="main" tabindex="-1">
-                {move || (!training.get()).then(|| view! { <controls::Controls page/> })}
-                <notices::Notices page/>
-                {move || warning()}
-                {move || screen()}
-                {embed.then(|| view! { <embed::FullPageLink page/> })}
-                <tip::Tip/>
-            </main>
-            {move || (!training.get()).then(|| view! { <timeline::Timeline page/> })}
-            <help::HelpDialog page/>
-            <files::DropZone page/>
-        </div>
-    }
+    let episode = move || !training.get();
+    let head = (!embed).then(|| {
+        let skip = a().class("skip").attr("href", "#main");
+        let skip = skip.child("Skip to the content");
+        View::Many(vec![skip.into_view(), header::header(page).into_view()])
+    });
+    let content = main()
+        .id("main")
+        .attr("tabindex", "-1")
+        .child(move || episode().then(|| controls::controls(page)))
+        .child(notices::notices(page))
+        .child(warning)
+        .child(screen)
+        .child(embed.then(|| embed::full_page_link(page)))
+        .child(tip::tip());
+    div()
+        .class("page")
+        .toggle("embed", embed)
+        .toggle("training", move || training.get())
+        .attr("data-of", move || world.get())
+        .attr("data-ready", move || ready().then_some("true"))
+        .child(head)
+        .child(content)
+        .child(move || episode().then(|| timeline::timeline(page)))
+        .child(help::help_dialog(page))
+        .child(files::drop_zone(page))
+        .into_view()
 }

@@ -1,36 +1,37 @@
 //! What went wrong, in words; never in the way of what works.
 
-use leptos::prelude::*;
-
+use crate::dom::El;
+use crate::dom::html::{b, button, div, li, p, ul};
 use crate::page::Page;
 
 /// The notices, and the way on after an engine failed.
-#[component]
-pub fn Notices(page: Page) -> impl IntoView {
+#[must_use]
+pub fn notices(page: Page) -> El {
     let list = move || {
         let all = page.notices.get().into_iter();
-        all.map(|sentence| view! { <li>{sentence}</li> }.into_any())
-            .collect::<Vec<AnyView>>()
+        all.map(|sentence| li().child(sentence))
+            .collect::<Vec<El>>()
     };
-    let none = move || page.notices.with(Vec::is_empty);
     let failure = move || {
         let sentence = page.failure.get();
         (!sentence.is_empty()).then(|| failed(page, sentence))
     };
-    view! {
-        <div id="notices" role="status" aria-live="polite">
-            <div class="notices" hidden=move || none()>
-                <ul>{move || list()}</ul>
-                <button type="button" on:click=move |_| page.notices.set(Vec::new())>"Dismiss"</button>
-            </div>
-            {move || failure()}
-        </div>
-    }
+    let dismiss = button().on_press(move || page.notices.set(Vec::new()));
+    let notices = div()
+        .class("notices")
+        .hidden(move || page.notices.with(Vec::is_empty))
+        .child(ul().child(list))
+        .child(dismiss.child("Dismiss"));
+    let region = div().id("notices").attr("role", "status");
+    region
+        .attr("aria-live", "polite")
+        .child(notices)
+        .child(failure)
 }
 
-fn failed(page: Page, sentence: String) -> AnyView {
+fn failed(page: Page, sentence: String) -> El {
     let report = sentence.clone();
-    let copy = move |_| {
+    let copy = move || {
         let text = format!("{report}\n{}", crate::browser::address());
         leptos::task::spawn_local(async move {
             let done = crate::browser::copy(&text).await;
@@ -41,12 +42,14 @@ fn failed(page: Page, sentence: String) -> AnyView {
             });
         });
     };
-    view! {
-        <div class="notices failure">
-            <p><b>"The world stopped. "</b>{sentence}" The rest of the page works on."</p>
-            <button type="button" id="restart" class="primary" on:click=move |_| page.restart_engine()>"Restart"</button>
-            <button type="button" on:click=copy>"Copy a report"</button>
-        </div>
-    }
-    .into_any()
+    let text = p()
+        .child(b().child("The world stopped. "))
+        .child(sentence + " The rest of the page works on.");
+    let restart = button().id("restart").class("primary");
+    let restart = restart.on_press(move || page.restart_engine());
+    div()
+        .class("notices failure")
+        .child(text)
+        .child(restart.child("Restart"))
+        .child(button().on_press(copy).child("Copy a report"))
 }

@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
-use sentinel_page_protocol::Chart;
+use leptos::prelude::{Callback, event_target_checked};
 
-use super::actions::Actions;
-use super::chart::{ChartView, Scrubber};
-use super::composer::ComposerView;
-use super::headline::Headline;
-use super::panel::PanelView;
-use super::reward::Score;
-use super::transcript::TranscriptView;
-use super::truth::TruthPanels;
+use super::actions::actions;
+use super::chart::{Scrubber, chart_view};
+use super::composer::composer;
+use super::headline::headline;
+use super::panel::panel;
+use super::reward::score;
+use super::transcript::transcript;
+use super::truth::truth_panels;
 use crate::board::PanelSlot;
+use crate::dom::html::{article, div, input, label, span};
+use crate::dom::{El, each};
 use crate::lane::Lane;
 use crate::page::Page;
 use crate::plot::extent;
 use crate::reactive::memo;
 
 /// An episode; `main` for the one that the visitor plays.
-#[component]
-pub fn Pane(page: Page, lane: Lane, main: bool) -> impl IntoView {
-    let label = move || {
+#[must_use]
+pub fn pane(page: Page, lane: Lane, main: bool) -> El {
+    let name = move || {
         let player = lane
             .status
             .with(|status| status.episode.player_label.clone());
@@ -32,58 +33,54 @@ pub fn Pane(page: Page, lane: Lane, main: bool) -> impl IntoView {
             format!("Episode of {player}")
         }
     };
-    let is_empty = memo(move |_| lane.moment.with(Option::is_none));
+    let is_empty = memo(move || lane.moment.with(Option::is_none));
     let (hidden, embed) = (lane.hidden, page.view.with_untracked(|view| view.embed));
     let word = if main { "main" } else { "versus" };
     let player = move || lane.status.with(|status| status.episode.player.clone());
     // The first panel and the charts are what one looks at; the other panels follow.
-    let panels = move |aside: bool, first: bool| {
-        let slots = lane.board.panels.get();
-        let of_column = slots
-            .into_iter()
-            .filter(move |slot| slot.head.with(|head| head.aside == aside));
-        let (skip, take) = match (aside, first) {
-            (true, _) => (0, usize::MAX),
-            (false, true) => (0, 1),
-            (false, false) => (1, usize::MAX),
+    let panels = move |aside: bool, skip: usize, take: usize| {
+        let slots = move || {
+            let slots = lane.board.panels.get().into_iter();
+            let of_column = slots.filter(|slot| slot.head.with(|head| head.aside == aside));
+            of_column.skip(skip).take(take).collect::<Vec<PanelSlot>>()
         };
-        of_column.skip(skip).take(take).collect::<Vec<PanelSlot>>()
+        let draw = move |slot| panel(page, &slot, hidden);
+        each(slots, |slot| slot.id.clone(), draw)
     };
-    view! {
-        <article class="pane" data-pane=word data-player=move || player() aria-label=move || label() aria-busy=move || is_empty.get().to_string()>
-            <Headline page lane main/>
-            <div class="skeleton" hidden=move || !is_empty.get() aria-hidden="true"><div></div><div></div></div>
-            <div class="pane-grid" hidden=move || is_empty.get()>
-                <div class="column wide">
-                    <div class="focal">
-                        <For each=move || panels(false, true) key=|slot| slot.id.clone() let:of>
-                            <PanelView page of hidden/>
-                        </For>
-                        <Charts page lane/>
-                    </div>
-                    {main.then(|| view! { <ComposerView page/> })}
-                    <For each=move || panels(false, false) key=|slot| slot.id.clone() let:of>
-                        <PanelView page of hidden/>
-                    </For>
-                    <TruthPanels page hidden/>
-                    <TranscriptView lane/>
-                </div>
-                <div class="column narrow">
-                    <Score lane/>
-                    <For each=move || panels(true, false) key=|slot| slot.id.clone() let:of>
-                        <PanelView page of hidden/>
-                    </For>
-                    {(!embed).then(|| view! { <Actions page lane/> })}
-                </div>
-            </div>
-        </article>
-    }
+    let focal = div().class("focal").child(panels(false, 0, 1));
+    let wide = div()
+        .class("column wide")
+        .child(focal.child(charts(page, lane)))
+        .child(main.then(|| composer(page)))
+        .child(panels(false, 1, usize::MAX))
+        .child(truth_panels(page, hidden))
+        .child(transcript(lane));
+    let narrow = div()
+        .class("column narrow")
+        .child(score(lane))
+        .child(panels(true, 0, usize::MAX))
+        .child((!embed).then(|| actions(page, lane)));
+    let skeleton = div()
+        .class("skeleton")
+        .hidden(move || !is_empty.get())
+        .attr("aria-hidden", "true")
+        .child(div())
+        .child(div());
+    let grid = div().class("pane-grid").hidden(move || is_empty.get());
+    article()
+        .class("pane")
+        .attr("data-pane", word)
+        .attr("data-player", player)
+        .label(name)
+        .attr("aria-busy", move || is_empty.get().to_string())
+        .child(headline(page, lane, main))
+        .child(skeleton)
+        .child(grid.child(wide).child(narrow))
 }
 
 /// The charts of an episode, with one cursor.
-#[component]
-fn Charts(page: Page, lane: Lane) -> impl IntoView {
-    let charts = memo(move |_| {
+fn charts(page: Page, lane: Lane) -> El {
+    let charts = memo(move || {
         let hidden = lane.hidden.charts.get();
         if hidden.is_empty() {
             lane.charts.get()
@@ -92,8 +89,8 @@ fn Charts(page: Page, lane: Lane) -> impl IntoView {
         }
     });
     let is_truth = move || lane.hidden.charts.with(|charts| !charts.is_empty());
-    let count = memo(move |_| charts.with(|charts| charts.len()));
-    let stops = memo(move |_| {
+    let count = memo(move || charts.with(|charts| charts.len()));
+    let stops = memo(move || {
         let drawn = charts.with(|charts| charts.iter().map(extent).fold(0.0, f64::max));
         let last = page.last().max(drawn as usize);
         Arc::new((0..=last).map(|action| action as f32).collect::<Vec<_>>())
@@ -102,27 +99,38 @@ fn Charts(page: Page, lane: Lane) -> impl IntoView {
         stops,
         at: lane.at,
         seek: Callback::new(move |action| page.seek(action)),
-        fades: memo(move |_| !page.future.get()),
+        fades: memo(move || !page.future.get()),
         reads: false,
     };
     let chart = move |index: usize| {
-        let nth = move |_: Option<&Arc<Chart>>| {
-            charts.with(|charts| Arc::new(charts.get(index).cloned().unwrap_or_default()))
-        };
-        view! { <ChartView chart=memo(nth) scrubber/> }.into_any()
+        let nth =
+            move || charts.with(|charts| Arc::new(charts.get(index).cloned().unwrap_or_default()));
+        chart_view(memo(nth), scrubber)
     };
-    let all = move || (0..count.get()).map(chart).collect::<Vec<AnyView>>();
+    let all = move || (0..count.get()).map(chart).collect::<Vec<El>>();
     let flip = move |event| page.future.set(event_target_checked(&event));
-    view! {
-        <div class="card charts" hidden=move || count.get() == 0>
-            {move || all()}
-            <div class="chart-foot">
-                <label class="check">
-                    <input type="checkbox" id="future" prop:checked=move || page.future.get() on:change=flip/>
-                    "Show the future"
-                </label>
-                <span class="truth" data-truth hidden=move || !is_truth()>"Truth: the charts show hidden values."</span>
-            </div>
-        </div>
-    }
+    let future = input()
+        .attr("type", "checkbox")
+        .id("future")
+        .prop("checked", move || page.future.get())
+        .on("change", flip);
+    let truth = span()
+        .class("truth")
+        .attr("data-truth", true)
+        .hidden(move || !is_truth())
+        .child("Truth: the charts show hidden values.");
+    let foot = div()
+        .class("chart-foot")
+        .child(
+            label()
+                .class("check")
+                .child(future)
+                .child("Show the future"),
+        )
+        .child(truth);
+    div()
+        .class("card charts")
+        .hidden(move || count.get() == 0)
+        .child(all)
+        .child(foot)
 }

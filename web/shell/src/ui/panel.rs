@@ -1,159 +1,147 @@
 //! A titled group of cards, in one of the layouts.
 
-use leptos::prelude::*;
-use sentinel_page_protocol::{Layout, Panel, Share};
+use sentinel_page_protocol::{Column, Layout, Panel, Share};
 
-use super::card::{Character, Counter, Place, Row, Tile};
-use super::graph::Graph;
+use super::card::{CardContext, character, counter, row, tile};
+use super::graph::graph;
 use super::parts::{shares_legend, term};
-use crate::board::{PanelSlot, kind};
+use crate::board::{CardSlot, PanelSlot, kind};
+use crate::dom::html::{
+    details, div, dl, h2, p, section, span, summary, table, tbody, th, thead, tr, ul,
+};
+use crate::dom::{El, IntoView, View, each};
 use crate::lane::Hidden;
 use crate::page::Page;
 use crate::reactive::memo;
 
 /// A panel. It is built anew only if its layout changes.
-#[component]
-pub fn PanelView(page: Page, of: PanelSlot, hidden: Hidden) -> impl IntoView {
-    let slot = of;
+#[must_use]
+pub fn panel(page: Page, slot: &PanelSlot, hidden: Hidden) -> El {
     let head = slot.head.clone();
-    let layout = memo({
+    let layout = memo(move || head.with(|head| kind(&head.layout)));
+    let head = slot.head.clone();
+    let of = move |text: fn(&Panel) -> &String| {
         let head = head.clone();
-        move |_| head.with(|head| kind(&head.layout))
-    });
-    let folded = head.with_untracked(|head| head.folded);
-    let (a, b, c) = (head.clone(), head.clone(), head.clone());
-    let title = move || b.with(|head| term(&head.title, &head.help));
-    let summary = move || c.with(|head| head.summary.clone());
+        move || head.with(|head| text(head).clone())
+    };
+    let quiet = span().class("quiet").child(of(|head| &head.summary));
+    let context = CardContext {
+        page,
+        panel: slot.id.clone(),
+        hidden,
+    };
+    let frame = section()
+        .class("card panel")
+        .attr("data-panel", slot.id.clone())
+        .label(of(|head| &head.title));
     let body = {
         let slot = slot.clone();
-        move || cards(page, slot.clone(), hidden, layout.get())
+        move || cards(&context, &slot, layout.get())
     };
-    let inner = view! { {move || body()}<Empty of=slot.clone()/><Legend of=slot.clone()/> };
-    let content = if folded {
-        view! {
-            <details>
-                <summary><h2>{move || head.with(|head| head.title.clone())}</h2><span class="quiet">{move || summary()}</span></summary>
-                {inner}
-            </details>
-        }
-        .into_any()
-    } else {
-        view! { <div class="panel-head"><h2>{move || title()}</h2><span class="quiet">{move || summary()}</span></div>{inner} }.into_any()
-    };
-    view! {
-        <section class="card panel" data-panel=slot.id aria-label=move || a.with(|head| head.title.clone())>
-            {content}
-        </section>
+    let fill = |frame: El| frame.child(body).child(empty(slot)).child(legend(slot));
+    if slot.head.with_untracked(|head| head.folded) {
+        let title = h2().child(of(|head| &head.title));
+        let fold = details().child(summary().child(title).child(quiet));
+        return frame.child(fill(fold));
     }
+    let head = slot.head.clone();
+    let title = h2().child(move || head.with(|head| term(&head.title, &head.help)));
+    let head = div().class("panel-head").child(title).child(quiet);
+    fill(frame.child(head))
 }
 
 /// The text in place of cards.
-#[component]
-fn Empty(of: PanelSlot) -> impl IntoView {
-    move || {
-        let none = of.cards.with(Vec::is_empty);
-        let text = of.head.with(|head| head.empty.clone());
-        (none && !text.is_empty()).then(|| view! { <p class="quiet">{text}</p> }.into_any())
-    }
+fn empty(slot: &PanelSlot) -> View {
+    let slot = slot.clone();
+    let view = move || {
+        let none = slot.cards.with(Vec::is_empty);
+        let text = slot.head.with(|head| head.empty.clone());
+        (none && !text.is_empty()).then(|| p().class("quiet").child(text))
+    };
+    view.into_view()
 }
 
 /// The names of the patterns, once for all cards of the panel.
-#[component]
-fn Legend(of: PanelSlot) -> impl IntoView {
-    let shares = memo(move |_| {
-        let first = |cards: &Vec<crate::board::CardSlot>| {
-            let shares = |card: &crate::board::CardSlot| card.card.with(|card| card.shares.clone());
+fn legend(slot: &PanelSlot) -> View {
+    let slot = slot.clone();
+    let shares = memo(move || {
+        let first = |cards: &Vec<CardSlot>| {
+            let shares = |card: &CardSlot| card.card.with(|card| card.shares.clone());
             cards.iter().map(shares).find(|shares| !shares.is_empty())
         };
         let plain = |share: Share| Share {
             value: 0.0,
             ..share
         };
-        let shares = of.cards.with(first).unwrap_or_default();
+        let shares = slot.cards.with(first).unwrap_or_default();
         shares.into_iter().map(plain).collect::<Vec<_>>()
     });
-    move || shares.with(|shares| (!shares.is_empty()).then(|| shares_legend(shares)))
+    let view = move || shares.with(|shares| (!shares.is_empty()).then(|| shares_legend(shares)));
+    view.into_view()
 }
 
-fn cards(page: Page, slot: PanelSlot, hidden: Hidden, layout: u8) -> AnyView {
-    let place = Place {
-        panel: slot.id.clone(),
-        hidden,
+/// The cards of a panel, each drawn once and kept as long as its key is there.
+fn cards(context: &CardContext, slot: &PanelSlot, layout: u8) -> View {
+    let all = |draw: fn(&CardContext, &CardSlot) -> El| {
+        let context = context.clone();
+        each_card(slot, move |slot| draw(&context, slot))
     };
-    let each = {
-        let cards = slot.cards.clone();
-        move || cards.get()
+    let list = match layout {
+        0 => ul().class("cast").child(all(character)),
+        1 => ul()
+            .class("tiles")
+            .child(all(|context, slot| tile(context, slot, "tile"))),
+        2 => rows(context, slot),
+        4 => dl().class("counters").child(all(counter)),
+        5 => return graph(context.page, slot),
+        _ => ul()
+            .class("list")
+            .child(all(|context, slot| tile(context, slot, "item"))),
     };
-    let head = slot.head.clone();
-    match layout {
-        0 => view! {
-            <ul class="cast">
-                <For each key=|card| card.key.clone() let:card>
-                    <Character page of=card place=place.clone()/>
-                </For>
-            </ul>
-        }
-        .into_any(),
-        2 => {
-            let numeric = head.with_untracked(numbers);
-            view! {
-                <div class="scroll">
-                    <table class="rows">
-                        <thead><tr>
-                            <th scope="col"><span class="sr">"Name"</span></th>
-                            {move || head.with(headings)}
-                            <th scope="col"><span class="sr">"Details"</span></th>
-                        </tr></thead>
-                        <tbody>
-                            <For each key=|card| card.key.clone() let:card>
-                                <Row page of=card place=place.clone() numeric=numeric.clone()/>
-                            </For>
-                        </tbody>
-                    </table>
-                </div>
-            }
-            .into_any()
-        }
-        4 => view! {
-            <dl class="counters">
-                <For each key=|card| card.key.clone() let:card>
-                    <Counter of=card place=place.clone()/>
-                </For>
-            </dl>
-        }
-        .into_any(),
-        5 => view! { <Graph page of=slot/> }.into_any(),
-        _ => {
-            let (list, item) = if layout == 1 {
-                ("tiles", "tile")
-            } else {
-                ("list", "item")
-            };
-            view! {
-                <ul class=list>
-                    <For each key=|card| card.key.clone() let:card>
-                        <Tile page of=card place=place.clone() kind=item/>
-                    </For>
-                </ul>
-            }
-            .into_any()
-        }
-    }
+    list.into_view()
 }
 
-fn numbers(head: &Panel) -> Vec<bool> {
-    match &head.layout {
-        Layout::Table(columns) => columns.iter().map(|column| column.numeric).collect(),
-        _ => Vec::new(),
-    }
+fn each_card(slot: &PanelSlot, draw: impl Fn(&CardSlot) -> El + 'static) -> View {
+    let cards = slot.cards.clone();
+    each(
+        move || cards.get(),
+        |card| card.key.clone(),
+        move |card| draw(&card),
+    )
 }
 
-fn headings(head: &Panel) -> Vec<AnyView> {
-    let Layout::Table(columns) = &head.layout else {
-        return Vec::new();
-    };
-    let all = columns.iter().map(|column| {
-        view! { <th scope="col" class:num=column.numeric>{term(&column.title, &column.help)}</th> }.into_any()
+fn rows(context: &CardContext, slot: &PanelSlot) -> El {
+    let numeric = slot.head.with_untracked(|head| {
+        let columns = columns(head).iter();
+        columns.map(|column| column.numeric).collect::<Vec<bool>>()
     });
-    all.collect()
+    let head = slot.head.clone();
+    let headings = move || {
+        let heading = |column: &Column| {
+            let heading = th().attr("scope", "col").toggle("num", column.numeric);
+            heading.child(term(&column.title, &column.help))
+        };
+        head.with(|head| columns(head).iter().map(heading).collect::<Vec<El>>())
+    };
+    let unseen = |name: &'static str| {
+        let name = span().class("sr").child(name);
+        th().attr("scope", "col").child(name)
+    };
+    let context = context.clone();
+    let body = each_card(slot, move |card| row(&context, card, numeric.clone()));
+    let names = tr()
+        .child(unseen("Name"))
+        .child(headings)
+        .child(unseen("Details"));
+    let table = table().class("rows").child(thead().child(names));
+    div()
+        .class("scroll")
+        .child(table.child(tbody().child(body)))
+}
+
+fn columns(head: &Panel) -> &[Column] {
+    match &head.layout {
+        Layout::Table(columns) => columns,
+        _ => &[],
+    }
 }

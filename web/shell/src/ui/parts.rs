@@ -1,8 +1,10 @@
 //! The small parts of cards: terms, meters, shares, chips, notes.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::{Chip, Meter, Note, Share, Tone};
 
+use crate::dom::El;
+use crate::dom::html::{b, button, div, i, li, p, span, ul};
+use crate::dom::svg::{path, svg};
 use crate::num::{percent, scale};
 
 /// Returns the class of a tone.
@@ -19,45 +21,57 @@ pub const fn tone(tone: Tone) -> &'static str {
 }
 
 /// A sign that says what a color says. Drawn, because not every system has a font with it.
-fn sign(tone: Tone) -> Option<AnyView> {
-    let path = match tone {
+fn sign(tone: Tone) -> Option<El> {
+    let line = match tone {
         Tone::Good => "M2 6 5 9 10 3",
         Tone::Bad => "M3 3 9 9M9 3 3 9",
         Tone::Warn => "M6 2V7M6 9.4V10",
         Tone::Open => "M4 4.4A2.1 2.1 0 1 1 6 6.8M6 9.4V10",
         Tone::Neutral | Tone::Quiet => return None,
     };
-    let svg =
-        view! { <svg class="sign" viewBox="0 0 12 12" aria-hidden="true"><path d=path/></svg> };
-    Some(svg.into_any())
+    let sign = svg().class("sign").attr("viewBox", "0 0 12 12");
+    Some(
+        sign.attr("aria-hidden", "true")
+            .child(path().attr("d", line)),
+    )
 }
 
 /// A text. One with an explanation is a button that shows it: by mouse, touch and keyboard.
 #[must_use]
-pub fn term(text: &str, help: &str) -> AnyView {
+pub fn term(text: &str, help: &str) -> El {
     let text = text.to_owned();
     if help.is_empty() {
-        return view! { <span>{text}</span> }.into_any();
+        return span().child(text);
     }
-    let help = help.to_owned();
-    view! { <button type="button" class="term" data-help=help>{text}</button> }.into_any()
+    button()
+        .class("term")
+        .attr("data-help", help.to_owned())
+        .child(text)
+}
+
+/// A bar whose filled part is `share` long.
+#[must_use]
+pub fn bar(share: f32) -> El {
+    let filled = i().style("transform", scale(share));
+    span()
+        .class("bar")
+        .attr("aria-hidden", "true")
+        .child(filled)
 }
 
 /// A labeled bar.
 #[must_use]
-pub fn meter(meter: &Meter) -> AnyView {
-    let mark = meter.mark.map(|mark| {
-        let left = percent_of(mark);
-        view! { <b style:left=left></b> }
-    });
-    let length = scale(meter.value);
-    view! {
-        <div class="meter" data-tone=tone(meter.tone)>
-            <span class="meter-label">{term(&meter.label, &meter.help)}</span>
-            <span class="bar" aria-hidden="true"><i style:transform=length></i>{mark}</span>
-        </div>
-    }
-    .into_any()
+pub fn meter(meter: &Meter) -> El {
+    let mark = meter.mark.map(|mark| b().style("left", percent_of(mark)));
+    div()
+        .class("meter")
+        .attr("data-tone", tone(meter.tone))
+        .child(
+            span()
+                .class("meter-label")
+                .child(term(&meter.label, &meter.help)),
+        )
+        .child(bar(meter.value).child(mark))
 }
 
 /// Returns a share as a length of a style sheet.
@@ -73,7 +87,7 @@ pub fn percent_of(share: f32) -> String {
 
 /// A distribution as one bar of patterns, with its parts in words on demand.
 #[must_use]
-pub fn shares(shares: &[Share]) -> Option<AnyView> {
+pub fn shares(shares: &[Share]) -> Option<El> {
     if shares.is_empty() {
         return None;
     }
@@ -84,44 +98,49 @@ pub fn shares(shares: &[Share]) -> Option<AnyView> {
     let words = words.join(", ");
     let part = |share: &Share| {
         let grow = crate::num::css(f64::from(share.value) * 100.0);
-        view! { <i data-kind=share.kind.to_string() style:flex-grow=grow></i> }.into_any()
+        pattern(share).style("flex-grow", grow)
     };
-    let parts: Vec<AnyView> = shares.iter().map(part).collect();
-    let name = words.clone();
-    Some(view! { <button type="button" class="shares" data-help=words aria-label=name>{parts}</button> }.into_any())
+    let parts: Vec<El> = shares.iter().map(part).collect();
+    let bar = button().class("shares").attr("data-help", words.clone());
+    Some(bar.label(words).child(parts))
+}
+
+fn pattern(share: &Share) -> El {
+    i().attr("data-kind", share.kind.to_string())
 }
 
 /// The names of the patterns of a distribution.
 #[must_use]
-pub fn shares_legend(shares: &[Share]) -> AnyView {
+pub fn shares_legend(shares: &[Share]) -> El {
     let item = |share: &Share| {
-        let label = share.label.clone();
-        view! { <li><span class="shares"><i data-kind=share.kind.to_string()></i></span>{label}</li> }.into_any()
+        let sample = span().class("shares").child(pattern(share));
+        li().child(sample).child(share.label.clone())
     };
-    let items: Vec<AnyView> = shares.iter().map(item).collect();
-    view! { <ul class="legend">{items}</ul> }.into_any()
+    ul().class("legend")
+        .child(shares.iter().map(item).collect::<Vec<El>>())
 }
 
 /// A short label in a frame.
 #[must_use]
-pub fn chip(chip: &Chip) -> AnyView {
-    view! { <span class="chip" data-tone=tone(chip.tone)>{sign(chip.tone)}{term(&chip.text, &chip.help)}</span> }
-        .into_any()
+pub fn chip(chip: &Chip) -> El {
+    let label = span().class("chip").attr("data-tone", tone(chip.tone));
+    label
+        .child(sign(chip.tone))
+        .child(term(&chip.text, &chip.help))
 }
 
 /// A sentence.
 #[must_use]
-pub fn note(note: &Note) -> AnyView {
-    view! { <p class="note" data-tone=tone(note.tone)>{sign(note.tone)}{term(&note.text, &note.help)}</p> }
-        .into_any()
+pub fn note(note: &Note) -> El {
+    let sentence = p().class("note").attr("data-tone", tone(note.tone));
+    sentence
+        .child(sign(note.tone))
+        .child(term(&note.text, &note.help))
 }
 
 /// A word for a state.
 #[must_use]
-pub fn state(text: &str, of: Tone) -> Option<AnyView> {
-    let text = text.to_owned();
-    let view = || {
-        view! { <span class="state" data-tone=tone(of)>{sign(of)}{text.clone()}</span> }.into_any()
-    };
-    (!text.is_empty()).then(view)
+pub fn state(text: &str, of: Tone) -> Option<El> {
+    let word = || span().class("state").attr("data-tone", tone(of));
+    (!text.is_empty()).then(|| word().child(sign(of)).child(text.to_owned()))
 }

@@ -1,16 +1,17 @@
 //! The reward of the last action: its sum, and the terms that hide nothing.
 
-use leptos::prelude::*;
 use sentinel_page_protocol::RewardTerm;
 
-use super::parts::term;
+use super::parts::{bar, percent_of, term};
+use crate::dom::El;
+use crate::dom::html::{caption, details, h2, p, section, summary, table, tbody, td, th, tr};
 use crate::lane::Lane;
-use crate::num::{fixed, scale, signed};
+use crate::num::{fixed, signed};
 use crate::reactive::memo;
 
 /// The score so far with the reward of the last action.
-#[component]
-pub fn Score(lane: Lane) -> impl IntoView {
+#[must_use]
+pub fn score(lane: Lane) -> El {
     let score = move || {
         let score = lane
             .moment
@@ -40,30 +41,35 @@ pub fn Score(lane: Lane) -> impl IntoView {
             )
         })
     };
-    let has_more = memo(move |_| {
+    let has_more = memo(move || {
         let has = |m: &std::sync::Arc<_>| {
             let m: &sentinel_page_protocol::AgentView = m;
             !m.terms.is_empty() || !m.terms_note.is_empty()
         };
         lane.moment.with(|moment| moment.as_ref().is_some_and(has))
     });
-    view! {
-        <section class="card score-card" aria-label="Score">
-            <h2>"Score so far"</h2>
-            <p class="score" data-score=move || score() data-frame=move || lane.at.get().to_string()>{move || score()}</p>
-            <p class="quiet reward">{move || reward()}</p>
-            <details hidden=move || !has_more.get()>
-                <summary>"Terms of the reward"</summary>
-                {move || table()}
-                <p class="quiet">{move || note()}</p>
-            </details>
-        </section>
-    }
+    let value = p()
+        .class("score")
+        .attr("data-score", score)
+        .attr("data-frame", move || lane.at.get().to_string())
+        .child(score);
+    let terms = details()
+        .hidden(move || !has_more.get())
+        .child(summary().child("Terms of the reward"))
+        .child(table)
+        .child(p().class("quiet").child(note));
+    section()
+        .class("card score-card")
+        .label("Score")
+        .child(h2().child("Score so far"))
+        .child(value)
+        .child(p().class("quiet reward").child(reward))
+        .child(terms)
 }
 
 /// A table of terms: the length of a bar is the weight, its filled part the value.
 #[must_use]
-pub fn terms_table(terms: &[RewardTerm]) -> Option<AnyView> {
+pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
     if terms.is_empty() {
         return None;
     }
@@ -72,42 +78,38 @@ pub fn terms_table(terms: &[RewardTerm]) -> Option<AnyView> {
         .filter_map(|term| term.weight)
         .fold(0.0, f64::max);
     let mut group = "";
-    let mut rows: Vec<AnyView> = Vec::new();
+    let mut rows: Vec<El> = Vec::new();
     for row in terms {
         if row.group != group {
             group = &row.group;
             let name = row.group.clone();
-            rows.push(
-                view! { <tr class="group"><th colspan="3" scope="colgroup">{name}</th></tr> }
-                    .into_any(),
-            );
+            let heading = th().attr("colspan", "3").attr("scope", "colgroup");
+            rows.push(tr().class("group").child(heading.child(name)));
         }
         rows.push(term_row(row, most));
     }
-    Some(view! {
-        <table class="terms"><caption class="sr">"Terms of the reward"</caption><tbody>{rows}</tbody></table>
-    }
-    .into_any())
+    let name = caption().class("sr").child("Terms of the reward");
+    Some(
+        table()
+            .class("terms")
+            .child(name)
+            .child(tbody().child(rows)),
+    )
 }
 
-fn term_row(row: &RewardTerm, most: f64) -> AnyView {
+fn term_row(row: &RewardTerm, most: f64) -> El {
     let weight = row.weight.unwrap_or(most.max(1e-9));
-    let width = super::parts::percent_of(if most > 0.0 {
+    let width = percent_of(if most > 0.0 {
         (weight / most) as f32
     } else {
         1.0
     });
-    let length = scale(row.value as f32);
     let text = match row.weight {
         Some(weight) => format!("{} × {}", fixed(weight, 2), fixed(row.value, 3)),
         None => format!("× {}", fixed(row.value, 3)),
     };
-    view! {
-        <tr>
-            <th scope="row">{term(&row.name, &row.help)}</th>
-            <td class="bar-cell"><span class="bar" aria-hidden="true" style:width=width><i style:transform=length></i></span></td>
-            <td class="num">{text}</td>
-        </tr>
-    }
-    .into_any()
+    let bar = bar(row.value as f32).style("width", width);
+    tr().child(th().attr("scope", "row").child(term(&row.name, &row.help)))
+        .child(td().class("bar-cell").child(bar))
+        .child(td().class("num").child(text))
 }

@@ -1,6 +1,10 @@
 //! A labeled menu.
 
-use leptos::prelude::*;
+use leptos::prelude::event_target_value;
+
+use crate::dom::El;
+use crate::dom::html::{div, label, option};
+use crate::reactive::Memo;
 
 /// An item of a menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,32 +31,39 @@ impl Item {
 
 /// A menu with its label. A chosen word that is no item is shown as it is.
 pub fn select(
-    id: String,
-    label: String,
-    help: String,
+    id: impl Into<String>,
+    name: impl Into<String>,
+    help: impl Into<String>,
     items: Memo<Vec<Item>>,
     chosen: Memo<String>,
     change: impl Fn(String) + 'static,
-) -> AnyView {
+) -> El {
     let options = move || {
         let chosen = chosen.get();
         let mut items = items.get();
         if !chosen.is_empty() && !items.iter().any(|item| item.value == chosen) {
             items.push(Item::new(&chosen, &chosen, ""));
         }
-        let option = |item: Item| {
+        let item = |item: Item| {
             let selected = item.value == chosen;
             let title = Some(item.help).filter(|help| !help.is_empty());
-            view! { <option value=item.value prop:selected=selected title=title>{item.label}</option> }.into_any()
+            option()
+                .attr("value", item.value)
+                .prop("selected", selected)
+                .attr("title", title)
+                .child(item.label)
         };
-        items.into_iter().map(option).collect::<Vec<AnyView>>()
+        items.into_iter().map(item).collect::<Vec<El>>()
     };
-    let target = id.clone();
-    view! {
-        <div class="field">
-            <label class="label" for=target data-help=help>{label}</label>
-            <select id=id on:change=move |event| change(event_target_value(&event))>{move || options()}</select>
-        </div>
-    }
-    .into_any()
+    let id = id.into();
+    let name = label()
+        .class("label")
+        .attr("for", id.clone())
+        .attr("data-help", help.into())
+        .child(name.into());
+    let menu = crate::dom::html::select()
+        .id(id)
+        .on("change", move |event| change(event_target_value(&event)))
+        .child(options);
+    div().class("field").child(name).child(menu)
 }

@@ -1,18 +1,20 @@
 //! The bar at the foot: play, step, seek, and what is shown while doing so.
 
-use leptos::prelude::*;
+use leptos::prelude::{event_target_value, untrack};
 
 use super::icons::{BACK, FIRST, FORWARD, LAST, NEXT_NOTABLE, PAUSE, PLAY, PREVIOUS_NOTABLE, icon};
 use super::parts::{percent_of, tone};
+use crate::dom::El;
+use crate::dom::html::{button, div, i, input, section, span};
 use crate::lane::notable;
 use crate::page::Page;
 use crate::state::Speed;
 
 /// The bar.
-#[component]
-pub fn Timeline(page: Page) -> impl IntoView {
-    let back = move |_| page.seek(page.cursor_now().saturating_sub(1));
-    let forward = move |_| page.seek(page.cursor_now() + 1);
+#[must_use]
+pub fn timeline(page: Page) -> El {
+    let back = move || page.seek(page.cursor_now().saturating_sub(1));
+    let forward = move || page.seek(page.cursor_now() + 1);
     let play_sign = move || icon(if page.playing.get() { PAUSE } else { PLAY });
     let play_word = move || if page.playing.get() { "Pause" } else { "Play" };
     let scrub = move |event| {
@@ -22,7 +24,7 @@ pub fn Timeline(page: Page) -> impl IntoView {
     };
     // The value is set again when the end moves, since the browser limits it by the end.
     let value = move || page.cursor().min(page.last());
-    let speed = move |_| {
+    let speed = move || {
         page.view.update(|view| {
             let now = Speed::ALL
                 .iter()
@@ -33,7 +35,7 @@ pub fn Timeline(page: Page) -> impl IntoView {
     };
     let speed_word = move || page.still.with(|view| view.speed.word());
     let truth = move || page.still.with(|view| view.truth);
-    let flip_truth = move |_| page.view.update(|view| view.truth = !view.truth);
+    let flip_truth = move || page.view.update(|view| view.truth = !view.truth);
     let count = move || format!("{} / {}", page.cursor(), page.last());
     let value_text = move || format!("{} of {} actions", page.cursor(), page.last());
     let pressed = move || if truth() { "true" } else { "false" };
@@ -44,45 +46,80 @@ pub fn Timeline(page: Page) -> impl IntoView {
             "Truth: hidden"
         }
     };
-    view! {
-        <section class="timeline" aria-label="Playback">
-            <div class="seek">
-                <span class="marks" aria-hidden="true">{move || marks(page)}</span>
-                <input type="range" min="0" id="scrubber" aria-label="Action" aria-valuetext=move || value_text()
-                    max=move || page.last().to_string()
-                    prop:value=move || value().to_string()
-                    on:input=scrub/>
-            </div>
-            <span class="count" id="count">{move || count()}</span>
-            <div class="buttons">
-                {button("first", "First", FIRST, move |_| page.seek(0))}
-                {button("previous-notable", "Previous notable action", PREVIOUS_NOTABLE, move |_| seek_notable(page, false))}
-                {button("back", "Back", BACK, back)}
-                <button type="button" class="primary" id="play" on:click=move |_| page.toggle_play()>
-                    {move || play_sign()}<span>{move || play_word()}</span>
-                </button>
-                {button("forward", "Forward", FORWARD, forward)}
-                {button("next-notable", "Next notable action", NEXT_NOTABLE, move |_| seek_notable(page, true))}
-                {button("last", "Last", LAST, move |_| page.seek(usize::MAX))}
-            </div>
-            <button type="button" id="speed" on:click=speed aria-label=move || format!("Speed {}", speed_word())>
-                {speed_word}"×"
-            </button>
-            <button type="button" id="truth" aria-pressed=move || pressed() on:click=flip_truth>{move || truth_word()}</button>
-        </section>
-    }
+    let scrubber = input()
+        .attr("type", "range")
+        .attr("min", "0")
+        .id("scrubber")
+        .label("Action")
+        .attr("aria-valuetext", value_text)
+        .attr("max", move || page.last().to_string())
+        .prop("value", move || value().to_string())
+        .on("input", scrub);
+    let marks = span()
+        .class("marks")
+        .attr("aria-hidden", "true")
+        .child(move || marks(page));
+    let play = button()
+        .class("primary")
+        .id("play")
+        .on_press(move || page.toggle_play())
+        .child(play_sign)
+        .child(span().child(play_word));
+    let notable = move |forward| move || seek_notable(page, forward);
+    let buttons = div()
+        .class("buttons")
+        .child(step("first", "First", FIRST, move || page.seek(0)))
+        .child(step(
+            "previous-notable",
+            "Previous notable action",
+            PREVIOUS_NOTABLE,
+            notable(false),
+        ))
+        .child(step("back", "Back", BACK, back))
+        .child(play)
+        .child(step("forward", "Forward", FORWARD, forward))
+        .child(step(
+            "next-notable",
+            "Next notable action",
+            NEXT_NOTABLE,
+            notable(true),
+        ))
+        .child(step("last", "Last", LAST, move || page.seek(usize::MAX)));
+    let speed = button()
+        .id("speed")
+        .label(move || format!("Speed {}", speed_word()))
+        .on_press(speed)
+        .child(speed_word)
+        .child("×");
+    let truth = button()
+        .id("truth")
+        .attr("aria-pressed", pressed)
+        .on_press(flip_truth)
+        .child(truth_word);
+    section()
+        .class("timeline")
+        .label("Playback")
+        .child(div().class("seek").child(marks).child(scrubber))
+        .child(span().class("count").id("count").child(count))
+        .child(buttons)
+        .child(speed)
+        .child(truth)
 }
 
-fn button(
+/// A button that moves the cursor.
+fn step(
     id: &'static str,
     name: &'static str,
     path: &'static str,
-    press: impl Fn(web_sys::MouseEvent) + 'static,
-) -> AnyView {
-    view! {
-        <button type="button" id=id class="icon-button" aria-label=name title=name on:click=press>{icon(path)}</button>
-    }
-    .into_any()
+    press: impl Fn() + 'static,
+) -> El {
+    button()
+        .id(id)
+        .class("icon-button")
+        .label(name)
+        .attr("title", name)
+        .on_press(press)
+        .child(icon(path))
 }
 
 /// Goes to the next or previous action that a viewer may want to see, or to an end.
@@ -92,7 +129,7 @@ pub fn seek_notable(page: Page, forward: bool) {
     page.seek(found.unwrap_or(if forward { usize::MAX } else { 0 }));
 }
 
-fn marks(page: Page) -> Vec<AnyView> {
+fn marks(page: Page) -> Vec<El> {
     let (lines, last) = (page.main.lines(), page.last().max(1));
     let notable = lines
         .iter()
@@ -100,7 +137,7 @@ fn marks(page: Page) -> Vec<AnyView> {
         .filter(|(_, line)| line.notable || line.missed);
     let mark = |(index, line): (usize, &sentinel_page_protocol::StepLine)| {
         let left = percent_of((index + 1) as f32 / last as f32);
-        view! { <i data-tone=tone(line.tone) style:left=left></i> }.into_any()
+        i().attr("data-tone", tone(line.tone)).style("left", left)
     };
     notable.map(mark).collect()
 }

@@ -1,11 +1,16 @@
 //! Explanations: one box beside the text that has one, by mouse, touch and keyboard.
 
-use leptos::prelude::*;
+use leptos::prelude::{
+    SetValue, StoredValue, UpdateValue, WithValue, on_cleanup, window, window_event_listener,
+};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use crate::browser;
+use crate::dom::El;
+use crate::dom::html::div;
 use crate::num::css;
+use crate::reactive::Signal;
 
 /// The largest width of the box in pixels.
 const WIDTH: f64 = 300.0;
@@ -22,9 +27,9 @@ struct Shown {
 
 /// The box. It explains every element with `data-help`: while the mouse is over it, or after it was
 /// pressed.
-#[component]
-pub fn Tip() -> impl IntoView {
-    let shown = RwSignal::new(Shown::default());
+#[must_use]
+pub fn tip() -> El {
+    let shown = Signal::new(Shown::default());
     let anchor = StoredValue::new_local(None::<Element>);
     let hide = move || {
         if let Some(old) = anchor.try_update_value(Option::take).flatten() {
@@ -81,14 +86,15 @@ pub fn Tip() -> impl IntoView {
         key.remove();
         scroll.remove();
     });
-    view! {
-        <div id="tip" role="tooltip" aria-live="polite"
-            hidden=move || shown.with(|shown| shown.text.is_empty())
-            style:left=move || css(shown.with(|shown| shown.left)) + "px"
-            style:top=move || css(shown.with(|shown| shown.top)) + "px">
-            {move || shown.with(|shown| shown.text.clone())}
-        </div>
-    }
+    let px = move |of: fn(&Shown) -> f64| move || css(shown.with(of)) + "px";
+    div()
+        .id("tip")
+        .attr("role", "tooltip")
+        .attr("aria-live", "polite")
+        .hidden(move || shown.with(|shown| shown.text.is_empty()))
+        .style("left", px(|shown| shown.left))
+        .style("top", px(|shown| shown.top))
+        .child(move || shown.with(|shown| shown.text.clone()))
 }
 
 /// Returns the element with an explanation that an event is about.

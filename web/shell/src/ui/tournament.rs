@@ -1,38 +1,40 @@
 //! The standings: how the players compare over many episodes, played here and now.
 
-use leptos::prelude::*;
-use sentinel_page_protocol::{Placement, Standings, TournamentSpec, WorldInfo};
+use leptos::prelude::window;
+use sentinel_page_protocol::{EpisodeScore, Placement, Standings, TournamentSpec, WorldInfo};
 
-use super::parts::percent_of;
+use super::parts::bar;
 use super::select::{Item, select};
+use crate::dom::html::{button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
+use crate::dom::{El, IntoView, View};
 use crate::num::{fixed, grouped};
 use crate::page::{Page, Tournament};
-use crate::reactive::memo;
-use crate::standings::{difference, extremes, interval, is_clear};
+use crate::reactive::{Signal, memo};
+use crate::standings::{difference, interval, is_clear};
 
 /// The tournament: what to play, how far it is, and its results.
-#[component]
-pub fn TournamentView(page: Page) -> impl IntoView {
-    let seeds = RwSignal::new("100".to_owned());
-    let tasks = RwSignal::new(String::new());
-    let seed_items = memo(|_| {
+#[must_use]
+pub fn tournament(page: Page) -> El {
+    let seeds = Signal::new("100".to_owned());
+    let tasks = Signal::new(String::new());
+    let seed_items = memo(|| {
         ["20", "100", "500", "2000"]
             .map(|n| Item::new(n, n, ""))
             .to_vec()
     });
-    let task_items = memo(|_| {
+    let task_items = memo(|| {
         vec![
             Item::new("", "this task", ""),
             Item::new("all", "all tasks", ""),
         ]
     });
-    let start = move |_| {
+    let start = move || {
         if let Some(info) = page.info.get_untracked() {
             let seeds = seeds.get_untracked().parse().unwrap_or(100);
             page.start_tournament(spec(page, &info, seeds, !tasks.get_untracked().is_empty()));
         }
     };
-    let runs = memo(move |_| {
+    let runs = memo(move || {
         page.tournament.with(|t| {
             t.run != 0 && !t.stopped && t.standings.as_ref().is_none_or(|s| s.played < s.total)
         })
@@ -44,27 +46,61 @@ pub fn TournamentView(page: Page) -> impl IntoView {
         page.info
             .with(|info| info.as_ref().is_some_and(|info| info.tasks.len() > 1))
     };
-    let chosen_seeds = memo(move |_| seeds.get());
-    let chosen_tasks = memo(move |_| tasks.get());
-    view! {
-        <section class="card standings" aria-label="Tournament">
-            <h2>"Tournament"</h2>
-            <p class="quiet">"One episode says little. Here every player plays the same episodes, in this tab."</p>
-            <div class="control-row">
-                {select("tournament-seeds".to_owned(), "Seeds".to_owned(), String::new(), seed_items, chosen_seeds, move |n| seeds.set(n))}
-                <div hidden=move || !several()>
-                    {select("tournament-tasks".to_owned(), "Tasks".to_owned(), String::new(), task_items, chosen_tasks, move |word| tasks.set(word))}
-                </div>
-                <button type="button" id="tournament" disabled=move || unknown() || runs.get() on:click=start>"Play tournament"</button>
-                <button type="button" id="tournament-pause" hidden=move || !runs.get()
-                    on:click=move |_| page.pause_tournament(!page.tournament.with_untracked(|t| t.paused))>{move || pause_word()}</button>
-                <button type="button" id="tournament-stop" hidden=move || !runs.get()
-                    on:click=move |_| page.stop_tournament()>"Stop"</button>
-            </div>
-            <p id="tournament-note" class="quiet" role="status">{move || page.tournament.with(progress)}</p>
-            {move || page.tournament.with(|tournament| results(page, tournament))}
-        </section>
-    }
+    let chosen_seeds = memo(move || seeds.get());
+    let chosen_tasks = memo(move || tasks.get());
+    let seed_menu = select(
+        "tournament-seeds",
+        "Seeds",
+        "",
+        seed_items,
+        chosen_seeds,
+        move |n| seeds.set(n),
+    );
+    let task_menu = select(
+        "tournament-tasks",
+        "Tasks",
+        "",
+        task_items,
+        chosen_tasks,
+        move |word| tasks.set(word),
+    );
+    let play = button()
+        .id("tournament")
+        .attr("disabled", move || unknown() || runs.get())
+        .on_press(start)
+        .child("Play tournament");
+    let flip = move || page.pause_tournament(!page.tournament.with_untracked(|t| t.paused));
+    let pause = button()
+        .id("tournament-pause")
+        .hidden(move || !runs.get())
+        .on_press(flip)
+        .child(pause_word);
+    let stop = button()
+        .id("tournament-stop")
+        .hidden(move || !runs.get())
+        .on_press(move || page.stop_tournament())
+        .child("Stop");
+    let row = div()
+        .class("control-row")
+        .child(seed_menu)
+        .child(div().hidden(move || !several()).child(task_menu))
+        .child(play)
+        .child(pause)
+        .child(stop);
+    let note = p()
+        .id("tournament-note")
+        .class("quiet")
+        .attr("role", "status");
+    let introduction =
+        "One episode says little. Here every player plays the same episodes, in this tab.";
+    section()
+        .class("card standings")
+        .label("Tournament")
+        .child(h2().child("Tournament"))
+        .child(p().class("quiet").child(introduction))
+        .child(row)
+        .child(note.child(move || page.tournament.with(progress)))
+        .child(move || page.tournament.with(|tournament| results(page, tournament)))
 }
 
 fn spec(page: Page, info: &WorldInfo, seeds: u32, all_tasks: bool) -> TournamentSpec {
@@ -109,10 +145,10 @@ fn progress(tournament: &Tournament) -> String {
     format!("{} of {} episodes{word}", grouped(played), grouped(total))
 }
 
-fn results(page: Page, tournament: &Tournament) -> Option<AnyView> {
+fn results(page: Page, tournament: &Tournament) -> Option<View> {
     let standings = tournament.standings.as_ref()?;
     let rows = standings.placements.iter();
-    let rows: Vec<AnyView> = rows
+    let rows: Vec<El> = rows
         .map(|placement| row(page, tournament, standings, placement))
         .collect();
     let slow = page.info.with_untracked(|info| {
@@ -124,51 +160,54 @@ fn results(page: Page, tournament: &Tournament) -> Option<AnyView> {
             .collect::<Vec<_>>()
             .join(", ")
     });
-    let slow = (!slow.is_empty())
-        .then(|| view! { <p class="quiet">{format!("Left out because an episode takes them seconds: {slow}.")}</p> });
-    Some(view! {
-        <div class="scroll" tabindex="0" role="group" aria-label="Results">
-            <table class="league">
-                <thead><tr>
-                    <th scope="col">"Player"</th><th scope="col"><span class="sr">"Mean as a bar"</span></th>
-                    <th scope="col" class="num">"Mean score"</th><th scope="col" class="num">"To the best"</th>
-                    <th scope="col">"Open"</th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-        {slow}
-    }
-    .into_any())
+    let left_out = format!("Left out because an episode takes them seconds: {slow}.");
+    let left_out = (!slow.is_empty()).then(|| p().class("quiet").child(left_out));
+    let heading = || th().attr("scope", "col");
+    let bars = span().class("sr").child("Mean as a bar");
+    let headings = tr()
+        .child(heading().child("Player"))
+        .child(heading().child(bars))
+        .child(heading().class("num").child("Mean score"))
+        .child(heading().class("num").child("To the best"))
+        .child(heading().child("Open"));
+    let table = table()
+        .class("league")
+        .child(thead().child(headings))
+        .child(tbody().child(rows));
+    let scroll = div()
+        .class("scroll")
+        .attr("tabindex", "0")
+        .attr("role", "group")
+        .label("Results")
+        .child(table);
+    Some(View::Many(vec![scroll.into_view(), left_out.into_view()]))
 }
 
-fn row(
-    page: Page,
-    tournament: &Tournament,
-    standings: &Standings,
-    placement: &Placement,
-) -> AnyView {
-    let label = placement.label.clone();
+fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &Placement) -> El {
     let (mean, half_width) = (placement.mean, placement.half_width);
-    let width = percent_of(mean as f32);
-    let difference_text = difference(standings, &placement.player);
-    let clear = is_clear(standings, &placement.player);
-    let links = extremes(placement).map(|(worst, best)| {
-        [("Worst", worst), ("Best", best)]
-            .map(|(word, at)| episode_link(page, tournament, placement, word, at))
-            .into_iter()
-            .collect::<Vec<AnyView>>()
-    });
-    view! {
-        <tr>
-            <th scope="row">{label}</th>
-            <td class="bar-cell"><span class="bar" aria-hidden="true"><i style:width=width></i></span></td>
-            <td class="num" data-mean=placement.player.clone() data-half-width=fixed(half_width, 4)>{interval(mean, half_width)}</td>
-            <td class="num" class:quiet=!clear>{difference_text}</td>
-            <td class="links">{links}</td>
-        </tr>
-    }
-    .into_any()
+    let link = |word, episode: &Option<EpisodeScore>| {
+        let episode = episode.as_ref()?;
+        Some(episode_link(page, tournament, placement, word, episode))
+    };
+    let links = vec![
+        link("Worst", &placement.worst),
+        link("Best", &placement.best),
+    ];
+    let score = td()
+        .class("num")
+        .attr("data-mean", placement.player.clone())
+        .attr("data-half-width", fixed(half_width, 4))
+        .child(interval(mean, half_width));
+    let difference = td()
+        .class("num")
+        .toggle("quiet", !is_clear(standings, &placement.player))
+        .child(difference(standings, &placement.player));
+    let name = th().attr("scope", "row").child(placement.label.clone());
+    tr().child(name)
+        .child(td().class("bar-cell").child(bar(mean as f32)))
+        .child(score)
+        .child(difference)
+        .child(td().class("links").child(links))
 }
 
 /// A button that opens one of a player's episodes.
@@ -177,24 +216,15 @@ fn episode_link(
     tournament: &Tournament,
     placement: &Placement,
     word: &'static str,
-    at: usize,
-) -> AnyView {
-    let (task, seed) = placement
-        .scores
-        .episodes
-        .get(at)
-        .copied()
-        .unwrap_or_default();
-    let score = placement.scores.values.get(at).copied().unwrap_or_default();
-    let task = tournament
-        .spec
-        .tasks
-        .get(usize::from(task))
-        .cloned()
-        .unwrap_or_default();
+    episode: &EpisodeScore,
+) -> El {
+    let (seed, tasks) = (episode.seed, &tournament.spec.tasks);
+    let task = tasks.get(usize::from(episode.task)).cloned();
+    let task = task.unwrap_or_default();
     let player = placement.player.clone();
-    let text = format!("{word}: seed {seed}, {}", fixed(f64::from(score), 3));
-    let open = move |_| {
+    let score = fixed(f64::from(episode.score), 3);
+    let text = format!("{word}: seed {seed}, {score}");
+    let open = move || {
         let (task, player) = (task.clone(), player.clone());
         page.restart(|view| {
             view.player = player;
@@ -205,8 +235,10 @@ fn episode_link(
         });
         window().scroll_to_with_x_and_y(0.0, 0.0);
     };
-    let seed = seed.to_string();
-    let player = placement.player.clone();
-    view! { <button type="button" class="link" data-player=player data-seed=seed on:click=open>{text}</button> }
-        .into_any()
+    button()
+        .class("link")
+        .attr("data-player", placement.player.clone())
+        .attr("data-seed", seed.to_string())
+        .on_press(open)
+        .child(text)
 }

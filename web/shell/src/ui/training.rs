@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use leptos::prelude::Callback;
 use sentinel_page_protocol::{Chart, Curves};
 
-use super::chart::{ChartView, Scrubber};
+use super::chart::{Scrubber, chart_view};
+use crate::dom::html::{a, div, h1, p, span};
+use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::plot::stops;
-use crate::reactive::memo;
+use crate::reactive::{Signal, memo};
 
 /// The curves, which are asked for when they are first shown.
-#[component]
-pub fn Training(page: Page) -> impl IntoView {
+#[must_use]
+pub fn training(page: Page) -> View {
     if page.curves.with_untracked(Option::is_none) {
         page.ask_for_curves();
     }
@@ -29,39 +31,43 @@ pub fn Training(page: Page) -> impl IntoView {
                 .map_or_else(String::new, |info| info.curves.clone())
         })
     };
-    view! {
-        <div class="headline">
-            <div class="story">
-                <h1>"How the policy was trained"</h1>
-                <p class="detail" id="training-summary" role="status">{move || summary()}</p>
-                <p class="facts" hidden=move || file().is_empty()>
-                    <span>"Drawn from "<a href=move || file()>{move || file()}</a>". Point at a chart, or focus it and use the arrow keys, to read values."</span>
-                </p>
-            </div>
-        </div>
-        <div class="curves">{move || charts()}</div>
-    }
+    let hint = ". Point at a chart, or focus it and use the arrow keys, to read values.";
+    let source = span()
+        .child("Drawn from ")
+        .child(a().attr("href", file).child(file))
+        .child(hint);
+    let summary = p()
+        .class("detail")
+        .id("training-summary")
+        .attr("role", "status")
+        .child(summary);
+    let facts = p().class("facts").hidden(move || file().is_empty());
+    let story = div()
+        .class("story")
+        .child(h1().child("How the policy was trained"))
+        .child(summary)
+        .child(facts.child(source));
+    View::Many(vec![
+        div().class("headline").child(story).into_view(),
+        div().class("curves").child(charts).into_view(),
+    ])
 }
 
-fn drawn(curves: &Curves) -> Vec<AnyView> {
-    let one = |chart: &Chart| {
-        let chart = Arc::new(chart.clone());
-        view! { <div class="card"><Curve chart/></div> }.into_any()
-    };
+fn drawn(curves: &Curves) -> Vec<El> {
+    let one = |chart: &Chart| div().class("card").child(curve(Arc::new(chart.clone())));
     curves.charts.iter().map(one).collect()
 }
 
 /// A chart with a cursor of its own.
-#[component]
-fn Curve(chart: Arc<Chart>) -> impl IntoView {
+fn curve(chart: Arc<Chart>) -> El {
     let all = Arc::new(stops(&chart));
-    let at = RwSignal::new(all.len().saturating_sub(1));
+    let at = Signal::new(all.len().saturating_sub(1));
     let scrubber = Scrubber {
-        stops: memo(move |_| all.clone()),
-        at: memo(move |_| at.get()),
+        stops: memo(move || all.clone()),
+        at: memo(move || at.get()),
         seek: Callback::new(move |index| at.set(index)),
-        fades: memo(|_| false),
+        fades: memo(|| false),
         reads: true,
     };
-    view! { <ChartView chart=memo(move |_| chart.clone()) scrubber/> }
+    chart_view(memo(move || chart.clone()), scrubber)
 }

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
 use sentinel_page_protocol::{Truth, TruthNote};
 
+use super::card::CardContext;
 use super::face::unmasked;
-use super::panel::PanelView;
-use super::parts::{term, tone};
+use super::panel::panel;
+use super::parts::{bar, term, tone};
 use super::reward::terms_table;
 use crate::board::Board;
+use crate::dom::html::{b, h2, p, section, span};
+use crate::dom::{El, IntoView, View, each};
 use crate::lane::Hidden;
-use crate::num::scale;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 
@@ -23,62 +24,60 @@ fn notes_of(truth: &Option<Arc<Truth>>, panel: &str, card: &str) -> Vec<TruthNot
         .collect()
 }
 
-fn note_view(note: TruthNote) -> AnyView {
-    let value = note.value.map(|value| {
-        let length = scale(value);
-        view! { <span class="bar" aria-hidden="true"><i style:transform=length></i></span> }
-    });
-    view! {
-        <p class="truth" data-truth data-tone=tone(note.tone)>
-            <span class="sr">"Truth: "</span>{term(&note.text, &note.help)}{value}
-        </p>
-    }
-    .into_any()
+fn note_view(note: &TruthNote) -> El {
+    p().class("truth")
+        .attr("data-truth", true)
+        .attr("data-tone", tone(note.tone))
+        .child(span().class("sr").child("Truth: "))
+        .child(term(&note.text, &note.help))
+        .child(note.value.map(bar))
 }
 
 /// Hidden facts about a card.
-#[component]
-pub fn TruthNotes(hidden: Hidden, panel: String, card: String) -> impl IntoView {
-    move || {
-        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &card));
-        notes.into_iter().map(note_view).collect::<Vec<AnyView>>()
-    }
+#[must_use]
+pub fn truth_notes(context: &CardContext, key: &str) -> View {
+    let (hidden, panel, key) = (context.hidden, context.panel.clone(), key.to_owned());
+    let notes = move || {
+        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &key));
+        notes.iter().map(note_view).collect::<Vec<El>>()
+    };
+    notes.into_view()
 }
 
 /// What is drawn over the face of an adversary.
-#[component]
-pub fn TruthMask(hidden: Hidden, panel: String, card: String) -> impl IntoView {
-    let is_adversary = memo(move |_| {
-        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &card));
+#[must_use]
+pub fn truth_mask(context: &CardContext, key: &str) -> View {
+    let (hidden, panel, key) = (context.hidden, context.panel.clone(), key.to_owned());
+    let is_adversary = memo(move || {
+        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &key));
         notes.iter().any(|note| note.unmask)
     });
-    move || is_adversary.get().then(unmasked)
+    let mask = move || is_adversary.get().then(unmasked);
+    mask.into_view()
 }
 
 /// What really happened in the last action.
-#[component]
-pub fn TruthHeadline(hidden: Hidden) -> impl IntoView {
-    let text = move || {
-        hidden
-            .moment
-            .with(|truth| truth.as_ref().map(|truth| truth.headline.clone()))
+#[must_use]
+pub fn truth_headline(hidden: Hidden) -> View {
+    let line = move || {
+        let of = |truth: &Option<Arc<Truth>>| truth.as_ref().map(|truth| truth.headline.clone());
+        let text = hidden.moment.with(of).filter(|text| !text.is_empty())?;
+        let line = p().class("truth truth-line").attr("data-truth", true);
+        Some(line.child(b().child("Truth")).child(" ").child(text))
     };
-    let line = move |text: String| {
-        view! { <p class="truth truth-line" data-truth><b>"Truth"</b>" "{text}</p> }.into_any()
-    };
-    move || text().filter(|text| !text.is_empty()).map(line)
+    line.into_view()
 }
 
 /// Panels that only the Truth layer has, and all terms of the reward.
-#[component]
-pub fn TruthPanels(page: Page, hidden: Hidden) -> impl IntoView {
+#[must_use]
+pub fn truth_panels(page: Page, hidden: Hidden) -> View {
     let board = Board::default();
-    effect(move |_| {
+    effect(move || {
         hidden.moment.with(|truth| {
             board.show(truth.as_ref().map_or(&[], |truth| truth.panels.as_slice()));
         });
     });
-    let is_shown = memo(move |_| hidden.moment.with(Option::is_some));
+    let is_shown = memo(move || hidden.moment.with(Option::is_some));
     let terms = move || {
         hidden.moment.with(|truth| {
             let terms = truth
@@ -87,19 +86,22 @@ pub fn TruthPanels(page: Page, hidden: Hidden) -> impl IntoView {
             terms_table(terms)
         })
     };
-    move || {
+    let layer = move || {
+        let note = "Hidden from the agent. It is here to judge the agent, not to advise it.";
+        let panels = each(
+            move || board.panels.get(),
+            |slot| slot.id.clone(),
+            move |slot| panel(page, &slot, hidden),
+        );
+        let layer = section().class("truth-layer").attr("data-truth", true);
         is_shown.get().then(|| {
-            view! {
-                <section class="truth-layer" data-truth aria-label="Truth">
-                    <h2>"Truth"</h2>
-                    <p class="quiet">"Hidden from the agent. It is here to judge the agent, not to advise it."</p>
-                    <For each=move || board.panels.get() key=|slot| slot.id.clone() let:of>
-                        <PanelView page of hidden/>
-                    </For>
-                    {move || terms()}
-                </section>
-            }
-            .into_any()
+            layer
+                .label("Truth")
+                .child(h2().child("Truth"))
+                .child(p().class("quiet").child(note))
+                .child(panels)
+                .child(terms)
         })
-    }
+    };
+    layer.into_view()
 }

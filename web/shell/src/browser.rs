@@ -54,7 +54,9 @@ pub fn engine_programs() -> Vec<(String, String, String)> {
         let Some(tag) = tag.and_then(|tag| tag.dyn_into::<web_sys::HtmlMetaElement>().ok()) else {
             continue;
         };
-        let name = tag.name().trim_start_matches("engine-").to_owned();
+        let Some(name) = tag.name().strip_prefix("engine-").map(str::to_owned) else {
+            continue;
+        };
         let title = tag.get_attribute("data-title");
         if name != "worker" {
             let title = title.unwrap_or_else(|| name.clone());

@@ -28,7 +28,7 @@ pub enum View {
     /// A text.
     Text(Cow<'static, str>),
     /// An element.
-    Element(Box<El>),
+    Element(El),
     /// Views one after the other; none for nothing.
     Many(Vec<View>),
     /// A view that is computed from signals.
@@ -55,26 +55,29 @@ pub enum Value {
 }
 
 /// What an entry of an element sets.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An attribute.
     Attribute,
+    /// A class, on or off.
     Class,
+    /// A property of the style.
     Style,
+    /// A property of the object.
     Property,
 }
 
-/// What an entry of an element is set to.
-pub enum Setting {
-    /// A value.
+enum Setting {
     Fixed(Value),
-    /// A value that is computed from signals.
     Live(Box<dyn Fn() -> Value>),
 }
 
 type Handler = Rc<dyn Fn(Event)>;
 
 /// An element, as data.
-pub struct El {
+pub struct El(Box<Content>);
+
+struct Content {
     tag: &'static str,
     is_svg: bool,
     settings: Vec<(Kind, &'static str, Setting)>,
@@ -83,76 +86,116 @@ pub struct El {
     children: Vec<View>,
 }
 
+// Every element of the page calls these functions several times: their code must not be copied
+// into all of those places.
 impl El {
-    const fn new(tag: &'static str, is_svg: bool) -> Self {
-        Self {
+    #[inline(never)]
+    fn new(tag: &'static str, is_svg: bool) -> Self {
+        Self(Box::new(Content {
             tag,
             is_svg,
             settings: Vec::new(),
             handlers: Vec::new(),
             node: None,
             children: Vec::new(),
-        }
+        }))
     }
 
-    fn set(mut self, kind: Kind, name: &'static str, value: impl IntoSetting) -> Self {
-        self.settings.push((kind, name, value.into_setting()));
+    #[inline(never)]
+    fn set(mut self, kind: Kind, name: &'static str, setting: Setting) -> Self {
+        self.0.settings.push((kind, name, setting));
         self
+    }
+
+    #[inline(never)]
+    fn set_text(self, kind: Kind, name: &'static str, text: &'static str) -> Self {
+        self.set(kind, name, Setting::Fixed(Value::Text(Cow::Borrowed(text))))
+    }
+
+    #[inline(never)]
+    fn set_live(self, kind: Kind, name: &'static str, compute: Box<dyn Fn() -> Value>) -> Self {
+        self.set(kind, name, Setting::Live(compute))
+    }
+
+    #[inline(never)]
+    fn listen(mut self, event: &'static str, handler: Handler) -> Self {
+        self.0.handlers.push((event, handler));
+        self
+    }
+
+    #[inline(never)]
+    fn push(mut self, child: View) -> Self {
+        self.0.children.push(child);
+        self
+    }
+
+    #[inline(never)]
+    fn push_text(self, text: &'static str) -> Self {
+        self.push(View::Text(Cow::Borrowed(text)))
+    }
+
+    #[inline(never)]
+    fn push_element(self, child: Self) -> Self {
+        self.push(View::Element(child))
+    }
+
+    #[inline(never)]
+    fn push_live(self, compute: Box<dyn Fn() -> View>) -> Self {
+        self.push(View::Live(compute))
     }
 
     /// Sets an attribute; `false` and `None` leave it out.
     #[must_use]
     pub fn attr(self, name: &'static str, value: impl IntoSetting) -> Self {
-        self.set(Kind::Attribute, name, value)
+        value.set(self, Kind::Attribute, name)
     }
 
     /// Sets the attribute `class`.
     #[must_use]
     pub fn class(self, value: impl IntoSetting) -> Self {
-        self.set(Kind::Attribute, "class", value)
+        value.set(self, Kind::Attribute, "class")
     }
 
     /// Sets the attribute `id`.
     #[must_use]
     pub fn id(self, value: impl IntoSetting) -> Self {
-        self.set(Kind::Attribute, "id", value)
+        value.set(self, Kind::Attribute, "id")
     }
 
     /// Sets the accessible name.
     #[must_use]
     pub fn label(self, value: impl IntoSetting) -> Self {
-        self.set(Kind::Attribute, "aria-label", value)
+        value.set(self, Kind::Attribute, "aria-label")
     }
 
     /// Hides the element, or not.
     #[must_use]
     pub fn hidden(self, value: impl IntoSetting) -> Self {
-        self.set(Kind::Attribute, "hidden", value)
+        value.set(self, Kind::Attribute, "hidden")
     }
 
     /// Adds a class while `value` is on. The element must not set its whole `class` by a closure.
     #[must_use]
     pub fn toggle(self, class: &'static str, value: impl IntoSetting) -> Self {
-        self.set(Kind::Class, class, value)
+        value.set(self, Kind::Class, class)
     }
 
     /// Sets a property of the style.
     #[must_use]
     pub fn style(self, name: &'static str, value: impl IntoSetting) -> Self {
-        self.set(Kind::Style, name, value)
+        value.set(self, Kind::Style, name)
     }
 
     /// Sets a property of the element, such as `checked`.
     #[must_use]
     pub fn prop(self, name: &'static str, value: impl IntoSetting) -> Self {
-        self.set(Kind::Property, name, value)
+        value.set(self, Kind::Property, name)
     }
 
     /// Listens to an event.
     #[must_use]
-    pub fn on(mut self, event: &'static str, handle: impl Fn(Event) + 'static) -> Self {
-        self.handlers.push((event, Rc::new(handle)));
-        self
+    pub fn on(self, event: &'static str, handle: impl Fn(Event) + 'static) -> Self {
+        self.listen(event, Rc::new(handle))
     }
 
     /// Listens to an event of the mouse, such as `click`.
@@ -182,23 +225,14 @@ impl El {
     /// Keeps the element in `node` once it is drawn.
     #[must_use]
     pub fn node(mut self, node: NodeRef) -> Self {
-        self.node = Some(node);
+        self.0.node = Some(node);
         self
     }
 
     /// Adds a child.
     #[must_use]
-    pub fn child(mut self, child: impl IntoView) -> Self {
-        self.children.push(child.into_view());
-        self
-    }
-
-    /// Adds children.
-    #[must_use]
-    pub fn children<V: IntoView>(mut self, children: impl IntoIterator<Item = V>) -> Self {
-        self.children
-            .extend(children.into_iter().map(IntoView::into_view));
-        self
+    pub fn child(self, child: impl IntoView) -> Self {
+        child.push_to(self)
     }
 }
 
@@ -239,9 +273,14 @@ pub mod svg {
 }
 
 /// What can be a child of an element.
-pub trait IntoView {
+pub trait IntoView: Sized {
     /// Returns the view.
     fn into_view(self) -> View;
+
+    /// Adds the view to an element.
+    fn push_to(self, element: El) -> El {
+        element.push(self.into_view())
+    }
 }
 
 impl IntoView for View {
@@ -252,13 +291,21 @@ impl IntoView for View {
 
 impl IntoView for El {
     fn into_view(self) -> View {
-        View::Element(Box::new(self))
+        View::Element(self)
+    }
+
+    fn push_to(self, element: El) -> El {
+        element.push_element(self)
     }
 }
 
 impl IntoView for &'static str {
     fn into_view(self) -> View {
         View::Text(Cow::Borrowed(self))
+    }
+
+    fn push_to(self, element: El) -> El {
+        element.push_text(self)
     }
 }
 
@@ -283,6 +330,10 @@ impl<V: IntoView> IntoView for Vec<V> {
 impl<V: IntoView, F: Fn() -> V + 'static> IntoView for F {
     fn into_view(self) -> View {
         View::Live(Box::new(move || self().into_view()))
+    }
+
+    fn push_to(self, element: El) -> El {
+        element.push_live(Box::new(move || self().into_view()))
     }
 }
 
@@ -335,8 +386,14 @@ impl<V: IntoValue> IntoValue for Option<V> {
 
 /// A value, or a closure that computes one from signals.
 pub trait IntoSetting {
-    /// Returns the setting.
-    fn into_setting(self) -> Setting;
+    /// Sets an entry of an element.
+    fn set(self, element: El, kind: Kind, name: &'static str) -> El;
+}
+
+impl IntoSetting for &'static str {
+    fn set(self, element: El, kind: Kind, name: &'static str) -> El {
+        element.set_text(kind, name, self)
+    }
 }
 
 /// Implements [`IntoSetting`] for types of values. One implementation for all of them would forbid
@@ -345,18 +402,18 @@ macro_rules! fixed {
     ($($value:ty)*) => {
         $(
             impl IntoSetting for $value {
-                fn into_setting(self) -> Setting {
-                    Setting::Fixed(self.into_value())
+                fn set(self, element: El, kind: Kind, name: &'static str) -> El {
+                    element.set(kind, name, Setting::Fixed(self.into_value()))
                 }
             }
         )*
     };
 }
-fixed! { &'static str String bool Option<&'static str> Option<String> }
+fixed! { String bool Option<&'static str> Option<String> }
 
 impl<V: IntoValue, F: Fn() -> V + 'static> IntoSetting for F {
-    fn into_setting(self) -> Setting {
-        Setting::Live(Box::new(move || self().into_value()))
+    fn set(self, element: El, kind: Kind, name: &'static str) -> El {
+        element.set_live(kind, name, Box::new(move || self().into_value()))
     }
 }
 
@@ -440,7 +497,7 @@ fn follow(mut run: Box<dyn FnMut()>) -> RenderEffect<()> {
 fn draw(view: View) -> Part {
     match view {
         View::Text(text) => Part::Text(document().create_text_node(&text), text),
-        View::Element(element) => Part::Element(Box::new(draw_element(*element))),
+        View::Element(element) => Part::Element(Box::new(draw_element(element))),
         View::Many(views) => {
             let parts = views.into_iter().map(draw).collect();
             Part::Many(parts, document().create_text_node(""))
@@ -484,7 +541,7 @@ fn draw_keyed(compute: Box<dyn Fn() -> Vec<Keyed>>) -> Part {
     }
 }
 
-fn draw_element(element: El) -> DrawnElement {
+fn draw_element(El(element): El) -> DrawnElement {
     let document = document();
     let node = if element.is_svg {
         document.create_element_ns(Some(SVG), element.tag)
@@ -598,7 +655,7 @@ fn patch(part: &mut Part, view: View) {
             }
         }
         (Part::Element(old), View::Element(element)) if fits(old, &element) => {
-            patch_element(old, *element);
+            patch_element(old, element);
         }
         (Part::Many(parts, end), View::Many(views)) => {
             for part in parts.drain(views.len().min(parts.len())..) {
@@ -634,7 +691,7 @@ fn patch(part: &mut Part, view: View) {
 }
 
 /// Returns `true` if an element can become another one: they differ in values and children only.
-fn fits(old: &DrawnElement, new: &El) -> bool {
+fn fits(old: &DrawnElement, El(new): &El) -> bool {
     let settings = old.settings.iter().map(|(kind, name, _)| (kind, name));
     let handlers = old.handlers.iter().map(|(event, _)| event);
     old.tag == new.tag
@@ -643,7 +700,7 @@ fn fits(old: &DrawnElement, new: &El) -> bool {
         && old.children.len() == new.children.len()
 }
 
-fn patch_element(old: &mut DrawnElement, new: El) {
+fn patch_element(old: &mut DrawnElement, El(new): El) {
     let node = old.node.clone();
     for ((kind, name, old), (_, _, new)) in old.settings.iter_mut().zip(new.settings) {
         match (&mut *old, new) {

@@ -67,9 +67,26 @@ pub fn scientific(value: f64, digits: u32) -> String {
     if value == 0.0 || !value.is_finite() {
         return fixed(value, digits);
     }
-    let exponent = value.abs().log10().floor();
-    let mantissa = fixed(value / 10f64.powf(exponent), digits);
-    format!("{mantissa}e{}", exponent as i32)
+    let (power, exponent) = power_of_ten(value.abs());
+    let mantissa = fixed(value / power, digits);
+    format!("{mantissa}e{exponent}")
+}
+
+/// Returns the highest power of ten that is not above a positive `value`, and its exponent.
+#[must_use]
+pub fn power_of_ten(value: f64) -> (f64, i32) {
+    let (mut power, mut exponent) = (1.0, 0);
+    if value > 0.0 && value.is_finite() {
+        while power * 10.0 <= value {
+            power *= 10.0;
+            exponent += 1;
+        }
+        while power > value {
+            power /= 10.0;
+            exponent -= 1;
+        }
+    }
+    (power, exponent)
 }
 
 /// Returns a whole number with thin spaces between groups of three digits.

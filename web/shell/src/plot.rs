@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{Chart, Line};
 
-use crate::num::{css, fixed, scientific};
+use crate::num::{css, fixed, power_of_ten, scientific};
 
 /// Height of the plot in pixels.
 pub const PLOT: f64 = 200.0;
@@ -68,7 +68,7 @@ pub fn ticks(low: f64, high: f64, count: f64) -> Ticks {
         (low - room, low + room)
     };
     let rough = (high - low) / count.max(1.0);
-    let power = 10f64.powf(rough.log10().floor());
+    let (power, _) = power_of_ten(rough);
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]
         .map(|factor| factor * power)
         .into_iter()

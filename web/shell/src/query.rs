@@ -173,9 +173,10 @@ fn parse_theme(text: &str) -> Option<Theme> {
 
 /// Returns a word that a world may know: names of files are the longest.
 fn plain_word(text: &str) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+ ".contains(c);
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '+' | ' ');
     let fits = !text.is_empty() && text.len() <= 120 && text.chars().all(plain);
-    (fits && !text.contains("..")).then(|| text.to_owned())
+    (fits && !text.as_bytes().windows(2).any(|pair| pair == b"..")).then(|| text.to_owned())
 }
 
 /// Returns own actions; their codes are letters and digits in every world.

@@ -55,7 +55,9 @@ pub fn graph(page: Page, slot: &PanelSlot) -> View {
 /// Returns the place of a node.
 fn place(index: usize, count: usize) -> (f64, f64) {
     let angle = TAU * index as f64 / count.max(1) as f64 - TAU / 4.0;
-    (RADIUS * angle.cos(), RADIUS * angle.sin())
+    // Those of Rust would be 8 kB of the program.
+    let (x, y) = (js_sys::Math::cos(angle), js_sys::Math::sin(angle));
+    (RADIUS * x, RADIUS * y)
 }
 
 fn find(cards: &[Card], key: &str) -> Option<(f64, f64)> {

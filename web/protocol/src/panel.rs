@@ -174,9 +174,9 @@ pub struct Edge {
     pub from: String,
     /// Key of the other card.
     pub to: String,
-    /// What the line says.
+    /// What the line says; empty if it is only drawn.
     pub label: String,
-    /// The color.
+    /// The color; [`Tone::Open`] is dashed.
     pub tone: Tone,
     /// Width, 0..=1.
     pub weight: f32,

@@ -43,7 +43,8 @@ pub fn graph(page: Page, slot: &PanelSlot) -> View {
     let list = move || {
         data.with(|(cards, edges)| {
             let words = |edge: &Edge| words(cards, edge);
-            edges.iter().map(words).collect::<Vec<El>>()
+            let labeled = edges.iter().filter(|edge| !edge.label.is_empty());
+            labeled.map(words).collect::<Vec<El>>()
         })
     };
     let drawn = svg().class("graph").attr("viewBox", "-200 -170 400 340");

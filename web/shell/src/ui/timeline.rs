@@ -22,8 +22,6 @@ pub fn timeline(page: Page) -> El {
             page.seek(action);
         }
     };
-    // The value is set again when the end moves, since the browser limits it by the end.
-    let value = move || page.cursor().min(page.last());
     let speed = move || {
         page.view.update(|view| {
             let now = Speed::ALL
@@ -46,15 +44,18 @@ pub fn timeline(page: Page) -> El {
             "Truth: hidden"
         }
     };
-    let scrubber = input()
-        .attr("type", "range")
-        .attr("min", "0")
-        .id("scrubber")
-        .label("Action")
-        .attr("aria-valuetext", value_text)
-        .attr("max", move || page.last().to_string())
-        .prop("value", move || value().to_string())
-        .on("input", scrub);
+    // Drawn as a whole, so that the end is set before the value, which the browser limits by it.
+    let scrubber = move || {
+        input()
+            .attr("type", "range")
+            .attr("min", "0")
+            .id("scrubber")
+            .label("Action")
+            .attr("aria-valuetext", value_text())
+            .attr("max", page.last().to_string())
+            .prop("value", page.cursor().min(page.last()).to_string())
+            .on("input", scrub)
+    };
     let marks = span()
         .class("marks")
         .attr("aria-hidden", "true")

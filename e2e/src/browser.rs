@@ -142,13 +142,8 @@ impl Browser {
     /// Returns an error if it stays false for half a minute; the error quotes the page's text and
     /// its console errors.
     pub async fn wait_until(&self, expression: &str) -> Result<()> {
-        let script = format!("return Boolean({expression});");
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if self.client.execute(&script, vec![]).await? == Value::Bool(true) {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        if self.becomes(expression, PATIENCE).await? {
+            return Ok(());
         }
         let text = self
             .client
@@ -158,6 +153,22 @@ impl Browser {
             "never became true: {expression}\nconsole errors: {:?}\nthe page says: {text}",
             self.console_errors().await?
         )
+    }
+
+    /// Waits until a JavaScript expression is true; returns `false` if it stays false for `limit`.
+    ///
+    /// # Errors
+    /// Returns an error if the browser is gone.
+    pub async fn becomes(&self, expression: &str, limit: Duration) -> Result<bool> {
+        let script = format!("return Boolean({expression});");
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if self.client.execute(&script, vec![]).await? == Value::Bool(true) {
+                return Ok(true);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(false)
     }
 
     /// Returns the visible text of the first element that matches a CSS selector, after waiting for

@@ -7,6 +7,7 @@
 pub mod browser;
 pub mod command;
 pub mod driver;
+pub mod main_thread;
 pub mod testkit;
 
 pub use browser::Browser;

@@ -362,13 +362,7 @@ fn check_size(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn e2e(ci: &mut Ci) -> Result<Tally> {
-    let dist = ci.place.dist();
-    if !dist.join("index.html").is_file() {
-        bail!(
-            "no built page in {}: the part `page` builds it",
-            dist.display()
-        );
-    }
+    let dist = page::built(&ci.place)?;
     browser::ensure(&ci.place)?;
     let mut cargo = ci.place.cargo();
     cargo

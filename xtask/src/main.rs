@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use xtask::ci::Set;
 use xtask::dirs::Dirs;
 use xtask::run::print_line;
-use xtask::{ci, demo, golden, site, size};
+use xtask::{ci, demo, e2e, golden, site, size};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -25,6 +25,7 @@ cargo xtask TASK
   size        compare the page's first load with xtask/size-budget.json
   golden      record the episode digests in testdata/digests again
   bench-wasm  time environment steps inside wasm, in headless Chromium
+  bench-page  long tasks, scrubbing and loading times of the page in dist/, in headless Chromium
 
 Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
 or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
@@ -73,6 +74,10 @@ fn run() -> Result<ExitCode> {
         "bench-wasm" => {
             no_more(&mut parser)?;
             golden::bench_wasm(&place)?;
+        }
+        "bench-page" => {
+            no_more(&mut parser)?;
+            e2e::bench_page(&place)?;
         }
         other => bail!("no task `{other}`\n\n{HELP}"),
     }

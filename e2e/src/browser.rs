@@ -101,8 +101,18 @@ impl Browser {
     /// Returns an error if the browser is gone.
     pub async fn prefer_dark(&self, dark: bool) -> Result<()> {
         let value = if dark { "dark" } else { "light" };
-        let feature = json!({"name": "prefers-color-scheme", "value": value});
-        self.dev_tools("Emulation.setEmulatedMedia", json!({"features": [feature]}))
+        self.prefer(&[("prefers-color-scheme", value)]).await
+    }
+
+    /// Emulates a user with these preferences, in place of earlier ones: names and values of CSS
+    /// media features.
+    ///
+    /// # Errors
+    /// Returns an error if the browser is gone.
+    pub async fn prefer(&self, features: &[(&str, &str)]) -> Result<()> {
+        let feature = |(name, value): &(&str, &str)| json!({"name": name, "value": value});
+        let features: Vec<Value> = features.iter().map(feature).collect();
+        self.dev_tools("Emulation.setEmulatedMedia", json!({"features": features}))
             .await?;
         Ok(())
     }

@@ -8,6 +8,7 @@ pub mod browser;
 pub mod command;
 pub mod driver;
 pub mod main_thread;
+pub mod pictures;
 pub mod testkit;
 
 pub use browser::Browser;

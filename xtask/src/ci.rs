@@ -420,6 +420,11 @@ impl Ci {
         // A failed assertion names its line; traces would push it out of the lines that are shown.
         command.env("RUST_BACKTRACE", "0");
         let finished = logged(command, &self.place.log(name), None)?;
+        let skipped = finished
+            .lines
+            .iter()
+            .filter(|line| line.starts_with("skipped: "));
+        skipped.for_each(|line| print_note(line));
         let mut tally = count(&finished.lines);
         if !finished.ok {
             show(&finished);

@@ -1,4 +1,4 @@
-//! `cargo xtask bench-page` and `bench-wasm`: programs of the crate `sentinel-e2e`, which open a
+//! `cargo xtask bench-page`, `screenshots` and `bench-wasm`: programs of the crate `sentinel-e2e`, which open a
 //! real browser.
 
 use crate::browser;
@@ -17,6 +17,20 @@ pub fn bench_page(place: &Dirs) -> Result<()> {
     let mut steps = Steps::new(1);
     steps.next("Browser: plays, scrubs, loads and switches in every world (about 4 min)…");
     run(place, "bench-page", &[], ("SENTINEL_DIST", &dist))
+}
+
+/// Makes the pictures of the page in README, docs and the visual comparison, from the page in
+/// `dist/`; compares them with the committed ones instead if `only_check`.
+///
+/// # Errors
+/// Returns an error if there is no built page, it does not show an episode, or a compared picture
+/// differs.
+pub fn screenshots(place: &Dirs, only_check: bool) -> Result<()> {
+    let dist = page::built(place)?;
+    let mut steps = Steps::new(1);
+    steps.next("Pictures: opens the page in headless Chromium (seconds)…");
+    let arguments: &[&str] = if only_check { &["--check"] } else { &[] };
+    run(place, "screenshots", arguments, ("SENTINEL_DIST", &dist))
 }
 
 /// Runs the program `name` with an input, which is a variable and a path; prints what it printed.

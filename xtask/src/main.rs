@@ -25,6 +25,8 @@ cargo xtask TASK
   size        compare the page's first load with xtask/size-budget.json
   golden      record the episode digests in testdata/digests again
   bench-wasm  time environment steps inside wasm, in headless Chromium
+  screenshots make the pictures of the page in dist/ again: README, docs, visual comparison
+                --check       compare with the committed ones; differences: target/screenshots
   bench-page  long tasks, scrubbing and loading times of the page in dist/, in headless Chromium
 
 Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
@@ -78,6 +80,15 @@ fn run() -> Result<ExitCode> {
         "bench-page" => {
             no_more(&mut parser)?;
             e2e::bench_page(&place)?;
+        }
+        "screenshots" => {
+            let only_check = match parser.next()? {
+                Some(Arg::Long("check")) => true,
+                Some(other) => return Err(other.unexpected().into()),
+                None => false,
+            };
+            no_more(&mut parser)?;
+            e2e::screenshots(&place, only_check)?;
         }
         other => bail!("no task `{other}`\n\n{HELP}"),
     }

@@ -1,4 +1,4 @@
-//! Drives a real headless Chromium: the built page, and the environments compiled to wasm.
+//! Drives a real headless browser: the built page, and the environments compiled to wasm.
 //!
 //! Tests read their input from variables that `cargo xtask test` sets: `SENTINEL_DIST` (the built
 //! page) and `SENTINEL_TESTKIT_WASM` (the test kit's module). `SENTINEL_TESTDATA` names other

@@ -30,7 +30,8 @@ cargo xtask TASK
   bench-page  long tasks, scrubbing and loading times of the page in dist/, in headless Chromium
 
 Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
-or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
+or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER,
+SENTINEL_FIREFOX, SENTINEL_GECKODRIVER.
 ";
 
 fn main() -> ExitCode {

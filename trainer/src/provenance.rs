@@ -21,7 +21,7 @@ use sentinel_policy::replay::AnyReplay;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 use crate::{Error, files};
 
 /// The name of the provenance file in a model's folder.
@@ -214,7 +214,7 @@ impl Provenance {
         let mut provenance = Self::new();
         let (mut all, mut marked) = (0_usize, BTreeMap::<String, usize>::new());
         for replay in replays {
-            replay.each_source(&mut |name, _| {
+            replay.visit_rows(&mut |name, _| {
                 all += 1;
                 if is_marked_name(name) {
                     *marked.entry(name.to_owned()).or_default() += 1;

@@ -2,8 +2,8 @@
 
 mod language_model;
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use sentinel_policy::Scripted;
 use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Player;
 use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_episode, to_lines};
-use sentinel_policy::text::{PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{ParserStrictness, PromptStyle, TextWorld};
 
-use crate::args;
+use crate::arg_parsers;
 use crate::compact::TrainError;
 use crate::eval::{Evaluated, load_model};
 use crate::finetune::RunError;
@@ -26,9 +26,9 @@ use crate::lm::{HubOptions, find_model};
 use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
 use crate::provenance::{Provenance, marked_name};
-use crate::selection::{Typed, quoted};
+use crate::task_selection::{Typed, quoted};
 use crate::verify::{CompletionCounts, FileReport, verify_all};
-use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files, replay_manifest};
 
 /// The configuration of `sentinel record`.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,11 +45,11 @@ pub struct RecordConfig {
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
     /// Prompt style of observations for a language model [default: compact]
-    #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::named::<PromptStyle>())]
+    #[arg(long, value_name = "STYLE", requires = "model", value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// Parser of completions: repair ignores text around the action [default: strict]
-    #[arg(long, value_name = "READER", requires = "model", value_parser = args::named::<Reader>())]
-    pub reader: Option<Reader>,
+    #[arg(long, value_name = "READER", requires = "model", value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
+    pub reader: Option<ParserStrictness>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -219,7 +219,7 @@ pub fn record_rows<W: Recordable>(
         files::create(&config.out, text.as_bytes())?;
     }
     if let Some(path) = &config.manifest {
-        manifest::add(
+        replay_manifest::add(
             path,
             &config.out,
             &config.to_string(),
@@ -239,7 +239,7 @@ fn check_out(config: &RecordConfig) -> Result<bool, Error> {
         return Err(Error::Exists(config.out.clone()));
     }
     if let Some(path) = &config.manifest {
-        manifest::check_place(path, &config.out)?;
+        replay_manifest::check_place(path, &config.out)?;
     }
     Ok(config.force || special)
 }
@@ -264,7 +264,7 @@ impl<W: Evaluated> Actor<W> {
             allowed: "given, unless --model is",
         };
         let name = config.policy.as_deref().ok_or(missing)?;
-        Ok(Self::Scripted(args::policy::<W>(name)?))
+        Ok(Self::Scripted(arg_parsers::parse_policy::<W>(name)?))
     }
 
     fn name(&self) -> &str {
@@ -296,7 +296,7 @@ fn play_all<W: Evaluated>(
         .flat_map(|task| config.seeds().range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams,

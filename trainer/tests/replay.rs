@@ -7,7 +7,7 @@
 mod common;
 
 use common::{json, repository, run_in};
-use sentinel_trainer::manifest::{Manifest, NAME};
+use sentinel_trainer::replay_manifest::{Manifest, NAME};
 use serde_json::json as value;
 
 #[test]

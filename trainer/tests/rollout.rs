@@ -8,8 +8,8 @@ mod common;
 
 use common::Callback;
 use sentinel_env::Environment;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
@@ -17,7 +17,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{InvalidReward, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
@@ -32,7 +32,7 @@ const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"
 fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     let streams = W::streams_or_default(Streams::Independent);
     let setup = |seed| {
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task,
             seed,
             streams,
@@ -249,7 +249,7 @@ fn signals_detect_constant_policy() {
 fn repaired_completions_are_counted() {
     let text = format!("Sure!\n```json\n{SOLVE}\n```");
     let rollout_config = RolloutConfig {
-        reader: Reader::Repair,
+        reader: ParserStrictness::Repair,
         ..RolloutConfig::default()
     };
     let start = || starts::<TrustEnv>(Task::Task1, 1);

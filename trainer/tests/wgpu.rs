@@ -6,7 +6,7 @@
 
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;
-use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::TrustNet;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;

@@ -2,7 +2,7 @@
 
 use sentinel_env::Environment;
 use sentinel_env::num::round_to;
-use sentinel_env::polyguard::{Action, End, Episode, Step};
+use sentinel_env::polyguard::{Action, EndReason, Episode, Step};
 use serde::Serialize;
 
 use super::RowKey;
@@ -14,7 +14,7 @@ use crate::provenance::Provenance;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EpisodeOutcome {
     score: f64,
-    end: Option<End>,
+    end: Option<EndReason>,
     steps: u32,
     invalid: u32,
     fallbacks: u32,
@@ -96,7 +96,7 @@ impl RowSummary {
             .collect();
         let all = || cells.iter().flatten();
         let count = all().count().max(1) as f64;
-        let share = |end: End| {
+        let share = |end: EndReason| {
             let with = all().filter(|ended| ended.end == Some(end)).count();
             round_to(with as f64 / count, 4)
         };
@@ -107,11 +107,11 @@ impl RowSummary {
             episodes: all().count(),
             score: Interval::of_cells(&scores),
             by_cell: scores.iter().map(|cell| round_to(mean(cell), 4)).collect(),
-            safe_resolution: share(End::SafeResolution),
-            justified_review: share(End::JustifiedReview),
-            exploit_detection: share(End::ExploitDetection),
-            safety_veto: share(End::SafetyVeto),
-            destabilised: share(End::Destabilised),
+            safe_resolution: share(EndReason::SafeResolution),
+            justified_review: share(EndReason::JustifiedReview),
+            exploit_detection: share(EndReason::ExploitDetection),
+            safety_veto: share(EndReason::SafetyVeto),
+            destabilised: share(EndReason::Destabilised),
             invalid: round_to(sum(|ended| ended.invalid) / steps, 4),
             fallback_rate: round_to(sum(|ended| ended.fallbacks) / steps, 4),
             steps: round_to(sum(|ended| ended.steps) / count, 4),

@@ -16,12 +16,12 @@ use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::trace::Traced;
 use sentinel_trainer::{Cells, EpisodeArgs, Progress, files};
 
-use super::bar::Bar;
 use super::environments::print;
+use super::progress_bar::EpisodeBar;
 
 /// Runs `sentinel reward-report`, which writes a report for each episode.
 pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let step = || bar.step();
     let written = in_world!(config.episode.world, W => {
         let source = source::<W>(config, &step)?;
@@ -46,7 +46,7 @@ fn source<W: Traced>(
     config: &RewardReportConfig,
     progress: Progress<'_>,
 ) -> Result<Option<Source<W>>> {
-    let language = |model: &&PathBuf| ModelKind::of_files(model) == Some(ModelKind::Language);
+    let language = |model: &&PathBuf| ModelKind::from_files(model) == Some(ModelKind::Language);
     let Some(model) = config.model.as_ref().filter(language) else {
         return Ok(config.source::<W>()?);
     };
@@ -90,7 +90,7 @@ fn source<W: Traced>(
 /// Runs `sentinel cluster-health`, which writes a history and prints the mean of each policy.
 pub(super) fn cluster_health(config: &ClusterHealthConfig) -> Result<()> {
     cluster_health::check_target(&config.out)?;
-    let bar = Bar::new(Some(config.episodes()?));
+    let bar = EpisodeBar::new(Some(config.episodes()?));
     let found = cluster_health::play(config, &|| bar.step())?;
     drop(bar);
     files::write(&config.out, found.to_json()?.as_bytes())?;

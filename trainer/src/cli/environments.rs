@@ -11,16 +11,16 @@ use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::Evaluated;
 use sentinel_trainer::eval::{self, EvalConfig};
-use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
+use sentinel_trainer::replay_manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::rules::{self, Comparison, Findings, RulesConfig};
 use sentinel_trainer::trace::Traced;
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
-use super::active;
-use super::bar::Bar;
+use super::active_model;
+use super::progress_bar::EpisodeBar;
 
 /// The maximum number of bad lines of a replay that `eval` reports.
 const PROBLEMS_SHOWN: usize = 20;
@@ -55,8 +55,8 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     if let Some(path) = &config.out {
         eval::check_replaces(path)?;
     }
-    let trained = active::trained(config, &plan)?;
-    let bar = Bar::new(Some(plan.episodes()));
+    let trained = active_model::load_trained(config, &plan)?;
+    let bar = EpisodeBar::new(Some(plan.episodes()));
     let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
     found.sentinel.provenance.record_command(arguments());
@@ -82,8 +82,8 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
 
 /// Runs `sentinel record`, which writes a replay.
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
-    let config = &active::recorded(config)?;
-    let bar = Bar::new(Some(config.episodes()?));
+    let config = &active_model::resolve_record(config)?;
+    let bar = EpisodeBar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
     if let Some(warning) = report.words.and_then(|counts| counts.fallback_warning()) {
@@ -97,7 +97,7 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
     let mut reports = Vec::new();
     let mut faults = Vec::new();
     for path in &config.files {
-        let bar = Bar::new(None);
+        let bar = EpisodeBar::new(None);
         let report = match verify_file(path, &|| bar.step()) {
             Ok(report) => report,
             // An unreadable file does not stop the verification of the others.
@@ -197,13 +197,13 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
 
 /// Runs `sentinel bench`, which prints speeds.
 pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let speeds = in_world!(config.episode.world, W => bench::bench::<W>(config, || bar.step()))?;
     drop(bar);
     if config.json {
         print(&(serde_json::to_string_pretty(&speeds)? + "\n"))
     } else {
-        print(&bench::text(&speeds))
+        print(&bench::format_table(&speeds))
     }
 }
 
@@ -226,23 +226,23 @@ pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
 
 fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
     let comparison = Comparison::<W>::new(config)?;
-    let bar = Bar::new(Some(comparison.episodes(config)));
+    let bar = EpisodeBar::new(Some(comparison.episodes(config)));
     Ok(rules::compare(config, &comparison, &|| bar.step()))
 }
 
 /// Runs `sentinel ablate`, which prints a table.
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
-    let config = &active::ablated(config)?;
+    let config = &active_model::resolve_ablate(config)?;
     let plan = config.plan()?;
     if let Some(path) = &config.out {
         ablate::check_replaces(path)?;
     }
-    let bar = Bar::new(Some(plan.episodes(config.model.is_some())));
+    let bar = EpisodeBar::new(Some(plan.episodes(config.model.is_some())));
     let found = ablate::play(config, &plan, &|| bar.step())?;
     drop(bar);
     if let Some(path) = &config.out {
         files::write(path, found.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
     }
-    print(&ablate::table(&found))
+    print(&ablate::format_table(&found))
 }

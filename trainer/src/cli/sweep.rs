@@ -23,9 +23,9 @@ use sentinel_trainer::sweep::{
     memory,
 };
 
-use super::bar::Bar;
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
+use super::progress_bar::EpisodeBar;
 
 /// The environment variables that have the effect of --allow-fallback.
 const FALLBACK: [&str; 2] = [
@@ -306,7 +306,7 @@ pub(crate) fn postsave(args: &PostSaveArgs) -> Result<()> {
 
 /// Runs `sentinel lm compare`, which compares SFT and GRPO.
 pub(crate) fn improvement(args: &ImprovementArgs) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let report = sweep::improvement(args, &|| bar.step())?;
     drop(bar);
     let interval = report.interval.map_or_else(

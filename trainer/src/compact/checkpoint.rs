@@ -107,7 +107,7 @@ impl<W: Learn> Checkpoint<W> {
     ///
     /// # Errors
     /// Returns an error if there is none, or the file is truncated or something else.
-    pub fn read(folder: &Path) -> Result<Self, TrainError> {
+    pub fn load(folder: &Path) -> Result<Self, TrainError> {
         let path = folder.join(CHECKPOINT);
         let (header, tensors) = checkpoint::read(&path, KEY)?;
         let found = Self::from_parts(header, tensors);

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::TrainError;
 use super::config::{Method, TrainConfig};
-use super::fields::default_text;
 use super::learn::Learn;
+use super::option_values::default_text;
 use crate::Error;
-use crate::args::parse_world;
-use crate::options::{OptionsError, read_options, renamed};
+use crate::arg_parsers::parse_world;
+use crate::options_file::{OptionsError, read_options, renamed};
 use crate::rl::LossArgs;
 use crate::run::RunDirArgs;
 

@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::device::DeviceName;
-use super::fields::fields;
+use super::option_values::fields;
 use crate::adamw::AdamOptions;
-use crate::args::world_name;
+use crate::arg_parsers::world_name_parser;
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::rl::credit::{Continuation, Credit, one_of};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
-use crate::selection::{Typed, of_selection};
+use crate::task_selection::{Typed, of_selection};
 use crate::{Error, SeedRange, seeds};
 
 /// The algorithm that trains a policy.
@@ -55,7 +55,7 @@ fields! {
         #[arg(hide = true)]
         method: Method = Method::Grpo,
         /// The world to play
-        #[arg(value_name = "WORLD", value_parser = world_name())]
+        #[arg(value_name = "WORLD", value_parser = world_name_parser())]
         #[arg(help_heading = EPISODES)]
         world: String = "trust".to_owned(),
         /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B

@@ -37,6 +37,6 @@ pub const fn validation_seeds() -> crate::SeedRange {
 }
 
 pub(crate) fn parse_invalid(word: &str) -> Result<InvalidReward, String> {
-    let value: f64 = crate::args::parse_number(word)?;
+    let value: f64 = crate::arg_parsers::parse_number(word)?;
     InvalidReward::new(value).map_err(|error| error.to_string())
 }

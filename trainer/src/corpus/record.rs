@@ -119,7 +119,7 @@ fn row<W: TextWorld>(
 ) -> ReplayRow<W> {
     let episode = prompt_state.episode();
     ReplayRow {
-        origin: W::origin(episode.setup()),
+        origin: W::episode_spec(episode.setup()),
         step: W::step_count(prompt_state.observation()),
         action: RecordedAction::new(prompt_state.observation(), action),
         scenario_id: episode.scenario_id(),

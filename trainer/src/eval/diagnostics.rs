@@ -157,7 +157,7 @@ impl Diagnostics {
 
 /// Returns the task of an episode.
 pub(crate) fn task_of<W: World>(episode: &W) -> W::Task {
-    W::origin(W::setup(episode)).task
+    W::episode_spec(W::setup(episode)).task
 }
 
 #[cfg(test)]

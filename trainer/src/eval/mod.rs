@@ -15,20 +15,20 @@ pub use summary::{Difficulty, Evaluated, Evaluation, Ordered, ReplayUse, State};
 pub use table::table;
 pub use trained::{DEFAULT_REPLAY, Source, load_model};
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::controller::{Controller, DifficultyProfile};
+use sentinel_env::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::policy::Player;
-use sentinel_policy::replay::{Replay, play};
-use sentinel_policy::rollout::Run;
+use sentinel_policy::replay::{Replay, play_replay};
+use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::{Scripted, run_episode};
 
-use crate::args::parse_fraction;
-use crate::episode::with_default;
+use crate::arg_parsers::parse_fraction;
+use crate::episode_args::with_default;
 use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
@@ -117,7 +117,7 @@ impl EvalConfig {
             tasks: self.episode.tasks_or::<W>(W::TASK)?,
             streams: self.episode.streams_or::<W>(Streams::Reference)?,
             rules: self.episode.rules::<W>()?,
-            policies: EvalPolicy::list(policies)?,
+            policies: EvalPolicy::parse_list(policies)?,
         })
     }
 }
@@ -131,7 +131,7 @@ impl<W: Evaluated> Plan<'_, W> {
     }
 
     fn setup(&self, task: W::Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams: self.streams,
@@ -225,9 +225,9 @@ pub fn evaluate<W: Evaluated>(
 /// Plays episodes one after the other, each at the difficulty that the earlier ones led to.
 fn adaptive<W: Evaluated>(
     seeds: SeedRange,
-    one: impl Fn(u64, DifficultyProfile) -> (Run<W>, Played<W>),
+    one: impl Fn(u64, DifficultyProfile) -> (EpisodeRun<W>, Played<W>),
 ) -> (Vec<Played<W>>, DifficultyProfile) {
-    let mut controller = Controller::new();
+    let mut controller = DifficultyController::new();
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (run, played) = one(seed, controller.profile(true));
@@ -236,14 +236,14 @@ fn adaptive<W: Evaluated>(
         }
         all.push(played);
     }
-    (all, controller.state())
+    (all, controller.current_profile())
 }
 
 fn play_one<W: Evaluated>(
     policy: EvalPolicy<W>,
     setup: &W::Setup,
     trained: Option<&Source<W>>,
-) -> (Run<W>, Played<W>) {
+) -> (EpisodeRun<W>, Played<W>) {
     let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
     let model = match (policy, trained) {
         (EvalPolicy::Trained, Some(Source::Model { model, .. })) => Some(W::trained(model)),
@@ -255,7 +255,7 @@ fn play_one<W: Evaluated>(
         (EvalPolicy::Trained, None) => {
             let empty = Replay::default();
             let replay = trained.and_then(Source::replay);
-            let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);
+            let played = play_replay(replay.map_or(&empty, |(_, replay)| replay), setup);
             let counts = ReplayCounts {
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),

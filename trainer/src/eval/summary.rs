@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
-use sentinel_env::controller::DifficultyProfile;
+use sentinel_env::adaptive_difficulty::DifficultyProfile;
 use sentinel_env::rng::Streams;
 use sentinel_policy::Playable;
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 use sentinel_policy::replay::Replay;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -34,7 +34,7 @@ pub trait Evaluated: Trainable + Playable {
     const COLUMNS: &'static [&'static str];
 
     /// Returns the row of an episode.
-    fn row(policy: &str, run: &Run<Self>) -> Self::Row;
+    fn row(policy: &str, run: &EpisodeRun<Self>) -> Self::Row;
     /// Returns the summary of some rows; all 0 for no rows.
     fn summary(rows: &[&Self::Row]) -> Self::Summary;
     /// Returns the number of episodes, and the numbers of the table's columns.
@@ -310,7 +310,7 @@ fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<
     }
     ReplayUse {
         file: replay.map(|(path, _)| path.to_owned()),
-        rows: replay.map_or(0, |(_, replay)| replay.rows()),
+        rows: replay.map_or(0, |(_, replay)| replay.row_count()),
         problems: replay.map_or(0, |(_, replay)| replay.problem_count()),
         replay_hits: sum.hits,
         replay_misses: sum.misses,

@@ -72,7 +72,7 @@ impl<W: Evaluated> Plan<'_, W> {
             };
         }
         if let Some(folder) = &config.model {
-            if ModelKind::of_files(folder) == Some(ModelKind::Language) {
+            if ModelKind::from_files(folder) == Some(ModelKind::Language) {
                 let reason = format!(
                     "{} holds a language model: measure it with `sentinel lm eval`, or record it with `sentinel record` \
                      and name the file with --replay",

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sentinel_policy::text::{PromptStyle, Reader};
+use sentinel_policy::text::{ParserStrictness, PromptStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ pub struct ActiveModel {
     /// The style of the prompts that it was trained on; `null` if unknown.
     pub prompt: Option<PromptStyle>,
     /// The parser of completions that it was trained with; `null` if unknown.
-    pub reader: Option<Reader>,
+    pub reader: Option<ParserStrictness>,
     /// The verdict of the gate.
     pub gate: ActivationGate,
     /// The program, its inputs and every fallback on the way.
@@ -162,7 +162,7 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
         task: of_run(|run| &run.task),
         rules: of_run(|run| &run.rules),
         prompt: option(&paths, "prompt").and_then(|name| PromptStyle::parse(&name)),
-        reader: option(&paths, "reader").and_then(|name| Reader::parse(&name)),
+        reader: option(&paths, "reader").and_then(|name| ParserStrictness::parse(&name)),
         gate: verdict,
         provenance,
     };

@@ -8,7 +8,7 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Environment as _, Origin, Task, WorldName};
+use sentinel_env::{Environment as _, EpisodeSpec, Task, WorldName};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::Player;
 use sentinel_policy::rollout::run_steps;
@@ -18,7 +18,7 @@ use super::input::{EvidenceError, InputKind};
 use super::ordered;
 use crate::eval::{Evaluated as _, Source, load_model};
 use crate::provenance::Provenance;
-use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, args, files};
+use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, arg_parsers, files};
 
 /// The version of the object `sentinel` of the file.
 pub const FORMAT: u32 = 1;
@@ -56,7 +56,7 @@ pub struct ClusterHealthConfig {
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
     /// Seeding of the random streams
-    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = args::named::<Streams>())]
+    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = arg_parsers::named_enum_parser::<Streams>())]
     pub streams: Streams,
     /// The file to write
     #[arg(
@@ -183,7 +183,7 @@ struct Players {
 
 impl Players {
     fn new(config: &ClusterHealthConfig) -> Result<Self, Error> {
-        let mut policies = EvalPolicy::<ClusterEnv>::list(&config.policies)?;
+        let mut policies = EvalPolicy::<ClusterEnv>::parse_list(&config.policies)?;
         let named = policies.contains(&EvalPolicy::Trained);
         let Some(folder) = &config.model else {
             return if named {
@@ -231,7 +231,7 @@ impl ClusterHealthConfig {
     /// # Errors
     /// Returns an error if a policy is unknown.
     pub fn episodes(&self) -> Result<u64, Error> {
-        let policies = EvalPolicy::<ClusterEnv>::list(&self.policies)?;
+        let policies = EvalPolicy::<ClusterEnv>::parse_list(&self.policies)?;
         let added = self.model.is_some() && !policies.contains(&EvalPolicy::Trained);
         Ok((policies.len() as u64 + u64::from(added)) * self.seeds.count())
     }
@@ -257,7 +257,7 @@ impl ClusterHealthConfig {
 /// Returns an error if a policy, the task or the rules are unknown, or the model cannot be read.
 pub fn play(config: &ClusterHealthConfig, progress: Progress<'_>) -> Result<ClusterHealth, Error> {
     let task = config.task()?;
-    let rules = args::rules::<ClusterEnv>(&config.rules)?;
+    let rules = arg_parsers::parse_rules::<ClusterEnv>(&config.rules)?;
     let players = Players::new(config)?;
     let seeds: Vec<u64> = config.seeds.range().collect();
     let episodes: Vec<(String, Vec<EpisodeHealth>)> = players
@@ -307,7 +307,7 @@ fn play_one(
     rules: Rules<<ClusterEnv as sentinel_env::World>::Change>,
     seed: u64,
 ) -> EpisodeHealth {
-    let setup = Origin::<ClusterEnv> {
+    let setup = EpisodeSpec::<ClusterEnv> {
         task,
         seed,
         streams: config.streams,

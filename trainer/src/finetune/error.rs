@@ -73,7 +73,7 @@ impl RunError {
     }
 
     /// Adds to [`Self::NotFinite`] the checkpoint from which training can resume.
-    pub(super) fn saved(self, folder: &std::path::Path, at: Option<usize>) -> Self {
+    pub(super) fn with_checkpoint(self, folder: &std::path::Path, at: Option<usize>) -> Self {
         let Self::NotFinite { step, what, .. } = self else {
             return self;
         };

@@ -13,7 +13,7 @@ use super::start::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
-use crate::options::upgraded;
+use crate::options_file::upgraded;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use crate::args::{named, parse_number};
+use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
@@ -139,7 +139,7 @@ pub struct RunOptions {
     #[serde(default)]
     pub early_stopping_patience: usize,
     /// Device that holds all tensors
-    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
+    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named_enum_parser::<DeviceName>())]
     pub device: DeviceName,
     /// Train a tiny new model if the model cannot be found, and mark every output as a fallback
     #[arg(long)]

@@ -68,7 +68,7 @@ struct Training<'a> {
 impl run::Training for Training<'_> {
     type Error = RunError;
 
-    fn started(&self) -> Result<Event, RunError> {
+    fn start_event(&self) -> Result<Event, RunError> {
         let state = &self.state;
         let all = state.model.parameters();
         let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
@@ -84,7 +84,7 @@ impl run::Training for Training<'_> {
         })
     }
 
-    fn introduction(&self) -> Vec<Event> {
+    fn initial_events(&self) -> Vec<Event> {
         let counts = self.job.data();
         let warnings = self.metadata.warnings.iter().cloned();
         let warnings = warnings.chain(self.job.warnings());
@@ -182,7 +182,7 @@ impl run::Training for Training<'_> {
     }
 
     fn with_checkpoint(error: RunError, folder: &Path, step: Option<usize>) -> RunError {
-        error.saved(folder, step)
+        error.with_checkpoint(folder, step)
     }
 }
 

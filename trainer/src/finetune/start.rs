@@ -18,7 +18,7 @@ use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
     find_model,
 };
-use crate::options::{OptionsError, read_options, renamed};
+use crate::options_file::{OptionsError, read_options, renamed};
 use crate::provenance::Provenance;
 use crate::run::Schedule;
 use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, RunLock, TRAINER_STATE};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
@@ -13,7 +13,7 @@ use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::corpus::rollout::{
     PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
 };
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
 use crate::finetune::RunError;
 use crate::interval::Interval;
@@ -165,7 +165,7 @@ fn measure_in<W: TextWorld + Trainable>(
     for task in &tasks {
         let setup = |seed| {
             PromptState::new(
-                &Origin::<W> {
+                &EpisodeSpec::<W> {
                     task: *task,
                     seed,
                     streams,

@@ -15,7 +15,7 @@ impl ModelKind {
     pub fn detect(asked: &Path) -> Result<Self, Error> {
         let name = asked.display();
         let neither = |reason: String| Error::argument("--model", reason);
-        if let Some(kind) = Self::of_files(asked) {
+        if let Some(kind) = Self::from_files(asked) {
             return Ok(kind);
         }
         if !asked.is_dir() {

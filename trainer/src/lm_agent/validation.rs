@@ -9,7 +9,7 @@ use crate::corpus::validation_seeds;
 use crate::finetune::{RunError, RunOptions};
 use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
 use crate::run::{Evaluation, Scores};
-use crate::{Cells, EpisodeArgs, SeedRange, selection};
+use crate::{Cells, EpisodeArgs, SeedRange, task_selection};
 
 /// Validation episodes with the generation options that they are played with.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Validation {
         }
         let start = all.range().start;
         let names: Vec<String> = in_world!(world.world, W => {
-            let tasks = selection::training_tasks::<W>(world.tasks, world.cells)?;
+            let tasks = task_selection::training_tasks::<W>(world.tasks, world.cells)?;
             tasks.into_iter().map(|task| TaskName::name(task).to_owned()).collect()
         });
         let mut options = GenerateOptions::new(max_new_tokens, generation, 0);

@@ -1,6 +1,6 @@
 //! Recording a language model: its prompts and completions beside its actions.
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use std::path::Path;
 
 use sentinel_env::rng::Streams;
@@ -71,7 +71,7 @@ pub(super) fn play_all<W: TextWorld>(
     let mut rows = Vec::new();
     for task in config.selected::<W>()? {
         let setup = |seed| {
-            Origin::<W> {
+            EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,

@@ -61,10 +61,10 @@ pub trait Training {
     ///
     /// # Errors
     /// Returns an error if the options cannot be expressed as JSON.
-    fn started(&self) -> Result<Event, Self::Error>;
+    fn start_event(&self) -> Result<Event, Self::Error>;
 
     /// Returns the events that are logged once, before the first step.
-    fn introduction(&self) -> Vec<Event> {
+    fn initial_events(&self) -> Vec<Event> {
         Vec::new()
     }
 
@@ -151,7 +151,7 @@ pub fn run<T: Training>(
     cadence: &Cadence,
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
-    let started = training.started()?;
+    let started = training.start_event()?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(end) = log.events().iter().find(is_end).cloned() {
         // The program may have been killed between the last checkpoint and the other files.
@@ -164,7 +164,7 @@ pub fn run<T: Training>(
     let mut saved = dir.resume.then(|| training.done());
     if !dir.resume {
         snapshot::remove_all(&dir.path)?;
-        for event in training.introduction() {
+        for event in training.initial_events() {
             log.emit(event)?;
         }
         if cadence.eval_steps.is_some() {

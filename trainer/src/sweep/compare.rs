@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Origin, TaskName as _, in_world};
+use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ fn scores_of<W: TextWorld + Trainable>(
     let mut all = Vec::new();
     for task in play.episode.tasks_or::<W>(None)? {
         let start = |seed| {
-            let origin = Origin::<W> {
+            let origin = EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,

@@ -7,7 +7,7 @@ use clap::{Args as _, Command, FromArgMatches as _};
 
 use super::plan::Entry;
 use crate::algo::lm_grpo::GrpoConfig;
-use crate::algo::lm_grpo::estimate::{estimate, qwen_presets};
+use crate::algo::lm_grpo::memory_estimate::{estimate_memory, qwen_presets};
 use crate::algo::sft::SftConfig;
 use crate::lm::{HubOptions, ModelConfig, find_model};
 
@@ -18,7 +18,7 @@ pub fn needed(entry: &Entry, cores: usize) -> Option<u128> {
     let shape = shape(entry)?;
     let of = |config: &GrpoConfig| {
         let lora = config.run.lora().ok()?;
-        Some(estimate(config, &lora, &shape).on_processor(cores))
+        Some(estimate_memory(config, &lora, &shape).total_bytes_on_cpu(cores))
     };
     let mut most = of(&entry.grpo.options)?.max(of(&as_grpo(&entry.sft.options)?)?);
     if let Some(base) = &entry.base {

@@ -6,7 +6,7 @@ use clap::{Args, Command};
 use serde_json::{Map, Value};
 
 use crate::Error;
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 
 /// A table of options, by name, with `_` or `-` between the words of a name.
 pub(super) type Table = Map<String, Value>;

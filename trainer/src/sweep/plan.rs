@@ -17,7 +17,7 @@ use crate::Error;
 use crate::ablate::AblateConfig;
 use crate::algo::lm_grpo::GrpoConfig;
 use crate::algo::sft::SftConfig;
-use crate::args;
+use crate::arg_parsers;
 use crate::corpus::CorpusConfig;
 use crate::evidence::artifact::{ArtifactKind, BASE};
 use crate::evidence::layout::{CHECKPOINTS, REPORTS, RunPaths, slug};
@@ -51,7 +51,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
     /// World to train in [default: that of the manifest, else trust]
-    #[arg(long, value_name = "WORLD", value_parser = args::world())]
+    #[arg(long, value_name = "WORLD", value_parser = arg_parsers::world_parser())]
     pub world: Option<WorldName>,
     /// Tasks, separated by commas, or all
     #[arg(long, value_name = "TASKS")]

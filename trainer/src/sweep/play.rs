@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use sentinel_env::{WorldName, in_world};
-use sentinel_policy::text::{PromptStyle, Reader};
+use sentinel_policy::text::{ParserStrictness, PromptStyle};
 use serde_json::Value;
 
 use crate::algo::lm_grpo::GrpoConfig;
-use crate::args::{self, named};
+use crate::arg_parsers::{self, named_enum_parser};
 use crate::compact::device::DeviceName;
 use crate::corpus::rollout::RolloutConfig;
 use crate::evidence::artifact::ArtifactKind;
@@ -16,8 +16,8 @@ use crate::evidence::layout::RunPaths;
 use crate::evidence::report_file;
 use crate::finetune::RunError;
 use crate::lm_agent::GenerationArgs;
-use crate::options::upgraded;
-use crate::{Cells, EpisodeArgs, Error, selection};
+use crate::options_file::upgraded;
+use crate::{Cells, EpisodeArgs, Error, task_selection};
 
 /// The options of a run, in the folder of its artifact.
 const OPTIONS: &str = "training_options.json";
@@ -27,7 +27,7 @@ const OPTIONS: &str = "training_options.json";
 #[command(next_help_heading = "Episodes")]
 pub struct PlayArgs {
     /// The world to play [default: that of the run]
-    #[arg(long, value_name = "WORLD", value_parser = args::world())]
+    #[arg(long, value_name = "WORLD", value_parser = arg_parsers::world_parser())]
     pub world: Option<WorldName>,
     /// The rules [default: those of the run]
     #[arg(long, value_name = "RULES")]
@@ -39,11 +39,11 @@ pub struct PlayArgs {
     #[allow(missing_docs)]
     pub cells: Cells,
     /// Style of the prompts [default: that of the run]
-    #[arg(long, value_name = "STYLE", value_parser = named::<PromptStyle>())]
+    #[arg(long, value_name = "STYLE", value_parser = named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// Parser of completions [default: that of the run]
-    #[arg(long, value_name = "READER", value_parser = named::<Reader>())]
-    pub reader: Option<Reader>,
+    #[arg(long, value_name = "READER", value_parser = named_enum_parser::<ParserStrictness>())]
+    pub reader: Option<ParserStrictness>,
     /// Longest completion, in tokens [default: that of the run]
     #[arg(long, value_name = "N")]
     pub max_completion_length: Option<usize>,
@@ -51,7 +51,7 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N")]
     pub generation_batch_size: Option<usize>,
     /// Device that holds all tensors [default: that of the run]
-    #[arg(long, value_name = "DEVICE", value_parser = named::<DeviceName>())]
+    #[arg(long, value_name = "DEVICE", value_parser = named_enum_parser::<DeviceName>())]
     pub device: Option<DeviceName>,
 }
 
@@ -86,7 +86,7 @@ impl PlayArgs {
             None => (self.task.clone(), self.cells.clone()),
         };
         let task = in_world!(world, W => {
-            let tasks = selection::training_tasks::<W>(task.as_deref(), &cells)?;
+            let tasks = task_selection::training_tasks::<W>(task.as_deref(), &cells)?;
             let names: Vec<&str> = tasks.into_iter().map(|task| task.name()).collect();
             names.join(",")
         });

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Named as _, Origin, TaskName as _, World, in_world};
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
 use super::logprobs;
@@ -197,7 +197,7 @@ where
     let mut rows = Vec::with_capacity(samples);
     for (index, seed) in seeds.range().enumerate() {
         let task = tasks[index % tasks.len()];
-        let origin = Origin::<W> {
+        let origin = EpisodeSpec::<W> {
             task,
             seed,
             streams,

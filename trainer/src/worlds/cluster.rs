@@ -4,7 +4,7 @@ use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, T
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::EpisodeRow;
 use sentinel_policy::cluster::learned::ClusterNet;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
@@ -83,7 +83,7 @@ impl Evaluated for ClusterEnv {
         "steps",
     ];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 

@@ -1,14 +1,14 @@
 //! The evaluation of the polyguard world.
 
 use sentinel_env::polyguard::{
-    Action, Component, End, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal, TraceReset,
-    TraceStep,
+    Action, Component, EndReason, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal,
+    TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment, Named as _, PrivilegedState};
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
@@ -98,18 +98,18 @@ impl Evaluated for PolyguardEnv {
         "score", "safe", "review", "exploit", "invalid", "reward", "risk cut", "steps",
     ];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 
     fn summary(rows: &[&EpisodeRow]) -> PolyguardSummary {
-        let ended = |end: End| mean(rows, |row| rate(row.ended(end)));
+        let ended = |end: EndReason| mean(rows, |row| rate(row.ended(end)));
         PolyguardSummary {
             episodes: rows.len(),
             avg_score: mean(rows, |row| row.score),
-            safe_resolution_rate: ended(End::SafeResolution),
-            justified_review_rate: ended(End::JustifiedReview),
-            exploit_rate: ended(End::ExploitDetection),
+            safe_resolution_rate: ended(EndReason::SafeResolution),
+            justified_review_rate: ended(EndReason::JustifiedReview),
+            exploit_rate: ended(EndReason::ExploitDetection),
             invalid_rate: mean(rows, |row| row.invalid_rate),
             avg_step_reward: mean(rows, |row| {
                 row.rewards.iter().sum::<f64>() / row.rewards.len().max(1) as f64

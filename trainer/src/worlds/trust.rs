@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::trust::EpisodeRow;
-use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::TrustNet;
 use serde::Serialize;
 
 use super::{is_reference, mean};
@@ -55,7 +55,7 @@ struct File<'a> {
 }
 
 impl Trainable for TrustEnv {
-    type Net = NetConfig;
+    type Net = TrustNet;
 
     fn total_reward(&self) -> f64 {
         self.tally().total_reward
@@ -74,7 +74,7 @@ impl Evaluated for TrustEnv {
     const COLUMNS: &'static [&'static str] =
         &["score", "completion", "detection", "calibration", "steps"];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 

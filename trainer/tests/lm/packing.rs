@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sentinel_trainer::algo::sft::{SftRow, pack, packed_gradient};
+use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
 use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, Trained};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn packed_rows_have_same_gradient_as_single_rows() {
             let alone = packed_gradient(&model, &alone(&each), rows.len(), 0, pass).unwrap();
             // Once in as few rows as possible, and once all in one row.
             for limit in [2 * longest, all] {
-                let packs = pack(&lengths, limit);
+                let packs = pack_best_fit(&lengths, limit);
                 assert!(packs.len() < rows.len(), "nothing shares a row");
                 let packs: Vec<Vec<&SftRow>> = (packs.iter())
                     .map(|pack| pack.iter().map(|row| &rows[*row]).collect())

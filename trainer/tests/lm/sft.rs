@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::sft::{
-    Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare,
+    LongRowPolicy, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
 use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
 use sentinel_trainer::lm::{
@@ -45,8 +45,8 @@ fn examples(run: &Run) -> Vec<Example> {
     run.rows.iter().enumerate().map(example).collect()
 }
 
-fn rows(tokenizer: &Tokenizer, run: &Run, options: RowOptions) -> Result<Prepared, LmError> {
-    prepare(tokenizer, &examples(run), options)
+fn rows(tokenizer: &Tokenizer, run: &Run, options: RowOptions) -> Result<PreparedRows, LmError> {
+    prepare_rows(tokenizer, &examples(run), options)
 }
 
 /// Returns a recorded run of TRL and the tokenizer of its model.
@@ -57,7 +57,7 @@ fn run(oracle: &Oracle, variant: &str) -> Option<(Run, Tokenizer)> {
 
 const OPTIONS: RowOptions = RowOptions {
     max_length: 1024,
-    too_long: TooLong::Refuse,
+    too_long: LongRowPolicy::Refuse,
     completion_only: true,
 };
 
@@ -83,7 +83,7 @@ fn sft_rows_match_trl() {
             assert_eq!(&row.ids, ids);
             let start = labels.iter().take_while(|label| **label == -100).count();
             assert_eq!(row.start, start);
-            assert_eq!(row.labels(), labels.len() - start);
+            assert_eq!(row.label_count(), labels.len() - start);
         }
     }
 }
@@ -101,7 +101,7 @@ fn long_rows_are_refused_dropped_or_cut_by_option() {
         ..OPTIONS
     };
     let all = rows(&tokenizer, &run, all).unwrap();
-    assert_eq!(all.rows[0].labels(), run.input_ids[0].len() - 1);
+    assert_eq!(all.rows[0].label_count(), run.input_ids[0].len() - 1);
 
     let lengths: Vec<usize> = run.input_ids.iter().map(Vec::len).collect();
     let longest = (0..lengths.len()).max_by_key(|at| lengths[*at]).unwrap();
@@ -132,16 +132,16 @@ fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
     };
     let over = lines(&|at| lengths[at] > limit);
     let empty = lines(&|at| lengths[at] > limit && untrained(&run.labels[at]) >= limit);
-    let refused = with(TooLong::Refuse).unwrap_err().to_string();
+    let refused = with(LongRowPolicy::Refuse).unwrap_err().to_string();
     let count = format!("{} of {} rows", over.len(), lengths.len());
     assert!(refused.starts_with(&count), "{refused}");
-    let dropped = with(TooLong::Drop).unwrap();
+    let dropped = with(LongRowPolicy::Drop).unwrap();
     assert_eq!(dropped.dropped, over);
     assert_eq!(dropped.rows.len() + over.len(), lengths.len());
-    let cut = with(TooLong::Cut).unwrap();
+    let cut = with(LongRowPolicy::Cut).unwrap();
     assert_eq!(cut.dropped, empty);
     assert_eq!(cut.cut.len() + empty.len(), over.len());
-    let fits = |row: &SftRow| row.ids.len() <= limit && row.labels() > 0;
+    let fits = |row: &SftRow| row.ids.len() <= limit && row.label_count() > 0;
     assert!(cut.rows.iter().all(fits));
 }
 

@@ -25,8 +25,8 @@ use crate::rl::Metrics;
 use crate::trainable::Trainable;
 
 mod config;
-pub mod estimate;
 mod loss;
+pub mod memory_estimate;
 mod rollout;
 
 pub use config::{GrpoConfig, SamplerCorrectionArgs};

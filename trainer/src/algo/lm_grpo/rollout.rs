@@ -1,7 +1,7 @@
 //! Rollouts and rewards: turns episodes into groups of completions with advantages.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Named, Origin};
+use sentinel_env::{EpisodeSpec, Named};
 use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
@@ -17,7 +17,7 @@ use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::credit::{Continuation, Credit};
 use crate::rl::sampling::completion_mask;
 use crate::rng::Rng;
-use crate::selection;
+use crate::task_selection;
 use crate::trainable::Trainable;
 
 /// Names of the rewards, in the order of their weights.
@@ -69,9 +69,9 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
         return Err(RunError::option("streams", "independent in training"));
     }
     let tasks =
-        selection::training_tasks::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
+        task_selection::training_tasks::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
     let setup = |(index, seed): (usize, u64)| {
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task: tasks[index % tasks.len()],
             seed,
             streams,
@@ -362,7 +362,7 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
 #[cfg(test)]
 mod tests {
     use super::is_valid_unrepaired;
-    use sentinel_policy::text::{ParseError, ParsedAction, Reason};
+    use sentinel_policy::text::{ParseError, ParseErrorKind, ParsedAction};
 
     /// The format reward is only for completions that need no repair.
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         };
         assert!(is_valid_unrepaired(&parsed(false)));
         assert!(!is_valid_unrepaired(&parsed(true)));
-        let reason = Reason::NotJson;
+        let reason = ParseErrorKind::NotJson;
         let detail = String::new();
         assert!(!is_valid_unrepaired::<()>(&Err(ParseError {
             reason,

@@ -25,12 +25,12 @@ mod config;
 mod rows;
 
 pub use config::SftConfig;
-pub use rows::{Prepared, RowOptions, SftRow, TooLong, pack, prepare};
+pub use rows::{LongRowPolicy, PreparedRows, RowOptions, SftRow, pack_best_fit, prepare_rows};
 
 /// The training rows with the order in which they are trained.
 pub struct SftJob {
     config: SftConfig,
-    prepared: Prepared,
+    prepared: PreparedRows,
     /// Indices of the rows that are packed into one, for each packed row.
     packs: Vec<Vec<usize>>,
     pad: u32,
@@ -41,7 +41,7 @@ impl SftJob {
     ///
     /// # Errors
     /// If an option is invalid, or there are no rows.
-    pub fn new(config: SftConfig, prepared: Prepared, pad: u32) -> Result<Self, RunError> {
+    pub fn new(config: SftConfig, prepared: PreparedRows, pad: u32) -> Result<Self, RunError> {
         config.check()?;
         if prepared.rows.is_empty() {
             return Err(RunError::option(
@@ -51,7 +51,7 @@ impl SftJob {
         }
         let lengths = prepared.rows.iter().map(|row| row.ids.len());
         let packs = if config.packing {
-            pack(&lengths.collect::<Vec<_>>(), config.run.max_length)
+            pack_best_fit(&lengths.collect::<Vec<_>>(), config.run.max_length)
         } else {
             (0..lengths.len()).map(|row| vec![row]).collect()
         };
@@ -102,7 +102,7 @@ impl Job for SftJob {
     fn data(&self) -> Metrics {
         let rows = &self.prepared.rows;
         let tokens: usize = rows.iter().map(|row| row.ids.len()).sum();
-        let labels: usize = rows.iter().map(SftRow::labels).sum();
+        let labels: usize = rows.iter().map(SftRow::label_count).sum();
         let counts = [
             ("rows", rows.len()),
             ("tokens", tokens),
@@ -187,7 +187,7 @@ pub fn train(
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
     };
-    let prepared = prepare(&start.tokenizer, &examples, options)?;
+    let prepared = prepare_rows(&start.tokenizer, &examples, options)?;
     let positions = start.model.config().max_position_embeddings;
     if prepared.longest > positions {
         return Err(RunError::Positions {
@@ -256,7 +256,7 @@ pub fn packed_gradient(
     pad: u32,
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
-    let labels: usize = rows.iter().flatten().map(|row| row.labels()).sum();
+    let labels: usize = rows.iter().flatten().map(|row| row.label_count()).sum();
     if labels == 0 {
         return Err(no_labels("the labels of a window"));
     }

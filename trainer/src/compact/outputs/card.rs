@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::fields::display_value;
 use crate::compact::learn::{Learn, NamedPolicy};
+use crate::compact::option_values::display_value;
 use crate::run::card::{
     CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
 };
@@ -24,7 +24,7 @@ const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_s
 ///
 /// # Errors
 /// Returns an error if the configuration names tasks that the environment does not have.
-pub fn text<W: Learn>(
+pub fn card_text<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
     baselines: &[(String, Scores)],

@@ -27,7 +27,7 @@ pub fn write_all<W: Learn>(
     files::write(&folder.join(TRAINER_STATE), state.as_bytes())?;
     files::write(
         &folder.join(CARD),
-        card::text::<W>(config, events, baselines(events))?.as_bytes(),
+        card::card_text::<W>(config, events, baselines(events))?.as_bytes(),
     )
 }
 

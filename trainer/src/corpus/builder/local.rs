@@ -196,7 +196,7 @@ impl Writer<'_> {
         let mut found = Vec::new();
         for (at, first) in tables.ids().enumerate() {
             for second in tables.ids().skip(at + 1) {
-                if tables.between(first, second).is_none() {
+                if tables.pair_between(first, second).is_none() {
                     let names = [first, second].map(|id| tables.get(id).name.as_str());
                     let digest = sha256(names.join(" ").as_bytes());
                     found.push((digest, at + 2, names));

@@ -2,8 +2,8 @@
 //! place, to check that everything works before a model is loaded (spec evaluation §3).
 
 use rayon::prelude::*;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::num::round_to;
@@ -18,9 +18,9 @@ use serde::Serialize;
 
 use super::play::PromptArgs;
 use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
-use crate::args;
+use crate::arg_parsers;
 use crate::corpus::parse_invalid;
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange};
 
@@ -79,7 +79,7 @@ impl CoinScript {
 
     /// Returns the script's action at an observation.
     pub fn choose(&mut self, o: &Observation) -> Action {
-        let slot = argmax(&o.ledger.snapshot().0);
+        let slot = argmax(&o.ledger.rounded_trust().0);
         if o.stakes >= HIGH_STAKES && self.0.random() < 0.5 {
             Action::Verify(slot)
         } else {
@@ -136,7 +136,7 @@ fn scripted<W: TextWorld + Trainable>(
     progress: Progress<'_>,
 ) -> Result<RolloutReport, Error> {
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
-    let policy = args::policy::<W>(name)?;
+    let policy = arg_parsers::parse_policy::<W>(name)?;
     let rollout_config = config.rollout_config();
     let setups = config.setups::<W>()?;
     let one = |setup: &W::Setup| {
@@ -190,7 +190,7 @@ impl RolloutArgs {
         let seeds = || self.seed_range().range();
         let setup = |task: W::Task| {
             seeds().map(move |seed| {
-                Origin::<W> {
+                EpisodeSpec::<W> {
                     task,
                     seed,
                     streams,

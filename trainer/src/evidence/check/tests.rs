@@ -5,7 +5,7 @@ use sentinel_policy::Scripted as _;
 use sentinel_policy::replay::{record_episode, to_lines};
 
 use super::*;
-use sentinel_env::{Origin, World};
+use sentinel_env::{EpisodeSpec, World};
 
 type Trust = Episode;
 
@@ -19,7 +19,7 @@ fn replay(path: &Path, seeds: u64) {
     .expect("a policy");
     let mut rows = Vec::new();
     for seed in 0..seeds {
-        let setup = Origin::<Trust>::new(task, seed).setup();
+        let setup = EpisodeSpec::<Trust>::new(task, seed).setup();
         let mut player = policy.start(&setup);
         rows.extend(record_episode(&setup, &mut player, "model").1);
     }

@@ -113,7 +113,8 @@ impl PlotsConfig {
             let found = NAMES.into_iter().find(|name| *name == word);
             found.ok_or_else(|| format!("unknown chart {word:?}: use {}", NAMES.join(", ")))
         };
-        crate::args::list("chart", only, known).map_err(|reason| Error::argument("--only", reason))
+        crate::arg_parsers::parse_list("chart", only, known)
+            .map_err(|reason| Error::argument("--only", reason))
     }
 
     fn chart(&self, name: &str) -> Result<SourcedChart, EvidenceError> {

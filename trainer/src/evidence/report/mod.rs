@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use sweep_results::SweepEntry;
 
 use crate::provenance::{Provenance, marked_name};
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 pub use error::ReportError;
 use read::{Input, Sources};
 use results::{ChartEntry, FORMAT, MissingChart, Results, Section};

@@ -18,7 +18,7 @@ impl Reported for ClusterEnv {
     fn shown(session: &Session) -> Value {
         let o = session.episode().observation();
         json!({
-            "trust": o.ledger.snapshot(),
+            "trust": o.ledger.rounded_trust(),
             "cluster_health": o.health,
             "utilization_rate": o.utilization,
         })
@@ -61,7 +61,7 @@ impl Reported for ClusterEnv {
     }
 
     fn reason(_session: &Session, step: &Step) -> String {
-        text::reason(step)
+        text::explain_reward(step)
     }
 
     fn cause(_session: &Session, step: &Step) -> &'static str {

@@ -14,16 +14,16 @@ mod trust;
 use std::path::PathBuf;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Origin, Session, TaskName as _};
+use sentinel_env::{EpisodeSpec, Session, TaskName as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ordered;
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::eval::Source;
 use crate::provenance::Provenance;
 use crate::trace::Traced;
-use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, args, eval, files};
+use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, arg_parsers, eval, files};
 
 pub use play::play;
 
@@ -236,7 +236,7 @@ impl RewardReportConfig {
                 "policy trained is a model or a replay: name it with --model or --replay"
                     .to_owned(),
             )),
-            Some(name) => args::policy::<W>(name).map(EvalPolicy::Scripted),
+            Some(name) => arg_parsers::parse_policy::<W>(name).map(EvalPolicy::Scripted),
             None => Ok(EvalPolicy::Trained),
         }
     }
@@ -292,7 +292,7 @@ pub fn write_reports<W: Reported>(
                 .out
                 .join(format!("reward_report_{}_seed{seed}.json", task.name()));
             files::check_replaces(&path, "reward report", &KEYS)?;
-            let origin = Origin::<W> {
+            let origin = EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,
@@ -346,7 +346,7 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
     PlainReport {
         episode_id: session.episode_id(),
         session_id: session.session_id(),
-        task_type: W::origin(session.episode().setup()).task.name(),
+        task_type: W::episode_spec(session.episode().setup()).task.name(),
         score: session.episode().score(),
         total_reward: rewards.sum(),
         reward_events: notes

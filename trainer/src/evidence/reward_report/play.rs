@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sentinel_env::num::round_to;
-use sentinel_env::{Origin, Session, TaskName as _};
+use sentinel_env::{EpisodeSpec, Session, TaskName as _};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::{Player, Policy as _};
 use sentinel_policy::replay::{Replay, ReplayEpisode};
@@ -56,7 +56,7 @@ impl<W: Reported> Actor<W> {
                 let empty = Replay::default();
                 let replay = source.and_then(Source::replay);
                 let replay = replay.map_or(&empty, |(_, replay)| replay);
-                Self::Replay(ReplayEpisode::new(replay, &W::origin(setup)))
+                Self::Replay(ReplayEpisode::new(replay, &W::episode_spec(setup)))
             }
         }
     }
@@ -118,7 +118,7 @@ pub fn play<W: Reported>(
     policy: EvalPolicy<W>,
     source: Option<&Source<W>>,
     model: Option<&Path>,
-    origin: Origin<W>,
+    origin: EpisodeSpec<W>,
 ) -> Result<PlayedReport, Error> {
     let setup = origin.setup();
     let mut session = Session::<W>::new(&setup);

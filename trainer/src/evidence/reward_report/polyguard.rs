@@ -44,7 +44,7 @@ impl Reported for PolyguardEnv {
             session_id: session.session_id(),
             scenario_id: session.scenario_id(),
             patient_id: session.patient_id(),
-            task_type: Self::origin(session.episode().setup()).task.name(),
+            task_type: Self::episode_spec(session.episode().setup()).task.name(),
             score: round_to(plain.score, 4),
             total_reward: round_to(plain.total_reward, 4),
             reward_events: plain.reward_events,

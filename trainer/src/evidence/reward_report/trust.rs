@@ -14,7 +14,7 @@ impl Reported for TrustEnv {
 
     fn shown(session: &Session) -> Value {
         let o = session.episode().observation();
-        json!({ "trust": o.ledger.snapshot(), "stakes": o.stakes })
+        json!({ "trust": o.ledger.rounded_trust(), "stakes": o.stakes })
     }
 
     fn hidden_truth(session: &Session) -> Value {
@@ -47,7 +47,7 @@ impl Reported for TrustEnv {
 
     fn components(session: &Session, step: &Step) -> Vec<(&'static str, f64)> {
         let task = session.episode().observation().task;
-        let breakdown = Breakdown::of_step(task, &step.grades);
+        let breakdown = Breakdown::from_step(task, &step.grades);
         breakdown
             .iter()
             .map(|(name, part)| (name, part.value()))
@@ -55,7 +55,7 @@ impl Reported for TrustEnv {
     }
 
     fn reason(_session: &Session, step: &Step) -> String {
-        text::reason(step)
+        text::explain_reward(step)
     }
 
     fn cause(session: &Session, step: &Step) -> &'static str {

@@ -5,7 +5,7 @@ use sentinel_env::in_world;
 use super::{JobConfig, JobMode};
 use crate::eval::Evaluated;
 use crate::evidence::plots;
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 
 /// The folder for everything but the adapter.
 const OUTPUTS: &str = "outputs";

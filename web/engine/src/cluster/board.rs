@@ -8,18 +8,18 @@ use sentinel_page_protocol::{Card, Chip, Column, Layout, Meter, Panel, Tone};
 use super::words::{job_counts, state, state_tone, status};
 use super::{GPUS, JOBS};
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Number of steps before a deadline from which a job counts as urgent.
 const SOON: u8 = 10;
 
 /// Returns the GPUs, each with its jobs.
-pub(super) fn gpus(moment: &Moment<'_, ClusterEnv>) -> Panel {
+pub(super) fn gpus(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
     let o = moment.observation;
-    let held = o.jobs.held();
+    let held = o.jobs.memory_by_gpu();
     let views = (0..).map(GpuId).zip(o.gpus()).zip(held);
     let cards = views.map(|((id, view), held)| gpu(moment, id, view, held));
-    let down = o.gpus().iter().filter(|gpu| !gpu.state.operational());
+    let down = o.gpus().iter().filter(|gpu| !gpu.state.is_operational());
     let idle = o.gpus().iter().filter(|gpu| gpu.state == GpuState::Idle);
     Panel {
         id: GPUS.to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn gpus(moment: &Moment<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn gpu(moment: &Moment<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
+fn gpu(moment: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
     let on_it = moment.observation.jobs.iter();
     let on_it = on_it.filter(|(_, job)| job.placed == Some(id));
     let mut chips: Vec<Chip> = on_it.map(|(id, job)| job_chip(id, job)).collect();
@@ -45,7 +45,7 @@ fn gpu(moment: &Moment<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) ->
     Card {
         key: format!("g{}", id.0),
         title: id.to_string(),
-        subtitle: match view.state.operational() {
+        subtitle: match view.state.is_operational() {
             true => format!("{} free", view.free),
             false => "takes no jobs".to_owned(),
         },
@@ -91,7 +91,7 @@ fn job_chip(id: JobId, job: &Job) -> Chip {
 }
 
 /// Returns the jobs.
-pub(super) fn jobs(moment: &Moment<'_, ClusterEnv>) -> Panel {
+pub(super) fn jobs(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
     let o = moment.observation;
     let column = |title: &str, help: &str, numeric| Column {
         title: title.to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn jobs(moment: &Moment<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn job(moment: &Moment<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
+fn job(moment: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let gpu = job.assigned.or(job.placed);
     let tone = match job.status {

@@ -1,17 +1,17 @@
 //! The charts of a run in the cluster world.
 
-use sentinel_env::cluster::{ClusterEnv, LEVEL_MAX, Observation};
+use sentinel_env::cluster::{ClusterEnv, MAX_ATTACK_LEVEL, Observation};
 use sentinel_env::slot::Slot;
 use sentinel_page_protocol::{Bar, Chart, Line, Strip, Tone};
 
 use super::truth::attack_words;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 
 /// Position of the strip of attacks in the chart of the cluster.
 const ATTACKS: usize = 1;
 
 /// Returns health, memory in use and jobs done over the actions, with rewards and attacks.
-pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
+pub(super) fn cluster(moments: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
     let line = |style, name: &str, value: fn(&Observation) -> f64| Line {
         name: name.to_owned(),
         style,
@@ -61,7 +61,7 @@ pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
         lines: vec![
             line(2, "health", |o| o.health),
             line(0, "memory in use", |o| o.utilization),
-            line(4, "jobs done", |o| o.jobs.completion()),
+            line(4, "jobs done", |o| o.jobs.completion_rate()),
         ],
         strips: vec![
             Strip {
@@ -77,7 +77,7 @@ pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
 }
 
 /// Returns trust in each worker over the actions.
-pub(super) fn trust(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
+pub(super) fn trust(moments: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
     let line = |slot: Slot| Line {
         name: slot.name().to_owned(),
         style: slot.index() as u8,
@@ -112,7 +112,7 @@ pub(super) fn with_truth(frames: &[Frame<ClusterEnv>], mut charts: Vec<Chart>) -
     strip.label = "attacks, by level".to_owned();
     for (bar, frame) in strip.bars.iter_mut().zip(steps) {
         if let Some(attack) = frame.info.and_then(|step| step.attack) {
-            bar.value = f32::from(attack.level) / f32::from(LEVEL_MAX);
+            bar.value = f32::from(attack.level) / f32::from(MAX_ATTACK_LEVEL);
             bar.sign = attack.level.to_string();
             bar.text = format!("{}: {}", bar.text, attack_words(&attack));
         }

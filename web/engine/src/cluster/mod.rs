@@ -21,7 +21,7 @@ use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::Model;
 
 use crate::format::grouped;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 use step::PublicStep;
 
@@ -121,11 +121,11 @@ impl PageWorld for ClusterEnv {
         step.line()
     }
 
-    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
+    fn agent_view(moment: &PublicFrame<'_, Self>) -> AgentView {
         view::agent_view(moment)
     }
 
-    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
+    fn charts(moments: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
         vec![chart::cluster(moments), chart::trust(moments)]
     }
 

@@ -6,7 +6,7 @@ use sentinel_page_protocol::{AgentView, Card, Layout, Meter, Panel, Tone};
 use super::words::{agent, job_counts, verb};
 use super::{attacks, board, workers};
 use crate::format::percent;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// The anomaly score from which a verification serves the goal.
 const SUSPICIOUS: f64 = 0.60;
@@ -14,7 +14,7 @@ const SUSPICIOUS: f64 = 0.60;
 const TERMS_NOTE: &str = "The parts of a reward are shown with the truth only: calibration compares trust with the true quality of the workers, and waste counts the true states of GPUs whose reports may be forged.";
 
 /// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, ClusterEnv>) -> AgentView {
+pub(super) fn agent_view(moment: &PublicFrame<'_, ClusterEnv>) -> AgentView {
     let o = moment.observation;
     let [headline, detail] = sentences(moment);
     let size = Size::for_task(o.task);
@@ -44,7 +44,7 @@ fn standing(o: &Observation) -> String {
 }
 
 /// Returns headline and detail.
-fn sentences(moment: &Moment<'_, ClusterEnv>) -> [String; 2] {
+fn sentences(moment: &PublicFrame<'_, ClusterEnv>) -> [String; 2] {
     let o = moment.observation;
     let Some(step) = moment.step else {
         let (jobs, gpus) = (o.jobs.rows().len(), o.gpus().len());
@@ -68,7 +68,7 @@ fn sentences(moment: &Moment<'_, ClusterEnv>) -> [String; 2] {
 }
 
 /// Returns where the episode stands.
-fn situation(moment: &Moment<'_, ClusterEnv>) -> String {
+fn situation(moment: &PublicFrame<'_, ClusterEnv>) -> String {
     let o = moment.observation;
     if o.done() {
         let all = o.jobs.count(JobStatus::Complete) as usize == o.jobs.rows().len();
@@ -121,7 +121,7 @@ fn status(o: &Observation) -> Vec<Meter> {
 }
 
 /// Returns the chances that the player gives each kind of action; `None` if it has none.
-fn likely(moment: &Moment<'_, ClusterEnv>) -> Option<Panel> {
+fn likely(moment: &PublicFrame<'_, ClusterEnv>) -> Option<Panel> {
     let chances = moment.thoughts.probabilities.as_ref()?;
     let next = moment.next.as_ref().map(|next| next.action.action_type());
     let cards = ActionType::ALL.into_iter().zip(chances).map(|(kind, p)| {

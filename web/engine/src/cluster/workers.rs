@@ -6,13 +6,13 @@ use sentinel_page_protocol::{Card, Face, Layout, Meter, Note, Panel, Share, Tone
 
 use super::WORKERS;
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Trust below which a worker that has reported is drawn as distrusted.
 const DOUBTED: f64 = 0.4;
 
 /// Returns the workers.
-pub(super) fn workers(moment: &Moment<'_, ClusterEnv>) -> Panel {
+pub(super) fn workers(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
     Panel {
         id: WORKERS.to_owned(),
         title: "Workers".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn workers(moment: &Moment<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn worker(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Card {
+fn worker(moment: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> Card {
     let o = moment.observation;
     let evidence = &o.ledger[slot];
     let trust = evidence.trust();
@@ -71,7 +71,7 @@ fn worker(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Card {
     }
 }
 
-fn record(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Note {
+fn record(moment: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> Note {
     let evidence = &moment.observation.ledger[slot];
     if evidence.calls == 0 {
         return Note {
@@ -104,7 +104,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
 }
 
 /// Returns what the player believes about a slot, as parts of a bar and in words.
-fn believed(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
+fn believed(moment: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
     let rows = moment.thoughts.belief.as_ref();
     let row = rows.and_then(|rows| rows.get(slot.index()));
     let Some(row) = row.filter(|row| row.len() == SLOTS) else {

@@ -61,7 +61,11 @@ impl<W: PageWorld> Shown<W> {
             let mut view = self.run.view(index);
             if let Source::Replay(name) = &self.source
                 && let Some(read) = library.file(name).ready()
-                && self.run.moment(index).next.is_some_and(|next| !next.own)
+                && self
+                    .run
+                    .public_frame(index)
+                    .next
+                    .is_some_and(|next| !next.own)
             {
                 let observation = self.run.frames()[index].episode.observation();
                 view.transcript = transcript(&read.replay, &self.setup, observation);
@@ -77,7 +81,7 @@ impl<W: PageWorld> Shown<W> {
             steps: (from..count)
                 .filter_map(|index| self.run.step_line(index))
                 .collect(),
-            charts: W::charts(&self.run.moments()),
+            charts: W::charts(&self.run.public_frames()),
             // A hash of hidden state too: before the end it would tell such states apart.
             digest: match self.run.is_done() {
                 true => self.run.digest(),
@@ -108,7 +112,7 @@ impl<W: PageWorld> Shown<W> {
             steps: (from..all.len())
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
-            charts: W::true_charts(all, W::charts(&self.run.moments())),
+            charts: W::true_charts(all, W::charts(&self.run.public_frames())),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));

@@ -1,18 +1,18 @@
 //! The candidates of a moment, each with a button.
 
-use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{ActKind, Candidate, CandidateId, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
 
 use super::code::digit;
 use super::describe::{act_warning, describe_act};
 use super::words;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Difference of risks that is more than rounding.
 const CHANGED: f64 = 0.005;
 
 /// Returns the panel.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
+pub(super) fn panel(moment: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = moment.observation;
     let cards = o.candidates.iter().map(|candidate| card(moment, candidate));
     let hidden = gaps(o);
@@ -48,7 +48,7 @@ fn gaps(o: &Observation) -> String {
     missing.collect::<Vec<_>>().join(", ")
 }
 
-fn card(moment: &Moment<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
+fn card(moment: &PublicFrame<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
     let (o, act) = (moment.observation, candidate.act);
     let order = describe_act(o, act);
     let (change, tone) = match candidate.est_delta {
@@ -88,7 +88,7 @@ fn card(moment: &Moment<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
 }
 
 fn button(
-    moment: &Moment<'_, PolyguardEnv>,
+    moment: &PublicFrame<'_, PolyguardEnv>,
     candidate: &Candidate,
     order: &str,
     warning: String,
@@ -123,10 +123,10 @@ fn button(
 }
 
 /// Returns the verb of an order.
-fn verb(kind: Kind, order: &str) -> String {
+fn verb(kind: ActKind, order: &str) -> String {
     match kind {
         // It is to raise, to lower or to resume.
-        Kind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
+        ActKind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
         _ => words::kind(kind).0.to_owned(),
     }
 }

@@ -5,10 +5,10 @@ use sentinel_env::polyguard::{Observation, PolyguardEnv};
 use sentinel_page_protocol::{Bar, Chart, Line, StepLine, Strip};
 
 use super::step::line;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 
 /// Returns the chart.
-pub(super) fn risk(moments: &[Moment<'_, PolyguardEnv>]) -> Chart {
+pub(super) fn risk(moments: &[PublicFrame<'_, PolyguardEnv>]) -> Chart {
     let values = |name: &str, style, value: &dyn Fn(&Observation) -> f64| Line {
         name: name.to_owned(),
         style,

@@ -7,7 +7,7 @@ use sentinel_page_protocol::{Card, Chip, Layout, Meter, Note, Panel, Tone};
 use super::step::level_in_words;
 use super::{names, words};
 use crate::format::capitalized;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// The panel of the medicines.
 pub(super) const REGIMEN: &str = "regimen";
@@ -18,7 +18,7 @@ pub(super) fn share(multiple: f64) -> f32 {
 }
 
 /// Returns the panel.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
+pub(super) fn panel(moment: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = moment.observation;
     let taken = o.regimen.iter().filter(|row| row.is_active()).count();
     let paused = o.regimen.len() - taken;
@@ -37,7 +37,7 @@ pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
     }
 }
 
-fn card(moment: &Moment<'_, PolyguardEnv>, row: &Medication) -> Card {
+fn card(moment: &PublicFrame<'_, PolyguardEnv>, row: &Medication) -> Card {
     let o = moment.observation;
     let dose = words::dose(row.bucket);
     let mut meters = vec![Meter {
@@ -96,7 +96,7 @@ fn help(o: &Observation, row: &Medication) -> String {
             "A product of two components (code new_drug). Looking it up tells which.".to_owned()
         }
         Drug::Product => {
-            let parts = each_archetype(o.parts(row.drug)).map(|id| {
+            let parts = each_archetype(o.known_archetypes(row.drug)).map(|id| {
                 let name = capitalized(&names::archetype(o.formulary(), id));
                 format!("{name}: {}", traits(id))
             });

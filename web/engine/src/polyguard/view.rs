@@ -8,7 +8,7 @@ use sentinel_page_protocol::{AgentView, Meter, Tone};
 use super::step::{PublicStep, headline};
 use super::{agents, audit, candidates, graph, names, patient, regimen, words};
 use crate::format::counted;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Visible risk from which it is shown as high.
 const HIGH_RISK: f64 = 0.3;
@@ -16,7 +16,7 @@ const HIGH_RISK: f64 = 0.3;
 const STRONG_SYMPTOM: f64 = 0.65;
 
 /// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, PolyguardEnv>) -> AgentView {
+pub(super) fn agent_view(moment: &PublicFrame<'_, PolyguardEnv>) -> AgentView {
     let o = moment.observation;
     let mut panels = vec![
         candidates::panel(moment),
@@ -51,7 +51,7 @@ fn opening(o: &Observation) -> String {
     )
 }
 
-fn detail(moment: &Moment<'_, PolyguardEnv>) -> String {
+fn detail(moment: &PublicFrame<'_, PolyguardEnv>) -> String {
     let o = moment.observation;
     if let Some(end) = o.end {
         let (name, meaning) = words::end(end);
@@ -61,7 +61,7 @@ fn detail(moment: &Moment<'_, PolyguardEnv>) -> String {
         );
     }
     let mut text = match moment.step {
-        None => words::sub(o.case.sub()).1.to_owned(),
+        None => words::sub(o.case.sub_environment()).1.to_owned(),
         Some(step) => refusals(o, step),
     };
     if !text.is_empty() {
@@ -90,8 +90,10 @@ fn refusals(o: &Observation, step: &PublicStep) -> String {
 
 /// Returns what the chart shows to be wrong or missing.
 fn open_problems(o: &Observation) -> String {
-    let flags = o.flags().count();
-    let serious = o.flags().filter(|(_, severity)| severity.is_serious());
+    let flags = o.flagged_pairs().count();
+    let serious = o
+        .flagged_pairs()
+        .filter(|(_, severity)| severity.is_serious());
     let serious = serious.count();
     let broken = o.broken_rules();
     let broken = broken.iter().filter(|(_, broken)| *broken).count();
@@ -138,7 +140,7 @@ fn open_problems(o: &Observation) -> String {
     parts.join("; ")
 }
 
-fn status(moment: &Moment<'_, PolyguardEnv>) -> Vec<Meter> {
+fn status(moment: &PublicFrame<'_, PolyguardEnv>) -> Vec<Meter> {
     let o = moment.observation;
     let warn = |high: bool| if high { Tone::Warn } else { Tone::Neutral };
     let at_start = moment.history().next().map_or(o.risk, |step| step.risk[0]);

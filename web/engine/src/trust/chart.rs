@@ -5,11 +5,11 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_protocol::{Bar, Chart, Line, Strip, Tone};
 
-use crate::run::Moment;
+use crate::run::PublicFrame;
 use crate::world::PageWorld as _;
 
 /// Returns the chart.
-pub(super) fn trust(moments: &[Moment<'_, TrustEnv>]) -> Chart {
+pub(super) fn trust(moments: &[PublicFrame<'_, TrustEnv>]) -> Chart {
     let line = |slot: Slot| Line {
         name: slot.name().to_owned(),
         style: slot.index() as u8,

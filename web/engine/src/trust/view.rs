@@ -12,7 +12,7 @@ use sentinel_policy::insertion_sort::sort;
 use super::code::code;
 use super::{PublicStep, subtasks};
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// The panel of the specialists.
 pub(super) const SPECIALISTS: &str = "specialists";
@@ -68,7 +68,7 @@ pub(super) fn words(action: Action) -> String {
 }
 
 /// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, TrustEnv>) -> AgentView {
+pub(super) fn agent_view(moment: &PublicFrame<'_, TrustEnv>) -> AgentView {
     let o = moment.observation;
     AgentView {
         headline: headline(moment),
@@ -87,7 +87,7 @@ pub(super) fn agent_view(moment: &Moment<'_, TrustEnv>) -> AgentView {
     }
 }
 
-fn headline(moment: &Moment<'_, TrustEnv>) -> String {
+fn headline(moment: &PublicFrame<'_, TrustEnv>) -> String {
     match moment.step {
         None => "Five specialists are waiting. Nothing is known about them yet.".to_owned(),
         Some(step) => happened(step),
@@ -112,7 +112,7 @@ fn happened(step: &PublicStep) -> String {
     }
 }
 
-fn detail(moment: &Moment<'_, TrustEnv>) -> String {
+fn detail(moment: &PublicFrame<'_, TrustEnv>) -> String {
     let o = moment.observation;
     let Some(domain) = o.domain else {
         let ended = match o.status {
@@ -142,7 +142,7 @@ fn detail(moment: &Moment<'_, TrustEnv>) -> String {
     )
 }
 
-fn status(moment: &Moment<'_, TrustEnv>) -> Vec<Meter> {
+fn status(moment: &PublicFrame<'_, TrustEnv>) -> Vec<Meter> {
     let o = moment.observation;
     let used = o.step_count.min(o.max_steps);
     let over = match o.step_count - used {
@@ -168,7 +168,7 @@ fn status(moment: &Moment<'_, TrustEnv>) -> Vec<Meter> {
     ]
 }
 
-fn specialists(moment: &Moment<'_, TrustEnv>) -> Panel {
+fn specialists(moment: &PublicFrame<'_, TrustEnv>) -> Panel {
     Panel {
         id: SPECIALISTS.to_owned(),
         title: "Specialists".to_owned(),
@@ -179,7 +179,7 @@ fn specialists(moment: &Moment<'_, TrustEnv>) -> Panel {
     }
 }
 
-fn specialist(moment: &Moment<'_, TrustEnv>, slot: Slot) -> Card {
+fn specialist(moment: &PublicFrame<'_, TrustEnv>, slot: Slot) -> Card {
     let evidence = &moment.observation.ledger[slot];
     let trust = evidence.trust();
     let called = moment.step.filter(|step| step.action.slot() == Some(slot));
@@ -272,7 +272,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
 }
 
 /// Returns what the player believes about a slot, as parts of a bar and in words.
-fn believed(moment: &Moment<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
+fn believed(moment: &PublicFrame<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
     let rows = moment.thoughts.belief.as_ref();
     let Some(row) = rows
         .and_then(|rows| rows.get(slot.index()))
@@ -311,7 +311,7 @@ fn believed(moment: &Moment<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<No
     )
 }
 
-fn button(moment: &Moment<'_, TrustEnv>, action: Action, label: &str, name: &str) -> Button {
+fn button(moment: &PublicFrame<'_, TrustEnv>, action: Action, label: &str, name: &str) -> Button {
     let at = Action::ALL.iter().position(|other| *other == action);
     let of = |all: &Option<Vec<f64>>| at.and_then(|at| all.as_ref()?.get(at).copied());
     let best = moment
@@ -336,7 +336,7 @@ fn button(moment: &Moment<'_, TrustEnv>, action: Action, label: &str, name: &str
     }
 }
 
-fn alone(moment: &Moment<'_, TrustEnv>) -> Panel {
+fn alone(moment: &PublicFrame<'_, TrustEnv>) -> Panel {
     let mut buttons = Vec::new();
     if moment.observation.domain.is_some() {
         let solve = "Solve the subtask alone";
@@ -358,7 +358,7 @@ fn alone(moment: &Moment<'_, TrustEnv>) -> Panel {
     }
 }
 
-fn counters(moment: &Moment<'_, TrustEnv>) -> Panel {
+fn counters(moment: &PublicFrame<'_, TrustEnv>) -> Panel {
     let o = moment.observation;
     let asked = moment
         .history()

@@ -10,7 +10,7 @@ use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot};
 use crate::evidence::report::integrity::Subject;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::sweep_results::SweepEntry;
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 
 /// The largest number of policies in one chart; more colors cannot be told apart.
 const SUBJECTS: usize = 6;

@@ -9,7 +9,7 @@ use crate::evidence::report::integrity::wilson;
 use crate::evidence::report::results::{Evaluation, Section};
 use crate::evidence::report::sweep_results::{Postsave, StageReport, SweepEntry};
 use crate::interval::mean_and_half_width;
-use crate::selection::quoted;
+use crate::task_selection::quoted;
 
 /// The world that has anti-cheat rules, and splits.
 pub(super) const POLYGUARD: &str = "polyguard";

@@ -9,7 +9,7 @@ use crate::evidence::report::sweep_results::{Sweep, SweepEntry};
 use crate::provenance::marked_name;
 
 /// The number of kinds of action.
-const KINDS: usize = sentinel_env::polyguard::Kind::COUNT;
+const KINDS: usize = sentinel_env::polyguard::ActKind::COUNT;
 
 /// A policy with its statistics by split.
 #[derive(Clone, Debug, PartialEq)]

@@ -66,7 +66,7 @@ impl<'a> RowWriter<'a> {
     /// # Panics
     /// If the schema and the slice differ in width.
     #[must_use]
-    pub const fn over(schema: &'static FeatureSchema, row: &'a mut [f32]) -> Self {
+    pub const fn for_row(schema: &'static FeatureSchema, row: &'a mut [f32]) -> Self {
         assert!(
             schema.width() == row.len(),
             "a row has as many features as its schema"
@@ -111,7 +111,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
     /// # Panics
     /// If the row is full.
     #[inline]
-    pub fn flag(&mut self, name: &str, on: bool) {
+    pub fn push_bool(&mut self, name: &str, on: bool) {
         self.push(name, f64::from(u8::from(on)));
     }
 
@@ -121,7 +121,7 @@ impl<R: AsMut<[f32]>> FeatureWriter<R> {
     /// # Panics
     /// If they do not fit into the row.
     #[inline]
-    pub fn one_hot(&mut self, name: &str, size: usize, at: Option<usize>) {
+    pub fn push_one_hot(&mut self, name: &str, size: usize, at: Option<usize>) {
         for index in 0..size {
             self.check(name, |column| {
                 let value = column.strip_prefix(name);
@@ -170,14 +170,14 @@ mod tests {
     fn row_writer_matches_feature_writer() {
         let mut rows = [0.0; 4];
         for row in rows.chunks_exact_mut(2) {
-            let mut row = RowWriter::over(&SCHEMA, row);
+            let mut row = RowWriter::for_row(&SCHEMA, row);
             row.push("claim", 0.5);
-            row.flag("lied", true);
+            row.push_bool("lied", true);
             let _ = row.finish();
         }
         let mut row = FeatureWriter::new(&SCHEMA);
         row.push("claim", 0.5);
-        row.flag("lied", true);
+        row.push_bool("lied", true);
         let [claim, lied] = row.finish();
         assert_eq!(rows, [claim, lied, claim, lied]);
     }
@@ -186,7 +186,7 @@ mod tests {
     #[should_panic(expected = "every feature of a row is written once")]
     fn missing_feature_panics() {
         let mut row = [0.0; 2];
-        let mut writer = RowWriter::over(&SCHEMA, &mut row);
+        let mut writer = RowWriter::for_row(&SCHEMA, &mut row);
         writer.push("claim", 0.5);
         let _ = writer.finish();
     }
@@ -195,7 +195,7 @@ mod tests {
     #[should_panic]
     fn extra_feature_panics() {
         let mut row = [0.0; 2];
-        let mut writer = RowWriter::over(&SCHEMA, &mut row);
+        let mut writer = RowWriter::for_row(&SCHEMA, &mut row);
         for name in ["claim", "lied", "more"] {
             writer.push(name, 0.5);
         }
@@ -206,6 +206,6 @@ mod tests {
     #[should_panic]
     fn wrong_feature_name_panics() {
         let mut row = [0.0; 2];
-        RowWriter::over(&SCHEMA, &mut row).push("lied", 0.5);
+        RowWriter::for_row(&SCHEMA, &mut row).push("lied", 0.5);
     }
 }

@@ -6,7 +6,7 @@ use sentinel_env::rules::Rules;
 use sentinel_env::{World, WorldName};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cells, Error, SeedRange, args, selected, selection};
+use crate::{Cells, Error, SeedRange, arg_parsers, selected, task_selection};
 
 /// The world, rules, tasks, seeds and streams of the episodes that a command plays.
 ///
@@ -15,7 +15,7 @@ use crate::{Cells, Error, SeedRange, args, selected, selection};
 #[command(next_help_heading = "Episodes")]
 pub struct EpisodeArgs {
     /// The world to play
-    #[arg(long, value_name = "WORLD", default_value_t, value_parser = args::world())]
+    #[arg(long, value_name = "WORLD", default_value_t, value_parser = arg_parsers::world_parser())]
     pub world: WorldName,
     /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
@@ -36,7 +36,7 @@ pub struct EpisodeArgs {
     pub episodes: Option<u64>,
     /// Seeding of the random streams: reference, as the published numbers, or independent, where the
     /// scenario number reveals no identity: for claims about learning
-    #[arg(long, value_name = "MODE", value_parser = args::named::<Streams>())]
+    #[arg(long, value_name = "MODE", value_parser = arg_parsers::named_enum_parser::<Streams>())]
     #[serde(default)]
     pub streams: Option<Streams>,
 }
@@ -82,7 +82,7 @@ impl EpisodeArgs {
     /// # Errors
     /// Returns an error if the world has no such rules.
     pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, Error> {
-        args::rules::<W>(&self.rules)
+        arg_parsers::parse_rules::<W>(&self.rules)
     }
 
     /// Returns the tasks to play in their order; `default` are those of the command by name, `None`
@@ -100,6 +100,6 @@ impl EpisodeArgs {
     /// # Errors
     /// Returns an error if the world lacks the given mode.
     pub fn streams_or<W: World>(&self, default: Streams) -> Result<Streams, Error> {
-        selection::streams::<W>(self.streams, default)
+        task_selection::streams::<W>(self.streams, default)
     }
 }

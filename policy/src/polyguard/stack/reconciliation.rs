@@ -25,7 +25,7 @@ pub(super) fn reconcile(o: &Observation) -> Reconciliation {
     let [medicines, anticholinergic, central] = o.burden_counts();
     let formulary = o.formulary();
     let bound = |drug| {
-        let mut parts = each_archetype(o.parts(drug));
+        let mut parts = each_archetype(o.known_archetypes(drug));
         parts.any(|id| formulary.get(id).renal_below.is_some())
     };
     let drugs = || o.regimen.iter().map(|row| row.drug);

@@ -1,6 +1,6 @@
 //! ConstantPolicy policies that choose candidates by a fixed rule. The world must not reward them.
 
-use sentinel_env::polyguard::{Action, Candidate, CandidateId, Kind, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{ActKind, Action, Candidate, CandidateId, Observation, PolyguardEnv};
 
 use crate::policy::{ConstantPolicy, Routine};
 
@@ -14,7 +14,7 @@ fn of(o: &Observation, is: impl Fn(&Candidate) -> bool) -> Option<CandidateId> {
     o.candidates.find(is).map(|candidate| candidate.id)
 }
 
-fn kind(o: &Observation, kind: Kind) -> Option<CandidateId> {
+fn kind(o: &Observation, kind: ActKind) -> Option<CandidateId> {
     of(o, |candidate| candidate.act.kind == kind)
 }
 
@@ -26,26 +26,26 @@ const HABITS: [(&str, Habit); 12] = [
     ("always_keep", |o| take(o, Some(CandidateId::FIRST))),
     ("always_review", |o| take(o, review(o))),
     ("always_fetch", |o| {
-        take(o, kind(o, Kind::FetchExternalEvidence))
+        take(o, kind(o, ActKind::FetchExternalEvidence))
     }),
     ("always_monitor", |o| {
-        take(o, kind(o, Kind::OrderMonitoring))
+        take(o, kind(o, ActKind::OrderMonitoring))
     }),
-    ("always_stop", |o| take(o, kind(o, Kind::StopDrug))),
-    ("always_hold", |o| take(o, kind(o, Kind::HoldDose))),
+    ("always_stop", |o| take(o, kind(o, ActKind::StopDrug))),
+    ("always_hold", |o| take(o, kind(o, ActKind::HoldDose))),
     ("always_substitute", |o| {
-        let other = || kind(o, Kind::RecommendAlternative);
-        take(o, kind(o, Kind::SubstituteWithinClass).or_else(other))
+        let other = || kind(o, ActKind::RecommendAlternative);
+        take(o, kind(o, ActKind::SubstituteWithinClass).or_else(other))
     }),
     ("always_taper", |o| {
-        let next = kind(o, Kind::ContinueTaper);
-        take(o, next.or_else(|| kind(o, Kind::InitiateTaper)))
+        let next = kind(o, ActKind::ContinueTaper);
+        take(o, next.or_else(|| kind(o, ActKind::InitiateTaper)))
     }),
     ("always_last", |o| {
         take(o, o.candidates.iter().next_back().map(|last| last.id))
     }),
     ("fetch_then_review", |o| {
-        let fetch = kind(o, Kind::FetchExternalEvidence).filter(|_| o.history.is_empty());
+        let fetch = kind(o, ActKind::FetchExternalEvidence).filter(|_| o.history.is_empty());
         take(o, fetch.or_else(|| review(o)))
     }),
     ("inform_then_keep", |o| {
@@ -77,7 +77,7 @@ fn fixed(o: &Observation, number: u8) -> Action {
 }
 
 /// Returns all constant policies of the world.
-pub(super) fn all() -> Vec<ConstantPolicy<PolyguardEnv>> {
+pub(super) fn constant_policies() -> Vec<ConstantPolicy<PolyguardEnv>> {
     let habit = |name: String, habit| ConstantPolicy {
         name,
         routine: Routine::Habit(habit),

@@ -1,6 +1,6 @@
 //! Ledger evidence features that several worlds share.
 
-use sentinel_env::ledger::{Evidence, Rate};
+use sentinel_env::ledger::{Evidence, SuccessRate};
 
 use crate::nn::FeatureWriter;
 
@@ -26,7 +26,7 @@ pub(crate) fn push_stakes<const N: usize, const D: usize>(
 pub(crate) fn push_rate<const N: usize>(
     row: &mut FeatureWriter<[f32; N]>,
     [right, wrong]: [&str; 2],
-    rate: Rate,
+    rate: SuccessRate,
     many: f64,
 ) {
     row.push(right, f64::from(rate.successes) / many);

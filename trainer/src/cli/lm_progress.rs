@@ -6,7 +6,7 @@ use std::time::Instant;
 use sentinel_trainer::finetune::Event;
 use sentinel_trainer::rl::Metrics;
 
-use super::bar::RunBar;
+use super::progress_bar::RunBar;
 
 /// The metrics that are shown, with their labels.
 const SHOWN: [(&str, &str); 7] = [
@@ -22,14 +22,14 @@ const SHOWN: [(&str, &str); 7] = [
 const PAUSE: u64 = 10;
 
 /// The progress display of a training run.
-pub(crate) struct View {
+pub(crate) struct LmProgress {
     progress: RunBar,
     total: usize,
     fallback: bool,
     said: Option<Instant>,
 }
 
-impl View {
+impl LmProgress {
     pub(crate) fn new() -> Self {
         Self {
             progress: RunBar::new(0, 20),

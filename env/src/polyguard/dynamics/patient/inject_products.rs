@@ -1,16 +1,16 @@
 //! Planting of medicines that must be replaced: one with a serious partner, or a product of two
 //! components.
 
-use super::draft::{Draft, TRIES};
+use super::patient_generator::{MAX_TRIES, PatientGenerator};
 use crate::polyguard::model::formulary::{ArchetypeId, each_archetype};
 use crate::polyguard::model::hidden::Issue;
-use crate::polyguard::model::regimen::{Bucket, Drug};
+use crate::polyguard::model::regimen::{DoseBucket, Drug};
 use crate::polyguard::model::task_spec::Split;
 
 /// Probability, by difficulty, that the chart shows the intolerance from the start.
 const KNOWN_ADE: [f64; 3] = [1.0, 0.6, 0.3];
 
-impl Draft {
+impl PatientGenerator {
     /// Returns the archetypes that form a serious pair with `id` that the split allows. For the
     /// first planting of the split `holdout`, returns only those of held-out pairs, if there are
     /// any.
@@ -29,7 +29,7 @@ impl Draft {
     /// Returns the other archetypes that treat the first indication of `id`.
     fn alternatives(&self, id: ArchetypeId) -> u64 {
         let condition = self.formulary().get(id).indication;
-        self.allowed() & !id.bit() & self.formulary().marks().treating[condition as usize]
+        self.allowed() & !id.bit() & self.formulary().trait_sets().treating[condition as usize]
     }
 
     /// Returns the alternatives that could replace a medicine without a duplicate, a clashing pair
@@ -39,36 +39,36 @@ impl Draft {
         each_archetype(self.alternatives(id))
             .filter(|other| {
                 others & other.bit() == 0
-                    && !self.clash_with(*other, others)
+                    && !self.has_clash(*other, others)
                     && !self.renal_unsafe(*other)
             })
             .fold(0, |bits, other| bits | other.bit())
     }
 
     /// Plants a medicine with a serious partner; one of its alternatives may not be tolerated.
-    pub(super) fn plant_problem(&mut self) -> Option<()> {
-        let pool = self.pool(|id| {
+    pub(super) fn inject_medicine_to_replace(&mut self) -> Option<()> {
+        let pool = self.allowed_where(|id| {
             !self.formulary().get(id).taper
                 && self.alternatives(id).count_ones() >= 2
                 && self.serious_partners(id) != 0
         });
-        for _ in 0..TRIES {
-            let problem = self.pick(self.held_out_first(pool))?;
+        for _ in 0..MAX_TRIES {
+            let problem = self.pick(self.prefer_held_out(pool))?;
             let Some(partner) = self.pick(self.serious_partners(problem)) else {
                 continue;
             };
-            if !self.fits(problem) || !self.fits(partner) {
+            if !self.can_add(problem) || !self.can_add(partner) {
                 continue;
             }
-            let free = |id: &ArchetypeId| !self.clash_with(*id, partner.bit());
+            let free = |id: &ArchetypeId| !self.has_clash(*id, partner.bit());
             if each_archetype(self.alternatives(problem))
                 .find(free)
                 .is_none()
             {
                 continue;
             }
-            self.add_known(problem, Some(Bucket::Medium));
-            self.add_known(partner, Some(Bucket::Medium));
+            self.add_known(problem, Some(DoseBucket::Medium));
+            self.add_known(partner, Some(DoseBucket::Medium));
             self.planted += 2;
             self.note_problem(problem, partner);
             return Some(());
@@ -80,7 +80,7 @@ impl Draft {
         let level = self.state.observation.case.difficulty() as usize;
         let condition = self.formulary().get(problem).indication;
         self.state.observation.problem = Some(Drug::Known(problem));
-        if let Some(pair) = self.formulary().between(problem, partner) {
+        if let Some(pair) = self.formulary().pair_between(problem, partner) {
             self.state.observation.flagged |= pair.bit();
         }
         self.add_issue(Issue::Replace(Drug::Known(problem), condition));
@@ -96,22 +96,22 @@ impl Draft {
     }
 
     /// Plants a product of two components, one of which may have a serious partner.
-    pub(super) fn plant_product(&mut self) -> Option<()> {
+    pub(super) fn inject_product(&mut self) -> Option<()> {
         let benign = self.unit() < 0.35;
         let all = self.allowed();
-        let plain = self.allowed() & !self.formulary().marks().taper;
-        for _ in 0..TRIES {
+        let plain = self.allowed() & !self.formulary().trait_sets().taper;
+        for _ in 0..MAX_TRIES {
             let first_pool = if benign {
-                self.held_out_first(plain)
+                self.prefer_held_out(plain)
             } else {
                 plain
             };
             let (a, b) = (self.pick(first_pool)?, self.pick(all)?);
             let formulary = self.formulary();
             let apart = a != b
-                && formulary.between(a, b).is_none()
+                && formulary.pair_between(a, b).is_none()
                 && formulary.get(a).indication != formulary.get(b).indication;
-            if !apart || !self.fits(a) || !self.fits(b) {
+            if !apart || !self.can_add(a) || !self.can_add(b) {
                 continue;
             }
             let condition = formulary.get(a).indication;
@@ -125,17 +125,17 @@ impl Draft {
             else {
                 continue;
             };
-            let free = partner != a && !self.clash_with(partner, a.bit());
-            let Some(pair) = formulary.between(b, partner) else {
+            let free = partner != a && !self.has_clash(partner, a.bit());
+            let Some(pair) = formulary.pair_between(b, partner) else {
                 continue;
             };
             let first = self.split() == Split::Holdout && self.planted == 0;
             let asked_for = !first || formulary.pair(pair).held_out;
-            if !free || !asked_for || !self.fits(partner) {
+            if !free || !asked_for || !self.can_add(partner) {
                 continue;
             }
             self.add_product(a, b);
-            self.add_known(partner, Some(Bucket::Medium));
+            self.add_known(partner, Some(DoseBucket::Medium));
             self.planted += 1;
             self.add_issue(Issue::Decompose);
             self.add_issue(Issue::ComponentPair(pair));
@@ -148,7 +148,7 @@ impl Draft {
     fn add_product(&mut self, a: ArchetypeId, b: ArchetypeId) {
         self.state.hidden.components = Some([a, b]);
         let condition = self.formulary().get(a).indication;
-        self.add(Drug::Product, Some(Bucket::Medium), condition);
+        self.add(Drug::Product, Some(DoseBucket::Medium), condition);
         self.planted += 1;
     }
 
@@ -160,7 +160,7 @@ impl Draft {
             (Some(Drug::Known(problem)), _) => self.good_alternatives(problem) & !intolerant != 0,
             (_, Some([a, b])) => {
                 let others = self.present & !(a.bit() | b.bit());
-                !self.clash_with(a, others) && !self.renal_unsafe(a)
+                !self.has_clash(a, others) && !self.renal_unsafe(a)
             }
             _ => true,
         }

@@ -18,7 +18,7 @@ use sentinel_trainer::record::{RecordConfig, play_language_model};
 use sentinel_trainer::sweep::active::{check_trained_world, find, generation, is_active, require};
 use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
-use super::bar::Bar;
+use super::progress_bar::EpisodeBar;
 
 /// Prints to standard error which model plays, so that the output stays that of the command.
 fn announce(model: &ActiveModel) {
@@ -31,7 +31,7 @@ fn names_active(model: &Path) -> bool {
 }
 
 /// Returns the options of `sentinel record` with the active model, if they name no player.
-pub(super) fn recorded(config: &RecordConfig) -> Result<RecordConfig> {
+pub(super) fn resolve_record(config: &RecordConfig) -> Result<RecordConfig> {
     let mut config = config.clone();
     let wanted = match &config.model {
         Some(model) => names_active(model),
@@ -50,7 +50,7 @@ pub(super) fn recorded(config: &RecordConfig) -> Result<RecordConfig> {
 
 /// Returns the options of `sentinel lm eval` with the active model, if they name it, and its
 /// provenance.
-pub(super) fn evaluated(config: &EvalArgs) -> Result<(EvalArgs, Option<Provenance>)> {
+pub(super) fn resolve_lm_eval(config: &EvalArgs) -> Result<(EvalArgs, Option<Provenance>)> {
     let mut config = config.clone();
     if !is_active(&config.model) {
         return Ok((config, None));
@@ -70,7 +70,7 @@ pub(super) fn evaluated(config: &EvalArgs) -> Result<(EvalArgs, Option<Provenanc
 
 /// Returns the options of `sentinel ablate` with the active model, if they name it, or name none
 /// and the active model plays that world.
-pub(super) fn ablated(config: &AblateConfig) -> Result<AblateConfig> {
+pub(super) fn resolve_ablate(config: &AblateConfig) -> Result<AblateConfig> {
     let mut config = config.clone();
     let found = match &config.model {
         Some(model) if is_active(model) => Some(require(WorldName::Polyguard)?),
@@ -95,7 +95,7 @@ fn of_manifest() -> Result<Provenance> {
 
 /// Loads the source of policy `trained`: the model or replay that is named, else the active model,
 /// which then plays the episodes, else the default replay.
-pub(super) fn trained<W: Evaluated + TextWorld>(
+pub(super) fn load_trained<W: Evaluated + TextWorld>(
     config: &EvalConfig,
     plan: &Plan<'_, W>,
 ) -> Result<Option<Source<W>>> {
@@ -139,7 +139,7 @@ pub(super) fn trained<W: Evaluated + TextWorld>(
         },
         generation: generation(&model, &GenerationArgs::default())?,
     };
-    let bar = Bar::new(Some(record.episodes()?));
+    let bar = EpisodeBar::new(Some(record.episodes()?));
     let rows = play_language_model::<W>(&record, model.artifact.model.as_ref(), &|| bar.step())?;
     drop(bar);
     let replay = Replay::from_rows(rows);

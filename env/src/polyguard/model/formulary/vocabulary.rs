@@ -4,7 +4,7 @@ use crate::named_enum;
 use crate::num::set_bits;
 
 /// Defines an enum of named words, and a bit set of them.
-macro_rules! words {
+macro_rules! vocabulary {
     ($(#[$doc:meta])* $name:ident, $set:ident, $bits:ty, $($(#[$word_doc:meta])* $word:ident = $text:literal,)*) => {
         named_enum! {
             $(#[$doc])*
@@ -23,7 +23,7 @@ macro_rules! words {
 
             /// Creates the set of the listed words.
             #[must_use]
-            pub const fn of(words: &[$name]) -> Self {
+            pub const fn from_slice(words: &[$name]) -> Self {
                 let (mut bits, mut at) = (0, 0);
                 while at < words.len() {
                     bits |= 1 << words[at] as u32;
@@ -35,7 +35,7 @@ macro_rules! words {
             /// Returns `true` if the set contains the word.
             #[must_use]
             #[inline]
-            pub const fn has(self, word: $name) -> bool {
+            pub const fn contains(self, word: $name) -> bool {
                 self.0 >> word as u32 & 1 == 1
             }
 
@@ -52,14 +52,14 @@ macro_rules! words {
             /// Returns the intersection of two sets.
             #[must_use]
             #[inline]
-            pub const fn and(self, other: Self) -> Self {
+            pub const fn intersection(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
 
             /// Returns the union of two sets.
             #[must_use]
             #[inline]
-            pub const fn or(self, other: Self) -> Self {
+            pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
@@ -90,7 +90,7 @@ macro_rules! words {
     };
 }
 
-words! {
+vocabulary! {
     /// A condition for which a medicine is taken.
     Condition, Conditions, u32,
     /// Risk of blood clots.
@@ -139,7 +139,7 @@ words! {
     Spasm = "spasm",
 }
 
-words! {
+vocabulary! {
     /// A public trait that suggests interactions.
     Tag, Tags, u16,
     /// Raises the risk of bleeding.

@@ -5,13 +5,13 @@
 //! to.
 
 use sentinel_env::polyguard::{
-    Act, Action, Arg, Candidate, CandidateId, Conditions, Drug, Kind, Medication, Observation,
-    PolyguardEnv, each_archetype,
+    Act, ActArg, ActKind, Action, Candidate, CandidateId, Conditions, Drug, Medication,
+    Observation, PolyguardEnv, each_archetype,
 };
 
 use crate::policy::Policy;
 
-use super::permitted::permitted;
+use super::permitted_candidates::permitted_candidates;
 use crate::insertion_sort::sort;
 
 /// Number of plans that are kept at each depth.
@@ -52,7 +52,7 @@ fn search(o: &Observation) -> CandidateId {
             chart,
         }
     };
-    let mut plans: Vec<Plan> = permitted(o).map(first_step).collect();
+    let mut plans: Vec<Plan> = permitted_candidates(o).map(first_step).collect();
     for _ in 1..DEPTH.min(o.budget - o.step_count) {
         keep_best(&mut plans);
         plans = (plans.iter())
@@ -79,19 +79,20 @@ fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
     let mut acts: Vec<Act> = chart.candidates.iter().map(|c| c.act).collect();
     for row in chart.regimen.iter().filter(|row| row.tapering) {
         let on = Act {
-            kind: Kind::ContinueTaper,
+            kind: ActKind::ContinueTaper,
             drug: Some(row.drug),
-            arg: Arg::None,
+            arg: ActArg::None,
         };
         if !acts.contains(&on) {
             acts.push(on);
         }
     }
     let again = |act: &Act| {
-        act.kind != Kind::ContinueTaper && chart.history.iter().any(|past| past.act == Some(*act))
+        act.kind != ActKind::ContinueTaper
+            && chart.history.iter().any(|past| past.act == Some(*act))
     };
     let possible = acts.into_iter().filter(|act| {
-        act.kind == Kind::KeepRegimen
+        act.kind == ActKind::KeepRegimen
             || !again(act)
                 && chart.refusal(*act).is_none()
                 && chart.predicted_exploit(*act).is_none()
@@ -121,13 +122,13 @@ fn value(before: &Observation, act: Act, after: &Observation, indications: Condi
 fn finds(o: &Observation, act: Act) -> bool {
     let labs = o.labs.missing() > 0;
     match act.kind {
-        Kind::FetchExternalEvidence => labs || o.regimen.iter().any(Medication::is_unrevealed),
-        Kind::OrderMonitoring => {
+        ActKind::FetchExternalEvidence => labs || o.regimen.iter().any(Medication::is_unrevealed),
+        ActKind::OrderMonitoring => {
             let row = act.drug.and_then(|drug| o.regimen.find(drug));
             let unread = row.is_some_and(|row| row.level.is_none() || row.level_is_old);
             labs && !o.labs_ordered || unread
         }
-        Kind::DecomposeNewDrug => true,
+        ActKind::DecomposeNewDrug => true,
         _ => false,
     }
 }
@@ -149,11 +150,11 @@ fn untreated(o: &Observation, conditions: Conditions) -> u32 {
         if let (Drug::Product, Some(indication)) = (row.drug, row.indication) {
             treated.insert(indication);
         }
-        for id in each_archetype(o.parts(row.drug)) {
-            treated = treated.or(formulary.get(id).treats);
+        for id in each_archetype(o.known_archetypes(row.drug)) {
+            treated = treated.union(formulary.get(id).treats);
         }
     }
-    conditions.len() - conditions.and(treated).len()
+    conditions.len() - conditions.intersection(treated).len()
 }
 
 #[cfg(test)]
@@ -197,7 +198,9 @@ mod tests {
                 (!o.done()).then(|| policy.choose(o))
             };
             let end = run_steps::<PolyguardEnv>(&Setup::new(case, *seed), choose, |_, _| ());
-            end.observation().history.did(Kind::DecomposeNewDrug)
+            end.observation()
+                .history
+                .has_kind(ActKind::DecomposeNewDrug)
         });
         assert!(looked.count() >= 10);
     }

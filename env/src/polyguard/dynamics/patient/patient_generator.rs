@@ -5,24 +5,24 @@ use crate::polyguard::dynamics::risk;
 use crate::polyguard::model::formulary::{
     ArchetypeId, Condition, Conditions, Formulary, each_archetype,
 };
-use crate::polyguard::model::hidden::{Issue, Truth};
-use crate::polyguard::model::patient::LABS;
+use crate::polyguard::model::hidden::{Issue, MedicationTruth};
+use crate::polyguard::model::patient::LAB_COUNT;
 use crate::polyguard::model::patient::Sex;
-use crate::polyguard::model::regimen::{Bucket, Drug, Medication, START_MAX};
+use crate::polyguard::model::regimen::{DoseBucket, Drug, MAX_START_MEDICATIONS, Medication};
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
 use crate::polyguard::model::task_spec::{Split, SubEnvironment};
 use crate::rng::PcgRandom;
 
 /// Maximum number of tries for one planting.
-pub(super) const TRIES: usize = 200;
+pub(super) const MAX_TRIES: usize = 200;
 /// Maximum number of tries for filling the regimen.
 const FILL_TRIES: usize = 300;
 /// Relative clearances that a patient may have; each entry is equally likely.
 const KAPPAS: [f64; 4] = [0.8, 1.0, 1.0, 1.25];
 
 /// An episode whose patient is being generated.
-pub(super) struct Draft {
+pub(super) struct PatientGenerator {
     pub(super) state: State,
     /// Target number of medicines, drawn from the range of the difficulty.
     pub(super) size: usize,
@@ -34,10 +34,10 @@ pub(super) struct Draft {
     pub(super) present: u64,
     /// `true` for each laboratory value that the chart never shows at the start, in the order of
     /// `Lab`.
-    pub(super) missing: [bool; LABS],
+    pub(super) missing: [bool; LAB_COUNT],
 }
 
-impl Draft {
+impl PatientGenerator {
     /// Draws the patient's personal data and the target number of medicines.
     pub(super) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let mut state = State::new(setup, stream);
@@ -65,7 +65,7 @@ impl Draft {
             frailty,
             planted: 0,
             present: 0,
-            missing: [false; LABS],
+            missing: [false; LAB_COUNT],
         }
     }
 
@@ -100,7 +100,7 @@ impl Draft {
     }
 
     /// Returns the allowed archetypes that satisfy `is`, as bits.
-    pub(super) fn pool(&self, is: impl Fn(ArchetypeId) -> bool) -> u64 {
+    pub(super) fn allowed_where(&self, is: impl Fn(ArchetypeId) -> bool) -> u64 {
         each_archetype(self.allowed())
             .filter(|id| is(*id))
             .fold(0, |bits, id| bits | id.bit())
@@ -108,7 +108,7 @@ impl Draft {
 
     /// Returns the pool or, for the first planting of the split `holdout`, its held-out part if
     /// that is not empty.
-    pub(super) fn held_out_first(&self, pool: u64) -> u64 {
+    pub(super) fn prefer_held_out(&self, pool: u64) -> u64 {
         let held_out = pool & self.formulary().held_out();
         if self.split() == Split::Holdout && self.planted == 0 && held_out != 0 {
             held_out
@@ -119,7 +119,7 @@ impl Draft {
 
     /// Returns `true` if an archetype forms a serious pair, or one that the split excludes, with
     /// any of `others`.
-    pub(super) fn clash_with(&self, id: ArchetypeId, others: u64) -> bool {
+    pub(super) fn has_clash(&self, id: ArchetypeId, others: u64) -> bool {
         let formulary = self.formulary();
         let serious = formulary.serious_partners(id, Some(self.state.hidden.egfr()));
         let barred = match self.split() {
@@ -135,39 +135,44 @@ impl Draft {
 
     /// Returns `true` if a medicine can be added: it is not present, forms no clashing pair, is
     /// safe for the kidney, and there is room.
-    pub(super) fn fits(&self, id: ArchetypeId) -> bool {
+    pub(super) fn can_add(&self, id: ArchetypeId) -> bool {
         self.present & id.bit() == 0
-            && !self.clash_with(id, self.present)
+            && !self.has_clash(id, self.present)
             && !self.renal_unsafe(id)
-            && self.state.observation.regimen.len() < START_MAX
+            && self.state.observation.regimen.len() < MAX_START_MEDICATIONS
     }
 
     /// Returns `true` if a listed substitute could replace a medicine for `condition`.
-    pub(super) fn is_clean(&self, id: ArchetypeId, condition: Condition) -> bool {
+    pub(super) fn is_valid_substitute(&self, id: ArchetypeId, condition: Condition) -> bool {
         let formulary = self.formulary();
         let present = self.present;
-        let treating = formulary.marks().treating[condition as usize];
+        let treating = formulary.trait_sets().treating[condition as usize];
         let substitutes = formulary.get(id).substitutes & self.allowed() & treating & !present;
         each_archetype(substitutes).any(|substitute| {
-            !self.clash_with(substitute, present & !id.bit()) && !self.renal_unsafe(substitute)
+            !self.has_clash(substitute, present & !id.bit()) && !self.renal_unsafe(substitute)
         })
     }
 
     /// Adds a medicine that fits, with its drawn properties. Returns its position.
-    pub(super) fn add(&mut self, drug: Drug, bucket: Option<Bucket>, for_what: Condition) -> usize {
+    pub(super) fn add(
+        &mut self,
+        drug: Drug,
+        bucket: Option<DoseBucket>,
+        for_what: Condition,
+    ) -> usize {
         let u = self.unit();
         let drawn = match u {
-            u if u < 0.2 => Bucket::Low,
-            u if u < 0.85 => Bucket::Medium,
-            _ => Bucket::High,
+            u if u < 0.2 => DoseBucket::Low,
+            u if u < 0.85 => DoseBucket::Medium,
+            _ => DoseBucket::High,
         };
         let kappa = KAPPAS[self.below(4)];
         let row = Medication::new(drug, bucket.unwrap_or(drawn), Some(for_what));
-        self.present |= self.state.true_parts(drug);
+        self.present |= self.state.true_archetypes(drug);
         let Some(place) = self.state.observation.regimen.push(row) else {
             unreachable!("the regimen is full");
         };
-        self.state.hidden.truths[place] = Truth {
+        self.state.hidden.truths[place] = MedicationTruth {
             kappa,
             exposure: 0.0,
             needed: true,
@@ -178,7 +183,7 @@ impl Draft {
     }
 
     /// Adds an archetype for its first indication. Returns its position.
-    pub(super) fn add_known(&mut self, id: ArchetypeId, bucket: Option<Bucket>) -> usize {
+    pub(super) fn add_known(&mut self, id: ArchetypeId, bucket: Option<DoseBucket>) -> usize {
         let indication = self.formulary().get(id).indication;
         self.add(Drug::Known(id), bucket, indication)
     }
@@ -195,7 +200,7 @@ impl Draft {
 
     /// TraitSets a medicine as not needed: its indication is left out of the chart with probability
     /// `empty_below`, otherwise it is put under review.
-    pub(super) fn make_needless(&mut self, place: usize, empty_below: f64) {
+    pub(super) fn mark_unneeded(&mut self, place: usize, empty_below: f64) {
         self.state.hidden.truths[place].needed = false;
         let empty = self.unit() < empty_below;
         let row = &mut self.state.observation.regimen[place];
@@ -210,11 +215,11 @@ impl Draft {
     pub(super) fn treats_condition(&self, condition: Condition, except: Drug) -> bool {
         let rows = self.state.observation.regimen.iter();
         rows.filter(|row| row.drug != except)
-            .any(|row| self.state.treats(row.drug).has(condition))
+            .any(|row| self.state.treats(row.drug).contains(condition))
     }
 
     /// Adds medicines until the target number is reached.
-    pub(super) fn fill(&mut self) {
+    pub(super) fn fill_to_target(&mut self) {
         let all = self.allowed();
         let kept_apart = self.kept_apart();
         for _ in 0..FILL_TRIES {
@@ -225,10 +230,10 @@ impl Draft {
                 return;
             };
             let treats = self.formulary().get(id).treats;
-            if !self.fits(id)
+            if !self.can_add(id)
                 || self.has_class_of(id)
                 || self.breaks_a_rule(id)
-                || !treats.and(kept_apart).is_empty()
+                || !treats.intersection(kept_apart).is_empty()
             {
                 continue;
             }
@@ -252,7 +257,7 @@ impl Draft {
             NewDrugDecomposition,
         ];
         let mut conditions = Conditions::EMPTY;
-        if apart.contains(&self.state.observation.case.sub()) {
+        if apart.contains(&self.state.observation.case.sub_environment()) {
             for place in 0..self.planted.min(3) {
                 conditions.insert(self.state.hidden.truths[place].condition);
             }
@@ -266,8 +271,8 @@ impl Draft {
         let name = self.state.observation.case.formulary();
         let present = self.present;
         let with = present | id.bit();
-        let before = risk::sets(self.formulary(), name, present);
-        let after = risk::sets(self.formulary(), name, with);
+        let before = risk::evaluate_set_rules(self.formulary(), name, present);
+        let after = risk::evaluate_set_rules(self.formulary(), name, with);
         before.iter().zip(after).any(|(before, (rule, broken))| {
             broken && (!before.1 || risk::is_member(self.formulary(), rule, with, id))
         })

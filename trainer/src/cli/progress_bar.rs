@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A counter of episodes that appears on a terminal once a run takes long.
-pub(crate) struct Bar {
+pub(crate) struct EpisodeBar {
     total: Option<u64>,
     done: AtomicU64,
     start: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Bar {
     terminal: bool,
 }
 
-impl Bar {
+impl EpisodeBar {
     /// Creates a bar for a run of `total` episodes, or of an unknown number.
     pub(crate) fn new(total: Option<u64>) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for EpisodeBar {
     fn drop(&mut self) {
         if let Some(bar) = self.shown.get() {
             bar.finish_and_clear();

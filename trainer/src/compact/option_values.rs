@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::config::Method;
 use super::device::DeviceName;
 use crate::SeedRange;
-use crate::args::{self, parse_number};
+use crate::arg_parsers::{self, parse_number};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::LossType;
 use crate::rl::credit::{Continuation, Credit};
@@ -34,9 +34,9 @@ macro_rules! fields {
                 #[arg(
                     long,
                     value_name = "VALUE",
-                    value_parser = <$type as $crate::compact::fields::OptionValue>::parser(),
-                    default_value = $crate::compact::fields::default_text(&$name::default().$field),
-                    hide_default_value = $crate::compact::fields::is_empty(&$name::default().$field),
+                    value_parser = <$type as $crate::compact::option_values::OptionValue>::parser(),
+                    default_value = $crate::compact::option_values::default_text(&$name::default().$field),
+                    hide_default_value = $crate::compact::option_values::is_empty(&$name::default().$field),
                     allow_hyphen_values = true
                 )]
                 $(#[$doc])*
@@ -101,7 +101,7 @@ parsed_by! {
     f32: parse_number::<f32>,
     f64: parse_number::<f64>,
     SeedRange: str::parse::<SeedRange>,
-    DeviceName: args::named::<DeviceName>(),
+    DeviceName: arg_parsers::named_enum_parser::<DeviceName>(),
     Method: EnumValueParser::<Method>::new(),
     Credit: EnumValueParser::<Credit>::new(),
     Continuation: EnumValueParser::<Continuation>::new(),

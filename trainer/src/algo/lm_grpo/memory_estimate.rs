@@ -32,7 +32,7 @@ const SAVED: u128 = 8;
 
 /// The memory of a run in bytes, with the counts it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Estimate {
+pub struct MemoryEstimate {
     /// Number of scalars in the base model.
     pub parameters: u128,
     /// Number of scalars that are trained.
@@ -52,10 +52,10 @@ pub struct Estimate {
     pub reference: u128,
 }
 
-impl Estimate {
+impl MemoryEstimate {
     /// Returns the peak memory in bytes; training passes and generation alternate.
     #[must_use]
-    pub fn total(&self) -> u128 {
+    pub fn total_bytes(&self) -> u128 {
         let turn = self.activations.max(self.generation);
         self.weights + self.optimizer + self.reference + turn
     }
@@ -65,7 +65,7 @@ impl Estimate {
     /// It computes up to `cores` micro-batches at a time, each with gradients of its own, and also
     /// writes checkpoints in the same memory: values, moments and the bytes of the file.
     #[must_use]
-    pub fn on_processor(&self, cores: usize) -> u128 {
+    pub fn total_bytes_on_cpu(&self, cores: usize) -> u128 {
         let together = self.parts.min(cores as u128).max(1);
         let gradients = NUMBER * self.trained;
         let passes = together * (self.activations + gradients);
@@ -101,7 +101,11 @@ pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
 
 /// Estimates the memory of a run with these options for a model of this shape.
 #[must_use]
-pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> Estimate {
+pub fn estimate_memory(
+    config: &GrpoConfig,
+    lora: &LoraConfig,
+    model: &ModelConfig,
+) -> MemoryEstimate {
     let wide = |count: usize| count as u128;
     let parameters: u128 = (specs(model).iter())
         .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u128>())
@@ -150,7 +154,7 @@ pub fn estimate(config: &GrpoConfig, lora: &LoraConfig, model: &ModelConfig) -> 
     } else {
         0
     };
-    Estimate {
+    MemoryEstimate {
         parameters,
         trained,
         weights: frozen * parameters + NUMBER * adapter,

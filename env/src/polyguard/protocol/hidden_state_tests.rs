@@ -43,7 +43,7 @@ fn prompt_and_reply_do_not_depend_on_hidden_state() {
                 assert_ne!(episode.hidden(), other.hidden());
                 assert_eq!(prompt(episode.observation()), prompt(other.observation()));
                 let reply = session.reply();
-                assert_eq!(reply, session.clone().with(other).reply());
+                assert_eq!(reply, session.clone().with_episode(other).reply());
                 let o = session.episode().observation();
                 let last = o.candidates.iter().last().map(|c| c.id);
                 let next = Action::with_grounded_rationale(o, last.unwrap_or(CandidateId::FIRST));

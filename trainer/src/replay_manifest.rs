@@ -168,7 +168,7 @@ impl Entry {
                 .collect(),
             seeds: seeds(&verification),
             episodes: verification.episode_count,
-            rows: replay.rows(),
+            rows: replay.row_count(),
             problems: replay.problem_count(),
             misses: verification.misses,
             misfits: verification.unused + verification.mismatches + verification.texts,
@@ -202,7 +202,7 @@ fn file_name(path: &Path) -> String {
 fn policies(file: &ReplayFile) -> String {
     let mut names = BTreeSet::new();
     for replay in file.worlds() {
-        replay.each_source(&mut |name, _| {
+        replay.visit_rows(&mut |name, _| {
             names.insert(name.to_owned());
         });
     }

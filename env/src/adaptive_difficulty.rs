@@ -102,22 +102,22 @@ impl Serialize for DifficultyProfile {
 /// fraction of attacks that were detected.
 ///
 /// ```
-/// use sentinel_env::controller::Controller;
+/// use sentinel_env::adaptive_difficulty::DifficultyController;
 ///
-/// let mut controller = Controller::new();
+/// let mut controller = DifficultyController::new();
 /// for _ in 0..20 {
-///     controller.update(5, 5); // every attack was detected
+///     controller.record_episode(5, 5); // every attack was detected
 /// }
 /// assert_ne!(controller.profile(true), controller.profile(false));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Controller {
+pub struct DifficultyController {
     profile: DifficultyProfile,
     rates: [f64; WINDOW],
     seen: u32,
 }
 
-impl Controller {
+impl DifficultyController {
     /// Creates a controller without history that returns the default difficulty.
     #[must_use]
     pub fn new() -> Self {
@@ -129,7 +129,7 @@ impl Controller {
     #[must_use]
     pub fn profile(&self, adaptive: bool) -> DifficultyProfile {
         if adaptive {
-            self.state()
+            self.current_profile()
         } else {
             DifficultyProfile::default()
         }
@@ -137,7 +137,7 @@ impl Controller {
 
     /// Returns the current adaptive profile, unrounded.
     #[must_use]
-    pub fn state(&self) -> DifficultyProfile {
+    pub fn current_profile(&self) -> DifficultyProfile {
         DifficultyProfile {
             adaptive: true,
             ..self.profile
@@ -147,14 +147,14 @@ impl Controller {
     /// Returns the detection rate of the most recently reported episode, 0..=1, or `None` if no
     /// episode has been reported.
     #[must_use]
-    pub fn last_rate(&self) -> Option<f64> {
+    pub fn last_detection_rate(&self) -> Option<f64> {
         let last = self.seen.checked_sub(1)? as usize;
         Some(self.rates[last % WINDOW])
     }
 
     /// Records an ended episode: the number of attacks detected, and the number of attacks
     /// encountered (detected or not).
-    pub fn update(&mut self, detections: u16, encounters: u16) {
+    pub fn record_episode(&mut self, detections: u16, encounters: u16) {
         let rate = f64::from(detections) / f64::from(encounters.max(1));
         self.rates[self.seen as usize % WINDOW] = rate;
         self.seen += 1;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::archetype::{Archetype, ArchetypeId};
 use super::pair::{Grade, Pair};
 use super::table::Formulary;
-use super::words::{Condition, Conditions, Tag, Tags};
+use super::vocabulary::{Condition, Conditions, Tag, Tags};
 
 /// An error in a table, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(f.archetypes().len(), 14);
         let risky = |a: &str, b: &str| {
             let (a, b) = (f.find(a).expect("listed"), f.find(b).expect("listed"));
-            f.between(a, b).map(|pair| f.pair(pair).grade)
+            f.pair_between(a, b).map(|pair| f.pair(pair).grade)
         };
         assert_eq!(risky("warfarin_like", "nsaid_like"), Some(Grade::Major));
         assert_eq!(

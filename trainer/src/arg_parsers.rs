@@ -54,8 +54,8 @@ impl<W: Playable> EvalPolicy<W> {
     /// # Errors
     /// Returns an error that names an unknown policy and lists the known ones, or names a
     /// duplicate.
-    pub fn list(text: &str) -> Result<Vec<Self>, Error> {
-        let known = list("policy", text, |word| match word {
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, Error> {
+        let known = parse_list("policy", text, |word| match word {
             "trained" => Ok(Self::Trained),
             _ => W::PolicyName::parse(word)
                 .map(Self::Scripted)
@@ -66,13 +66,13 @@ impl<W: Playable> EvalPolicy<W> {
 }
 
 fn unknown_policy<W: Playable>(word: &str) -> String {
-    let names = W::PolicyName::names();
+    let names = W::PolicyName::joined_names();
     let world = W::NAME;
     format!("unknown policy {word:?} in world {world}: use {names}")
 }
 
 /// Parses a list separated by commas; a value may not occur twice.
-pub(crate) fn list<T: PartialEq>(
+pub(crate) fn parse_list<T: PartialEq>(
     what: &str,
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -89,19 +89,19 @@ pub(crate) fn list<T: PartialEq>(
 }
 
 /// Parses the name of a scripted policy given by `--policy`.
-pub(crate) fn policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
+pub(crate) fn parse_policy<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policy", unknown_policy::<W>(word));
     W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// Parses the name of a scripted policy given by `--policies`.
-pub(crate) fn policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
+pub(crate) fn parse_policies_entry<W: Playable>(word: &str) -> Result<W::PolicyName, Error> {
     let unknown = || Error::argument("--policies", unknown_policy::<W>(word));
     W::PolicyName::parse(word).ok_or_else(unknown)
 }
 
 /// Parses the rules of a world given by `--rules`.
-pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
+pub(crate) fn parse_rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     Rules::parse(text).map_err(|e| {
         let world = W::NAME;
         Error::argument("--rules", format!("{e} (world {world})"))
@@ -109,24 +109,24 @@ pub(crate) fn rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
 }
 
 /// Returns a parser of an enum's names, which help, completions and clap's own errors list.
-pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+pub(crate) fn named_enum_parser<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::NAMES)
         .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
 }
 
 /// Returns a parser of a world's name.
-pub(crate) fn world() -> impl TypedValueParser<Value = WorldName> {
-    world_name().try_map(|name| parse_world(&name))
+pub(crate) fn world_parser() -> impl TypedValueParser<Value = WorldName> {
+    world_name_parser().try_map(|name| parse_world(&name))
 }
 
 /// Returns a parser of a world that keeps the name, as configurations hold it: users of the library
 /// train environments that the command line does not know.
-pub(crate) fn world_name() -> impl TypedValueParser<Value = String> {
+pub(crate) fn world_name_parser() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(WorldName::ALL.iter().map(|world| world.name()))
 }
 
 pub(crate) fn parse_world(word: &str) -> Result<WorldName, String> {
-    let known = WorldName::list(" or ");
+    let known = WorldName::joined_names(" or ");
     WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
 }
 

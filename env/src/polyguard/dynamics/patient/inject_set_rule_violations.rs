@@ -1,14 +1,14 @@
 //! Planting of broken set rules that can be resolved.
 
-use super::draft::{Draft, TRIES};
+use super::patient_generator::{MAX_TRIES, PatientGenerator};
 use crate::polyguard::dynamics::risk;
 use crate::polyguard::model::formulary::{ArchetypeId, SetRule, each_archetype};
 use crate::polyguard::model::hidden::Issue;
-use crate::polyguard::model::regimen::Bucket;
+use crate::polyguard::model::regimen::DoseBucket;
 
-impl Draft {
+impl PatientGenerator {
     /// Plants one or two broken rules.
-    pub(super) fn plant_sets(&mut self, count: usize) -> Option<()> {
+    pub(super) fn inject_set_rule_violations(&mut self, count: usize) -> Option<()> {
         let mut rules = SetRule::ALL;
         self.state.hidden.stream.shuffle(&mut rules);
         let both = [rules[0], rules[1]];
@@ -28,19 +28,19 @@ impl Draft {
 
     fn is_broken(&self, rule: SetRule, mask: u64) -> bool {
         let name = self.state.observation.case.formulary();
-        risk::sets(self.formulary(), name, mask)[rule as usize].1
+        risk::evaluate_set_rules(self.formulary(), name, mask)[rule as usize].1
     }
 
     /// Adds medicines until a rule is broken.
     fn break_rule(&mut self, rule: SetRule) -> Option<()> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             if self.is_broken(rule, self.present) {
                 return Some(());
             }
             let pool = self.allowed() & self.qualifying(rule);
-            let id = self.pick(self.held_out_first(pool))?;
-            if self.fits(id) {
-                self.add_known(id, Some(Bucket::Medium));
+            let id = self.pick(self.prefer_held_out(pool))?;
+            if self.can_add(id) {
+                self.add_known(id, Some(DoseBucket::Medium));
                 self.planted += 1;
             }
         }
@@ -49,7 +49,7 @@ impl Draft {
 
     /// Returns the archetypes that bring the regimen closer to breaking a rule.
     fn qualifying(&self, rule: SetRule) -> u64 {
-        let marks = self.formulary().marks();
+        let marks = self.formulary().trait_sets();
         match rule {
             SetRule::Cns3 => marks.cns,
             SetRule::Acb3 => marks.acb[0] | marks.acb[1],
@@ -79,7 +79,7 @@ impl Draft {
             let Some((place, _)) = stuck.last() else {
                 return;
             };
-            self.make_needless(*place, 0.5);
+            self.mark_unneeded(*place, 0.5);
         }
     }
 
@@ -88,7 +88,7 @@ impl Draft {
     fn irreplaceable(&self, rule: SetRule) -> Vec<(usize, ArchetypeId)> {
         let (formulary, mask) = (self.formulary(), self.present);
         let rows = self.state.observation.regimen.iter().enumerate();
-        rows.filter_map(|(place, row)| Some((place, row.drug.known()?)))
+        rows.filter_map(|(place, row)| Some((place, row.drug.archetype()?)))
             .filter(|(place, id)| {
                 let truth = self.state.hidden.truths[*place];
                 truth.needed
@@ -105,7 +105,7 @@ impl Draft {
         let condition = formulary.get(id).indication;
         let mask = self.present & !id.bit();
         let substitutes = formulary.get(id).substitutes & self.allowed();
-        self.is_clean(id, condition)
+        self.is_valid_substitute(id, condition)
             && each_archetype(substitutes)
                 .any(|new| !risk::is_member(formulary, rule, mask | new.bit(), new))
     }

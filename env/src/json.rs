@@ -10,10 +10,10 @@
 //! let Json::Object(mut fields) = serde_json::from_str(r#"{"arm": "left", "sure": true}"#)? else {
 //!     panic!("it is an object");
 //! };
-//! assert_eq!(fields.fault(&["arm"]), Some(FieldFault::Unknown("sure")));
-//! assert_eq!(fields.flag("sure"), Ok(Some(true)));
-//! assert_eq!(fields.flag("repaired"), Ok(None));
-//! let wrong = fields.flag("arm").unwrap_err();
+//! assert_eq!(fields.first_fault(&["arm"]), Some(FieldFault::Unknown("sure")));
+//! assert_eq!(fields.take_bool("sure"), Ok(Some(true)));
+//! assert_eq!(fields.take_bool("repaired"), Ok(None));
+//! let wrong = fields.take_bool("arm").unwrap_err();
 //! assert_eq!((wrong.field, wrong.found), ("arm", Json::from("left")));
 //! # Ok::<(), serde_json::Error>(())
 //! ```

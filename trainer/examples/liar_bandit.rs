@@ -158,8 +158,8 @@ impl World for LiarBandit {
     type Task = SingleTask;
     type Change = NoChange;
 
-    fn setup_from_spec(origin: EpisodeSpec<Self>) -> Self::Setup {
-        origin
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Self::Setup {
+        spec
     }
 
     fn episode_spec(setup: &Self::Setup) -> EpisodeSpec<Self> {

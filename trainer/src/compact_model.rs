@@ -58,7 +58,7 @@ pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<()
         path: path.clone(),
         reason: error.to_string(),
     })?;
-    files::write(&path, &bytes)
+    files::write_atomic(&path, &bytes)
 }
 
 /// A kind of model that `--model` can name.

@@ -6,7 +6,7 @@ use sentinel_env::rules::Rules;
 use sentinel_env::{World, WorldName};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cells, Error, SeedRange, arg_parsers, selected, task_selection};
+use crate::{CellArgs, Error, SeedRange, arg_parsers, selected_tasks, task_selection};
 
 /// The world, rules, tasks, seeds and streams of the episodes that a command plays.
 ///
@@ -26,7 +26,7 @@ pub struct EpisodeArgs {
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
-    pub cells: Cells,
+    pub cells: CellArgs,
     /// Seeds of each task: A..B without B, or A..=B with B
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
@@ -43,7 +43,7 @@ pub struct EpisodeArgs {
 
 /// Parses a number of episodes.
 fn parse_count(text: &str) -> Result<u64, crate::seeds::SeedError> {
-    SeedRange::first(text).map(SeedRange::count)
+    SeedRange::from_count(text).map(SeedRange::count)
 }
 
 /// Adds a default to an option's help, for an option that the command line leaves empty.
@@ -60,7 +60,7 @@ impl EpisodeArgs {
             world,
             rules: "reference".to_owned(),
             task: None,
-            cells: Cells::default(),
+            cells: CellArgs::default(),
             seeds: None,
             episodes: None,
             streams: None,
@@ -91,7 +91,7 @@ impl EpisodeArgs {
     /// # Errors
     /// Returns an error if the world has no such tasks.
     pub fn tasks_or<W: World>(&self, default: Option<&str>) -> Result<Vec<W::Task>, Error> {
-        selected::<W>(self.task.as_deref().or(default), &self.cells)
+        selected_tasks::<W>(self.task.as_deref().or(default), &self.cells)
     }
 
     /// Returns the stream mode; `default` is that of the command, replaced by the world's own
@@ -100,6 +100,6 @@ impl EpisodeArgs {
     /// # Errors
     /// Returns an error if the world lacks the given mode.
     pub fn streams_or<W: World>(&self, default: Streams) -> Result<Streams, Error> {
-        task_selection::streams::<W>(self.streams, default)
+        task_selection::streams_or_default::<W>(self.streams, default)
     }
 }

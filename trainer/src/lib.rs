@@ -67,7 +67,7 @@ pub use arg_parsers::EvalPolicy;
 pub use episode_args::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
-pub use task_selection::{Cells, selected};
+pub use task_selection::{CellArgs, selected_tasks};
 
 /// A callback that is called after each episode, by any of the threads that play.
 pub type Progress<'a> = &'a (dyn Fn() + Sync);

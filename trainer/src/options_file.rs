@@ -84,7 +84,9 @@ fn as_json((name, value): (String, toml::Value)) -> Result<(String, Value), Opti
 ///
 /// # Errors
 /// Returns an error if an option occurs under two names.
-pub fn renamed<T: clap::Args>(fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+pub fn with_current_names<T: clap::Args>(
+    fields: Map<String, Value>,
+) -> Result<Map<String, Value>, String> {
     let command = T::augment_args(Command::new("options"));
     let mut found = Map::new();
     for (name, value) in fields {
@@ -110,7 +112,7 @@ pub fn renamed<T: clap::Args>(fields: Map<String, Value>) -> Result<Map<String, 
 /// defaults of options that have been added since. A value that is no set of such options is
 /// returned unchanged.
 #[must_use]
-pub fn upgraded<T>(options: &Value) -> Value
+pub fn to_current_form<T>(options: &Value) -> Value
 where
     T: clap::Args + Serialize + DeserializeOwned,
 {
@@ -121,7 +123,7 @@ where
         let Ok(Value::Object(mut fields)) = serde_json::to_value(defaults) else {
             return None;
         };
-        let then = renamed::<T>(options.as_object()?.clone()).ok()?;
+        let then = with_current_names::<T>(options.as_object()?.clone()).ok()?;
         // A null option gets its default.
         fields.extend(then.into_iter().filter(|(_, value)| !value.is_null()));
         let parsed: T = serde_json::from_value(Value::Object(fields)).ok()?;
@@ -151,10 +153,10 @@ mod tests {
     #[test]
     fn old_option_names_are_renamed() {
         for name in ["new_name", "new-name", "old_name", "old-name"] {
-            let found = renamed::<Options>(map(json!({name: 7, "other": true})));
+            let found = with_current_names::<Options>(map(json!({name: 7, "other": true})));
             assert_eq!(found, Ok(map(json!({"new_name": 7, "other": true}))));
         }
-        let twice = renamed::<Options>(map(json!({"new_name": 7, "old_name": 7})));
+        let twice = with_current_names::<Options>(map(json!({"new_name": 7, "old_name": 7})));
         assert!(twice.is_err_and(|reason| reason.contains("new_name is there twice")));
     }
 
@@ -162,10 +164,10 @@ mod tests {
     fn options_of_earlier_run_are_upgraded() {
         let then = json!({"old_name": 7});
         let today = json!({"new_name": 7, "added_since": 0.5});
-        assert_eq!(upgraded::<Options>(&then), today);
-        assert_eq!(upgraded::<Options>(&today), today);
+        assert_eq!(to_current_form::<Options>(&then), today);
+        assert_eq!(to_current_form::<Options>(&today), today);
         let other = json!({"old_name": "many"});
-        assert_eq!(upgraded::<Options>(&other), other);
+        assert_eq!(to_current_form::<Options>(&other), other);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::lm::{HubOptions, find_model};
 use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
 use crate::provenance::{Provenance, marked_name};
-use crate::task_selection::{Typed, quoted};
+use crate::task_selection::{TypedSelection, shell_quote};
 use crate::verify::{CompletionCounts, FileReport, verify_all};
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files, replay_manifest};
 
@@ -71,32 +71,36 @@ impl fmt::Display for RecordConfig {
     /// Writes the command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let episode = &self.episode;
-        let tasks = Typed("task", episode.cells.selection(episode.task.as_deref()));
+        let tasks = TypedSelection("task", episode.cells.selection(episode.task.as_deref()));
         // The command names the streams, so that it does not depend on their default.
         let usual = in_world!(episode.world, W => W::streams_or_default(Streams::Reference));
         let streams = episode.streams.unwrap_or(usual).name();
         let mut who = match &self.model {
-            Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
+            Some(folder) => format!("--model {}", shell_quote(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
         };
         for (name, value) in self.language_model_options() {
-            who.push_str(&format!(" --{name} {}", quoted(&value)));
+            who.push_str(&format!(" --{name} {}", shell_quote(&value)));
         }
         let mut place = String::new();
         if episode.world != WorldName::default() {
             place = format!("--world {} ", episode.world.name());
         }
         if episode.rules != "reference" {
-            place = format!("{place}--rules {} ", quoted(&episode.rules));
+            place = format!("{place}--rules {} ", shell_quote(&episode.rules));
         }
         write!(
             f,
             "sentinel record {place}{who} {tasks} --seeds {} --streams {streams} --out {}",
             self.seeds(),
-            quoted(&self.out.display().to_string())
+            shell_quote(&self.out.display().to_string())
         )?;
         match &self.manifest {
-            Some(path) => write!(f, " --manifest {}", quoted(&path.display().to_string())),
+            Some(path) => write!(
+                f,
+                " --manifest {}",
+                shell_quote(&path.display().to_string())
+            ),
             None => Ok(()),
         }
     }
@@ -209,17 +213,17 @@ pub fn record_rows<W: Recordable>(
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
-        fallbacks: Provenance::of_replays(all()).fallbacks,
+        fallbacks: Provenance::from_replays(all()).fallbacks,
         words: CompletionCounts::count(all()),
         verification: verify_all(all(), &|| {}),
     };
     if overwrites {
-        files::write(&config.out, text.as_bytes())?;
+        files::write_atomic(&config.out, text.as_bytes())?;
     } else {
-        files::create(&config.out, text.as_bytes())?;
+        files::create_new(&config.out, text.as_bytes())?;
     }
     if let Some(path) = &config.manifest {
-        replay_manifest::add(
+        replay_manifest::add_replay(
             path,
             &config.out,
             &config.to_string(),
@@ -234,12 +238,12 @@ pub fn record_rows<W: Recordable>(
 fn check_out(config: &RecordConfig) -> Result<bool, Error> {
     let existing = config.out.metadata().ok();
     let special = existing.as_ref().is_some_and(|found| !found.is_file());
-    files::check_target(&config.out)?;
+    files::check_writable(&config.out)?;
     if existing.is_some() && !special && !config.force {
         return Err(Error::Exists(config.out.clone()));
     }
     if let Some(path) = &config.manifest {
-        replay_manifest::check_place(path, &config.out)?;
+        replay_manifest::check_can_list(path, &config.out)?;
     }
     Ok(config.force || special)
 }

@@ -16,7 +16,7 @@ use crate::verify::{CompletionCounts, verify_all};
 use crate::{Error, files};
 
 /// The name of the manifest in its folder.
-pub const NAME: &str = "manifest.json";
+pub const MANIFEST_FILE: &str = "manifest.json";
 
 /// The number of digits of a commit in a manifest.
 const COMMIT_DIGITS: usize = 12;
@@ -36,7 +36,7 @@ pub struct ManifestConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The entries, one for each `.jsonl` file, sorted by name.
-    pub files: Vec<Entry>,
+    pub files: Vec<ReplayEntry>,
 }
 
 fn reference() -> String {
@@ -49,7 +49,7 @@ fn is_reference(rules: &str) -> bool {
 
 /// The seeds of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seeds {
+pub struct ReplaySeeds {
     /// The smallest seed that occurs.
     pub first: u64,
     /// The largest seed that occurs.
@@ -60,7 +60,7 @@ pub struct Seeds {
 
 /// The entry of one replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ReplayEntry {
     /// The file's name in the manifest's folder.
     pub file: String,
     /// The name of the world.
@@ -86,7 +86,7 @@ pub struct Entry {
     /// The names of the tasks played.
     pub tasks: Vec<String>,
     /// The range of the seeds played.
-    pub seeds: Seeds,
+    pub seeds: ReplaySeeds,
     /// The number of episodes.
     pub episodes: usize,
     /// The number of rows.
@@ -108,7 +108,7 @@ pub struct Entry {
     pub scores: BTreeMap<String, f64>,
 }
 
-impl Entry {
+impl ReplayEntry {
     /// Returns `true` if every line was used and every action was recorded.
     #[must_use]
     pub const fn fits(&self) -> bool {
@@ -210,12 +210,12 @@ fn policies(file: &ReplayFile) -> String {
     names.join(", ")
 }
 
-fn seeds(verification: &Verification) -> Seeds {
+fn seeds(verification: &Verification) -> ReplaySeeds {
     let mut seeds: Vec<u64> = verification.episodes.iter().map(|e| e.id.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let (first, last) = (seeds.first().copied(), seeds.last().copied());
-    Seeds {
+    ReplaySeeds {
         first: first.unwrap_or(0),
         last: last.unwrap_or(0),
         count: seeds.len(),
@@ -227,7 +227,7 @@ impl Manifest {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn load(path: &Path) -> Result<Self, Error> {
         if !path.exists() {
             return Ok(Self::default());
         }
@@ -247,7 +247,7 @@ impl Manifest {
     ///
     /// # Errors
     /// Returns an error if the folder or a file cannot be read, or a file cannot be listed.
-    pub fn of_folder(folder: &Path, older: &Self) -> Result<Self, Error> {
+    pub fn from_folder(folder: &Path, older: &Self) -> Result<Self, Error> {
         let failed = |source| Error::Read {
             path: folder.to_owned(),
             source,
@@ -262,7 +262,7 @@ impl Manifest {
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
-            let mut entry = Entry::read(&path)?;
+            let mut entry = ReplayEntry::read(&path)?;
             entry.keep_origin(older);
             files.push(entry);
         }
@@ -281,9 +281,9 @@ impl Manifest {
 }
 
 /// Checks that a replay can be listed in a manifest, before it is recorded.
-pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
-    files::check_target(manifest)?;
-    let place = |path: &Path| files::folder_of(path).canonicalize().ok();
+pub(crate) fn check_can_list(manifest: &Path, replay: &Path) -> Result<(), Error> {
+    files::check_writable(manifest)?;
+    let place = |path: &Path| files::parent_folder(path).canonicalize().ok();
     let unlisted = |reason| {
         Err(Error::CannotList {
             path: replay.to_owned(),
@@ -296,20 +296,20 @@ pub(crate) fn check_place(manifest: &Path, replay: &Path) -> Result<(), Error> {
     if replay.extension().is_none_or(|e| e != "jsonl") {
         return unlisted("the name of a listed replay ends in .jsonl");
     }
-    Manifest::read(manifest).map(|_| ())
+    Manifest::load(manifest).map(|_| ())
 }
 
 /// Lists a replay that `command` just made, with the folder of the model that acted, if any, and
 /// its provenance.
-pub(crate) fn add(
+pub(crate) fn add_replay(
     manifest: &Path,
     replay: &Path,
     command: &str,
     model: Option<&Path>,
     provenance: Provenance,
 ) -> Result<(), Error> {
-    let mut list = Manifest::read(manifest)?;
-    let mut entry = Entry::read(replay)?;
+    let mut list = Manifest::load(manifest)?;
+    let mut entry = ReplayEntry::read(replay)?;
     entry.command = Some(command.to_owned());
     entry.model = model.map(|folder| folder.display().to_string());
     entry.git_commit = git_commit(&provenance.commit);
@@ -317,7 +317,7 @@ pub(crate) fn add(
     list.files.retain(|old| old.file != entry.file);
     list.files.push(entry);
     list.files.sort_by(|a, b| a.file.cmp(&b.file));
-    files::write(manifest, list.to_json()?.as_bytes())
+    files::write_atomic(manifest, list.to_json()?.as_bytes())
 }
 
 /// Returns the first digits of the program's commit, as a manifest stores it.

@@ -13,7 +13,7 @@ use crate::Error;
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, clap::Args, serde::Serialize, serde::Deserialize,
 )]
-pub struct Cells {
+pub struct CellArgs {
     /// Tasks of these sub-environments, separated by commas (world polyguard)
     #[arg(long, value_name = "LIST")]
     pub sub_environment: Option<String>,
@@ -28,7 +28,7 @@ pub struct Cells {
     pub split: Option<String>,
 }
 
-impl Cells {
+impl CellArgs {
     /// Returns the selection of these cells and of tasks by name.
     #[must_use]
     pub fn selection<'a>(&'a self, tasks: Option<&'a str>) -> Selection<'a> {
@@ -42,9 +42,9 @@ impl Cells {
 }
 
 /// A selection of tasks that is displayed as the options that give it, such as `--task all`.
-pub(crate) struct Typed<'a>(pub(crate) &'static str, pub(crate) Selection<'a>);
+pub(crate) struct TypedSelection<'a>(pub(crate) &'static str, pub(crate) Selection<'a>);
 
-impl fmt::Display for Typed<'_> {
+impl fmt::Display for TypedSelection<'_> {
     /// Writes the tasks under the option name of the command, then the axes; with neither, all
     /// tasks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +54,7 @@ impl fmt::Display for Typed<'_> {
         let tasks = selection.tasks.or(usual).map(|tasks| (*option, tasks));
         for (place, (option, text)) in tasks.into_iter().chain(of_cells()).enumerate() {
             let space = if place == 0 { "" } else { " " };
-            write!(f, "{space}--{option} {}", quoted(text))?;
+            write!(f, "{space}--{option} {}", shell_quote(text))?;
         }
         Ok(())
     }
@@ -65,8 +65,11 @@ impl fmt::Display for Typed<'_> {
 ///
 /// # Errors
 /// Returns an error if the world has no such task or option, or the options select no task.
-pub fn selected<W: World>(tasks: Option<&str>, cells: &Cells) -> Result<Vec<W::Task>, Error> {
-    of_selection::<W>(&cells.selection(tasks))
+pub fn selected_tasks<W: World>(
+    tasks: Option<&str>,
+    cells: &CellArgs,
+) -> Result<Vec<W::Task>, Error> {
+    parse_selection::<W>(&cells.selection(tasks))
 }
 
 /// Returns the selected tasks for training: unless `cells` names a split, each becomes its variant
@@ -76,9 +79,9 @@ pub fn selected<W: World>(tasks: Option<&str>, cells: &Cells) -> Result<Vec<W::T
 /// Returns the errors of [`selected`].
 pub(crate) fn training_tasks<W: World>(
     tasks: Option<&str>,
-    cells: &Cells,
+    cells: &CellArgs,
 ) -> Result<Vec<W::Task>, Error> {
-    let mut found = selected::<W>(tasks, cells)?;
+    let mut found = selected_tasks::<W>(tasks, cells)?;
     if cells.split.is_none() {
         found
             .iter_mut()
@@ -87,7 +90,7 @@ pub(crate) fn training_tasks<W: World>(
     Ok(found)
 }
 
-pub(crate) fn of_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W::Task>, Error> {
+pub(crate) fn parse_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W::Task>, Error> {
     let refused = |reason| Error::Tasks {
         reason,
         world: W::NAME,
@@ -103,7 +106,10 @@ pub(crate) fn of_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W:
 ///
 /// # Errors
 /// Returns an error if the world lacks the given mode.
-pub fn streams<W: World>(given: Option<Streams>, usual: Streams) -> Result<Streams, Error> {
+pub fn streams_or_default<W: World>(
+    given: Option<Streams>,
+    usual: Streams,
+) -> Result<Streams, Error> {
     match given {
         None => Ok(W::streams_or_default(usual)),
         Some(mode) if W::STREAMS.contains(&mode) => Ok(mode),
@@ -118,7 +124,7 @@ pub fn streams<W: World>(given: Option<Streams>, usual: Streams) -> Result<Strea
 }
 
 /// Returns `word` as a shell reads it back: quoted if it needs quotes, as an empty word does.
-pub(crate) fn quoted(word: &str) -> String {
+pub(crate) fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -133,21 +139,22 @@ mod tests {
 
     #[test]
     fn words_are_quoted_for_shell() {
-        assert_eq!(quoted("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_quote("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
+        assert_eq!(shell_quote("a b"), "'a b'");
+        assert_eq!(shell_quote("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
+        assert_eq!(shell_quote(""), "''");
     }
 
     #[test]
     fn cell_selection_is_written_as_options() {
-        let none = Cells::default();
-        let some = Cells {
+        let none = CellArgs::default();
+        let some = CellArgs {
             difficulty: Some("easy,hard".to_owned()),
             split: Some("hold out".to_owned()),
-            ..Cells::default()
+            ..CellArgs::default()
         };
-        let typed = |cells: &Cells, tasks| Typed("task", cells.selection(tasks)).to_string();
+        let typed =
+            |cells: &CellArgs, tasks| TypedSelection("task", cells.selection(tasks)).to_string();
         assert_eq!(typed(&none, None), "--task all");
         assert_eq!(typed(&none, Some("task1")), "--task task1");
         assert_eq!(

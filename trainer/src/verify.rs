@@ -106,7 +106,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         rows: replay.row_count(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
-        fallbacks: Provenance::of_replays(replay.worlds()).fallbacks,
+        fallbacks: Provenance::from_replays(replay.worlds()).fallbacks,
         words: CompletionCounts::count(replay.worlds()),
         verification: verify_all(replay.worlds(), progress),
     })

@@ -14,7 +14,7 @@ use sentinel_trainer::ablate::{
 };
 use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
+use sentinel_trainer::{CellArgs, EpisodeArgs, SeedRange};
 use serde_json::Value;
 
 const ROWS: [&str; 13] = [
@@ -37,9 +37,9 @@ fn config() -> AblateConfig {
     AblateConfig {
         episode: EpisodeArgs {
             rules: "hardened".to_owned(),
-            cells: Cells {
+            cells: CellArgs {
                 difficulty: Some("easy".to_owned()),
-                ..Cells::default()
+                ..CellArgs::default()
             },
             seeds: Some(SeedRange::new(1_000_000, 1_000_004)),
             ..EpisodeArgs::new(WorldName::Polyguard)

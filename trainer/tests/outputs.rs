@@ -11,7 +11,7 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::run::{
-    Clock, Event, Scores, TRAINER_STATE, logging_steps, parse_events, read_events, tensorboard,
+    Clock, Event, Scores, TRAINER_STATE_FILE, logging_steps, parse_events, read_events, tensorboard,
 };
 use serde_json::Value;
 
@@ -420,9 +420,9 @@ fn outputs_are_rewritten_without_temporary_files() {
     write(&events);
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     let state = outputs::trainer_state::<TrustEnv>(&config, &events).unwrap();
-    assert_eq!(read(TRAINER_STATE), state.as_bytes());
+    assert_eq!(read(TRAINER_STATE_FILE), state.as_bytes());
     let card = card::card_text::<TrustEnv>(&config, &events, &[]).unwrap();
-    assert_eq!(read(outputs::CARD), card.as_bytes());
+    assert_eq!(read(outputs::CARD_FILE), card.as_bytes());
     // No temporary file stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let missing = folder.path().join("none");

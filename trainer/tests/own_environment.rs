@@ -169,8 +169,8 @@ impl World for Signals {
     type Task = OnlyTask;
     type Change = NoChange;
 
-    fn setup_from_spec(origin: EpisodeSpec<Self>) -> Setup {
-        Setup { seed: origin.seed }
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup { seed: spec.seed }
     }
 
     fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {

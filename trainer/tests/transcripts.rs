@@ -16,7 +16,7 @@ use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::ParserStrictness;
-use sentinel_trainer::corpus::record::record_transcripts;
+use sentinel_trainer::corpus::record_transcripts::record_transcripts;
 use sentinel_trainer::corpus::rollout::RolloutConfig;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;

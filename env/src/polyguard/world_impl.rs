@@ -27,8 +27,8 @@ impl World for Episode {
     type Task = TaskSpec;
     type Change = setup::Change;
 
-    fn setup_from_spec(origin: EpisodeSpec<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed).with_rules(origin.rules)
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup::new(spec.task, spec.seed).with_rules(spec.rules)
     }
 
     fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {

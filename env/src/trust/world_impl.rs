@@ -14,8 +14,8 @@ impl World for Episode {
     type Task = Task;
     type Change = Change;
 
-    fn setup_from_spec(origin: EpisodeSpec<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed, origin.streams).with_rules(origin.rules)
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup::new(spec.task, spec.seed, spec.streams).with_rules(spec.rules)
     }
 
     fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {

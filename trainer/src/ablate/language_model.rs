@@ -71,7 +71,7 @@ pub(super) fn cells(
 }
 
 impl EpisodeSlot<PolyguardEnv> for LmEpisode {
-    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
         (!Self::prompt_state(self).done()).then(|| Self::prompt(self, style))
     }
 
@@ -79,7 +79,7 @@ impl EpisodeSlot<PolyguardEnv> for LmEpisode {
         Self::prompt_state(self)
     }
 
-    fn answer(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
+    fn apply_completion(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
         let refused = |error: StepError| RolloutError::Refused(error.to_string());
         Self::step_with_completion(self, &said).map_err(refused)?;
         Ok(Self::prompt_state(self).done())

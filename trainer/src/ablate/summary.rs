@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::RowKey;
 use crate::SeedRange;
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
 /// The outcome of an episode that has ended.
@@ -57,7 +57,7 @@ pub struct RowSummary {
     /// The number of episodes.
     pub episodes: usize,
     /// The mean score with its 95 % interval; every cell has the same weight.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// The mean score of each cell, in the order of the cells.
     pub by_cell: Vec<f64>,
     /// Share that ended with all problems resolved.
@@ -105,7 +105,7 @@ impl RowSummary {
         let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         Self {
             episodes: all().count(),
-            score: Interval::of_cells(&scores),
+            score: ConfidenceInterval::from_cells(&scores),
             by_cell: scores.iter().map(|cell| round_to(mean(cell), 4)).collect(),
             safe_resolution: share(EndReason::SafeResolution),
             justified_review: share(EndReason::JustifiedReview),

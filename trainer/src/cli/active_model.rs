@@ -143,8 +143,8 @@ pub(super) fn load_trained<W: Evaluated + TextWorld>(
     let rows = play_language_model::<W>(&record, model.artifact.model.as_ref(), &|| bar.step())?;
     drop(bar);
     let replay = Replay::from_rows(rows);
-    let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
-    provenance.inherit(model.provenance.fallbacks.iter().cloned());
+    let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
+    provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
     provenance.inputs.extend(of_manifest()?.inputs);
     provenance.inputs.extend(model.digests.clone());
     Ok(Some(Source::Replay {

@@ -14,7 +14,7 @@ use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::trace::Traced;
-use sentinel_trainer::{Cells, EpisodeArgs, Progress, files};
+use sentinel_trainer::{CellArgs, EpisodeArgs, Progress, files};
 
 use super::environments::print;
 use super::progress_bar::EpisodeBar;
@@ -64,7 +64,7 @@ fn source<W: Traced>(
         manifest: None,
         episode: EpisodeArgs {
             task: Some(names.join(",")),
-            cells: Cells::default(),
+            cells: CellArgs::default(),
             seeds: Some(config.seed_range()),
             ..config.episode.clone()
         },
@@ -75,7 +75,7 @@ fn source<W: Traced>(
     };
     record::record(&recording, progress)?;
     let replay = files::read_replay_of::<W>(&out)?;
-    let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+    let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
     provenance.add_model("model", model)?;
     if let Some(adapter) = &config.adapter {
         provenance.add_model("adapter", adapter)?;
@@ -93,7 +93,7 @@ pub(super) fn cluster_health(config: &ClusterHealthConfig) -> Result<()> {
     let bar = EpisodeBar::new(Some(config.episodes()?));
     let found = cluster_health::play(config, &|| bar.step())?;
     drop(bar);
-    files::write(&config.out, found.to_json()?.as_bytes())?;
+    files::write_atomic(&config.out, found.to_json()?.as_bytes())?;
     let mut text = String::new();
     for (policy, series) in &found.series {
         let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;

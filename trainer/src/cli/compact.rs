@@ -17,7 +17,7 @@ use super::progress_bar::RunBar;
 /// Runs `sentinel train` and `sentinel imitate`.
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     let config = command.config(method, matches)?;
-    let world = command::world(&config)?;
+    let world = command::config_world(&config)?;
     let run_dir = command.run.run_dir();
     let (tasks, baselines) = in_world!(world, W => {
         (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))

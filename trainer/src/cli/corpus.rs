@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{Write as _, stderr};
 
 use anyhow::Result;
-use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, Network, build};
+use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, NetworkAccess, build};
 
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
@@ -43,7 +43,7 @@ pub(super) fn with_current_names(words: &[OsString]) -> Vec<OsString> {
 /// Runs `sentinel lm build-corpus`, which prints what each source gave.
 pub(super) fn build_corpus(config: &BuildConfig) -> Result<()> {
     let stop = on_interrupt()?;
-    let network = Network::from_environment(stop)?;
+    let network = NetworkAccess::from_environment(stop)?;
     let bar = EpisodeBar::new(None);
     let built = build(config, &network, stop, &|| bar.step());
     drop(bar);

@@ -12,7 +12,7 @@ use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::Evaluated;
 use sentinel_trainer::eval::{self, EvalConfig};
 use sentinel_trainer::record::{self, RecordConfig};
-use sentinel_trainer::replay_manifest::{Manifest, ManifestConfig, NAME};
+use sentinel_trainer::replay_manifest::{MANIFEST_FILE, Manifest, ManifestConfig};
 use sentinel_trainer::rules::{self, Comparison, Findings, RulesConfig};
 use sentinel_trainer::trace::Traced;
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
@@ -63,7 +63,7 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     let mut text = format!("seeds {seeds}, {}", eval::table(&found));
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
-        files::write(path, found.to_json()?.as_bytes())?;
+        files::write_atomic(path, found.to_json()?.as_bytes())?;
         text.push_str(&format!("\nwrote {}\n", path.display()));
     }
     print(&text)?;
@@ -129,9 +129,9 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
 
 /// Runs `sentinel replay manifest`, which writes or checks the manifest.
 pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
-    let path = config.folder.join(NAME);
-    let older = Manifest::read(&path)?;
-    let list = Manifest::of_folder(&config.folder, &older)?;
+    let path = config.folder.join(MANIFEST_FILE);
+    let older = Manifest::load(&path)?;
+    let list = Manifest::from_folder(&config.folder, &older)?;
     if config.check {
         if list != older {
             bail!(
@@ -141,7 +141,7 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
             );
         }
     } else {
-        files::write(&path, list.to_json()?.as_bytes())?;
+        files::write_atomic(&path, list.to_json()?.as_bytes())?;
     }
     let bad: Vec<&str> = list
         .files
@@ -214,13 +214,13 @@ pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
     }
     let findings = in_world!(config.episode.world, W => compare::<W>(config))?;
     if let Some(path) = &config.out {
-        files::write(path, findings.to_json()?.as_bytes())?;
+        files::write_atomic(path, findings.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
     }
     if config.json {
         print(&findings.to_json()?)
     } else {
-        print(&rules::text(&findings))
+        print(&rules::format_table(&findings))
     }
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
     let found = ablate::play(config, &plan, &|| bar.step())?;
     drop(bar);
     if let Some(path) = &config.out {
-        files::write(path, found.to_json()?.as_bytes())?;
+        files::write_atomic(path, found.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
     }
     print(&ablate::format_table(&found))

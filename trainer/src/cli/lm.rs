@@ -18,7 +18,7 @@ use sentinel_trainer::finetune::{
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
-use sentinel_trainer::options_file::upgraded;
+use sentinel_trainer::options_file::to_current_form;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
 use sentinel_trainer::seeds::SeedError;
@@ -129,7 +129,10 @@ where
     run.rewind()?;
     if run.resumes() {
         let header = Header::read(&run.output_dir)?;
-        saved = Some((run.output_dir.as_path(), upgraded::<T>(&header.config)));
+        saved = Some((
+            run.output_dir.as_path(),
+            to_current_form::<T>(&header.config),
+        ));
     }
     let Some(file) = &run.config else {
         return merge_options(options, saved, given);
@@ -159,7 +162,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
     if let Some(data) = &options.data {
         provenance.add_file("the corpus", data)?;
         for example in read_corpus(data)? {
-            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.prompt.question().to_owned());
             texts.push(example.completion);
         }
     }
@@ -252,7 +255,7 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
-        files::write(path, text.as_bytes())?;
+        files::write_atomic(path, text.as_bytes())?;
     }
     print(&text)
 }

@@ -18,7 +18,7 @@ use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::rl::credit::{Continuation, Credit, one_of};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
-use crate::task_selection::{Typed, of_selection};
+use crate::task_selection::{TypedSelection, parse_selection};
 use crate::{Error, SeedRange, seeds};
 
 /// The algorithm that trains a policy.
@@ -217,7 +217,7 @@ impl TrainConfig {
     /// `option`.
     #[must_use]
     pub fn task_options_text(&self, option: &'static str) -> String {
-        Typed(option, self.selection()).to_string()
+        TypedSelection(option, self.selection()).to_string()
     }
 
     /// Returns the tasks to play, in order.
@@ -225,7 +225,7 @@ impl TrainConfig {
     /// # Errors
     /// Returns an error if the environment has no such tasks.
     pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        of_selection::<W>(&self.selection())
+        parse_selection::<W>(&self.selection())
     }
 
     /// Returns the names of the tasks to play.

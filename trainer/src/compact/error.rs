@@ -104,7 +104,7 @@ impl TrainError {
                 seeds,
                 saved: format!(
                     "the last good checkpoint is {}, after update {step}",
-                    folder.join(crate::run::CHECKPOINT).display()
+                    folder.join(crate::run::CHECKPOINT_FILE).display()
                 ),
             },
             other => other,

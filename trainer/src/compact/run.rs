@@ -17,8 +17,8 @@ use crate::compact_model::{load_model, save_model};
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::run::{
-    CHECKPOINT, EVENTS, Evaluation, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog,
-    Training, Update, run, unix_time,
+    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, RunDir, RunLock, RunLog,
+    TENSORBOARD_DIR, Training, Update, run, unix_time,
 };
 use crate::{Error, files};
 
@@ -82,7 +82,7 @@ impl<W: Learn> Training for CompactRun<W> {
         Ok(started(&self.trainer, self.fallback)?)
     }
 
-    fn done(&self) -> usize {
+    fn steps_done(&self) -> usize {
         self.trainer.updates_done()
     }
 
@@ -205,7 +205,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         let lock = run_dir.lock()?;
         let checkpoint = Checkpoint::<W>::load(&run_dir.path)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
-            let path = run_dir.path.join(CHECKPOINT);
+            let path = run_dir.path.join(CHECKPOINT_FILE);
             return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
@@ -217,7 +217,15 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         });
     }
     // A run that was killed before its first checkpoint left only its options and its log.
-    run_dir.check_free(CHECKPOINT, &[CONFIG_FILE, provenance::FILE, EVENTS, RUNS])?;
+    run_dir.check_free(
+        CHECKPOINT_FILE,
+        &[
+            CONFIG_FILE,
+            provenance::PROVENANCE_FILE,
+            EVENTS_FILE,
+            TENSORBOARD_DIR,
+        ],
+    )?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
@@ -226,7 +234,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     let trainer = Trainer::new(config.clone(), start)?;
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
-    files::write(&run_dir.path.join(CONFIG_FILE), text.as_bytes())?;
+    files::write_atomic(&run_dir.path.join(CONFIG_FILE), text.as_bytes())?;
     let mut provenance = Provenance::new();
     if !config.init.is_empty() {
         provenance.add_model("initial model", Path::new(&config.init))?;

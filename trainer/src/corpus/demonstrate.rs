@@ -138,7 +138,7 @@ impl CorpusConfig {
         }
         let policy = match &self.policy {
             Some(name) => arg_parsers::parse_policy::<W>(name)?,
-            None => best::<W>()?,
+            None => best_policy::<W>()?,
         };
         if policy.is_privileged() && !self.allow_oracle {
             let reason = format!(
@@ -159,7 +159,7 @@ impl CorpusConfig {
 }
 
 /// Returns the best scripted policy that sees observations only.
-pub(super) fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
+pub(super) fn best_policy<W: TextWorld>() -> Result<W::PolicyName, Error> {
     let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
@@ -202,7 +202,7 @@ fn demonstrate_in<W: TextWorld>(
             for rows in played {
                 let (text, summary) = rows?;
                 out.write_all(text.as_bytes()).map_err(failed)?;
-                total.join(summary);
+                total.merge(summary);
             }
         }
         Ok(())

@@ -12,13 +12,13 @@
 
 pub mod builder;
 pub mod demonstrate;
-pub mod read;
-pub mod record;
+pub mod example;
+pub mod record_transcripts;
 pub mod rollout;
 mod summary;
 
 pub use demonstrate::{CorpusConfig, demonstrate};
-pub use read::{Example, Prompt, Role, Turn, read_corpus, read_example};
+pub use example::{ChatMessage, Example, Prompt, Role, parse_example, read_corpus};
 pub use summary::CorpusSummary;
 
 use sentinel_policy::text::InvalidReward;

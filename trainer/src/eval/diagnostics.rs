@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sentinel_env::World;
 use serde::{Deserialize, Serialize};
 
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::trainable::Trainable;
 
 /// The parts of one step that [`Diagnostics`] counts.
@@ -69,7 +69,7 @@ pub struct Diagnostics {
     /// The number of steps.
     pub steps: usize,
     /// The mean score over the tasks of the split, weighted equally.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// The mean of each component of the reward over the steps.
     pub components: BTreeMap<String, f64>,
     /// The number of episodes that each anti-cheat rule ended, zeros included.
@@ -116,7 +116,7 @@ impl Diagnostics {
             split: split.to_owned(),
             episodes: episodes.len(),
             steps: 0,
-            score: Interval::of_cells(&scores),
+            score: ConfidenceInterval::from_cells(&scores),
             components: BTreeMap::new(),
             exploits: rules.iter().map(|rule| ((*rule).to_owned(), 0)).collect(),
             refused: 0,

@@ -97,7 +97,7 @@ impl<W: Evaluated> Plan<'_, W> {
             return Err(Error::NoReplay(path.to_owned()));
         }
         let replay = files::read_replay_of::<W>(path)?;
-        let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+        let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
         provenance.add_file("replay", path)?;
         Ok(Some(Source::Replay {
             path: path.to_owned(),

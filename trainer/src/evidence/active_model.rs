@@ -138,8 +138,8 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
     let found = |kind| Artifact::find(&paths.checkpoints, kind);
     let artifact = found(activation.preferred)?;
     let mut provenance = Provenance::new();
-    provenance.inherit_model(&artifact.path)?;
-    provenance.inherit_model(Path::new(&artifact.model))?;
+    provenance.add_model_fallbacks(&artifact.path)?;
+    provenance.add_model_fallbacks(Path::new(&artifact.model))?;
     if let Some(file) = &verdict.file {
         (provenance.inputs).insert(GATE_REPORT.to_owned(), file.sha256.clone());
     }

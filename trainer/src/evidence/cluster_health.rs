@@ -334,7 +334,7 @@ fn play_one(
 /// # Errors
 /// Returns an error if the path holds something else, or cannot be written.
 pub fn check_target(path: &Path) -> Result<(), Error> {
-    files::create_folder(files::folder_of(path))?;
+    files::create_folder(files::parent_folder(path))?;
     files::check_replaces(
         path,
         "history of the cluster's health",

@@ -16,7 +16,7 @@ use super::postsave::{ModelSource, POSTSAVE_REPORT, PostSaveReport};
 use super::report_file;
 use super::run_report::{Backend, GRPO_REPORT, RunReport, RunStatus, SFT_REPORT};
 use crate::Error;
-use crate::provenance::{FILE, Fallback, Provenance};
+use crate::provenance::{Fallback, PROVENANCE_FILE, Provenance};
 
 /// The name of the verdict.
 pub const GATE_REPORT: &str = "acceptance_gate.json";
@@ -134,7 +134,7 @@ pub fn gate(paths: &RunPaths, options: &GateOptions) -> GateReport {
     checks.trained("sft_backend", SFT_REPORT, &reports.sft);
     checks.trained("grpo_backend", GRPO_REPORT, &reports.grpo);
     checks.grpo_artifact(&reports.grpo);
-    provenance.inherit(checks.fallbacks(&reports));
+    provenance.add_fallbacks(checks.fallbacks(&reports));
     checks.postsave(&reports.postsave, options.strict);
     checks.improvement(&reports.improvement);
     if options.strict {
@@ -201,15 +201,15 @@ impl Checks<'_> {
         let read = provenances.iter().flatten().count();
         let mut found = Provenance::new();
         for one in provenances.into_iter().flatten() {
-            found.inherit(one.fallbacks.iter().cloned());
+            found.add_fallbacks(one.fallbacks.iter().cloned());
         }
         let mut folders = 0;
         let mut broken = None;
         for kind in ArtifactKind::ALL {
             let folder = self.paths.checkpoints.join(kind.name());
-            if folder.join(FILE).is_file() {
+            if folder.join(PROVENANCE_FILE).is_file() {
                 folders += 1;
-                broken = found.inherit_model(&folder).err().or(broken);
+                broken = found.add_model_fallbacks(&folder).err().or(broken);
             }
         }
         let marks: Vec<String> = found.fallbacks.iter().map(ToString::to_string).collect();

@@ -126,7 +126,11 @@ fn fallback_in_any_report_or_folder_is_refused() {
         .expect("a file");
     assert_eq!(run.failed(false).len(), 1);
     assert_eq!(run.gate(false).provenance.fallbacks.len(), 1);
-    std::fs::write(run.paths.checkpoints.join("merged").join(FILE), "{").expect("a file");
+    std::fs::write(
+        run.paths.checkpoints.join("merged").join(PROVENANCE_FILE),
+        "{",
+    )
+    .expect("a file");
     assert!(run.failed(false)[0].contains("does not say where it comes from"));
     // A script that answers in place of a model.
     let run = Fixture::accepted();

@@ -14,7 +14,7 @@ use super::report_file;
 use crate::Error;
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
-use crate::run::TRAINER_STATE;
+use crate::run::TRAINER_STATE_FILE;
 
 /// The name of the report of supervised fine-tuning.
 pub const SFT_REPORT: &str = "sft_trl_run.json";
@@ -139,11 +139,11 @@ impl RunReport {
     /// Returns an error if a file is missing or invalid.
     pub fn of_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
         let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
-        let state_path = folder.join(TRAINER_STATE);
+        let state_path = folder.join(TRAINER_STATE_FILE);
         let state: Value = report_file::read(&state_path, remedy)?;
         let options: Value = report_file::read(&folder.join(OPTIONS), remedy)?;
-        let file = folder.join(provenance::FILE);
-        let own = Provenance::read(&file)?;
+        let file = folder.join(provenance::PROVENANCE_FILE);
+        let own = Provenance::load(&file)?;
         let own = own.ok_or_else(|| Error::report(&file, "there is no such file", remedy))?;
         let artifact = artifact::digests(folder)?;
         if artifact.is_empty() {
@@ -164,9 +164,9 @@ impl RunReport {
         let mut provenance = Provenance::new();
         provenance.command.clone_from(&origin.command);
         provenance.inputs.clone_from(&own.inputs);
-        provenance.inherit(own.fallbacks);
+        provenance.add_fallbacks(own.fallbacks);
         let state_digest = log_history.sha256.clone();
-        (provenance.inputs).insert(TRAINER_STATE.to_owned(), state_digest);
+        (provenance.inputs).insert(TRAINER_STATE_FILE.to_owned(), state_digest);
         let log = state.get("log_history").and_then(Value::as_array);
         Ok(Self {
             status: RunStatus::Ok,
@@ -284,7 +284,7 @@ pub(crate) mod tests {
         let run = artifact::tests::adapter(folder.path(), artifact::ArtifactKind::SftAdapter, "b");
         let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "step": 1},
             {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": 2.5}]}"#;
-        std::fs::write(run.join(TRAINER_STATE), log)?;
+        std::fs::write(run.join(TRAINER_STATE_FILE), log)?;
         std::fs::write(
             run.join(OPTIONS),
             r#"{"model": "b", "task": "t", "seed": 4}"#,
@@ -305,7 +305,7 @@ pub(crate) mod tests {
         assert_eq!(found.artifact.len(), 2);
         let text = serde_json::to_string(&found)?;
         assert_eq!(serde_json::from_str::<RunReport>(&text)?, found);
-        std::fs::write(run.join(TRAINER_STATE), &log[..30])?;
+        std::fs::write(run.join(TRAINER_STATE_FILE), &log[..30])?;
         assert!(report_error(&run).contains("the file is cut off"));
         Ok(())
     }

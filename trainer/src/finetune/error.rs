@@ -81,7 +81,7 @@ impl RunError {
             None => "nothing was saved yet".to_owned(),
             Some(at) => format!(
                 "the last good checkpoint is {}, after step {at}",
-                folder.join(crate::run::CHECKPOINT).display()
+                folder.join(crate::run::CHECKPOINT_FILE).display()
             ),
         };
         Self::NotFinite { step, what, saved }

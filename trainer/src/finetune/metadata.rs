@@ -13,7 +13,7 @@ use super::start::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
-use crate::options_file::upgraded;
+use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 
@@ -75,12 +75,12 @@ impl RunMetadata {
             fallback,
             logging_steps: run.logging_steps,
             cadence: run.cadence(),
-            normalized: upgraded::<C>,
+            normalized: to_current_form::<C>,
             inputs: BTreeMap::new(),
             provenance: Provenance::new(),
             warnings: Vec::new(),
         };
-        metadata.provenance.inherit_model(&metadata.source)?;
+        metadata.provenance.add_model_fallbacks(&metadata.source)?;
         if fallback {
             // Runs begun by an earlier version did not record their fallback.
             metadata
@@ -89,7 +89,7 @@ impl RunMetadata {
         }
         metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {
-            metadata.provenance.inherit_model(adapter)?;
+            metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
         if (GenerationDefaults::read(&metadata.source)?.eos_token_ids).is_empty() {

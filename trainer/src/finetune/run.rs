@@ -12,7 +12,7 @@ use super::metadata::{RunMetadata, describe_changed_input};
 use super::outputs;
 use super::start::{check_again, clear};
 use crate::lm_agent::Validation;
-use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
+use crate::run::{self, CHECKPOINT_FILE, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
 use crate::{Error, files};
 
 /// Options that may differ when a run is resumed, because they do not change what is learned.
@@ -94,7 +94,7 @@ impl run::Training for Training<'_> {
             .collect()
     }
 
-    fn done(&self) -> usize {
+    fn steps_done(&self) -> usize {
         self.state.done
     }
 
@@ -177,7 +177,7 @@ impl run::Training for Training<'_> {
         Ok(metadata.provenance(&self.base).write(folder)?)
     }
 
-    fn is_unharmed(&self, error: &RunError) -> bool {
+    fn is_recoverable(&self, error: &RunError) -> bool {
         !matches!(error, RunError::NotFinite { .. })
     }
 
@@ -211,7 +211,7 @@ fn log_completions(
         text += &serde_json::to_string(&Row { step, completion })?;
         text.push('\n');
     }
-    files::write(
+    files::write_atomic(
         &folder.join(format!("completions_{step:05}.jsonl")),
         text.as_bytes(),
     )
@@ -228,7 +228,7 @@ fn open<'a>(
     listen: &'a mut dyn FnMut(&Event),
 ) -> Result<RunLog<'a>, RunError> {
     let folder = &dir.path;
-    let path = folder.join(CHECKPOINT);
+    let path = folder.join(CHECKPOINT_FILE);
     if dir.resume {
         let found = Checkpoint::read(folder)?;
         let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));

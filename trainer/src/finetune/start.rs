@@ -18,10 +18,12 @@ use crate::lm::{
     BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
     find_model,
 };
-use crate::options_file::{OptionsError, read_options, renamed};
+use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
 use crate::run::Schedule;
-use crate::run::{CHECKPOINT, EVENTS, RUNS, RunDir, RunLock, TRAINER_STATE};
+use crate::run::{
+    CHECKPOINT_FILE, EVENTS_FILE, RunDir, RunLock, TENSORBOARD_DIR, TRAINER_STATE_FILE,
+};
 use crate::{Error, files};
 
 /// Context length of Qwen2.5's small models, in tokens.
@@ -176,7 +178,7 @@ pub fn merge_options<T: Args + Serialize + DeserializeOwned>(
         let Value::Object(base) = base else {
             return Err(no_options(from, "not an object of options"));
         };
-        let base = renamed::<T>(base).map_err(|reason| no_options(from, &reason))?;
+        let base = with_current_names::<T>(base).map_err(|reason| no_options(from, &reason))?;
         for (name, value) in base {
             if !fields.contains_key(&name) {
                 let reason = format!("there is no option {name}: see --help");
@@ -213,7 +215,7 @@ pub fn options_file(path: &Path) -> Result<Value, RunError> {
 pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
     std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
-    Ok(files::write(
+    Ok(files::write_atomic(
         &folder.join("training_options.json"),
         text.as_bytes(),
     )?)
@@ -222,7 +224,7 @@ pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
 /// Folder, inside that of a run, of the tiny new model that replaces a missing one.
 pub(super) const FALLBACK_DIR: &str = "fallback-model";
 /// Names that a run writes before its first checkpoint.
-const EARLY_FILES: [&str; 3] = [FALLBACK_DIR, EVENTS, RUNS];
+const EARLY_FILES: [&str; 3] = [FALLBACK_DIR, EVENTS_FILE, TENSORBOARD_DIR];
 
 /// Checks that a run may write to its folder: it must not overwrite anything without permission,
 /// nor anything that it reads. This happens before the model is loaded, which takes long.
@@ -231,7 +233,7 @@ const EARLY_FILES: [&str; 3] = [FALLBACK_DIR, EVENTS, RUNS];
 /// If it may not.
 pub(super) fn check(dir: &RunDir, options: &RunOptions) -> Result<(), RunError> {
     check_apart(dir, Path::new(&options.model), options.adapter.as_deref())?;
-    Ok(dir.check_free(CHECKPOINT, &EARLY_FILES[1..])?)
+    Ok(dir.check_free(CHECKPOINT_FILE, &EARLY_FILES[1..])?)
 }
 
 /// Repeats [`check`] with the resolved model folder `model`; the folder may hold a fallback model
@@ -242,7 +244,7 @@ pub(super) fn check_again(
     adapter: Option<&Path>,
 ) -> Result<(), RunError> {
     check_apart(dir, model, adapter)?;
-    Ok(dir.check_free(CHECKPOINT, &EARLY_FILES)?)
+    Ok(dir.check_free(CHECKPOINT_FILE, &EARLY_FILES)?)
 }
 
 /// Checks that the run does not overwrite the model or adapter that it reads. A resumed run is
@@ -268,7 +270,7 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
 /// not, because transformers would load them; and companions that the model in `source` does not
 /// have. Nothing is removed if the folder holds no run.
 pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), RunError> {
-    let marks = [CHECKPOINT, TRAINER_STATE];
+    let marks = [CHECKPOINT_FILE, TRAINER_STATE_FILE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
     if dir.resume || !dir.force || !was_run {
         return Ok(());
@@ -276,7 +278,7 @@ pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), Ru
     let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };
     let foreign = COMPANION_FILES.into_iter();
     let foreign = foreign.filter(|name| !source.join(name).is_file());
-    let names = [CHECKPOINT].into_iter().chain(other).chain(foreign);
+    let names = [CHECKPOINT_FILE].into_iter().chain(other).chain(foreign);
     Ok(dir.remove(names)?)
 }
 
@@ -288,7 +290,7 @@ mod tests {
     #[test]
     fn overwriting_run_removes_previous_checkpoint() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
-        let checkpoint = folder.path().join(CHECKPOINT);
+        let checkpoint = folder.path().join(CHECKPOINT_FILE);
         for (force, resume, left) in [(false, true, true), (true, false, false)] {
             std::fs::write(&checkpoint, "a run")?;
             let dir = RunDir {

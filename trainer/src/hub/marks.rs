@@ -82,9 +82,9 @@ pub fn file_marks(name: &str, path: &Path) -> Result<Vec<Mark>, HubError> {
 /// Returns an error if such a file exists and cannot be read.
 pub fn marks_beside(path: &Path) -> Result<Vec<Mark>, HubError> {
     let mut marks = Vec::new();
-    let folder = files::folder_of(path).join(provenance::FILE);
+    let folder = files::parent_folder(path).join(provenance::PROVENANCE_FILE);
     for file in [folder, provenance::sidecar(path)] {
-        let found = Provenance::read(&file)?.map_or_else(Vec::new, |found| found.fallbacks);
+        let found = Provenance::load(&file)?.map_or_else(Vec::new, |found| found.fallbacks);
         let file = file.display().to_string();
         marks.extend(found.iter().map(|fallback| Mark {
             file: file.clone(),

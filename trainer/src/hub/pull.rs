@@ -68,7 +68,7 @@ pub fn pull(
     let commit = tree::commit(client, &repo, &config.revision)?;
     let chosen = choose(config, &repo, tree::list(client, &repo, &commit)?)?;
 
-    let parent = files::folder_of(&config.out);
+    let parent = files::parent_folder(&config.out);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sentinel-pull-");
     // With the permissions of a new folder, not readable by the owner alone.
@@ -115,7 +115,7 @@ pub fn pull(
 
 /// Checks that the output folder is new or empty, and that it can be made.
 fn check_free(out: &Path) -> Result<(), HubError> {
-    let folder = files::folder_of(out);
+    let folder = files::parent_folder(out);
     if !folder.is_dir() {
         return Err(HubError::File(Error::NoFolder {
             path: out.to_owned(),
@@ -164,7 +164,7 @@ fn fetch(
     folder: &Path,
 ) -> Result<PathBuf, HubError> {
     let path = folder.join(&file.path);
-    files::create_folder(files::folder_of(&path))?;
+    files::create_folder(files::parent_folder(&path))?;
     let start = ["resolve", commit];
     let segments: Vec<&str> = start.into_iter().chain(file.path.split('/')).collect();
     let url = repo.files(client.endpoint(), &segments)?;

@@ -8,7 +8,7 @@ use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::RecordConfig;
-use crate::corpus::record::record_transcripts;
+use crate::corpus::record_transcripts::record_transcripts;
 use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;

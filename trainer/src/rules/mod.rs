@@ -4,7 +4,7 @@
 mod table;
 mod verdict;
 
-pub use table::text;
+pub use table::format_table;
 pub use verdict::{Gap, OrderedPair, Verdict};
 
 use sentinel_env::EpisodeSpec;

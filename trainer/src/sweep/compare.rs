@@ -57,7 +57,7 @@ pub fn improvement(
         (ArtifactKind::GrpoAdapter, "candidate"),
     ] {
         let (artifact, model) = load(&paths, kind, &play.generation)?;
-        provenance.inherit(model.provenance.fallbacks.iter().cloned());
+        provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
         let inputs = model.provenance.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (format!("{name} of the {what}"), digest.clone()));
         provenance.inputs.extend(inputs);

@@ -21,7 +21,7 @@ use crate::finetune::{LoggedTokens, RunError};
 use crate::lm::{Lora, Pass, Qwen2};
 use crate::lm_agent::{Generation, LoadedModel};
 use crate::rl::config::LossConfig;
-use crate::run::TRAINER_STATE;
+use crate::run::TRAINER_STATE_FILE;
 
 /// The number of completions in a batch.
 const MICRO: usize = 8;
@@ -138,7 +138,7 @@ struct Row {
 /// Returns the tokens that the last update of a run logged; none if the saved model is that of an
 /// earlier step, or the log has no tokens.
 fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
-    let state: Value = match run.join(TRAINER_STATE) {
+    let state: Value = match run.join(TRAINER_STATE_FILE) {
         path if path.is_file() => report_file::read(&path, RETRAIN)?,
         _ => return Ok(Vec::new()),
     };

@@ -6,7 +6,7 @@ use clap::{Args, Command};
 use serde_json::{Map, Value};
 
 use crate::Error;
-use crate::task_selection::quoted;
+use crate::task_selection::shell_quote;
 
 /// A table of options, by name, with `_` or `-` between the words of a name.
 pub(super) type Table = Map<String, Value>;
@@ -63,7 +63,7 @@ pub(super) fn parse<T: Args>(
         let first = text.lines().next().unwrap_or_default();
         invalid(first.trim_start_matches("error: ").to_owned())
     })?;
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
     Ok(Parsed {
         options,
         command: format!("sentinel {name} {}", words.join(" ")),

@@ -16,8 +16,8 @@ use crate::evidence::layout::RunPaths;
 use crate::evidence::report_file;
 use crate::finetune::RunError;
 use crate::lm_agent::GenerationArgs;
-use crate::options_file::upgraded;
-use crate::{Cells, EpisodeArgs, Error, task_selection};
+use crate::options_file::to_current_form;
+use crate::{CellArgs, EpisodeArgs, Error, task_selection};
 
 /// The options of a run, in the folder of its artifact.
 const OPTIONS: &str = "training_options.json";
@@ -37,7 +37,7 @@ pub struct PlayArgs {
     pub task: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub cells: Cells,
+    pub cells: CellArgs,
     /// Style of the prompts [default: that of the run]
     #[arg(long, value_name = "STYLE", value_parser = named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
@@ -80,7 +80,7 @@ impl PlayArgs {
         let world = self.world.or(own.map(|own| own.world)).unwrap_or_default();
         // Tasks and cells of another world mean nothing.
         let own = own.filter(|own| own.world == world);
-        let given_tasks = self.task.is_some() || self.cells != Cells::default();
+        let given_tasks = self.task.is_some() || self.cells != CellArgs::default();
         let (task, cells) = match own.filter(|_| !given_tasks) {
             Some(own) => (own.task.clone(), own.cells.clone()),
             None => (self.task.clone(), self.cells.clone()),
@@ -175,7 +175,7 @@ fn training_options(paths: &RunPaths) -> Result<Option<GrpoConfig>, Error> {
     }
     let remedy = "train the adapter again with `sentinel lm grpo`";
     let value: Value = report_file::read(&path, remedy)?;
-    let config = serde_json::from_value(upgraded::<GrpoConfig>(&value));
+    let config = serde_json::from_value(to_current_form::<GrpoConfig>(&value));
     config.map(Some).map_err(|error| {
         let reason = format!("not the options of `lm grpo` ({error})");
         Error::report(&path, reason, remedy)

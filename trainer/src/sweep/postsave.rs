@@ -126,7 +126,7 @@ fn answered(
     });
     let generations: Vec<Generation> = std::mem::take(&mut agent.generations);
     let mut provenance = Provenance::new();
-    provenance.inherit(model.provenance.fallbacks.iter().cloned());
+    provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
     provenance.inputs.clone_from(&model.provenance.inputs);
     let mut report = PostSaveReport::new(artifact.kind.into(), rows, provenance);
     report.artifact_path.clone_from(&artifact.path);

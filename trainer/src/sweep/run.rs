@@ -268,8 +268,8 @@ fn run_entry(
 
 /// Returns the folder of reports that holds the folder of a run.
 fn options_reports(entry: &Entry) -> PathBuf {
-    let sweeps = files::folder_of(&entry.paths.reports);
-    files::folder_of(sweeps).to_owned()
+    let sweeps = files::parent_folder(&entry.paths.reports);
+    files::parent_folder(sweeps).to_owned()
 }
 
 /// Runs a stage unless it is finished, and records its end.

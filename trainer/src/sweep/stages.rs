@@ -21,7 +21,7 @@ use crate::lm::init::create;
 use crate::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
-use crate::run::CHECKPOINT;
+use crate::run::CHECKPOINT_FILE;
 use crate::{Error, ablate, files};
 
 type Digests = BTreeMap<String, String>;
@@ -195,7 +195,7 @@ impl Work<'_> {
                     let config = &ablation.options;
                     let found = ablate::play(config, &config.plan()?, &|| ())?;
                     let path = entry.paths.report("policy_ablations.json");
-                    files::write(&path, found.to_json()?.as_bytes())?;
+                    files::write_atomic(&path, found.to_json()?.as_bytes())?;
                 }
             }
         }
@@ -214,7 +214,7 @@ impl Work<'_> {
         let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
         provenance.add_file("the corpus", &self.entry.data)?;
         for example in read_corpus(&self.entry.data)? {
-            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.prompt.question().to_owned());
             texts.push(example.completion);
         }
         let mut options = init.options.clone();
@@ -231,7 +231,7 @@ impl Work<'_> {
         train: impl FnOnce(&RunDir, &mut dyn FnMut(&Event)) -> Result<Outcome, RunError>,
     ) -> Result<Outcome, RunError> {
         let path = run_folder(self.entry, stage).unwrap_or_default();
-        let resume = self.continues && path.join(CHECKPOINT).is_file();
+        let resume = self.continues && path.join(CHECKPOINT_FILE).is_file();
         let dir = RunDir {
             resume,
             force: self.may_overwrite() && !resume,

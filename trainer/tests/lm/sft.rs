@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sentinel_trainer::algo::sft::{
     LongRowPolicy, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
-use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
+use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
 };
@@ -34,7 +34,7 @@ struct Point {
 
 fn examples(run: &Run) -> Vec<Example> {
     let example = |(index, [asked, answer]): (usize, &[String; 2])| Example {
-        prompt: Prompt::Chat(vec![Turn {
+        prompt: Prompt::Chat(vec![ChatMessage {
             role: Role::User,
             content: asked.clone(),
         }]),

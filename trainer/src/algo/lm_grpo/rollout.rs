@@ -8,7 +8,7 @@ use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 use super::config::GrpoConfig;
 use super::loss::Sample;
 use crate::corpus::rollout::{
-    CompletionValue, Group, Member, Signals, Trajectory, groups, rollout,
+    CompletionValue, Group, Member, RolloutStats, Trajectory, generate_groups, rollout,
 };
 use crate::finetune::RunError;
 use crate::lm_agent::{Generation, LmAgent};
@@ -137,7 +137,7 @@ fn state_groups<W: TextWorld + Trainable>(
     agent.generations.clear();
     let size = config.num_generations;
     let rollout_config = config.rollout_config()?;
-    let found = agent.run(|agent| groups(&states, size, value, rollout_config, agent))?;
+    let found = agent.run(|agent| generate_groups(&states, size, value, rollout_config, agent))?;
     // The completions of the groups come first, those of continuations after them.
     let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
@@ -343,7 +343,7 @@ fn lengths(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
 
 /// Returns the statistics of the played episodes under `rollout/`.
 fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
-    let signals = Signals::from_trajectories(played);
+    let signals = RolloutStats::from_trajectories(played);
     let values = [
         ("rollout/score", signals.avg_score),
         ("rollout/rows", signals.rows as f64),

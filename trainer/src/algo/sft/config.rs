@@ -7,7 +7,7 @@ use sentinel_policy::text::PromptStyle;
 use serde::{Deserialize, Serialize};
 
 use super::rows::LongRowPolicy;
-use crate::Cells;
+use crate::CellArgs;
 use crate::arg_parsers::{self, named_enum_parser, parse_number};
 use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::{PreparedModel, RunError, RunOptions};
@@ -94,7 +94,7 @@ impl SftConfig {
             world,
             rules: &self.eval_rules,
             tasks: Some(&self.eval_task),
-            cells: &Cells::default(),
+            cells: &CellArgs::default(),
             rollout_config: RolloutConfig {
                 style: self.eval_prompt,
                 ..RolloutConfig::default()

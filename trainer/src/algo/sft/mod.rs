@@ -203,7 +203,7 @@ pub fn train(
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     metadata.reads("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
-    (metadata.provenance).inherit_corpus(data, examples.len(), marked)?;
+    (metadata.provenance).add_corpus_fallbacks(data, examples.len(), marked)?;
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &metadata, validation, dir, stop, listen)

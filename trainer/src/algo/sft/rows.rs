@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::{Example, Prompt, Role, Turn};
+use crate::corpus::{ChatMessage, Example, Prompt, Role};
 use crate::lm::{LmError, Message, Tokenizer};
 
 /// The treatment of rows that are longer than the limit.
@@ -145,7 +145,7 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
 }
 
 /// Converts a turn to a message of a chat template.
-fn message(turn: &Turn) -> Message {
+fn message(turn: &ChatMessage) -> Message {
     let role = match turn.role {
         Role::System => "system",
         Role::User => "user",

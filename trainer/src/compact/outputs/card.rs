@@ -11,7 +11,7 @@ use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::learn::{Learn, NamedPolicy};
 use crate::compact::option_values::display_value;
-use crate::run::card::{
+use crate::run::model_card::{
     CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
 };
 use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};

@@ -7,9 +7,9 @@ use sentinel_env::{WorldName, named_enum};
 use sentinel_policy::text::PromptStyle;
 
 use super::SourceName;
-use super::network::without_secrets;
+use super::network_access::redact_secrets;
 use crate::arg_parsers;
-use crate::task_selection::quoted;
+use crate::task_selection::shell_quote;
 use crate::{Error, SeedRange, seeds};
 
 /// The dataset that is read if `--with-hf` names none.
@@ -277,7 +277,7 @@ impl BuildConfig {
         let set = flags.iter().filter(|(is_set, _)| *is_set);
         words.extend(set.map(|(_, flag)| (*flag).to_owned()));
         let text = |value: &dyn fmt::Display| Some(value.to_string());
-        let address = |url: Option<&String>| url.map(|url| without_secrets(url));
+        let address = |url: Option<&String>| url.map(|url| redact_secrets(url));
         let columns = self.hf_columns.as_ref().map(|(a, b)| format!("{a},{b}"));
         let values = [
             ("--output-dir", text(&self.output_dir.display())),
@@ -308,7 +308,7 @@ impl BuildConfig {
                 .chain(licenses)
                 .filter_map(|(option, value)| {
                     let value = value?;
-                    Some(format!("{option} {}", quoted(&value)))
+                    Some(format!("{option} {}", shell_quote(&value)))
                 }),
         );
         words.join(" ")

@@ -17,7 +17,7 @@ use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::play::PromptArgs;
-use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
+use super::{RolloutConfig, RolloutError, RolloutStats, Script, Trajectory, rollout};
 use crate::arg_parsers;
 use crate::corpus::parse_invalid;
 use crate::episode_args::with_default;
@@ -59,7 +59,7 @@ pub struct RolloutReport {
     /// The name of the model, or of the policy in its place.
     pub policy: String,
     /// The signals of the rollout.
-    pub signals: Signals,
+    pub signals: RolloutStats,
 }
 
 /// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin flip
@@ -122,7 +122,7 @@ pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<RolloutRe
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
-        return Ok(config.found(CoinScript::NAME, &played.map_err(stopped)?));
+        return Ok(config.summarize(CoinScript::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }
@@ -158,7 +158,7 @@ fn scripted<W: TextWorld + Trainable>(
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
-    Ok(config.found(policy.name(), &played))
+    Ok(config.summarize(policy.name(), &played))
 }
 
 impl RolloutArgs {
@@ -202,12 +202,12 @@ impl RolloutArgs {
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 
-    pub(crate) fn found<W: TextWorld>(
+    pub(crate) fn summarize<W: TextWorld>(
         &self,
         policy: &str,
         played: &[Trajectory<W>],
     ) -> RolloutReport {
-        let signals = Signals::from_trajectories(played);
+        let signals = RolloutStats::from_trajectories(played);
         RolloutReport {
             episodes: played.len(),
             avg_score: round_to(signals.avg_score, 4),

@@ -16,11 +16,11 @@ mod command;
 mod generator;
 mod groups;
 mod play;
-mod signals;
+mod rollout_stats;
 
 pub use command::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
-pub use groups::{CompletionValue, Group, Member, groups};
-pub use play::{Ending, PromptArgs, RolloutConfig, Row, Trajectory, rollout};
-pub use signals::Signals;
+pub use groups::{CompletionValue, Group, Member, generate_groups};
+pub use play::{CompletionRow, Ending, PromptArgs, RolloutConfig, Trajectory, rollout};
+pub use rollout_stats::RolloutStats;

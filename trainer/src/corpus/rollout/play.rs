@@ -54,7 +54,7 @@ pub struct RolloutConfig {
 
 /// One completion with its action and rewards.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<W: TextWorld> {
+pub struct CompletionRow<W: TextWorld> {
     /// The observation's step count before the completion.
     pub step: u32,
     /// The prompt of the step.
@@ -88,7 +88,7 @@ pub enum Ending {
 pub struct Trajectory<W: TextWorld> {
     start: PromptState<W>,
     /// The rows, one for each completion.
-    pub rows: Vec<Row<W>>,
+    pub rows: Vec<CompletionRow<W>>,
     /// The way in which the episode ended.
     pub ending: Ending,
     /// The score of the episode in `[0, 1]`; an aborted one includes the missing events.
@@ -150,17 +150,17 @@ struct Playing<W: TextWorld> {
 }
 
 impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
-    fn ask(&mut self, style: PromptStyle) -> Option<String> {
-        (!self.sample.over()).then(|| self.sample.now.prompt(style))
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
+        (!self.sample.is_over()).then(|| self.sample.now.prompt(style))
     }
 
     fn prompt_state(&self) -> &PromptState<W> {
         &self.sample.now
     }
 
-    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
+    fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
         self.sample.take(self.rollout_config, prompt, said);
-        Ok(self.sample.over())
+        Ok(self.sample.is_over())
     }
 }
 
@@ -168,7 +168,7 @@ impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
 pub(super) struct Sample<W: TextWorld> {
     start: PromptState<W>,
     pub(super) now: PromptState<W>,
-    pub(super) rows: Vec<Row<W>>,
+    pub(super) rows: Vec<CompletionRow<W>>,
     aborted: bool,
 }
 
@@ -182,7 +182,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
         }
     }
 
-    pub(super) fn over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.aborted || self.now.done()
     }
 
@@ -220,7 +220,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
             None => (None, rollout_config.invalid.value(), None),
         };
         self.aborted = action.is_none();
-        self.rows.push(Row {
+        self.rows.push(CompletionRow {
             step,
             prompt,
             completion,

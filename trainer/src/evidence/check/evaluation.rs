@@ -59,7 +59,7 @@ fn evaluate_in<W: Evaluated>(
     let text = |error: Error| error.to_string();
     let plan = config.plan::<W>().map_err(text)?;
     let replay = files::read_replay_of::<W>(path).map_err(text)?;
-    let provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+    let provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
     let source = Source::Replay {
         path: path.to_owned(),
         replay,

@@ -104,7 +104,7 @@ pub fn check(options: &CheckOptions) -> Result<CheckReport, Error> {
     // A replay that cannot be read is a criterion that is not met.
     let _ = provenance.add_file(REPLAY, &replay);
     if let Ok(report) = &verified {
-        provenance.inherit(report.fallbacks.iter().cloned());
+        provenance.add_fallbacks(report.fallbacks.iter().cloned());
     }
     add(
         "replay",

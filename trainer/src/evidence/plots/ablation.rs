@@ -118,7 +118,7 @@ fn variants(path: &Path) -> Result<Vec<Variant>, EvidenceError> {
         };
         json_files(path, "")?.into_iter().map(named).collect()
     } else {
-        let folder = crate::files::folder_of(path);
+        let folder = crate::files::parent_folder(path);
         let mut list: AblationList = KIND.read(path)?;
         for variant in &mut list.variants {
             variant.eval = folder.join(&variant.eval);

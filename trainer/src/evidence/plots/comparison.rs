@@ -93,7 +93,7 @@ pub(super) fn baseline_grouped_bars(
     if let Some(pre) = &pre {
         let more = provenance_of([(&*pre.path, pre.provenance())])?;
         sourced.provenance.inputs.extend(more.inputs);
-        sourced.provenance.inherit(more.fallbacks);
+        sourced.provenance.add_fallbacks(more.fallbacks);
     }
     Ok(sourced)
 }

@@ -191,7 +191,7 @@ pub(super) fn provenance_of<'a>(
     let mut provenance = Provenance::new();
     for (path, found) in files {
         provenance.add_file(&path.display().to_string(), path)?;
-        provenance.inherit(found.into_iter().flat_map(|found| found.fallbacks.clone()));
+        provenance.add_fallbacks(found.into_iter().flat_map(|found| found.fallbacks.clone()));
     }
     Ok(provenance)
 }

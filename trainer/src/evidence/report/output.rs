@@ -76,7 +76,7 @@ pub(super) fn check_apart(out: &Path, sources: &Sources) -> Result<(), ReportErr
 /// # Errors
 /// Returns an error if a file cannot be written. An earlier report then stays.
 pub(super) fn write(out: &Path, parts: &Parts<'_>) -> Result<PathBuf, ReportError> {
-    let above = files::folder_of(out);
+    let above = files::parent_folder(out);
     create(above)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sentinel-report-");
@@ -104,8 +104,8 @@ fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
     }
     for (raw, content) in parts.sources.files() {
         let path = folder.join(&raw.path);
-        create(files::folder_of(&path))?;
-        files::write(&path, content)?;
+        create(files::parent_folder(&path))?;
+        files::write_atomic(&path, content)?;
     }
     write_json(&folder.join(RESULTS), parts.results)?;
     if let Some(overfit) = parts.overfit {
@@ -115,7 +115,7 @@ fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
         write_json(&folder.join(SWEEP_SUMMARY), summary)?;
     }
     let page = html::page(parts.results, parts.overfit, &drawings);
-    files::write(&folder.join(INDEX), page.as_bytes())?;
+    files::write_atomic(&folder.join(INDEX), page.as_bytes())?;
     Ok(())
 }
 
@@ -151,6 +151,6 @@ fn create(folder: &Path) -> Result<(), ReportError> {
 
 fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), ReportError> {
     let text = serde_json::to_string_pretty(value).map_err(Error::Json)? + "\n";
-    files::write(path, text.as_bytes())?;
+    files::write_atomic(path, text.as_bytes())?;
     Ok(())
 }

@@ -299,7 +299,7 @@ pub fn write_reports<W: Reported>(
                 rules,
             };
             let report = play(policy, source, config.model.as_deref(), origin)?;
-            files::write(&path, report.text.as_bytes())?;
+            files::write_atomic(&path, report.text.as_bytes())?;
             progress();
             written.push(WrittenReport {
                 path,

@@ -9,7 +9,7 @@ use super::super::pattern::Pattern;
 use super::super::{HubError, Repo, RepoType};
 use super::UploadConfig;
 use crate::Error;
-use crate::run::{CHECKPOINT, LOCK};
+use crate::run::{CHECKPOINT_FILE, LOCK_FILE};
 
 /// The size from which the Hub puts a file into git LFS whatever its name is.
 const LFS_SIZE: u64 = 10 << 20;
@@ -246,7 +246,7 @@ fn walk(folder: &Path, name: &str, found: &mut Vec<(String, PathBuf)>) -> Result
         };
         let kind = entry.file_type().map_err(failed)?;
         // Hidden folders and the files of an unfinished write are never part of a run.
-        let is_hidden = own == LOCK || own.starts_with(".sentinel-");
+        let is_hidden = own == LOCK_FILE || own.starts_with(".sentinel-");
         let name = if name.is_empty() {
             own.clone()
         } else {
@@ -264,7 +264,7 @@ fn walk(folder: &Path, name: &str, found: &mut Vec<(String, PathBuf)>) -> Result
 /// Returns `true` for a file that only serves to resume a run.
 fn is_state(name: &str) -> bool {
     let mut parts = name.split('/').rev();
-    let is_file = parts.next() == Some(CHECKPOINT);
+    let is_file = parts.next() == Some(CHECKPOINT_FILE);
     let step = |part: &str| part.strip_prefix("checkpoint-").map(str::to_owned);
     let is_step = |n: String| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit());
     is_file || parts.filter_map(step).any(is_step)

@@ -205,5 +205,5 @@ pub fn create(
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), LmError> {
-    Ok(files::write(&folder.join(name), text.as_bytes())?)
+    Ok(files::write_atomic(&folder.join(name), text.as_bytes())?)
 }

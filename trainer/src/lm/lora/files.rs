@@ -92,9 +92,9 @@ impl Lora {
             .into_iter()
             .filter(|p| p.name().contains(".lora_"));
         let digest = [(BASE_DIGEST, digest.to_owned())];
-        crate::files::write(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
+        crate::files::write_atomic(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
         let text = serde_json::to_vec_pretty(&config.to_json()).map_err(crate::Error::Json)?;
-        crate::files::write(&folder.join(CONFIG), &text)?;
+        crate::files::write_atomic(&folder.join(CONFIG), &text)?;
         Ok(())
     }
 }

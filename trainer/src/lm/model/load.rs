@@ -152,13 +152,13 @@ impl Qwen2 {
             .parameters()
             .into_iter()
             .filter(|p| !p.name().contains(".lora_"));
-        crate::files::write(&path, &safetensors_bytes(&path, base, &[])?)?;
+        crate::files::write_atomic(&path, &safetensors_bytes(&path, base, &[])?)?;
         let mut config = self.config.to_json();
         if let Value::Object(keys) = &mut config {
             keys.extend(more);
         }
         let text = serde_json::to_vec_pretty(&config).map_err(crate::Error::Json)?;
-        crate::files::write(&folder.join("config.json"), &text)?;
+        crate::files::write_atomic(&folder.join("config.json"), &text)?;
         Ok(())
     }
 }

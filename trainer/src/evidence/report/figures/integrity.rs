@@ -10,7 +10,7 @@ use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot};
 use crate::evidence::report::integrity::Subject;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::sweep_results::SweepEntry;
-use crate::task_selection::quoted;
+use crate::task_selection::shell_quote;
 
 /// The largest number of policies in one chart; more colors cannot be told apart.
 const SUBJECTS: usize = 6;
@@ -61,7 +61,7 @@ fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures
         figures.lacks(
             name,
             format!("{count} of the sweep did not train in world polyguard, which alone has these figures"),
-            format!("sentinel sweep --models {} --world polyguard", quoted(model)),
+            format!("sentinel sweep --models {} --world polyguard", shell_quote(model)),
         );
     }
     for entry in here {

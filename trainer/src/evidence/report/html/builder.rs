@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::evidence::report::results::ChartEntry;
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 
 /// A page that is being written.
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ impl Cell {
     }
 
     /// Creates a cell of a mean with half the width of its interval.
-    pub(super) fn interval(value: Option<Interval>) -> Self {
+    pub(super) fn interval(value: Option<ConfidenceInterval>) -> Self {
         value.map_or_else(Self::none, |value| {
             let (mean, half) = (number(value.mean), number(value.half_width));
             Self(format!("{} ± {half}", escape(&mean)))

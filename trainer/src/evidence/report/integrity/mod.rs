@@ -274,7 +274,7 @@ mod tests {
             split: name.to_owned(),
             episodes,
             steps: kinds.iter().sum(),
-            score: crate::interval::Interval {
+            score: crate::interval::ConfidenceInterval {
                 mean,
                 half_width: 0.03,
             },

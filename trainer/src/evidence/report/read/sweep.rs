@@ -151,7 +151,7 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
         .chain(improvement.iter().map(|report| &report.provenance))
         .chain(evaluations.values().map(|found| &found.provenance));
     let mut fallbacks = Provenance::new();
-    fallbacks.inherit(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
+    fallbacks.add_fallbacks(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
     // A report that says so without naming the fallback.
     for (name, stage) in [("sft", &sft), ("grpo", &grpo)] {
         if let Some(stage) = stage

@@ -4,8 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::network::{Fetched, listed, messages, text};
-use super::{BuildConfig, Message, Network, Refusal, Row, RowOrigin, SourceError, SourceName};
+use super::network_access::{FetchedRows, cell_messages, cell_text, join_names};
+use super::{
+    BuildConfig, Message, NetworkAccess, Refusal, Row, RowOrigin, SourceError, SourceName,
+};
 use crate::http::{HttpClient, HttpError, Request};
 use crate::seeds;
 
@@ -75,8 +77,8 @@ pub(super) fn fetch(
     config: &BuildConfig,
     dataset: &str,
     limit: u64,
-    network: &Network,
-) -> Result<Fetched, SourceError> {
+    network: &NetworkAccess,
+) -> Result<FetchedRows, SourceError> {
     let client = network.client.clone().with_token(network.token.clone());
     let dataset = Dataset::parse(dataset);
     let endpoint = config.hf_endpoint.trim_end_matches('/');
@@ -86,7 +88,7 @@ pub(super) fn fetch(
         None => find_license(&client, &network.hub, &dataset.name)?,
     };
     let rows_url = format!("{endpoint}/rows");
-    let (mut found, mut form, mut offset) = (Fetched::default(), None, 0);
+    let (mut found, mut form, mut offset) = (FetchedRows::default(), None, 0);
     while offset < limit {
         let parameters = |offset: u64, length: u64| {
             [
@@ -183,7 +185,7 @@ fn find_split(
     let names: Vec<String> = (known.splits.iter())
         .map(|s| format!("{}:{}:{}", dataset.name, s.config, s.split))
         .collect();
-    let names = listed(names.iter().map(String::as_str));
+    let names = join_names(names.iter().map(String::as_str));
     let reason = format!("it has no split {wanted} in subset {config:?}; name one of {names}");
     Err(SourceError::schema(&dataset.name, reason))
 }
@@ -244,7 +246,7 @@ impl Form {
         let reason = format!(
             "its columns are {}; name those of question and answer with --hf-columns, unless they \
              are {} or messages",
-            listed(row.keys().map(String::as_str)),
+            join_names(row.keys().map(String::as_str)),
             known.join(", ")
         );
         Err(SourceError::schema(dataset, reason))
@@ -271,7 +273,7 @@ impl Form {
     fn texts(&self, row: &Map<String, Value>) -> Option<(Vec<Message>, String)> {
         match self {
             Self::Messages => {
-                let mut turns = messages(row.get("messages"))?;
+                let mut turns = cell_messages(row.get("messages"))?;
                 let last = turns.pop().filter(|turn| turn.role == "assistant")?;
                 Some((turns, last.content))
             }
@@ -280,12 +282,12 @@ impl Form {
                 context,
                 completion,
             } => {
-                let mut turns = messages(row.get(prompt))?;
-                if let Some(context) = context.and_then(|name| text(row.get(name))) {
+                let mut turns = cell_messages(row.get(prompt))?;
+                if let Some(context) = context.and_then(|name| cell_text(row.get(name))) {
                     let last = turns.last_mut()?;
                     last.content = format!("{}\n\n{context}", last.content);
                 }
-                let answer = messages(row.get(completion))?;
+                let answer = cell_messages(row.get(completion))?;
                 match answer.as_slice() {
                     [answer] => Some((turns, answer.content.clone())),
                     _ => None,

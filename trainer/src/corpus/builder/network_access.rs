@@ -16,7 +16,7 @@ const KEYS_SHOWN: usize = 12;
 
 /// The access to network sources.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub struct NetworkAccess {
     /// The client, without a token.
     pub client: HttpClient,
     /// The token, which only the servers of Hugging Face get.
@@ -27,7 +27,7 @@ pub struct Network {
     pub is_offline: bool,
 }
 
-impl Network {
+impl NetworkAccess {
     /// Returns the access that the environment describes: `HF_TOKEN`, `HF_ENDPOINT` and
     /// `HF_HUB_OFFLINE`. Pauses end when `stop` is set.
     ///
@@ -49,7 +49,7 @@ impl Network {
 
 /// The rows of a network source.
 #[derive(Debug, Default)]
-pub(super) struct Fetched {
+pub(super) struct FetchedRows {
     /// The number of rows that the server gave.
     pub(super) read: u64,
     /// The rows that have a question and an answer.
@@ -58,7 +58,7 @@ pub(super) struct Fetched {
     pub(super) refused: BTreeMap<Refusal, u64>,
 }
 
-impl From<Vec<Row>> for Fetched {
+impl From<Vec<Row>> for FetchedRows {
     fn from(rows: Vec<Row>) -> Self {
         Self {
             read: rows.len() as u64,
@@ -68,7 +68,7 @@ impl From<Vec<Row>> for Fetched {
     }
 }
 
-impl Fetched {
+impl FetchedRows {
     /// Counts a row, and keeps it if it can be used.
     pub(super) fn push(&mut self, row: Result<Row, Refusal>) {
         self.read += 1;
@@ -80,7 +80,7 @@ impl Fetched {
 }
 
 /// Returns an address with `***` in place of the values of parameters that may be secrets.
-pub(super) fn without_secrets(text: &str) -> String {
+pub(super) fn redact_secrets(text: &str) -> String {
     const SECRETS: [&str; 5] = ["key", "token", "secret", "signature", "password"];
     let is_secret = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -102,13 +102,13 @@ pub(super) fn without_secrets(text: &str) -> String {
 }
 
 /// Returns the text of a cell; `None` if it is no text or empty.
-pub(super) fn text(cell: Option<&Value>) -> Option<&str> {
+pub(super) fn cell_text(cell: Option<&Value>) -> Option<&str> {
     let text = cell?.as_str()?.trim();
     (!text.is_empty()).then_some(text)
 }
 
 /// Returns the messages of a cell: a text of the user, or a chat.
-pub(super) fn messages(cell: Option<&Value>) -> Option<Vec<Message>> {
+pub(super) fn cell_messages(cell: Option<&Value>) -> Option<Vec<Message>> {
     let turn = |value: &Value| {
         let role = match value.get("role")?.as_str()? {
             "system" => "system",
@@ -118,17 +118,17 @@ pub(super) fn messages(cell: Option<&Value>) -> Option<Vec<Message>> {
         };
         Some(Message {
             role,
-            content: text(value.get("content"))?.to_owned(),
+            content: cell_text(value.get("content"))?.to_owned(),
         })
     };
     match cell? {
         Value::Array(turns) => turns.iter().map(turn).collect(),
-        cell => Some(vec![Message::user(text(Some(cell))?)]),
+        cell => Some(vec![Message::user(cell_text(Some(cell))?)]),
     }
 }
 
 /// Returns names for a message, at most a dozen.
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.take(KEYS_SHOWN + 1).collect();
     match names.as_slice() {
         [] => "none".to_owned(),
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn secret_query_parameters_are_masked() {
         let plain = "https://a.org/b?search=_exists_:c&limit=100";
-        assert_eq!(without_secrets(plain), plain);
-        let shown = without_secrets("https://a.org/b?limit=1&api_key=s3cret&Access-Token=other");
+        assert_eq!(redact_secrets(plain), plain);
+        let shown = redact_secrets("https://a.org/b?limit=1&api_key=s3cret&Access-Token=other");
         assert_eq!(
             shown,
             "https://a.org/b?limit=1&api_key=***&Access-Token=***"

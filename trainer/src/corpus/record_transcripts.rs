@@ -68,7 +68,7 @@ struct Recorded<'a, W: TextWorld> {
 }
 
 impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
-    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
         (!self.prompt_state.done()).then(|| self.prompt_state.prompt(style))
     }
 
@@ -76,7 +76,7 @@ impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
         &self.prompt_state
     }
 
-    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
+    fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
         let (action, text) = parsed(&self.prompt_state, self.rollout_config, prompt, said);
         self.rows
             .push(row(&self.prompt_state, self.model_source, action, text));

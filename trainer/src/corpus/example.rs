@@ -26,7 +26,7 @@ pub enum Role {
 /// One message of a chat.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct ChatMessage {
     /// The role of the author.
     pub role: Role,
     /// The text of the message.
@@ -39,13 +39,13 @@ pub enum Prompt {
     /// A text that is used verbatim.
     Text(String),
     /// A chat, which a template turns into a text. Its last turn is not the model's.
-    Chat(Vec<Turn>),
+    Chat(Vec<ChatMessage>),
 }
 
 impl Prompt {
     /// Returns the question to the model: the text, or the last turn of the chat.
     #[must_use]
-    pub fn asked(&self) -> &str {
+    pub fn question(&self) -> &str {
         match self {
             Self::Text(text) => text,
             Self::Chat(turns) => turns.last().map_or("", |turn| &turn.content),
@@ -101,7 +101,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
         let text = std::str::from_utf8(&bytes).map_err(|_| at_line("it is no UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{feff}').trim();
         if !text.is_empty() {
-            examples.push(read_example(text, line).map_err(at_line)?);
+            examples.push(parse_example(text, line).map_err(at_line)?);
         }
         bytes.clear();
     }
@@ -117,7 +117,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
 ///
 /// # Errors
 /// Returns a description of the first fault.
-pub fn read_example(text: &str, line: usize) -> Result<Example, String> {
+pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     if !text.starts_with('{') {
         return Err("it is no JSON object".to_owned());
     }
@@ -193,13 +193,13 @@ fn check(prompt: &Prompt, completion: &str) -> Result<(), String> {
             return Err("only the first turn can be the system's".to_owned());
         }
     }
-    if prompt.asked().trim().is_empty() {
+    if prompt.question().trim().is_empty() {
         return Err("the prompt is empty".to_owned());
     }
     Ok(())
 }
 
-fn chat(name: &str, value: Value) -> Result<Vec<Turn>, String> {
+fn chat(name: &str, value: Value) -> Result<Vec<ChatMessage>, String> {
     let Value::Array(turns) = value else {
         return Err(format!("{name} must be a list of turns"));
     };
@@ -210,11 +210,11 @@ fn chat(name: &str, value: Value) -> Result<Vec<Turn>, String> {
     (0..)
         .zip(turns)
         .map(turn)
-        .collect::<Result<Vec<Turn>, String>>()
+        .collect::<Result<Vec<ChatMessage>, String>>()
 }
 
 /// Returns the text of a completion, which must be one turn of the model.
-fn said(name: &str, turns: &[Turn]) -> Result<String, String> {
+fn said(name: &str, turns: &[ChatMessage]) -> Result<String, String> {
     match turns {
         [turn] if turn.role == Role::Assistant => Ok(turn.content.clone()),
         [_] => Err(format!("the last turn of {name} must be the assistant's")),

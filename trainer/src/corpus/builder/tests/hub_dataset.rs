@@ -87,7 +87,7 @@ fn hf_pages_are_read_to_row_limit_with_retries() -> Tested {
     };
     assert!(server.received().iter().skip(2).all(is_train));
     let (values, examples) = rows(&config.output_dir)?;
-    assert_eq!(examples[7].prompt.asked(), "Question 7?\n\nOf course.");
+    assert_eq!(examples[7].prompt.question(), "Question 7?\n\nOf course.");
     assert_eq!(examples[7].completion, "Yes.");
     assert_eq!(
         (&values[7]["row"], &values[7]["license"]),

@@ -19,14 +19,14 @@ pub(super) const LICENSE: &str = "MIT";
 
 /// The rows of the tables, and the digests of the tables by their paths.
 #[derive(Debug, Default)]
-pub(super) struct LocalRows {
+pub(super) struct TableRows {
     pub(super) rows: Vec<Row>,
     pub(super) tables: BTreeMap<String, String>,
 }
 
 /// Returns the rows about the tables of the worlds.
-pub(super) fn rows(worlds: &[WorldName], counts: ProfileCounts) -> LocalRows {
-    let mut found = LocalRows::default();
+pub(super) fn table_rows(worlds: &[WorldName], counts: ProfileCounts) -> TableRows {
+    let mut found = TableRows::default();
     if worlds.contains(&WorldName::Polyguard) {
         for name in FormularyName::ALL {
             let mut writer = Writer {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 /// The name of the card's file.
-pub const CARD: &str = "README.md";
+pub const CARD_FILE: &str = "README.md";
 
 /// The contents of a model card.
 #[derive(Clone, Debug, Default)]

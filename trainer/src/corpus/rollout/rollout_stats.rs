@@ -9,7 +9,7 @@ use super::play::{Ending, Trajectory};
 
 /// Counts and means over the rows or trajectories of a batch; rates are in `[0, 1]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Signals {
+pub struct RolloutStats {
     /// The number of trajectories.
     pub episodes: usize,
     /// The number of completions.
@@ -37,7 +37,7 @@ pub struct Signals {
     pub reasons: BTreeMap<&'static str, usize>,
 }
 
-impl Signals {
+impl RolloutStats {
     /// Computes the signals of a batch; all 0 for an empty one.
     #[must_use]
     pub fn from_trajectories<W: TextWorld>(trajectories: &[Trajectory<W>]) -> Self {

@@ -281,7 +281,7 @@ impl<W: Evaluated> Actor<W> {
     fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
             Self::Scripted(policy) => policy.start(setup),
-            Self::Trained(model, _) => W::trained(model),
+            Self::Trained(model, _) => W::trained_player(model),
         }
     }
 }

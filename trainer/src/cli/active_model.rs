@@ -9,9 +9,9 @@ use sentinel_env::{TaskName as _, WorldName};
 use sentinel_policy::replay::{AnyReplay, Replay};
 use sentinel_policy::text::TextWorld;
 use sentinel_trainer::ablate::AblateConfig;
-use sentinel_trainer::eval::{EvalConfig, Evaluated, Plan, Source};
-use sentinel_trainer::evidence::active_model::{ActiveModel, MANIFEST, manifest_path};
-use sentinel_trainer::evidence::layout::CHECKPOINTS;
+use sentinel_trainer::eval::{EvalConfig, Evaluated, Plan, TrainedSource};
+use sentinel_trainer::evidence::active_model::{ActiveModel, MANIFEST_FILE, manifest_path};
+use sentinel_trainer::evidence::run_paths::CHECKPOINTS_DIR;
 use sentinel_trainer::lm_agent::{EvalArgs, GenerationArgs};
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{RecordConfig, play_language_model};
@@ -89,7 +89,7 @@ pub(super) fn resolve_ablate(config: &AblateConfig) -> Result<AblateConfig> {
 /// Returns the provenance of a result of the active model: the digest of its manifest.
 fn of_manifest() -> Result<Provenance> {
     let mut provenance = Provenance::new();
-    provenance.add_file(MANIFEST, &manifest_path(Path::new(CHECKPOINTS)))?;
+    provenance.add_file(MANIFEST_FILE, &manifest_path(Path::new(CHECKPOINTS_DIR)))?;
     Ok(provenance)
 }
 
@@ -98,7 +98,7 @@ fn of_manifest() -> Result<Provenance> {
 pub(super) fn load_trained<W: Evaluated + TextWorld>(
     config: &EvalConfig,
     plan: &Plan<'_, W>,
-) -> Result<Option<Source<W>>> {
+) -> Result<Option<TrainedSource<W>>> {
     let named = config.model.as_deref().is_some_and(names_active);
     let unnamed = config.model.is_none() && config.replay.is_none();
     if !plan.policies.contains(&EvalPolicy::Trained) || !(named || unnamed) {
@@ -127,7 +127,7 @@ pub(super) fn load_trained<W: Evaluated + TextWorld>(
         model: Some(model.artifact.model.clone().into()),
         prompt: model.prompt,
         reader: model.reader,
-        out: manifest_path(Path::new(CHECKPOINTS)),
+        out: manifest_path(Path::new(CHECKPOINTS_DIR)),
         force: false,
         manifest: None,
         episode: EpisodeArgs {
@@ -147,7 +147,7 @@ pub(super) fn load_trained<W: Evaluated + TextWorld>(
     provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
     provenance.inputs.extend(of_manifest()?.inputs);
     provenance.inputs.extend(model.digests.clone());
-    Ok(Some(Source::Replay {
+    Ok(Some(TrainedSource::Replay {
         path: record.out,
         replay,
         provenance,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use sentinel_env::{TaskName as _, in_world};
 use sentinel_policy::replay::AnyReplay;
 use sentinel_trainer::compact_model::ModelKind;
-use sentinel_trainer::eval::Source;
+use sentinel_trainer::eval::TrainedSource;
 use sentinel_trainer::evidence::cluster_health::{self, ClusterHealthConfig};
 use sentinel_trainer::evidence::plots::{self, PlotsConfig};
 use sentinel_trainer::evidence::reward_report::{self, RewardReportConfig};
@@ -45,7 +45,7 @@ pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
 fn source<W: Traced>(
     config: &RewardReportConfig,
     progress: Progress<'_>,
-) -> Result<Option<Source<W>>> {
+) -> Result<Option<TrainedSource<W>>> {
     let language = |model: &&PathBuf| ModelKind::from_files(model) == Some(ModelKind::Language);
     let Some(model) = config.model.as_ref().filter(language) else {
         return Ok(config.source::<W>()?);
@@ -80,7 +80,7 @@ fn source<W: Traced>(
     if let Some(adapter) = &config.adapter {
         provenance.add_model("adapter", adapter)?;
     }
-    Ok(Some(Source::Replay {
+    Ok(Some(TrainedSource::Replay {
         path: model.clone(),
         replay,
         provenance,

@@ -60,14 +60,14 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
     found.sentinel.provenance.record_command(arguments());
-    let mut text = format!("seeds {seeds}, {}", eval::table(&found));
+    let mut text = format!("seeds {seeds}, {}", eval::format_table(&found));
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
         files::write_atomic(path, found.to_json()?.as_bytes())?;
         text.push_str(&format!("\nwrote {}\n", path.display()));
     }
     print(&text)?;
-    let Some((path, replay)) = trained.as_ref().and_then(eval::Source::replay) else {
+    let Some((path, replay)) = trained.as_ref().and_then(eval::TrainedSource::replay) else {
         return Ok(());
     };
     for problem in replay.problems().iter().take(PROBLEMS_SHOWN) {

@@ -171,7 +171,7 @@ const EPISODES: [(&[&str], Streams, bool); 8] = [
 fn with_world_help(root: Command, world: WorldName) -> Command {
     in_world!(world, W => {
         EPISODES.into_iter().fold(root, |root, (path, streams, evaluates)| {
-            let task = Some(<W as Evaluated>::TASK.filter(|_| evaluates).unwrap_or("all"));
+            let task = Some(<W as Evaluated>::DEFAULT_TASK.filter(|_| evaluates).unwrap_or("all"));
             at(root, path, &|command| of_world::<W>(command, streams, task))
         })
     })
@@ -232,9 +232,10 @@ fn of_world<W: Evaluated>(command: Command, streams: Streams, task: Option<&str>
             append_help(arg, &(listed + &usual.map(default).unwrap_or_default()))
         }
         "policy" => append_help(arg, &format!(" ({})", policies())),
-        "policies" if arg.get_default_values().is_empty() => {
-            append_help(arg, &format!(" ({}){}", policies(), default(W::POLICIES)))
-        }
+        "policies" if arg.get_default_values().is_empty() => append_help(
+            arg,
+            &format!(" ({}){}", policies(), default(W::DEFAULT_POLICIES)),
+        ),
         _ => arg,
     })
 }

@@ -128,7 +128,7 @@ where
     let mut saved = None;
     run.rewind()?;
     if run.resumes() {
-        let header = Header::read(&run.output_dir)?;
+        let header = Header::load(&run.output_dir)?;
         saved = Some((
             run.output_dir.as_path(),
             to_current_form::<T>(&header.config),
@@ -311,7 +311,7 @@ impl<'a> Report<'a> {
             return Ok(());
         };
         let report = if self.status == RunStatus::Ok {
-            RunReport::of_folder(&dir.path, &self.origin)?
+            RunReport::from_folder(&dir.path, &self.origin)?
         } else {
             RunReport::stopped(self.status, self.error, &self.origin, &self.origin.model_id)
         };

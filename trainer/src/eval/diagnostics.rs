@@ -86,7 +86,7 @@ impl Diagnostics {
     /// Returns the statistics of a policy, one entry for each split that its episodes are of, in
     /// the order of their first episodes. `rules` are the names of all anti-cheat rules.
     #[must_use]
-    pub fn of_episodes(policy: &str, episodes: &[EpisodeFacts], rules: &[&str]) -> Vec<Self> {
+    pub fn from_episodes(policy: &str, episodes: &[EpisodeFacts], rules: &[&str]) -> Vec<Self> {
         let mut splits: Vec<&'static str> = Vec::new();
         for episode in episodes {
             if !splits.contains(&episode.split) {
@@ -191,7 +191,7 @@ mod tests {
             episode("train", 0.7, vec![step(Some("loop"), "KEEP", 0.5)]),
             episode("holdout", 0.1, vec![]),
         ];
-        let found = Diagnostics::of_episodes("p", &episodes, &["abuse", "loop"]);
+        let found = Diagnostics::from_episodes("p", &episodes, &["abuse", "loop"]);
         assert_eq!(found.len(), 2);
         let train = &found[0];
         assert_eq!(

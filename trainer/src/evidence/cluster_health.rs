@@ -15,8 +15,8 @@ use sentinel_policy::rollout::run_steps;
 use serde::{Deserialize, Serialize};
 
 use super::input::{EvidenceError, InputKind};
-use super::ordered;
-use crate::eval::{Evaluated as _, Source, load_model};
+use super::pairs_as_map;
+use crate::eval::{Evaluated as _, TrainedSource, load_model};
 use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, arg_parsers, files};
 
@@ -75,7 +75,7 @@ pub struct ClusterHealth {
     /// The number of steps of the longest series.
     pub steps: usize,
     /// For each policy the mean health after each step, over the episodes that still run.
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     pub series: Vec<(String, Vec<f64>)>,
     /// The episodes, and where the file comes from. Files of the reference lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct HealthOrigin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// For each policy the health after each step of each episode.
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     pub episodes: Vec<(String, Vec<EpisodeHealth>)>,
     /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
@@ -122,7 +122,7 @@ impl ClusterHealth {
     ///
     /// # Errors
     /// Returns an error that names the file if it is missing, truncated or without an episode.
-    pub fn read(path: &Path) -> Result<Self, EvidenceError> {
+    pub fn load(path: &Path) -> Result<Self, EvidenceError> {
         let read: Self = KIND.read(path)?;
         if read.series.iter().all(|(_, values)| values.is_empty()) {
             return Err(EvidenceError::NoEpisodes {
@@ -178,7 +178,7 @@ fn means(episodes: &[EpisodeHealth]) -> Vec<f64> {
 /// The policies and the model of a history.
 struct Players {
     policies: Vec<EvalPolicy<ClusterEnv>>,
-    source: Option<Source<ClusterEnv>>,
+    source: Option<TrainedSource<ClusterEnv>>,
 }
 
 impl Players {
@@ -199,7 +199,7 @@ impl Players {
         }
         let mut provenance = Provenance::new();
         provenance.add_model("model", folder)?;
-        let source = Source::Model {
+        let source = TrainedSource::Model {
             path: folder.clone(),
             model: load_model::<ClusterEnv>(folder)?,
             provenance,
@@ -217,8 +217,8 @@ impl Players {
     ) -> Option<Player<ClusterEnv>> {
         match (policy, &self.source) {
             (EvalPolicy::Scripted(name), _) => Some(name.start(setup)),
-            (EvalPolicy::Trained, Some(Source::Model { model, .. })) => {
-                Some(ClusterEnv::trained(model))
+            (EvalPolicy::Trained, Some(TrainedSource::Model { model, .. })) => {
+                Some(ClusterEnv::trained_player(model))
             }
             (EvalPolicy::Trained, _) => None,
         }

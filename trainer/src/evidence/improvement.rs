@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::RunPaths;
 use super::report_file;
+use super::run_paths::RunPaths;
 use super::run_report::MAKE;
 use crate::interval::PairedInterval;
 use crate::provenance::Provenance;
@@ -138,7 +138,7 @@ impl ImprovementReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
-    pub fn read(paths: &RunPaths) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths) -> Result<Self, Error> {
         report_file::read(&paths.report(IMPROVEMENT_REPORT), MAKE)
     }
 

@@ -23,13 +23,13 @@ pub mod cluster_health;
 pub mod gate;
 pub mod improvement;
 mod input;
-pub mod layout;
-mod ordered;
+mod pairs_as_map;
 pub mod plots;
 pub mod postsave;
 pub mod report;
 pub mod report_file;
 pub mod reward_report;
+pub mod run_paths;
 pub mod run_report;
 
 pub use input::EvidenceError;

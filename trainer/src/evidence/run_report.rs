@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::artifact;
-use super::layout::RunPaths;
 use super::report_file;
+use super::run_paths::RunPaths;
 use crate::Error;
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
@@ -48,7 +48,7 @@ sentinel_env::named_enum! {
 impl Backend {
     /// Returns the backend of a result with this provenance.
     #[must_use]
-    pub const fn of(provenance: &Provenance) -> Self {
+    pub const fn from_provenance(provenance: &Provenance) -> Self {
         if provenance.is_fallback() {
             Self::Fallback
         } else {
@@ -71,7 +71,7 @@ impl FileDigest {
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn compute(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_owned(),
             sha256: report_file::digest(path)?,
@@ -137,7 +137,7 @@ impl RunReport {
     ///
     /// # Errors
     /// Returns an error if a file is missing or invalid.
-    pub fn of_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
+    pub fn from_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
         let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
         let state_path = folder.join(TRAINER_STATE_FILE);
         let state: Value = report_file::read(&state_path, remedy)?;
@@ -149,7 +149,7 @@ impl RunReport {
         if artifact.is_empty() {
             return Err(Error::report(folder, "it holds no model", remedy));
         }
-        let log_history = FileDigest::read(&state_path)?;
+        let log_history = FileDigest::compute(&state_path)?;
         let text = |name: &str| {
             let value = options.get(name).and_then(Value::as_str);
             value.unwrap_or_default().to_owned()
@@ -170,7 +170,7 @@ impl RunReport {
         let log = state.get("log_history").and_then(Value::as_array);
         Ok(Self {
             status: RunStatus::Ok,
-            backend: Backend::of(&provenance),
+            backend: Backend::from_provenance(&provenance),
             model_id: of(&origin.model_id, "model"),
             base_model: text("model"),
             artifact_path: folder.to_owned(),
@@ -225,7 +225,7 @@ impl RunReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
-    pub fn read(paths: &RunPaths, name: &str) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths, name: &str) -> Result<Self, Error> {
         report_file::read(&paths.report(name), MAKE)
     }
 }
@@ -260,7 +260,7 @@ pub(crate) mod tests {
     pub(crate) fn report(folder: &Path, provenance: Provenance) -> RunReport {
         RunReport {
             status: RunStatus::Ok,
-            backend: Backend::of(&provenance),
+            backend: Backend::from_provenance(&provenance),
             artifact_path: folder.to_owned(),
             artifact: artifact::digests(folder).expect("digests"),
             provenance,
@@ -277,7 +277,7 @@ pub(crate) mod tests {
             ..RunOrigin::default()
         };
         let report_error = |folder: &Path| {
-            let found = RunReport::of_folder(folder, &origin);
+            let found = RunReport::from_folder(folder, &origin);
             found.map_or_else(|error| error.to_string(), |_| String::new())
         };
         assert!(report_error(folder.path()).contains("trainer_state.json: there is no such file"));
@@ -293,7 +293,7 @@ pub(crate) mod tests {
         let mut own = Provenance::new();
         own.add_fallback("init", "a stand-in");
         own.write(&run)?;
-        let found = RunReport::of_folder(&run, &origin)?;
+        let found = RunReport::from_folder(&run, &origin)?;
         assert_eq!((found.steps, found.seconds, found.seed), (2, Some(7.5), 4));
         assert_eq!(
             (&*found.task, &*found.world, &*found.base_model),

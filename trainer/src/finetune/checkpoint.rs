@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use super::job::{Best, State};
+use super::training_job::{Best, State};
 use crate::Error;
 use crate::lm::{Moments, Qwen2};
 use crate::run::checkpoint::{self, Tensors};
@@ -58,7 +58,7 @@ impl Header {
     ///
     /// # Errors
     /// If there is no checkpoint, or its header is truncated or invalid.
-    pub fn read(folder: &Path) -> Result<Self, RunError> {
+    pub fn load(folder: &Path) -> Result<Self, RunError> {
         Ok(checkpoint::read_header(&folder.join(CHECKPOINT_FILE), KEY)?)
     }
 }
@@ -130,7 +130,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If there is none, or it is truncated or invalid.
-    pub fn read(folder: &Path) -> Result<Self, RunError> {
+    pub fn load(folder: &Path) -> Result<Self, RunError> {
         let (header, tensors) = checkpoint::read(&folder.join(CHECKPOINT_FILE), KEY)?;
         Ok(Self { header, tensors })
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::options::RunOptions;
-use super::start::stand_in_for;
+use super::prepared_model::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
@@ -67,7 +67,7 @@ impl RunMetadata {
     ) -> Result<Self, RunError> {
         let mut config = serde_json::to_value(config).map_err(Error::from)?;
         if let (Value::Object(fields), Some(adapter)) = (&mut config, run.named_adapter()?) {
-            fields.extend(RunOptions::of_adapter(&adapter));
+            fields.extend(RunOptions::adapter_options(&adapter));
         }
         let mut metadata = Self {
             config,
@@ -104,7 +104,7 @@ impl RunMetadata {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn reads(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
+    pub fn record_input(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
         let digest = file_digest(path).map_err(|error| LmError::read(path, error))?;
         self.inputs.insert(what.to_owned(), digest);
         Ok(())
@@ -114,7 +114,7 @@ impl RunMetadata {
         for name in names {
             let path = folder.join(name);
             if path.is_file() {
-                self.reads(&format!("{name} of the {what}"), &path)?;
+                self.record_input(&format!("{name} of the {what}"), &path)?;
             }
         }
         Ok(())

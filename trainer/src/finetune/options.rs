@@ -266,7 +266,7 @@ impl RunOptions {
     }
 
     /// Returns the options of a new adapter that would create one like `config`.
-    pub(super) fn of_adapter(config: &LoraConfig) -> [(String, Value); 4] {
+    pub(super) fn adapter_options(config: &LoraConfig) -> [(String, Value); 4] {
         let names: Vec<&str> = config.targets.iter().map(|target| target.name()).collect();
         let targets = if config.targets == Target::ALL {
             ALL_LINEAR.to_owned()
@@ -293,7 +293,7 @@ impl RunOptions {
 
     /// Returns the generator of random stream `stream` at step or epoch `index`.
     #[must_use]
-    pub(crate) fn random(&self, stream: u64, index: usize) -> Rng {
+    pub(crate) fn rng(&self, stream: u64, index: usize) -> Rng {
         let seed = Rng::indexed(self.seed, stream).next();
         Rng::indexed(seed, index as u64)
     }
@@ -301,16 +301,16 @@ impl RunOptions {
     /// Returns the order of `items` items in an epoch, which follows from the seed and the epoch's
     /// number.
     #[must_use]
-    pub fn order(&self, items: usize, epoch: usize) -> Vec<usize> {
+    pub fn epoch_order(&self, items: usize, epoch: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items).collect();
-        self.random(ORDER, epoch).shuffle(&mut order);
+        self.rng(ORDER, epoch).shuffle(&mut order);
         order
     }
 
     /// Returns the training pass of an optimizer step.
     #[must_use]
     pub fn pass(&self, step: usize) -> Pass {
-        let pass = Pass::training(self.random(DROPOUT, step).next());
+        let pass = Pass::training(self.rng(DROPOUT, step).next());
         pass.checkpointed(!self.no_gradient_checkpointing)
     }
 
@@ -327,7 +327,7 @@ impl RunOptions {
 
     /// Returns the number of optimizer steps of a run with `per_epoch` steps in an epoch.
     #[must_use]
-    pub const fn total(&self, per_epoch: usize) -> usize {
+    pub const fn total_steps(&self, per_epoch: usize) -> usize {
         if self.max_steps > 0 {
             self.max_steps
         } else {

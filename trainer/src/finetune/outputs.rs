@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::job::{Job, State};
 use super::metadata::RunMetadata;
+use super::training_job::{State, TrainingJob};
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANION_FILES, Lora};
 use crate::lm::{LmError, Qwen2};
@@ -45,7 +45,7 @@ pub(super) fn write_model(
 /// Writes the model card.
 pub(super) fn write_card(
     folder: &Path,
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
     events: &[Event],
@@ -57,7 +57,7 @@ pub(super) fn write_card(
 /// Writes `trainer_state.json` of the run.
 pub(super) fn write_trainer_state(
     folder: &Path,
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
     tasks: &[String],
@@ -103,7 +103,7 @@ fn flops(state: &State) -> f64 {
 }
 
 /// Returns the text of the model card. Every number comes from the run.
-fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
+fn card(job: &dyn TrainingJob, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
     let requested = metadata.config.get("model").and_then(Value::as_str);
     let requested = requested.unwrap_or_default();

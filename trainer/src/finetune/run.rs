@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
-use super::job::{Best, Job, LoggedCompletion, State};
 use super::metadata::{RunMetadata, describe_changed_input};
 use super::outputs;
-use super::start::{check_again, clear};
+use super::prepared_model::{check_again, remove_earlier_files};
+use super::training_job::{Best, LoggedCompletion, State, TrainingJob};
 use crate::lm_agent::Validation;
 use crate::run::{self, CHECKPOINT_FILE, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
 use crate::{Error, files};
@@ -32,7 +32,7 @@ const COMPLETIONS: &str = "completions";
 /// If the folder holds another run, a file cannot be written, or a value is not finite. The last
 /// checkpoint stays valid after any error.
 pub fn run(
-    job: &mut dyn Job,
+    job: &mut dyn TrainingJob,
     mut state: State,
     metadata: &RunMetadata,
     validation: Option<&Validation>,
@@ -56,7 +56,7 @@ pub fn run(
 
 /// A language model with the job that trains it.
 struct Training<'a> {
-    job: &'a mut dyn Job,
+    job: &'a mut dyn TrainingJob,
     state: State,
     metadata: &'a RunMetadata,
     validation: Option<&'a Validation>,
@@ -85,7 +85,7 @@ impl run::Training for Training<'_> {
     }
 
     fn initial_events(&self) -> Vec<Event> {
-        let counts = self.job.data();
+        let counts = self.job.data_counts();
         let warnings = self.metadata.warnings.iter().cloned();
         let warnings = warnings.chain(self.job.warnings());
         let warnings = warnings.map(|text| Event::Warning { step: 0, text });
@@ -99,7 +99,7 @@ impl run::Training for Training<'_> {
     }
 
     fn is_finished(&self) -> bool {
-        self.state.finished()
+        self.state.is_finished()
     }
 
     fn epoch(&self, step: usize) -> Option<f64> {
@@ -219,7 +219,7 @@ fn log_completions(
 
 /// Checks the run's folder, restores the state if the run is resumed, and returns the log.
 fn open<'a>(
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &mut State,
     metadata: &RunMetadata,
     tasks: &[String],
@@ -230,7 +230,7 @@ fn open<'a>(
     let folder = &dir.path;
     let path = folder.join(CHECKPOINT_FILE);
     if dir.resume {
-        let found = Checkpoint::read(folder)?;
+        let found = Checkpoint::load(folder)?;
         let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
         if found.header.method != job.method() {
             let reason = format!(
@@ -258,7 +258,7 @@ fn open<'a>(
         return Ok(log?);
     }
     check_again(dir, &metadata.source, metadata.adapter())?;
-    clear(dir, state.model.adapter().is_some(), &metadata.source)?;
+    remove_earlier_files(dir, state.model.adapter().is_some(), &metadata.source)?;
     Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
 }
 

@@ -15,15 +15,15 @@ mod access;
 mod client;
 mod error;
 #[cfg(test)]
-mod fake;
+mod fake_hub;
+pub mod fallback_marks;
+mod glob_pattern;
 pub mod job;
-pub mod marks;
-mod pattern;
 pub mod pull;
+mod remote_files;
 mod repo;
 #[cfg(test)]
 mod tests;
-mod tree;
 pub mod upload;
 
 pub use access::HubAccess;

@@ -7,7 +7,7 @@ use sentinel_env::WorldName;
 
 use crate::Error;
 use crate::evidence::active_model::ActiveModel;
-use crate::evidence::layout::CHECKPOINTS;
+use crate::evidence::run_paths::CHECKPOINTS_DIR;
 use crate::lm_agent::GenerationArgs;
 
 /// The name of the active model on the command line.
@@ -25,7 +25,7 @@ pub fn is_active(model: &str) -> bool {
 /// # Errors
 /// Returns an error if the manifest is invalid, or a file was deleted or changed.
 pub fn find() -> Result<Option<ActiveModel>, Error> {
-    ActiveModel::load(Path::new(CHECKPOINTS))
+    ActiveModel::load(Path::new(CHECKPOINTS_DIR))
 }
 
 /// Reads the active model and checks that it plays `world`.

@@ -15,8 +15,8 @@ use crate::evidence::artifact::ArtifactKind;
 use crate::evidence::improvement::{
     IMPROVEMENT_REPORT, ImprovementReport, SEEDS, TaskScores, check_seeds,
 };
-use crate::evidence::layout::{RunPathArgs, RunPaths};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::{RunPathArgs, RunPaths};
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
 use crate::provenance::Provenance;

@@ -14,9 +14,9 @@ use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
 use crate::evidence::artifact::{Artifact, ArtifactKind};
-use crate::evidence::layout::RunPaths;
 use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::RunPaths;
 use crate::finetune::{LoggedTokens, RunError};
 use crate::lm::{Lora, Pass, Qwen2};
 use crate::lm_agent::{Generation, LoadedModel};
@@ -122,7 +122,11 @@ fn difference(
         return Err(Error::report(folder, reason, RETRAIN).into());
     }
     let pairs = now.iter().flatten().zip(then.iter().flatten());
-    Ok(LogProbDifference::of(compared_with, tolerance, pairs))
+    Ok(LogProbDifference::from_pairs(
+        compared_with,
+        tolerance,
+        pairs,
+    ))
 }
 
 /// The remedy for a log of completions that cannot be used.

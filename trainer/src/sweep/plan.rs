@@ -19,13 +19,13 @@ use crate::algo::lm_grpo::GrpoConfig;
 use crate::algo::sft::SftConfig;
 use crate::arg_parsers;
 use crate::corpus::CorpusConfig;
-use crate::evidence::artifact::{ArtifactKind, BASE};
-use crate::evidence::layout::{CHECKPOINTS, REPORTS, RunPaths, slug};
+use crate::evidence::artifact::{ArtifactKind, BASE_DIR};
+use crate::evidence::run_paths::{CHECKPOINTS_DIR, REPORTS_DIR, RunPaths, slug};
 use crate::lm::init::InitOptions;
 use crate::lm_agent::EvalArgs;
 
 /// The folder, beside the artifacts, of a base model that the sweep fine-tuned.
-pub(super) const BASE_FOLDER: &str = BASE;
+pub(super) const BASE_FOLDER: &str = BASE_DIR;
 /// The folder of a new model before any training.
 const INIT_FOLDER: &str = "init";
 /// The corpus of a run.
@@ -70,10 +70,10 @@ pub struct SweepArgs {
     #[arg(long)]
     pub allow_fallback: bool,
     /// Folder that holds the reports
-    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    #[arg(long, value_name = "DIR", default_value = REPORTS_DIR)]
     pub reports_dir: PathBuf,
     /// Folder that holds the checkpoints
-    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS_DIR)]
     pub checkpoints_dir: PathBuf,
 }
 
@@ -175,7 +175,7 @@ impl SweepArgs {
             .find(|(size, _)| size.eq_ignore_ascii_case(&own.model));
         let model = named.map_or(own.model.as_str(), |(_, name)| name);
         let id = own.id.clone().unwrap_or_else(|| slug(model));
-        let paths = RunPaths::of_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
+        let paths = RunPaths::for_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
             .map_err(|error| Error::checkpoint(place, error.to_string()))?;
         let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
         let preset = PRESETS.contains(&model);

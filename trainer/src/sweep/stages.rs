@@ -248,7 +248,7 @@ impl Work<'_> {
         let (name, origin) = report_of(self.entry, stage);
         let folder = run_folder(self.entry, stage).unwrap_or_default();
         let report = match done {
-            Outcome::Finished => RunReport::of_folder(&folder, &origin)?,
+            Outcome::Finished => RunReport::from_folder(&folder, &origin)?,
             Outcome::Interrupted => {
                 let base = base_of(self.entry, stage);
                 RunReport::stopped(RunStatus::Interrupted, None, &origin, &base)

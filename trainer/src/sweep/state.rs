@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::layout::{RunPaths, SWEEPS};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::{RunPaths, SWEEPS_DIR};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
@@ -164,7 +164,7 @@ pub struct SweepState {
 /// # Errors
 /// Returns an error if a record cannot be read, or the file cannot be written.
 pub fn write_sweep(reports: &Path) -> Result<SweepState, Error> {
-    let folder = reports.join(SWEEPS);
+    let folder = reports.join(SWEEPS_DIR);
     files::create_folder(&folder)?;
     let _lock = lock(&folder.join(LOCK))?;
     let failed = |source| Error::Read {

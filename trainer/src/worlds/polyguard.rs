@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::eval::{Evaluated, StepFacts};
-use crate::eval::{Evaluation, Ordered, ReplayUse};
+use crate::eval::{Evaluation, OrderedMap, ReplayUse};
 use crate::trace::Traced;
 use crate::trainable::Trainable;
 
@@ -39,8 +39,8 @@ struct File<'a> {
     research_only: bool,
     tasks: &'a [&'static str],
     episodes_per_policy: u64,
-    summary: &'a Ordered<PolyguardSummary>,
-    by_task: &'a Ordered<Ordered<PolyguardSummary>>,
+    summary: &'a OrderedMap<PolyguardSummary>,
+    by_task: &'a OrderedMap<OrderedMap<PolyguardSummary>>,
     streams: Streams,
     #[serde(skip_serializing_if = "is_reference")]
     rules: &'a str,
@@ -92,17 +92,17 @@ impl Trainable for PolyguardEnv {
 impl Evaluated for PolyguardEnv {
     type Row = EpisodeRow;
     type Summary = PolyguardSummary;
-    const POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
-    const TASK: Option<&'static str> = None;
-    const COLUMNS: &'static [&'static str] = &[
+    const DEFAULT_POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
+    const DEFAULT_TASK: Option<&'static str> = None;
+    const TABLE_COLUMNS: &'static [&'static str] = &[
         "score", "safe", "review", "exploit", "invalid", "reward", "risk cut", "steps",
     ];
 
-    fn row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
+    fn episode_row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 
-    fn summary(rows: &[&EpisodeRow]) -> PolyguardSummary {
+    fn summarize(rows: &[&EpisodeRow]) -> PolyguardSummary {
         let ended = |end: EndReason| mean(rows, |row| rate(row.ended(end)));
         PolyguardSummary {
             episodes: rows.len(),
@@ -122,7 +122,7 @@ impl Evaluated for PolyguardEnv {
         }
     }
 
-    fn cells(s: &PolyguardSummary) -> (usize, Vec<f64>) {
+    fn table_cells(s: &PolyguardSummary) -> (usize, Vec<f64>) {
         let cells = vec![
             s.avg_score,
             s.safe_resolution_rate,
@@ -136,7 +136,7 @@ impl Evaluated for PolyguardEnv {
         (s.episodes, cells)
     }
 
-    fn file(e: &Evaluation<Self>) -> impl Serialize {
+    fn file_content(e: &Evaluation<Self>) -> impl Serialize {
         File {
             environment: "polyguard",
             research_only: true,

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::finetune::{
-    Event, Job, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, Update, run,
+    Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
@@ -77,7 +77,7 @@ impl SftJob {
         let order = if self.config.no_shuffle {
             (0..all.len()).collect()
         } else {
-            self.config.run.order(all.len(), step / per_epoch)
+            self.config.run.epoch_order(all.len(), step / per_epoch)
         };
         let places = order.iter().skip(step % per_epoch * self.window());
         let row = |row: &usize| &self.prepared.rows[*row];
@@ -86,7 +86,7 @@ impl SftJob {
     }
 }
 
-impl Job for SftJob {
+impl TrainingJob for SftJob {
     fn method(&self) -> &'static str {
         "sft"
     }
@@ -99,7 +99,7 @@ impl Job for SftJob {
         self.packs.len().div_ceil(self.window())
     }
 
-    fn data(&self) -> Metrics {
+    fn data_counts(&self) -> Metrics {
         let rows = &self.prepared.rows;
         let tokens: usize = rows.iter().map(|row| row.ids.len()).sum();
         let labels: usize = rows.iter().map(SftRow::label_count).sum();
@@ -198,10 +198,10 @@ pub fn train(
     }
     let validation = config.validation(&start)?;
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
-    let total = config.run.total(job.steps_per_epoch());
+    let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
-    metadata.reads("the corpus", data)?;
+    metadata.record_input("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
     (metadata.provenance).add_corpus_fallbacks(data, examples.len(), marked)?;
     let state = PreparedModel::state(start.model, &config.run, schedule)?;

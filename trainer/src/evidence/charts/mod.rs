@@ -39,6 +39,7 @@ pub mod palette;
 mod tests;
 
 pub use chart::{
-    AreaSeries, Axis, BarRow, BarSeries, Bone, Chart, Estimate, Plot, Point, PointSeries, Reference,
+    AreaSeries, Axis, BarRow, BarSeries, BaselineLine, Chart, Estimate, FishboneItem, Plot, Point,
+    PointSeries,
 };
 pub use output::{ChartError, ChartFiles, FORMAT};

@@ -13,7 +13,7 @@ fn chart(name: &str, plot: Plot) -> Chart {
         title: "A <title> & more".to_owned(),
         subtitle: Some("30 episodes per bar".to_owned()),
         description: "In words.".to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("reward").with_unit("per step"),
         plot,
     }
@@ -52,10 +52,10 @@ fn all_kinds(n: usize) -> Vec<Chart> {
         color: None,
         estimate: Estimate::exact(*value),
     });
-    let bones: Vec<Bone> = names
+    let bones: Vec<FishboneItem> = names
         .iter()
         .zip(&numbers)
-        .map(|(label, value)| Bone {
+        .map(|(label, value)| FishboneItem {
             label: label.clone(),
             value: *value,
             count: 3,
@@ -92,7 +92,7 @@ fn all_kinds(n: usize) -> Vec<Chart> {
             "points",
             Plot::Points {
                 series: vec![points],
-                references: vec![Reference {
+                references: vec![BaselineLine {
                     label: "chance".into(),
                     value: 0.5,
                 }],
@@ -119,7 +119,7 @@ fn all_kinds(n: usize) -> Vec<Chart> {
         chart(
             "bones",
             Plot::Fishbone {
-                effect: Bone {
+                effect: FishboneItem {
                     label: "lost".into(),
                     value: numbers.iter().sum(),
                     count: n,

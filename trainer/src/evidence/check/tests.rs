@@ -36,7 +36,7 @@ fn results() -> tempfile::TempDir {
     provenance
         .add_file("the replay", &root.join(REPLAY))
         .expect("a digest");
-    for name in plots::NAMES {
+    for name in plots::CHART_NAMES {
         let path = root.join(CHARTS).join(name);
         std::fs::write(path.with_extension("png"), png::tests::picture()).expect("a file");
         let data = serde_json::json!({"name": name, "provenance": provenance});
@@ -157,8 +157,8 @@ fn truncated_or_foreign_chart_fails_check() {
 #[test]
 fn artifact_index_must_match_folder() {
     let folder = results();
-    let index = ArtifactIndex::of_folder(folder.path()).expect("an index");
-    report_file::write(&folder.path().join(INDEX), &index).expect("a file");
+    let index = ArtifactIndex::from_folder(folder.path()).expect("an index");
+    report_file::write(&folder.path().join(INDEX_FILE), &index).expect("a file");
     assert!(failed(folder.path()).is_empty());
     std::fs::write(folder.path().join("new.txt"), "x").expect("a file");
     let failed = failed(folder.path());

@@ -37,7 +37,7 @@ struct Variant {
 pub(super) fn ablation(path: &Path) -> Result<SourcedChart, EvidenceError> {
     let mut files = Vec::new();
     for variant in variants(path)? {
-        files.push((variant.label, EvalFile::read(&variant.eval)?));
+        files.push((variant.label, EvalFile::load(&variant.eval)?));
     }
     for (_, file) in &files {
         check(file, &files[0].1)?;
@@ -53,7 +53,7 @@ pub(super) fn ablation(path: &Path) -> Result<SourcedChart, EvidenceError> {
             }),
         }
     });
-    let played = files[0].1.played();
+    let played = files[0].1.describe_episodes();
     let chart = Chart {
         name: "ablation".to_owned(),
         title: "Score of policies trained without a feature".to_owned(),

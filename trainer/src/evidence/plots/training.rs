@@ -82,7 +82,7 @@ pub(super) fn grpo_reward_curve(paths: &[PathBuf]) -> Result<SourcedChart, Evide
             "A line of the mean {metric} of training over optimizer steps, as the run logged it, \
              and one of the {metric} on validation seeds if the run measured it."
         ),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new(format!("mean {metric}")),
         plot: Plot::Lines {
             series,

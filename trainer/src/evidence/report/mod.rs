@@ -104,7 +104,7 @@ pub fn write_report(config: &ReportConfig) -> Result<WrittenReport, ReportError>
     let mut sources = Sources::default();
     let mut results = collect(config, &mut sources)?;
     output::check_apart(&config.out, &sources)?;
-    let subjects = integrity::subjects(&results.sweeps, &results.evaluations);
+    let subjects = integrity::collect_policy_stats(&results.sweeps, &results.evaluations);
     let drawn = figures::figures(
         &results.sweeps,
         &results.runs,
@@ -119,9 +119,9 @@ pub fn write_report(config: &ReportConfig) -> Result<WrittenReport, ReportError>
     results.files = (sources.files().iter())
         .map(|(raw, _)| raw.clone())
         .collect();
-    let overfit = integrity::judge(&subjects, &results.provenance);
+    let overfit = integrity::judge_policies(&subjects, &results.provenance);
     let summary = (!results.sweeps.is_empty()).then(|| SweepSummary::new(&results));
-    let parts = output::Parts {
+    let parts = output::ReportContents {
         results: &results,
         overfit: overfit.as_ref(),
         summary: summary.as_ref(),

@@ -26,7 +26,7 @@ const DATA: &str = "data";
 const OWN: [&str; 6] = [INDEX, RESULTS, CHARTS, DATA, OVERFIT_REPORT, SWEEP_SUMMARY];
 
 /// The contents of the folder.
-pub(super) struct Parts<'a> {
+pub(super) struct ReportContents<'a> {
     pub(super) results: &'a Results,
     pub(super) overfit: Option<&'a OverfitReport>,
     pub(super) summary: Option<&'a SweepSummary>,
@@ -75,7 +75,7 @@ pub(super) fn check_apart(out: &Path, sources: &Sources) -> Result<(), ReportErr
 ///
 /// # Errors
 /// Returns an error if a file cannot be written. An earlier report then stays.
-pub(super) fn write(out: &Path, parts: &Parts<'_>) -> Result<PathBuf, ReportError> {
+pub(super) fn write(out: &Path, parts: &ReportContents<'_>) -> Result<PathBuf, ReportError> {
     let above = files::parent_folder(out);
     create(above)?;
     let mut builder = tempfile::Builder::new();
@@ -91,7 +91,7 @@ pub(super) fn write(out: &Path, parts: &Parts<'_>) -> Result<PathBuf, ReportErro
     Ok(out.join(INDEX))
 }
 
-fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
+fn write_parts(folder: &Path, parts: &ReportContents<'_>) -> Result<(), ReportError> {
     let charts = folder.join(CHARTS);
     let mut drawings = Vec::new();
     for entry in &parts.results.charts {

@@ -5,14 +5,14 @@ use sentinel_env::{Environment as _, PrivilegedState as _, Slot};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Reported, StepNote};
+use super::{Reported, StepExplanation};
 
 impl Reported for TrustEnv {
-    fn report<'a>(session: &'a Session, _notes: &'a [StepNote]) -> impl Serialize + 'a {
+    fn report<'a>(session: &'a Session, _notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         session.reward_report()
     }
 
-    fn shown(session: &Session) -> Value {
+    fn visible_state(session: &Session) -> Value {
         let o = session.episode().observation();
         json!({ "trust": o.ledger.rounded_trust(), "stakes": o.stakes })
     }
@@ -54,11 +54,11 @@ impl Reported for TrustEnv {
             .collect()
     }
 
-    fn reason(_session: &Session, step: &Step) -> String {
+    fn explain_reward(_session: &Session, step: &Step) -> String {
         text::explain_reward(step)
     }
 
-    fn cause(session: &Session, step: &Step) -> &'static str {
+    fn loss_cause(session: &Session, step: &Step) -> &'static str {
         let hidden = session.episode().hidden();
         let behavior = step.action.slot().map(|slot| hidden.assignment[slot]);
         match (step.action, behavior) {

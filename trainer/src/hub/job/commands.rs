@@ -23,11 +23,11 @@ const RUST: &str = "1.95.0";
 const CLONE: &str = "sentinel-src";
 
 /// An option that a job still needs.
-pub type Missing = String;
+pub type MissingOption = String;
 
 /// Returns the steps of a job, which a shell runs one after another until one fails.
 #[must_use]
-pub fn steps(config: &JobConfig) -> Vec<String> {
+pub fn job_commands(config: &JobConfig) -> Vec<String> {
     if config.mode == JobMode::GpuTest {
         return vec![
             "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv".to_owned(),
@@ -153,7 +153,7 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
         shell_quote(&config.training.model),
         config.training.world.name(),
     );
-    let policies = in_world!(config.training.world, W => <W as Evaluated>::POLICIES);
+    let policies = in_world!(config.training.world, W => <W as Evaluated>::DEFAULT_POLICIES);
     let (adapter, device) = (output_dir(config), device(config));
     let played = format!("--world {world} --task all --episodes {EPISODES}");
     steps.push(format!("mkdir -p {OUTPUTS}"));
@@ -173,7 +173,7 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
     // The charts are those of the trust world.
     if world == "trust" {
         let health = format!("{OUTPUTS}/cluster_health_history.json");
-        let charts: Vec<&str> = (plots::NAMES.into_iter())
+        let charts: Vec<&str> = (plots::CHART_NAMES.into_iter())
             .filter(|name| *name != ABLATION)
             .collect();
         steps.push(format!(

@@ -8,7 +8,7 @@ mod commands;
 mod spec;
 mod submit;
 
-pub use commands::{Missing, steps};
+pub use commands::{MissingOption, job_commands};
 pub use spec::JobSpec;
 pub use submit::{Submitted, submit};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::commands::{Missing, steps};
+use super::commands::{MissingOption, job_commands};
 use super::{JobConfig, JobMode};
 use crate::http::{HF_TOKEN, Token};
 use crate::hub::{HubError, Repo, RepoType};
@@ -49,7 +49,7 @@ pub struct JobSpec {
     /// The labels of the job.
     pub labels: BTreeMap<String, String>,
     /// The options that the job still needs; without them it is not submitted.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingOption>,
 }
 
 impl JobSpec {
@@ -118,7 +118,7 @@ impl JobSpec {
                 .unwrap_or_else(|| usual_image.to_owned()),
             flavor: config.flavor.clone(),
             timeout_seconds: seconds(&config.timeout)?,
-            command: ["bash", "-c", &steps(config).join(" && ")]
+            command: ["bash", "-c", &job_commands(config).join(" && ")]
                 .map(str::to_owned)
                 .to_vec(),
             environment,

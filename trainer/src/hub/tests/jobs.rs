@@ -91,7 +91,7 @@ fn job_submission_sends_token_as_secret() -> Tested {
     assert_eq!(found.id, "687fb701029421ae5549d998");
     assert!(found.url.ends_with("/jobs/me/687fb701029421ae5549d998"));
     assert_eq!(
-        found.follow(),
+        found.follow_command(),
         "hf jobs logs -f me/687fb701029421ae5549d998"
     );
     let sent = hub.state().jobs.remove(0);

@@ -170,7 +170,7 @@ fn all_twelve_charts_are_drawn_from_program_output() -> Tested {
             .collect();
         assert!(reasons.is_empty(), "{reasons:?}");
         let names: Vec<&str> = result.drawn.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, NAMES);
+        assert_eq!(names, CHART_NAMES);
         for (_, files) in &result.drawn {
             let svg = std::fs::read_to_string(&files.svg)?;
             assert!(

@@ -242,7 +242,7 @@ fn curves(
         title: chart.title.to_owned(),
         subtitle: None,
         description: caption.clone(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: chart.y.clone(),
         plot: Plot::Lines {
             series,

@@ -16,7 +16,7 @@ pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
 
 /// The source of the actions of policy `trained`.
 #[derive(Clone, Debug)]
-pub enum Source<W: Evaluated> {
+pub enum TrainedSource<W: Evaluated> {
     /// Recorded actions of a replay.
     Replay {
         /// The path of the replay.
@@ -37,7 +37,7 @@ pub enum Source<W: Evaluated> {
     },
 }
 
-impl<W: Evaluated> Source<W> {
+impl<W: Evaluated> TrainedSource<W> {
     /// Returns the path and the rows if the source is a replay.
     #[must_use]
     pub fn replay(&self) -> Option<(&Path, &Replay<W>)> {
@@ -62,7 +62,7 @@ impl<W: Evaluated> Plan<'_, W> {
     /// # Errors
     /// Returns an error if the source cannot be read, or is named although policy `trained` does
     /// not play.
-    pub fn load_trained(&self) -> Result<Option<Source<W>>, Error> {
+    pub fn load_trained(&self) -> Result<Option<TrainedSource<W>>, Error> {
         let config = self.config;
         let named = config.model.as_ref().or(config.replay.as_ref());
         if !self.policies.contains(&EvalPolicy::Trained) {
@@ -83,7 +83,7 @@ impl<W: Evaluated> Plan<'_, W> {
             let model = load_model::<W>(folder)?;
             let mut provenance = Provenance::new();
             provenance.add_model("model", folder)?;
-            return Ok(Some(Source::Model {
+            return Ok(Some(TrainedSource::Model {
                 path: folder.clone(),
                 model,
                 provenance,
@@ -99,7 +99,7 @@ impl<W: Evaluated> Plan<'_, W> {
         let replay = files::read_replay_of::<W>(path)?;
         let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
         provenance.add_file("replay", path)?;
-        Ok(Some(Source::Replay {
+        Ok(Some(TrainedSource::Replay {
             path: path.to_owned(),
             replay,
             provenance,

@@ -57,30 +57,30 @@ impl Cell {
     }
 
     /// Creates a cell for what does not exist.
-    pub(super) fn none() -> Self {
+    pub(super) fn empty() -> Self {
         Self("<span class=\"none\">–</span>".to_owned())
     }
 
     /// Creates a cell of a number; one for what does not exist without a number.
     pub(super) fn number(value: Option<f64>) -> Self {
-        value.map_or_else(Self::none, |value| Self(escape(&number(value))))
+        value.map_or_else(Self::empty, |value| Self(escape(&number(value))))
     }
 
     /// Creates a cell of a count.
     pub(super) fn count(value: Option<u64>) -> Self {
-        value.map_or_else(Self::none, |value| Self(grouped(value)))
+        value.map_or_else(Self::empty, |value| Self(group_thousands(value)))
     }
 
     /// Creates a cell of a mean with half the width of its interval.
     pub(super) fn interval(value: Option<ConfidenceInterval>) -> Self {
-        value.map_or_else(Self::none, |value| {
+        value.map_or_else(Self::empty, |value| {
             let (mean, half) = (number(value.mean), number(value.half_width));
             Self(format!("{} ± {half}", escape(&mean)))
         })
     }
 
     /// Creates a cell of a verdict.
-    pub(super) fn mark(mark: Mark, text: &str) -> Self {
+    pub(super) fn mark(mark: VerdictMark, text: &str) -> Self {
         Self(format!(
             "<span class=\"{}\">{}</span>",
             mark.class(),
@@ -96,13 +96,13 @@ impl Cell {
 
 /// The kind of a verdict; its words say it as well, so that no reader depends on the color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum VerdictMark {
     Good,
     Warning,
     Bad,
 }
 
-impl Mark {
+impl VerdictMark {
     const fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -125,7 +125,7 @@ impl Page {
     }
 
     /// Begins a part of a section.
-    pub(super) fn part(&mut self, id: &str, title: &str) {
+    pub(super) fn subsection(&mut self, id: &str, title: &str) {
         let _ = writeln!(
             self.body,
             "<h3 id=\"{}\">{}</h3>",
@@ -145,7 +145,11 @@ impl Page {
     }
 
     /// Adds a highlighted list.
-    pub(super) fn note(&mut self, title: &str, items: impl IntoIterator<Item = String>) {
+    pub(super) fn highlighted_list(
+        &mut self,
+        title: &str,
+        items: impl IntoIterator<Item = String>,
+    ) {
         let _ = writeln!(
             self.body,
             "<div class=\"note\" role=\"note\"><p><b>{}</b></p><ul>",
@@ -158,7 +162,7 @@ impl Page {
     }
 
     /// Adds a list of names with values; those without a value are left out.
-    pub(super) fn facts(&mut self, facts: Vec<(&str, Option<String>)>) {
+    pub(super) fn definition_list(&mut self, facts: Vec<(&str, Option<String>)>) {
         self.body.push_str("<dl class=\"facts\">\n");
         for (name, value) in facts {
             if let Some(value) = value {
@@ -314,7 +318,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// Returns a count with thin spaces between groups of three digits.
-pub(super) fn grouped(value: u64) -> String {
+pub(super) fn group_thousands(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -346,8 +350,8 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }
-        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
-        assert_eq!(grouped(1234), "1234");
+        assert_eq!(group_thousands(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(group_thousands(1234), "1234");
     }
 
     #[test]

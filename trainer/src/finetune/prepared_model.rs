@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::RunError;
-use super::job::State;
 use super::options::RunOptions;
+use super::training_job::State;
 use crate::lm::init::{InitOptions, create};
 use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
@@ -269,7 +269,11 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
 /// These are its checkpoint; the files of the model if an adapter is trained, or of the adapter if
 /// not, because transformers would load them; and companions that the model in `source` does not
 /// have. Nothing is removed if the folder holds no run.
-pub(super) fn clear(dir: &RunDir, adapter: bool, source: &Path) -> Result<(), RunError> {
+pub(super) fn remove_earlier_files(
+    dir: &RunDir,
+    adapter: bool,
+    source: &Path,
+) -> Result<(), RunError> {
     let marks = [CHECKPOINT_FILE, TRAINER_STATE_FILE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
     if dir.resume || !dir.force || !was_run {
@@ -298,7 +302,7 @@ mod tests {
                 resume,
                 force,
             };
-            clear(&dir, false, folder.path())?;
+            remove_earlier_files(&dir, false, folder.path())?;
             assert_eq!(checkpoint.exists(), left);
         }
         Ok(())

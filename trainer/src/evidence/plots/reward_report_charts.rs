@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::report_file::{EventRow, ReportFile};
 use super::{SourcedChart, provenance_of};
-use crate::evidence::charts::{AreaSeries, Axis, Bone, Chart, Plot, Point, PointSeries, palette};
+use crate::evidence::charts::{
+    AreaSeries, Axis, Chart, FishboneItem, Plot, Point, PointSeries, palette,
+};
 use crate::evidence::input::EvidenceError;
 
 /// The largest number of areas and of bones; what is left is summed.
@@ -47,7 +49,7 @@ fn behavior<'a>(file: &'a ReportFile, slot: &str) -> Option<&'a str> {
 
 /// Draws the trust in each specialist after each step.
 pub(super) fn trust_evolution(path: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = ReportFile::read(path)?;
+    let file = ReportFile::load(path)?;
     let events = trusting(&file)?;
     let slots: Vec<&String> = events[0].trust_snapshot.keys().collect();
     let series = slots.iter().map(|slot| PointSeries {
@@ -69,13 +71,13 @@ pub(super) fn trust_evolution(path: &Path) -> Result<SourcedChart, EvidenceError
         title: "Trust in each slot over an episode".to_owned(),
         subtitle: Some(format!(
             "{}; in parentheses: hidden behavior",
-            file.played()
+            file.describe_episode()
         )),
         description: "A line for each slot: the trust after each step, between 0 and 1, as the \
             observation shows it. The legend names the hidden behavior, which the policy does not \
             see."
             .to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("trust").with_range(0.0, 1.0),
         plot: Plot::Lines {
             series: series.collect(),
@@ -87,7 +89,7 @@ pub(super) fn trust_evolution(path: &Path) -> Result<SourcedChart, EvidenceError
 
 /// Draws the highest and the lowest trust after each step, and their difference.
 pub(super) fn trust_gap_over_time(path: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = ReportFile::read(path)?;
+    let file = ReportFile::load(path)?;
     let events = trusting(&file)?;
     let extremes = |event: &EventRow| {
         let values = || event.trust_snapshot.values().copied();
@@ -121,12 +123,12 @@ pub(super) fn trust_gap_over_time(path: &Path) -> Result<SourcedChart, EvidenceE
     let chart = Chart {
         name: "trust_gap_over_time".to_owned(),
         title: "Gap between the most and the least trusted slot".to_owned(),
-        subtitle: Some(file.played()),
+        subtitle: Some(file.describe_episode()),
         description: "Two lines, the highest and the lowest trust after each step, with the gap \
             between them shaded, and a dashed line of their difference. A wide gap means that the \
             policy has told the slots apart."
             .to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("trust").with_range(0.0, 1.0),
         plot: Plot::Lines {
             series,
@@ -138,7 +140,7 @@ pub(super) fn trust_gap_over_time(path: &Path) -> Result<SourcedChart, EvidenceE
 
 /// Draws the components of the reward of each step, stacked.
 pub(super) fn reward_component_stacked_area(path: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = ReportFile::read(path)?;
+    let file = ReportFile::load(path)?;
     let steps = file.components();
     let mut names: Vec<&String> = Vec::new();
     for (name, value) in steps.iter().flat_map(|(_, components)| components) {
@@ -175,11 +177,11 @@ pub(super) fn reward_component_stacked_area(path: &Path) -> Result<SourcedChart,
     let chart = Chart {
         name: "reward_component_stacked_area".to_owned(),
         title: "Components of the reward of each step".to_owned(),
-        subtitle: Some(file.played()),
+        subtitle: Some(file.describe_episode()),
         description: "Areas stacked on each other: the components of the reward of each step, \
             before they are weighted. Components that are always zero are left out."
             .to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("components").with_unit("each 0 to 1, unweighted"),
         plot: Plot::StackedArea {
             x: steps.iter().map(|(step, _)| *step).collect(),
@@ -191,7 +193,7 @@ pub(super) fn reward_component_stacked_area(path: &Path) -> Result<SourcedChart,
 
 /// Draws the causes of lost reward, counted over reports of one policy.
 pub(super) fn failure_fishbone_map(paths: &[&Path]) -> Result<SourcedChart, EvidenceError> {
-    let files = ReportFile::read_all(paths)?;
+    let files = ReportFile::load_all(paths)?;
     let mut sums = BTreeMap::<&str, (f64, usize)>::new();
     for file in &files {
         for loss in file.losses()? {
@@ -201,12 +203,12 @@ pub(super) fn failure_fishbone_map(paths: &[&Path]) -> Result<SourcedChart, Evid
         }
     }
     let (first, played) = (&files[0], same_player(&files)?);
-    let bone = |label: &str, value: f64, count: usize| Bone {
+    let bone = |label: &str, value: f64, count: usize| FishboneItem {
         label: label.to_owned(),
         value,
         count,
     };
-    let mut causes: Vec<Bone> = sums
+    let mut causes: Vec<FishboneItem> = sums
         .into_iter()
         .map(|(cause, (lost, events))| bone(cause, lost, events))
         .collect();
@@ -262,7 +264,7 @@ fn same_player(files: &[ReportFile]) -> Result<String, EvidenceError> {
         )));
     }
     if let [file] = files {
-        return Ok(file.played());
+        return Ok(file.describe_episode());
     }
     let (world, policy) = player(&files[0]).unwrap_or_default();
     let mean = files.iter().map(|file| file.score).sum::<f64>() / files.len() as f64;

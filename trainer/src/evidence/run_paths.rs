@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 
 /// The default folder of reports.
-pub const REPORTS: &str = "outputs/reports";
+pub const REPORTS_DIR: &str = "outputs/reports";
 /// The default folder of checkpoints.
-pub const CHECKPOINTS: &str = "checkpoints";
+pub const CHECKPOINTS_DIR: &str = "checkpoints";
 /// The folder of a sweep's runs, in both folders.
-pub const SWEEPS: &str = "sweeps";
+pub const SWEEPS_DIR: &str = "sweeps";
 /// The default folder of committed results.
-pub const RESULTS: &str = "docs/results";
+pub const RESULTS_DIR: &str = "docs/results";
 
 /// The options that name the folders of a run.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
@@ -20,10 +20,10 @@ pub struct RunPathArgs {
     #[arg(long, alias = "run-id", value_name = "RUN")]
     pub run: Option<String>,
     /// Folder that holds the reports
-    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    #[arg(long, value_name = "DIR", default_value = REPORTS_DIR)]
     pub reports_dir: PathBuf,
     /// Folder that holds the checkpoints
-    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS_DIR)]
     pub checkpoints_dir: PathBuf,
 }
 
@@ -34,7 +34,7 @@ impl RunPathArgs {
     /// Returns an error if `--run` is not the id of a run.
     pub fn paths(&self) -> Result<RunPaths, Error> {
         match &self.run {
-            Some(run) => RunPaths::of_sweep(&self.reports_dir, &self.checkpoints_dir, run),
+            Some(run) => RunPaths::for_sweep(&self.reports_dir, &self.checkpoints_dir, run),
             None => Ok(RunPaths::top_level(
                 &self.reports_dir,
                 &self.checkpoints_dir,
@@ -69,7 +69,7 @@ impl RunPaths {
     ///
     /// # Errors
     /// Returns an error if `run` is not an id, such as a path that leaves the folder.
-    pub fn of_sweep(reports: &Path, checkpoints: &Path, run: &str) -> Result<Self, Error> {
+    pub fn for_sweep(reports: &Path, checkpoints: &Path, run: &str) -> Result<Self, Error> {
         if run.is_empty() || slug(run) != run {
             let reason = format!(
                 "{run:?} is not the id of a run, which has lower-case letters, digits and `-`"
@@ -78,8 +78,8 @@ impl RunPaths {
         }
         Ok(Self {
             run: Some(run.to_owned()),
-            reports: reports.join(SWEEPS).join(run),
-            checkpoints: checkpoints.join(SWEEPS).join(run),
+            reports: reports.join(SWEEPS_DIR).join(run),
+            checkpoints: checkpoints.join(SWEEPS_DIR).join(run),
         })
     }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn invalid_run_ids_are_refused() {
-        let of = |run| RunPaths::of_sweep(Path::new("r"), Path::new("c"), run);
+        let of = |run| RunPaths::for_sweep(Path::new("r"), Path::new("c"), run);
         assert!(of("tiny").is_ok_and(|paths| paths.reports == Path::new("r/sweeps/tiny")));
         for run in ["", "../x", "a/b", "A", "-a"] {
             assert!(of(run).is_err(), "{run}");

@@ -28,14 +28,14 @@ const LARGEST: u64 = 64 << 20;
 
 /// A fallback mark in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct FallbackMark {
     /// The name of the file.
     pub file: String,
     /// The text of the mark.
     pub what: String,
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for FallbackMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.file, self.what)
     }
@@ -55,7 +55,7 @@ pub fn is_scanned(name: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or is a JSON document that is cut off.
-pub fn file_marks(name: &str, path: &Path) -> Result<Vec<Mark>, HubError> {
+pub fn file_marks(name: &str, path: &Path) -> Result<Vec<FallbackMark>, HubError> {
     let mut found = Vec::new();
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
@@ -68,7 +68,7 @@ pub fn file_marks(name: &str, path: &Path) -> Result<Vec<Mark>, HubError> {
     let file = name.to_owned();
     Ok(found
         .into_iter()
-        .map(|what| Mark {
+        .map(|what| FallbackMark {
             file: file.clone(),
             what,
         })
@@ -80,13 +80,13 @@ pub fn file_marks(name: &str, path: &Path) -> Result<Vec<Mark>, HubError> {
 ///
 /// # Errors
 /// Returns an error if such a file exists and cannot be read.
-pub fn marks_beside(path: &Path) -> Result<Vec<Mark>, HubError> {
+pub fn marks_beside(path: &Path) -> Result<Vec<FallbackMark>, HubError> {
     let mut marks = Vec::new();
     let folder = files::parent_folder(path).join(provenance::PROVENANCE_FILE);
     for file in [folder, provenance::sidecar(path)] {
         let found = Provenance::load(&file)?.map_or_else(Vec::new, |found| found.fallbacks);
         let file = file.display().to_string();
-        marks.extend(found.iter().map(|fallback| Mark {
+        marks.extend(found.iter().map(|fallback| FallbackMark {
             file: file.clone(),
             what: fallback.to_string(),
         }));

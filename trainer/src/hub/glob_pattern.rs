@@ -5,9 +5,9 @@ use super::HubError;
 /// A pattern such as `*.json` or `runs/*`, in which `*` stands for any characters, slashes
 /// included, and `?` for one. A pattern that ends in `/` stands for all files of that folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<char>);
+pub(super) struct GlobPattern(Vec<char>);
 
-impl Pattern {
+impl GlobPattern {
     /// Returns a pattern.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Returns an error if one of them is not a pattern.
-    pub(super) fn list(texts: &[String]) -> Result<Vec<Self>, HubError> {
+    pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Self>, HubError> {
         texts.iter().map(|text| Self::new(text)).collect()
     }
 
@@ -74,7 +74,7 @@ mod tests {
             ("", "", false),
             ("[a]", "a", false),
         ] {
-            let found = Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(name));
+            let found = GlobPattern::new(pattern).is_ok_and(|pattern| pattern.matches(name));
             assert_eq!(found, fits, "{pattern} {name}");
         }
         Ok(())

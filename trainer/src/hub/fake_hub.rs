@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::tree::git_oid_of;
+use super::remote_files::git_oid_of;
 use super::{HubAccess, HubClient, HubError};
 use crate::files;
 use crate::http::loopback::{Loopback, Received, Reply};

@@ -42,21 +42,26 @@ struct Revision {
 }
 
 /// Returns the commit that a branch, tag or commit of a repository stands for.
-pub(super) fn commit(client: &HubClient, repo: &Repo, revision: &str) -> Result<String, HubError> {
-    let url = repo.api(client.endpoint(), &["revision", revision])?;
-    let found: Revision = client.get(&format!("{repo} at {revision}"), &url)?;
+pub(super) fn resolve_commit(
+    client: &HubClient,
+    repo: &Repo,
+    revision: &str,
+) -> Result<String, HubError> {
+    let url = repo.api_url(client.endpoint(), &["revision", revision])?;
+    let found: Revision = client.get_json(&format!("{repo} at {revision}"), &url)?;
     Ok(found.sha)
 }
 
 /// Lists the files of a repository.
-pub(super) fn list(
+pub(super) fn list_files(
     client: &HubClient,
     repo: &Repo,
     revision: &str,
 ) -> Result<Vec<RemoteFile>, HubError> {
-    let url = repo.api(client.endpoint(), &["tree", revision])?;
+    let url = repo.api_url(client.endpoint(), &["tree", revision])?;
     let first = Request::get(&url)?.query(&[("recursive", "true"), ("expand", "false")]);
-    let mut entries: Vec<RemoteFile> = client.list(&format!("{repo} at {revision}"), first)?;
+    let mut entries: Vec<RemoteFile> =
+        client.list_pages(&format!("{repo} at {revision}"), first)?;
     entries.retain(|entry| entry.kind == "file");
     Ok(entries)
 }

@@ -13,7 +13,7 @@ const KINDS: usize = sentinel_env::polyguard::ActKind::COUNT;
 
 /// A policy with its statistics by split.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Subject {
+pub(in super::super) struct PolicyStats {
     /// The name in tables and charts.
     pub(in super::super) label: String,
     /// The ids of the evaluations.
@@ -22,7 +22,7 @@ pub(in super::super) struct Subject {
     pub(in super::super) splits: Vec<Diagnostics>,
 }
 
-impl Subject {
+impl PolicyStats {
     /// Returns the statistics of a split.
     pub(in super::super) fn split(&self, name: &str) -> Option<&Diagnostics> {
         self.splits.iter().find(|found| found.split == name)
@@ -111,18 +111,21 @@ impl Subject {
 
 /// Returns the policies that have statistics: the GRPO stage of each entry of a sweep, all stages
 /// if there is a single entry, and every policy of the other evaluations.
-pub(in super::super) fn subjects(sweeps: &[Sweep], evaluations: &[Evaluation]) -> Vec<Subject> {
+pub(in super::super) fn collect_policy_stats(
+    sweeps: &[Sweep],
+    evaluations: &[Evaluation],
+) -> Vec<PolicyStats> {
     let entries: Vec<&SweepEntry> = sweeps.iter().flat_map(|sweep| &sweep.entries).collect();
     let stages: &[&str] = if entries.len() == 1 {
         &["base", "sft", "grpo"]
     } else {
         &["grpo"]
     };
-    let mut all: Vec<Subject> = Vec::new();
+    let mut all: Vec<PolicyStats> = Vec::new();
     let mut add = |label: String, id: &str, found: &Diagnostics| {
         let index = all.iter().position(|known| known.label == label);
         let index = index.unwrap_or_else(|| {
-            all.push(Subject {
+            all.push(PolicyStats {
                 label,
                 evaluations: Vec::new(),
                 splits: Vec::new(),

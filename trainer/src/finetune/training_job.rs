@@ -51,7 +51,7 @@ pub struct LoggedTokens {
 }
 
 /// A training algorithm for language models.
-pub trait Job {
+pub trait TrainingJob {
     /// Returns the name of the method: `sft` or `grpo`.
     fn method(&self) -> &'static str;
     /// Returns the number of rows per optimizer step.
@@ -59,7 +59,7 @@ pub trait Job {
     /// Returns the number of optimizer steps in a pass over the data.
     fn steps_per_epoch(&self) -> usize;
     /// Returns counts that describe the training data.
-    fn data(&self) -> Metrics;
+    fn data_counts(&self) -> Metrics;
     /// Returns warnings to show before the first step.
     fn warnings(&self) -> Vec<String>;
     /// Returns the names of further options that may differ when a run is resumed.
@@ -138,7 +138,7 @@ impl State {
 
     /// Returns `true` if all steps were taken.
     #[must_use]
-    pub const fn finished(&self) -> bool {
+    pub const fn is_finished(&self) -> bool {
         self.done >= self.schedule.total
     }
 }

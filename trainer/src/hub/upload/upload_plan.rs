@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::super::marks::Mark;
-use super::super::pattern::Pattern;
+use super::super::fallback_marks::FallbackMark;
+use super::super::glob_pattern::GlobPattern;
 use super::super::{HubError, Repo, RepoType};
 use super::UploadConfig;
 use crate::Error;
@@ -49,7 +49,7 @@ const LFS_ENDINGS: [&str; 32] = [
     "mlpackage",
 ];
 /// The number of bytes by which the Hub judges a file.
-pub(super) const SAMPLE: u64 = 512;
+pub(super) const SAMPLE_BYTES: u64 = 512;
 /// The README of a static Space, for a site without one.
 const SPACE_README: &str = include_str!("../../../../web/space-readme.md");
 /// The name of the page that describes a repository.
@@ -73,7 +73,7 @@ enum Source {
 
 /// A file of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct UploadItem {
     /// The name in the repository.
     pub name: String,
     /// The size in bytes.
@@ -81,7 +81,7 @@ pub struct Item {
     source: Source,
 }
 
-impl Item {
+impl UploadItem {
     /// Returns the file of this machine; `None` for a text that is made for the upload.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
@@ -104,13 +104,13 @@ impl Item {
     }
 
     /// Reads the first bytes.
-    pub(super) fn sample(&self) -> Result<Vec<u8>, HubError> {
+    pub(super) fn read_sample(&self) -> Result<Vec<u8>, HubError> {
         match &self.source {
-            Source::Text(text) => Ok(text.bytes().take(SAMPLE as usize).collect()),
+            Source::Text(text) => Ok(text.bytes().take(SAMPLE_BYTES as usize).collect()),
             Source::File(path) => {
                 let mut start = Vec::new();
-                let read =
-                    File::open(path).and_then(|file| file.take(SAMPLE).read_to_end(&mut start));
+                let read = File::open(path)
+                    .and_then(|file| file.take(SAMPLE_BYTES).read_to_end(&mut start));
                 read.map_err(|source| read_error(path, source))?;
                 Ok(start)
             }
@@ -137,27 +137,27 @@ fn read_error(path: &Path, source: std::io::Error) -> Error {
 
 /// The files of an upload.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct UploadPlan {
     /// The repository that receives the files.
     pub repo: Repo,
     /// The files, sorted by their names in the repository.
-    pub items: Vec<Item>,
+    pub items: Vec<UploadItem>,
     /// Names of files that are left out because they only serve to resume a run.
     pub left_out: Vec<String>,
     /// The fallback marks in the files, which were allowed.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<FallbackMark>,
 }
 
-impl Plan {
+impl UploadPlan {
     /// Lists the files.
     ///
     /// # Errors
     /// Returns an error if there is none, or if they are not what the kind of repository holds.
     pub(super) fn new(config: &UploadConfig, repo: Repo) -> Result<Self, HubError> {
         let prefix = prefix(&config.path_in_repo)?;
-        let include = Pattern::list(&config.include)?;
-        let exclude = Pattern::list(&config.exclude)?;
-        Pattern::list(&config.delete)?;
+        let include = GlobPattern::parse_all(&config.include)?;
+        let exclude = GlobPattern::parse_all(&config.exclude)?;
+        GlobPattern::parse_all(&config.delete)?;
         let root = &config.path;
         if !root.exists() {
             return Err(HubError::WrongFolder {
@@ -172,7 +172,7 @@ impl Plan {
             let name = root.file_name().and_then(|name| name.to_str());
             found.push((name.unwrap_or_default().to_owned(), root.clone()));
         }
-        let fits = |name: &str, patterns: &[Pattern]| patterns.iter().any(|p| p.matches(name));
+        let fits = |name: &str, patterns: &[GlobPattern]| patterns.iter().any(|p| p.matches(name));
         found.retain(|(name, _)| {
             (include.is_empty() || fits(name, &include)) && !fits(name, &exclude)
         });
@@ -192,7 +192,7 @@ impl Plan {
                 .metadata()
                 .map_err(|source| read_error(&path, source))?
                 .len();
-            items.push(Item {
+            items.push(UploadItem {
                 name: format!("{prefix}{name}"),
                 size,
                 source: Source::File(path),
@@ -271,14 +271,14 @@ fn is_state(name: &str) -> bool {
 }
 
 /// Checks that the files are what the kind of repository holds.
-fn check_kind(config: &UploadConfig, items: &[Item]) -> Result<(), HubError> {
+fn check_kind(config: &UploadConfig, items: &[UploadItem]) -> Result<(), HubError> {
     let wrong = |reason: &str| {
         Err(HubError::WrongFolder {
             path: config.path.clone(),
             reason: reason.to_owned(),
         })
     };
-    let own = |item: &Item| item.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let own = |item: &UploadItem| item.name.rsplit('/').next().unwrap_or_default().to_owned();
     let has = |names: &[&str]| items.iter().any(|item| names.contains(&own(item).as_str()));
     match config.repo_type {
         _ if items.is_empty() => wrong("there is no file to upload: check --include and --exclude"),
@@ -295,10 +295,10 @@ fn check_kind(config: &UploadConfig, items: &[Item]) -> Result<(), HubError> {
 }
 
 /// Adds the page that makes a repository a static Space, if the files have none.
-fn add_readme(config: &UploadConfig, items: &mut Vec<Item>) -> Result<(), HubError> {
+fn add_readme(config: &UploadConfig, items: &mut Vec<UploadItem>) -> Result<(), HubError> {
     let is_root = prefix(&config.path_in_repo)?.is_empty();
     match items.iter().find(|item| item.name == README) {
-        None if is_root && config.path.is_dir() => items.push(Item {
+        None if is_root && config.path.is_dir() => items.push(UploadItem {
             name: README.to_owned(),
             size: SPACE_README.len() as u64,
             source: Source::Text(SPACE_README),
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn lfs_is_used_by_extension_or_size() {
-        let item = |name: &str, size| Item {
+        let item = |name: &str, size| UploadItem {
             name: name.to_owned(),
             size,
             source: Source::Text(""),

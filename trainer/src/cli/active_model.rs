@@ -15,7 +15,9 @@ use sentinel_trainer::evidence::run_paths::CHECKPOINTS_DIR;
 use sentinel_trainer::lm_agent::{EvalArgs, GenerationArgs};
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{RecordConfig, play_language_model};
-use sentinel_trainer::sweep::active::{check_trained_world, find, generation, is_active, require};
+use sentinel_trainer::sweep::active_model::{
+    check_trained_world, find_active_model, generation_args, is_active, require_active_model,
+};
 use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
 use super::progress_bar::EpisodeBar;
@@ -38,9 +40,9 @@ pub(super) fn resolve_record(config: &RecordConfig) -> Result<RecordConfig> {
         None => config.policy.is_none(),
     };
     if wanted {
-        let model = require(config.episode.world)?;
+        let model = require_active_model(config.episode.world)?;
         announce(&model);
-        config.generation = generation(&model, &config.generation)?;
+        config.generation = generation_args(&model, &config.generation)?;
         config.prompt = config.prompt.or(model.prompt);
         config.reader = config.reader.or(model.reader);
         config.model = Some(model.artifact.model.into());
@@ -55,9 +57,9 @@ pub(super) fn resolve_lm_eval(config: &EvalArgs) -> Result<(EvalArgs, Option<Pro
     if !is_active(&config.model) {
         return Ok((config, None));
     }
-    let model = require(config.episode.world)?;
+    let model = require_active_model(config.episode.world)?;
     announce(&model);
-    config.generation = generation(&model, &config.generation)?;
+    config.generation = generation_args(&model, &config.generation)?;
     if config.prompts.prompt == Default::default() {
         config.prompts.prompt = model.prompt.unwrap_or_default();
     }
@@ -73,13 +75,14 @@ pub(super) fn resolve_lm_eval(config: &EvalArgs) -> Result<(EvalArgs, Option<Pro
 pub(super) fn resolve_ablate(config: &AblateConfig) -> Result<AblateConfig> {
     let mut config = config.clone();
     let found = match &config.model {
-        Some(model) if is_active(model) => Some(require(WorldName::Polyguard)?),
+        Some(model) if is_active(model) => Some(require_active_model(WorldName::Polyguard)?),
         Some(_) => None,
-        None => find()?.filter(|model| check_trained_world(model, WorldName::Polyguard).is_ok()),
+        None => find_active_model()?
+            .filter(|model| check_trained_world(model, WorldName::Polyguard).is_ok()),
     };
     if let Some(model) = found {
         announce(&model);
-        config.generation = generation(&model, &config.generation)?;
+        config.generation = generation_args(&model, &config.generation)?;
         config.prompt = config.prompt.or(model.prompt);
         config.model = Some(model.artifact.model);
     }
@@ -106,9 +109,9 @@ pub(super) fn load_trained<W: Evaluated + TextWorld>(
     }
     let world = config.episode.world;
     let found = if named {
-        Some(require(world)?)
+        Some(require_active_model(world)?)
     } else {
-        find()?
+        find_active_model()?
     };
     let Some(model) = found else {
         return Ok(plan.load_trained()?);
@@ -137,7 +140,7 @@ pub(super) fn load_trained<W: Evaluated + TextWorld>(
             streams: Some(plan.streams),
             ..EpisodeArgs::new(world)
         },
-        generation: generation(&model, &GenerationArgs::default())?,
+        generation: generation_args(&model, &GenerationArgs::default())?,
     };
     let bar = EpisodeBar::new(Some(record.episodes()?));
     let rows = play_language_model::<W>(&record, model.artifact.model.as_ref(), &|| bar.step())?;

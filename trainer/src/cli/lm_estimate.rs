@@ -34,7 +34,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         };
         let model = &config.run.model;
         match find_model(model, &offline) {
-            Ok(folder) => shapes.push((model.clone(), ModelConfig::read(&folder)?)),
+            Ok(folder) => shapes.push((model.clone(), ModelConfig::load(&folder)?)),
             Err(_) if listed(model) => {}
             Err(error) => return Err(error.into()),
         }

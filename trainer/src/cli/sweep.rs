@@ -21,8 +21,8 @@ use sentinel_trainer::evidence::run_paths::{
 };
 use sentinel_trainer::finetune::Event;
 use sentinel_trainer::sweep::{
-    self, Activity, Entry, ImprovementArgs, PostSaveArgs, SweepArgs, SweepEvent, SweepOptions,
-    memory,
+    self, ImprovementArgs, PlanEntry, PostSaveArgs, SweepActivity, SweepArgs, SweepEvent,
+    SweepOptions, memory,
 };
 
 use super::environments::print;
@@ -151,7 +151,7 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
     let bound = match command.memory {
         Some(gib) if gib.is_finite() && gib > 0.0 => Some((gib * GIB) as u128),
         Some(_) => bail!("invalid value for --memory: it should be a number above 0"),
-        None => memory::available(),
+        None => memory::available_bytes(),
     };
     if command.jobs == 0 {
         bail!("invalid value for --jobs: it should be at least 1");
@@ -194,12 +194,12 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
 }
 
 /// Returns the commands of a plan, and the memory of each run.
-fn described(entries: &[Entry], bound: Option<u128>) -> String {
+fn described(entries: &[PlanEntry], bound: Option<u128>) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let gib = |bytes: u128| format!("{:.2} GiB", bytes as f64 / GIB);
     let mut text = String::new();
     for (index, entry) in entries.iter().enumerate() {
-        let need = memory::needed(entry, cores).map_or_else(|| "unknown".to_owned(), gib);
+        let need = memory::needed_bytes(entry, cores).map_or_else(|| "unknown".to_owned(), gib);
         let (id, model) = (&entry.id, &entry.model);
         text.push_str(&format!(
             "{index}: run {id}, model {model}, memory {need}\n"
@@ -239,14 +239,14 @@ impl Lines {
         let stage = event.stage.map_or("run", sweep::Stage::name);
         let place = format!("{} {stage}", event.run);
         match event.activity {
-            Activity::Started(true) => note(&format!("{place}: continues")),
-            Activity::Started(false) => note(&format!("{place}: begins")),
-            Activity::TooLarge(reason) => note(&format!("{place}: warning: {reason}")),
-            Activity::Skipped => note(&format!("{place}: finished before")),
-            Activity::Finished(seconds) => note(&format!("{place}: done in {seconds:.1} s")),
-            Activity::Failed(reason) => note(&format!("{place}: failed: {reason}")),
-            Activity::Interrupted => note(&format!("{place}: interrupted")),
-            Activity::Training(event) => self.training(&place, event),
+            SweepActivity::Started(true) => note(&format!("{place}: continues")),
+            SweepActivity::Started(false) => note(&format!("{place}: begins")),
+            SweepActivity::TooLarge(reason) => note(&format!("{place}: warning: {reason}")),
+            SweepActivity::Skipped => note(&format!("{place}: finished before")),
+            SweepActivity::Finished(seconds) => note(&format!("{place}: done in {seconds:.1} s")),
+            SweepActivity::Failed(reason) => note(&format!("{place}: failed: {reason}")),
+            SweepActivity::Interrupted => note(&format!("{place}: interrupted")),
+            SweepActivity::Training(event) => self.training(&place, event),
         }
     }
 

@@ -110,7 +110,7 @@ fn add_trained(
 ) -> Result<(), RunError> {
     for parameter in model.parameters() {
         if parameter.is_trainable() {
-            let values = parameter.numbers()?;
+            let values = parameter.values()?;
             if !values.iter().all(|value| value.is_finite()) {
                 return Err(RunError::NotFinite {
                     step,

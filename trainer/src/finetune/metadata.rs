@@ -92,7 +92,7 @@ impl RunMetadata {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
-        if (GenerationDefaults::read(&metadata.source)?.eos_token_ids).is_empty() {
+        if (GenerationDefaults::load(&metadata.source)?.eos_token_ids).is_empty() {
             let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
                         config.json): completions end only at the length limit";
             metadata.warnings.push(text.to_owned());

@@ -211,7 +211,7 @@ impl RunOptions {
             targets.extend(Target::ALL);
         } else {
             for name in self.lora_target_modules.split(',').map(str::trim) {
-                let target = Target::by_name(name);
+                let target = Target::from_name(name);
                 targets.push(target.ok_or_else(|| {
                     RunError::option(
                         "lora-target-modules",
@@ -243,7 +243,7 @@ impl RunOptions {
         let Some(folder) = &self.adapter else {
             return Ok(None);
         };
-        let own = LoraConfig::read(&folder.join(ADAPTER_FILES[0]))?;
+        let own = LoraConfig::load(&folder.join(ADAPTER_FILES[0]))?;
         let asked = self.lora()?;
         let apart = |a: f64, b: f64| (a - b).abs() > 0.0;
         let rank = self.lora_r != LORA_RANK && asked.rank != own.rank;
@@ -311,7 +311,7 @@ impl RunOptions {
     #[must_use]
     pub fn pass(&self, step: usize) -> Pass {
         let pass = Pass::training(self.rng(DROPOUT, step).next());
-        pass.checkpointed(!self.no_gradient_checkpointing)
+        pass.with_gradient_checkpointing(!self.no_gradient_checkpointing)
     }
 
     /// Returns the learning rate schedule over `total` steps.

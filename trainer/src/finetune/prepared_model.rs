@@ -15,8 +15,8 @@ use crate::lm::init::{InitOptions, create};
 use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
 use crate::lm::{
-    BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, Trained,
-    find_model,
+    BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer,
+    TrainedPart, find_model,
 };
 use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
@@ -75,10 +75,10 @@ impl PreparedModel {
         let tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
         if options.full {
-            model.train(Trained::Everything);
+            model.set_trained_part(TrainedPart::Everything);
         } else if let Some(adapter) = &options.adapter {
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
-            model.train(Trained::Adapter);
+            model.set_trained_part(TrainedPart::Adapter);
         } else {
             let mut lora = options.lora()?;
             if fallback {
@@ -90,7 +90,7 @@ impl PreparedModel {
         Ok(Self {
             model,
             tokenizer,
-            generation: GenerationDefaults::read(&folder)?,
+            generation: GenerationDefaults::load(&folder)?,
             folder,
             fallback,
             lock,

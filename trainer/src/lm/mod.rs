@@ -77,7 +77,7 @@ pub use error::LmError;
 pub use generate::{Completion, GenerateOptions, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
-pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, Trained};
+pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, TrainedPart};
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};

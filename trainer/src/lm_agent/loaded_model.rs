@@ -109,7 +109,7 @@ impl LoadedModel {
             provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
         }
-        let defaults = GenerationDefaults::read(&folder)?;
+        let defaults = GenerationDefaults::load(&folder)?;
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {

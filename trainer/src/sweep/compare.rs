@@ -7,7 +7,7 @@ use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
-use super::play::{Play, PlayArgs};
+use super::play_args::{PlayArgs, PlaySettings};
 use super::postsave::load;
 use crate::corpus::rollout::rollout;
 use crate::corpus::validation_seeds;
@@ -93,7 +93,7 @@ pub fn improvement(
 
 /// Plays the seeds of each task greedily; returns the scores by task.
 fn scores_of<W: TextWorld + Trainable>(
-    play: &Play,
+    play: &PlaySettings,
     seeds: SeedRange,
     model: &LoadedModel,
     progress: Progress<'_>,
@@ -122,7 +122,7 @@ fn scores_of<W: TextWorld + Trainable>(
 }
 
 /// Returns the seeds on which the models of a run were trained or chosen.
-fn used_seeds(paths: &RunPaths, play: &Play) -> Result<Vec<SeedRange>, Error> {
+fn used_seeds(paths: &RunPaths, play: &PlaySettings) -> Result<Vec<SeedRange>, Error> {
     let mut used = Vec::new();
     let Some(training) = &play.training else {
         return Ok(used);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::play::Play;
+use super::play_args::PlaySettings;
 use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
@@ -32,7 +32,7 @@ const MICRO: usize = 8;
 /// If the log of completions cannot be read, or the model cannot be run.
 pub(super) fn compare(
     paths: &RunPaths,
-    play: &Play,
+    play: &PlaySettings,
     artifact: &Artifact,
     loaded: &LoadedModel,
     generations: &[Generation],

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use self::file::{EntryFile, ManifestFile};
 use super::compare::ImprovementArgs;
-use super::options::{Parsed, Table, parse, with_dashes};
 use super::postsave::PostSaveArgs;
+use super::stage_options::{StageOptions, Table, parse, with_dashes};
 use super::state::Stage;
 use crate::Error;
 use crate::ablate::AblateConfig;
@@ -79,16 +79,16 @@ pub struct SweepArgs {
 
 /// A sweep over several models.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SweepPlan {
     /// The entries to run, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlanEntry>,
     /// The folder of reports.
     pub reports_dir: PathBuf,
 }
 
 /// One model of a sweep, with the options of every stage.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PlanEntry {
     /// The id of the run, which is the name of its folders.
     pub id: String,
     /// The model as it was requested.
@@ -105,15 +105,15 @@ pub struct Entry {
     pub data: PathBuf,
     /// The folder or name of the model that adapters are trained on.
     pub base_model: String,
-    pub(super) corpus: Option<Parsed<CorpusConfig>>,
-    pub(super) init: Option<Parsed<InitOptions>>,
-    pub(super) base: Option<Parsed<SftConfig>>,
-    pub(super) sft: Parsed<SftConfig>,
-    pub(super) grpo: Parsed<GrpoConfig>,
-    pub(super) postsave: Parsed<PostSaveArgs>,
-    pub(super) evals: Vec<Parsed<EvalArgs>>,
-    pub(super) improvement: Parsed<ImprovementArgs>,
-    pub(super) ablation: Option<Parsed<AblateConfig>>,
+    pub(super) corpus: Option<StageOptions<CorpusConfig>>,
+    pub(super) init: Option<StageOptions<InitOptions>>,
+    pub(super) base: Option<StageOptions<SftConfig>>,
+    pub(super) sft: StageOptions<SftConfig>,
+    pub(super) grpo: StageOptions<GrpoConfig>,
+    pub(super) postsave: StageOptions<PostSaveArgs>,
+    pub(super) evals: Vec<StageOptions<EvalArgs>>,
+    pub(super) improvement: StageOptions<ImprovementArgs>,
+    pub(super) ablation: Option<StageOptions<AblateConfig>>,
 }
 
 impl SweepArgs {
@@ -122,9 +122,9 @@ impl SweepArgs {
     /// # Errors
     /// Returns an error if the manifest or an option is invalid, a model is named twice, or there
     /// is no entry with that index.
-    pub fn plan(&self) -> Result<Plan, Error> {
+    pub fn plan(&self) -> Result<SweepPlan, Error> {
         let (place, mut file) = match &self.manifest {
-            Some(path) => (path.clone(), ManifestFile::read(path)?),
+            Some(path) => (path.clone(), ManifestFile::load(path)?),
             None => (PathBuf::from("command line"), ManifestFile::default()),
         };
         file.shared.override_with(self);
@@ -142,7 +142,7 @@ impl SweepArgs {
                 "it names no model: add models or [[entry]]".to_owned(),
             ));
         }
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<PlanEntry> = Vec::new();
         for entry in &files {
             let entry = self.entry(&file, entry, &place)?;
             if let Some(other) = entries.iter().find(|other| other.id == entry.id) {
@@ -162,14 +162,19 @@ impl SweepArgs {
             entries = entries.split_off(index);
             entries.truncate(1);
         }
-        Ok(Plan {
+        Ok(SweepPlan {
             entries,
             reports_dir: self.reports_dir.clone(),
         })
     }
 
     /// Returns an entry with the options of its stages.
-    fn entry(&self, file: &ManifestFile, own: &EntryFile, place: &Path) -> Result<Entry, Error> {
+    fn entry(
+        &self,
+        file: &ManifestFile,
+        own: &EntryFile,
+        place: &Path,
+    ) -> Result<PlanEntry, Error> {
         let named = SIZES
             .iter()
             .find(|(size, _)| size.eq_ignore_ascii_case(&own.model));
@@ -201,7 +206,7 @@ impl SweepArgs {
             None => Some(stages.parse("lm corpus", &[("out", text(&data))])?),
         };
         let with_data = |model: String| [("model", model), ("data", text(&data))];
-        let init: Option<Parsed<InitOptions>> = preset
+        let init: Option<StageOptions<InitOptions>> = preset
             .then(|| {
                 let fixed = [
                     ("preset", own.model.clone()),
@@ -231,7 +236,7 @@ impl SweepArgs {
             eval(&merged, None, "eval_sft.json")?,
             eval(&merged, Some(&grpo), "eval_grpo.json")?,
         ];
-        let grpo_stage: Parsed<GrpoConfig> =
+        let grpo_stage: StageOptions<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
         let world = grpo_stage.options.episode.world;
         let ablation = (world == WorldName::Polyguard)
@@ -246,7 +251,7 @@ impl SweepArgs {
             })
             .transpose()?;
         let episode = &grpo_stage.options.episode;
-        Ok(Entry {
+        Ok(PlanEntry {
             model: model.to_owned(),
             world: world.name().to_owned(),
             task: episode.task.clone().unwrap_or_else(|| "all".to_owned()),
@@ -283,7 +288,7 @@ impl Stages<'_> {
         &self,
         command: &str,
         fixed: &[(&str, String)],
-    ) -> Result<Parsed<T>, Error> {
+    ) -> Result<StageOptions<T>, Error> {
         let stage = command.rsplit(' ').next().unwrap_or(command);
         self.parse_as(stage, command, fixed)
     }
@@ -295,7 +300,7 @@ impl Stages<'_> {
         stage: &str,
         command: &str,
         fixed: &[(&str, String)],
-    ) -> Result<Parsed<T>, Error> {
+    ) -> Result<StageOptions<T>, Error> {
         let mut table = Table::new();
         if self.preset {
             table.extend(preset_options(stage));
@@ -352,7 +357,7 @@ fn preset_options(stage: &str) -> Table {
         .collect()
 }
 
-impl Entry {
+impl PlanEntry {
     /// Returns the stages of the entry in order.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
         let has = |stage: &Stage| match stage {

@@ -98,7 +98,7 @@ impl RunState {
     ///
     /// # Errors
     /// Returns an error if the file is cut off or invalid.
-    pub fn read(paths: &RunPaths, id: &str, model: &str) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths, id: &str, model: &str) -> Result<Self, Error> {
         let path = paths.report(STAGES);
         if path.exists() {
             let remedy = "remove it, and run the sweep with --overwrite-output-dir";

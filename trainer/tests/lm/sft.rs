@@ -7,7 +7,7 @@ use sentinel_trainer::algo::sft::{
 };
 use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
+    AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, TrainedPart,
 };
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     let mut model = Qwen2::load(&folder, &device()).unwrap();
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
-    model.train(Trained::Adapter);
+    model.set_trained_part(TrainedPart::Adapter);
     Some(model)
 }
 
@@ -226,7 +226,7 @@ fn sft_gradients_match_torch_for_any_micro_batch_size() {
             }
         }
         Lora::detach(&mut model);
-        model.train(Trained::Everything);
+        model.set_trained_part(TrainedPart::Everything);
         let found = packed_gradient(&model, &alone(&rows), 1, 0, Pass::training(0)).unwrap();
         close(
             "full loss",
@@ -291,7 +291,7 @@ fn sft_run_matches_trl() {
         let mut compared = 0;
         for parameter in model.parameters() {
             if let Some(recorded) = last.get(parameter.name()) {
-                let ours = parameter.numbers().unwrap();
+                let ours = parameter.values().unwrap();
                 close(parameter.name(), &ours, &recorded.values, 5e-4);
                 compared += 1;
             }

@@ -156,7 +156,13 @@ pub fn accumulate(
         let part: &[&Sample] = part;
         // A smaller last micro-batch is weighted by its number of rows.
         let steps = samples.len() as f64 / part.len() as f64;
-        let found = micro_batch(&model.fork(), part, objective, steps, pass.part(index));
+        let found = micro_batch(
+            &model.fork(),
+            part,
+            objective,
+            steps,
+            pass.for_micro_batch(index),
+        );
         found.map(|found| (part, found))
     };
     let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
@@ -283,7 +289,7 @@ pub fn completion_logps(
     let parts = samples.chunks(micro.max(1)).collect();
     let work = |part: &[&Sample]| {
         let made = MicroBatch::new(model.config(), part, objective.pad)?;
-        let hidden = model.hidden(&made.batch, pass);
+        let hidden = model.hidden_states(&made.batch, pass);
         let temperature = objective.temperature;
         let found =
             model.token_logprobs(hidden, &made.selection, temperature, Entropy::Skipped, pass);

@@ -9,7 +9,7 @@
 use super::GrpoConfig;
 use crate::lm::ModelConfig;
 use crate::lm::lora::LoraConfig;
-use crate::lm::weights::{linear_shape, specs};
+use crate::lm::weights::{linear_shape, tensor_specs};
 
 /// Bytes of an f32 number.
 const NUMBER: u128 = 4;
@@ -107,7 +107,7 @@ pub fn estimate_memory(
     model: &ModelConfig,
 ) -> MemoryEstimate {
     let wide = |count: usize| count as u128;
-    let parameters: u128 = (specs(model).iter())
+    let parameters: u128 = (tensor_specs(model).iter())
         .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u128>())
         .sum();
     let layers = wide(model.num_hidden_layers);

@@ -19,7 +19,7 @@ use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
     State, TrainingJob, Update, run,
 };
-use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, TrainedPart};
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
 use crate::trainable::Trainable;
@@ -276,7 +276,7 @@ fn train_in<W: TextWorld + Trainable>(
     let mut reference = None;
     if config.beta != 0.0 && !switched {
         let mut before = Lora::merged(&start.model);
-        before.train(Trained::Nothing);
+        before.set_trained_part(TrainedPart::Nothing);
         if config.run.bf16 {
             before.freeze_in_bf16()?;
         }

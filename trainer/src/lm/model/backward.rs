@@ -33,7 +33,7 @@ impl Qwen2 {
         if pass.by_block {
             return self.backward_by_block(batch, pass, loss);
         }
-        let loss = loss(self.hidden(batch, pass))?;
+        let loss = loss(self.hidden_states(batch, pass))?;
         let value = numbers(loss.clone())?.first().copied().unwrap_or(0.0);
         Ok((value, self.backward(&loss)?))
     }

@@ -132,7 +132,7 @@ impl Batch {
     /// Returns the flat index of the token before token `at` in its sequence. `None` for padding
     /// and for the first token of a sequence.
     #[must_use]
-    pub fn before(&self, at: usize) -> Option<usize> {
+    pub fn previous_token(&self, at: usize) -> Option<usize> {
         if let Some(segment_tokens) = &self.segment_tokens {
             return segment_tokens[at].before;
         }

@@ -44,7 +44,7 @@ impl TokenSelection {
         }
         let mut selection = Self::default();
         for (at, _) in chosen.iter().enumerate().filter(|(_, on)| **on) {
-            let Some(before) = batch.before(at) else {
+            let Some(before) = batch.previous_token(at) else {
                 return Err(LmError::Option {
                     option: "selected tokens",
                     value: format!("row {} column {}", at / batch.tokens(), at % batch.tokens()),

@@ -9,7 +9,7 @@ use super::{Block, Linear, Qwen2};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
-use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
+use crate::lm::weights::{HEAD, Initializer, read_checkpoint, safetensors_bytes, tensor_specs};
 use crate::rng::Rng;
 
 /// The files that [`Qwen2::save`] writes.
@@ -21,11 +21,11 @@ impl Qwen2 {
     /// # Errors
     /// If a file is missing or damaged, or tensors are missing, unexpected or of the wrong shape.
     pub fn load(folder: &Path, device: &Device) -> Result<Self, LmError> {
-        let config = ModelConfig::read(folder)?;
+        let config = ModelConfig::load(folder)?;
         let mut tensors = read_checkpoint(folder)?;
         // Old checkpoints also store the rotary frequencies, which follow from the configuration.
         tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
-        let specs = specs(&config);
+        let specs = tensor_specs(&config);
         let absent = specs
             .iter()
             .filter(|spec| !tensors.contains_key(&spec.name));
@@ -61,7 +61,7 @@ impl Qwen2 {
         }
         if config.tie_word_embeddings
             && let Some(head) = tensors.remove(HEAD)
-            && head.values != parameters[0].numbers()?
+            && head.values != parameters[0].values()?
         {
             return Err(LmError::Tensors {
                 path: head.path,
@@ -88,17 +88,17 @@ impl Qwen2 {
     /// None for a valid configuration.
     pub fn initialize(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
         let deviation = config.initializer_range;
-        let fill = |spec: crate::lm::weights::Spec| {
+        let fill = |spec: crate::lm::weights::TensorSpec| {
             let count = spec.shape.iter().product();
             let mut random = Rng::named(seed, &spec.name);
             let values: Vec<f32> = match spec.initial {
-                Initial::Ones => vec![1.0; count],
-                Initial::Zeros => vec![0.0; count],
-                Initial::Normal => (0..count).map(|_| random.normal(deviation)).collect(),
+                Initializer::Ones => vec![1.0; count],
+                Initializer::Zeros => vec![0.0; count],
+                Initializer::Normal => (0..count).map(|_| random.normal(deviation)).collect(),
             };
             Parameter::new(spec.name, spec.shape, values, device)
         };
-        let parameters = specs(&config).into_iter().map(fill).collect();
+        let parameters = tensor_specs(&config).into_iter().map(fill).collect();
         Self::assemble(config, parameters, device)
     }
 
@@ -108,7 +108,7 @@ impl Qwen2 {
         parameters: Vec<Parameter>,
         device: &Device,
     ) -> Result<Self, LmError> {
-        let expected = specs(&config).len();
+        let expected = tensor_specs(&config).len();
         let lost = || LmError::Length {
             what: "the list of tensors",
             found: parameters.len(),

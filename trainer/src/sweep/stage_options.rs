@@ -13,7 +13,7 @@ pub(super) type Table = Map<String, Value>;
 
 /// The options of a stage, and the command that has them.
 #[derive(Clone, Debug)]
-pub(super) struct Parsed<T> {
+pub(super) struct StageOptions<T> {
     /// The options of the stage.
     pub(super) options: T,
     /// The command line that means the same.
@@ -39,7 +39,7 @@ pub(super) fn parse<T: Args>(
     table: &Table,
     fixed: &[(&str, String)],
     place: &Path,
-) -> Result<Parsed<T>, Error> {
+) -> Result<StageOptions<T>, Error> {
     let invalid = |reason: String| {
         Error::checkpoint(place, format!("the options of stage {stage}: {reason}"))
     };
@@ -64,7 +64,7 @@ pub(super) fn parse<T: Args>(
         invalid(first.trim_start_matches("error: ").to_owned())
     })?;
     let words: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
-    Ok(Parsed {
+    Ok(StageOptions {
         options,
         command: format!("sentinel {name} {}", words.join(" ")),
     })
@@ -93,7 +93,7 @@ mod tests {
     use crate::algo::sft::SftConfig;
     use serde_json::json;
 
-    fn sft(table: &Value) -> Result<Parsed<SftConfig>, String> {
+    fn sft(table: &Value) -> Result<StageOptions<SftConfig>, String> {
         let table = with_dashes(table.as_object().expect("a table"));
         let fixed = [("model", "base".to_owned())];
         parse("sft", "lm sft", &table, &fixed, Path::new("m.toml"))

@@ -6,14 +6,14 @@
 use std::ops::Range;
 
 /// Name of the filter that replaces the tags.
-pub(super) const FILTER: &str = "sentinel_generation";
+pub(super) const FILTER_NAME: &str = "sentinel_generation";
 
 /// Unicode noncharacters, which are reserved for internal use.
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 
 /// Replaces the generation tags of a template by tags of the filter.
-pub(super) fn translate(source: &str) -> String {
+pub(super) fn replace_generation_tags(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(start) = rest.find("{%") {
@@ -24,7 +24,7 @@ pub(super) fn translate(source: &str) -> String {
         out.push_str(&rest[..start]);
         let inner = tag[2..tag.len() - 2].trim_matches(['-', '+']).trim();
         match inner {
-            "generation" => out.push_str(&tag.replacen(inner, &format!("filter {FILTER}"), 1)),
+            "generation" => out.push_str(&tag.replacen(inner, &format!("filter {FILTER_NAME}"), 1)),
             "endgeneration" => out.push_str(&tag.replacen(inner, "endfilter", 1)),
             _ => out.push_str(tag),
         }
@@ -34,12 +34,12 @@ pub(super) fn translate(source: &str) -> String {
     out
 }
 
-pub(super) fn enclose(text: &str) -> String {
+pub(super) fn enclose_in_markers(text: &str) -> String {
     format!("{OPEN}{text}{CLOSE}")
 }
 
 /// Removes the markers from a text, and returns it with the ranges of bytes that they enclosed.
-pub(super) fn cut(text: &str) -> Result<(String, Vec<Range<usize>>), &'static str> {
+pub(super) fn remove_markers(text: &str) -> Result<(String, Vec<Range<usize>>), &'static str> {
     let odd = "a message holds U+FDD0 or U+FDD1, which are not characters: remove them";
     let mut plain = String::with_capacity(text.len());
     let (mut written, mut open) = (Vec::new(), None);
@@ -63,20 +63,23 @@ pub(super) fn cut(text: &str) -> Result<(String, Vec<Range<usize>>), &'static st
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, enclose, translate};
+    use super::{enclose_in_markers, remove_markers, replace_generation_tags};
 
     #[test]
     fn generation_tags_translate_to_filter_blocks() {
         let source = "a{%- generation %}\nb{% endgeneration -%}c{% if x %}generation{% endif %}";
         let expected =
             "a{%- filter sentinel_generation %}\nb{% endfilter -%}c{% if x %}generation{% endif %}";
-        assert_eq!(translate(source), expected);
+        assert_eq!(replace_generation_tags(source), expected);
     }
 
     #[test]
     fn generation_marks_become_byte_ranges() {
-        let text = format!("né{}!{}", enclose("b"), enclose(""));
-        assert_eq!(cut(&text), Ok(("néb!".to_owned(), vec![3..4, 5..5])));
-        assert!(cut("\u{fdd1}").is_err() && cut("\u{fdd0}").is_err());
+        let text = format!("né{}!{}", enclose_in_markers("b"), enclose_in_markers(""));
+        assert_eq!(
+            remove_markers(&text),
+            Ok(("néb!".to_owned(), vec![3..4, 5..5]))
+        );
+        assert!(remove_markers("\u{fdd1}").is_err() && remove_markers("\u{fdd0}").is_err());
     }
 }

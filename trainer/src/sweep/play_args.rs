@@ -57,7 +57,7 @@ pub struct PlayArgs {
 
 /// The episodes that artifacts play, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Play {
+pub struct PlaySettings {
     /// World, rules and tasks; the tasks are those for training, without anything held out.
     pub episode: EpisodeArgs,
     /// Style of the prompts and parser of the completions.
@@ -73,7 +73,7 @@ impl PlayArgs {
     ///
     /// # Errors
     /// If the run's options cannot be read, or the world has no such tasks.
-    pub fn resolve(&self, paths: &RunPaths) -> Result<Play, RunError> {
+    pub fn resolve(&self, paths: &RunPaths) -> Result<PlaySettings, RunError> {
         let training = training_options(paths)?;
         let usual = training.as_ref();
         let own = usual.map(|run| &run.episode);
@@ -93,7 +93,7 @@ impl PlayArgs {
         let rules = self.rules.clone().or(own.map(|own| own.rules.clone()));
         let rollout = usual.map(GrpoConfig::rollout_config).transpose()?;
         let rollout = rollout.unwrap_or_default();
-        Ok(Play {
+        Ok(PlaySettings {
             episode: EpisodeArgs {
                 rules: rules.unwrap_or_else(|| "reference".to_owned()),
                 task: Some(task),
@@ -120,7 +120,7 @@ impl PlayArgs {
 
     /// Returns the given options as words of a command line.
     #[must_use]
-    pub fn words(&self) -> Vec<String> {
+    pub fn to_args(&self) -> Vec<String> {
         let Self {
             world,
             rules,

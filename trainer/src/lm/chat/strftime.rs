@@ -30,7 +30,7 @@ const DAYS: [&str; 7] = [
 ];
 
 /// Formats the current time like C's `strftime`.
-pub(super) fn now(format: &str) -> Result<String, Error> {
+pub(super) fn strftime_now(format: &str) -> Result<String, Error> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     at(since.map_or(0, |since| since.as_secs()), format)
 }

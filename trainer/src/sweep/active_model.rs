@@ -24,7 +24,7 @@ pub fn is_active(model: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if the manifest is invalid, or a file was deleted or changed.
-pub fn find() -> Result<Option<ActiveModel>, Error> {
+pub fn find_active_model() -> Result<Option<ActiveModel>, Error> {
     ActiveModel::load(Path::new(CHECKPOINTS_DIR))
 }
 
@@ -33,8 +33,8 @@ pub fn find() -> Result<Option<ActiveModel>, Error> {
 /// # Errors
 /// Returns an error if no model is active, it was trained in another world, or a file was deleted
 /// or changed.
-pub fn require(world: WorldName) -> Result<ActiveModel, Error> {
-    let found = find()?.ok_or_else(|| {
+pub fn require_active_model(world: WorldName) -> Result<ActiveModel, Error> {
+    let found = find_active_model()?.ok_or_else(|| {
         let reason = "no model is active: name one, or activate one with `sentinel activate`";
         Error::argument("--model", reason.to_owned())
     })?;
@@ -63,7 +63,10 @@ pub fn check_trained_world(model: &ActiveModel, world: WorldName) -> Result<(), 
 ///
 /// # Errors
 /// Returns an error if another adapter is given.
-pub fn generation(model: &ActiveModel, given: &GenerationArgs) -> Result<GenerationArgs, Error> {
+pub fn generation_args(
+    model: &ActiveModel,
+    given: &GenerationArgs,
+) -> Result<GenerationArgs, Error> {
     if given.adapter.is_some() {
         let reason = "the active model has its own adapter: leave the option out, or name the base with --model";
         return Err(Error::argument("--adapter", reason.to_owned()));

@@ -128,15 +128,25 @@ fn refused<W: TextWorld>(prompt_state: &PromptState<W>, text: &str) -> &'static 
     error.reason.name()
 }
 
+/// Checks that each text is refused for its reason and ends the sample.
+#[track_caller]
+fn assert_refused(state: &PromptState<TrustEnv>, cases: &[(&str, &str)]) {
+    for (text, reason) in cases {
+        assert_eq!(refused(state, text), *reason, "{text}");
+        let invalid_action_policy = TrustEnv::invalid_action_policy(text, state.observation());
+        assert_eq!(invalid_action_policy, InvalidActionPolicy::EndSample);
+    }
+}
+
 #[test]
-fn invalid_trust_text_gives_reason() {
+fn trust_text_that_is_not_one_object_gives_reason() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let long = format!(
         r#"{{"action_type":"skip","reasoning":"{}"}}"#,
         "x".repeat(5000)
     );
     let deep = format!(r#"{{"action_type":{}"#, "[".repeat(2000));
-    for (text, reason) in [
+    let cases = [
         ("", "empty"),
         (" \n ", "empty"),
         ("skip", "not_json"),
@@ -162,6 +172,14 @@ fn invalid_trust_text_gives_reason() {
             r#"{"action_type":"skip","session_id":"x"}"#,
             "unknown_field",
         ),
+    ];
+    assert_refused(&s, &cases);
+}
+
+#[test]
+fn invalid_trust_fields_give_reason() {
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
+    let cases = [
         (r#"{"specialist_id":"S0"}"#, "missing_field"),
         (r#"{"action_type":null}"#, "missing_field"),
         (r#"{"action_type":3}"#, "wrong_type"),
@@ -190,11 +208,13 @@ fn invalid_trust_text_gives_reason() {
             "missing_field",
         ),
         (r#"{"action_type":"skip","reasoning":7}"#, "wrong_type"),
-    ] {
-        assert_eq!(refused(&s, text), reason, "{text}");
-        let invalid_action_policy = TrustEnv::invalid_action_policy(text, s.observation());
-        assert_eq!(invalid_action_policy, InvalidActionPolicy::EndSample);
-    }
+    ];
+    assert_refused(&s, &cases);
+}
+
+#[test]
+fn trust_text_with_white_space_and_null_is_valid() {
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let text = " {\"reasoning\":\"why not\",\"specialist_id\":null,\"action_type\":\"skip\"}\n";
     let parsed = TrustEnv::parse_action(ParserStrictness::Strict, text, s.observation()).unwrap();
     assert_eq!(

@@ -192,6 +192,7 @@ impl SweepArgs {
         let stages = Stages {
             file,
             own,
+            paths: &paths,
             preset,
             place,
             allow_fallback: self.allow_fallback,
@@ -200,55 +201,27 @@ impl SweepArgs {
         let data = given
             .clone()
             .unwrap_or_else(|| paths.checkpoints.join(CORPUS));
-        let text = |path: &Path| path.display().to_string();
         let corpus = match given {
             Some(_) => None,
-            None => Some(stages.parse("lm corpus", &[("out", text(&data))])?),
+            None => Some(stages.parse("lm corpus", &[("out", path_text(&data))])?),
         };
-        let with_data = |model: String| [("model", model), ("data", text(&data))];
-        let init: Option<StageOptions<InitOptions>> = preset
-            .then(|| {
-                let fixed = [
-                    ("preset", own.model.clone()),
-                    ("data", text(&data)),
-                    ("output-dir", folder(INIT_FOLDER)),
-                ];
-                stages.parse("lm init", &fixed)
-            })
-            .transpose()?;
+        let with_data = |model: String| [("model", model), ("data", path_text(&data))];
+        let init = stages.init(&data)?;
         let base = preset
             .then(|| stages.parse_as("base", "lm sft", &with_data(folder(INIT_FOLDER))))
             .transpose()?;
         let [grpo, merged, _] = ArtifactKind::ALL.map(|kind| folder(kind.name()));
         let run = [
             ("run", id.clone()),
-            ("reports-dir", text(&self.reports_dir)),
-            ("checkpoints-dir", text(&self.checkpoints_dir)),
+            ("reports-dir", path_text(&self.reports_dir)),
+            ("checkpoints-dir", path_text(&self.checkpoints_dir)),
         ];
-        let eval = |model: &str, adapter: Option<&String>, name: &str| {
-            let mut fixed = vec![("model", model.to_owned())];
-            fixed.extend(adapter.map(|adapter| ("adapter", adapter.clone())));
-            fixed.push(("out", text(&paths.report(name))));
-            stages.parse::<EvalArgs>("lm eval", &fixed)
-        };
-        let evals = vec![
-            eval(&base_model, None, "eval_base.json")?,
-            eval(&merged, None, "eval_sft.json")?,
-            eval(&merged, Some(&grpo), "eval_grpo.json")?,
-        ];
+        let evals = stages.evals(&base_model, &merged, &grpo)?;
         let grpo_stage: StageOptions<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
         let world = grpo_stage.options.episode.world;
         let ablation = (world == WorldName::Polyguard)
-            .then(|| {
-                let report = text(&paths.report("policy_ablations.json"));
-                let fixed = [
-                    ("model", merged.clone()),
-                    ("adapter", grpo),
-                    ("out", report),
-                ];
-                stages.parse("ablate", &fixed)
-            })
+            .then(|| stages.ablation(merged, grpo))
             .transpose()?;
         let episode = &grpo_stage.options.episode;
         Ok(PlanEntry {
@@ -277,6 +250,7 @@ impl SweepArgs {
 struct Stages<'a> {
     file: &'a ManifestFile,
     own: &'a EntryFile,
+    paths: &'a RunPaths,
     /// `true` for a new model.
     preset: bool,
     place: &'a Path,
@@ -284,6 +258,58 @@ struct Stages<'a> {
 }
 
 impl Stages<'_> {
+    /// Returns the stage that creates the new model, if there is one.
+    fn init(&self, data: &Path) -> Result<Option<StageOptions<InitOptions>>, Error> {
+        let fixed = [
+            ("preset", self.own.model.clone()),
+            ("data", path_text(data)),
+            (
+                "output-dir",
+                path_text(&self.paths.checkpoints.join(INIT_FOLDER)),
+            ),
+        ];
+        self.preset
+            .then(|| self.parse("lm init", &fixed))
+            .transpose()
+    }
+
+    /// Returns the evaluations of the base model, the merged model and its GRPO adapter.
+    fn evals(
+        &self,
+        base_model: &str,
+        merged: &str,
+        adapter: &str,
+    ) -> Result<Vec<StageOptions<EvalArgs>>, Error> {
+        let eval = |model: &str, adapter: Option<&str>, name: &str| {
+            let mut fixed = vec![("model", model.to_owned())];
+            fixed.extend(adapter.map(|adapter| ("adapter", adapter.to_owned())));
+            fixed.push(("out", path_text(&self.paths.report(name))));
+            self.parse("lm eval", &fixed)
+        };
+        Ok(vec![
+            eval(base_model, None, "eval_base.json")?,
+            eval(merged, None, "eval_sft.json")?,
+            eval(merged, Some(adapter), "eval_grpo.json")?,
+        ])
+    }
+
+    /// Returns the ablation of the policies of PolyGuard.
+    fn ablation<T: clap::Args>(
+        &self,
+        model: String,
+        adapter: String,
+    ) -> Result<StageOptions<T>, Error> {
+        let fixed = [
+            ("model", model),
+            ("adapter", adapter),
+            (
+                "out",
+                path_text(&self.paths.report("policy_ablations.json")),
+            ),
+        ];
+        self.parse("ablate", &fixed)
+    }
+
     fn parse<T: clap::Args>(
         &self,
         command: &str,
@@ -318,6 +344,11 @@ impl Stages<'_> {
         }
         parse(stage, command, &table, fixed, self.place)
     }
+}
+
+/// Returns a path as it is typed.
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Returns the options with which a new model learns a world on two cores in minutes.

@@ -126,45 +126,16 @@ pub fn play<W: Reported>(
     let mut actor = Actor::new(policy, source, &setup);
     let mut steps = Vec::new();
     while let Some((action, player)) = actor.act(session.episode()) {
-        let shown = W::visible_state(&session);
-        let step_count = W::step_count(session.episode().observation());
-        let transition = session.act(action).map_err(|error| Error::Action {
+        let step = explain_step(&mut session, action, player).map_err(|error| Error::Action {
             file: policy.name().to_owned(),
             line: steps.len() + 1,
             reason: error.to_string(),
         })?;
-        let (reward, terminal) = W::reward_events(&transition);
-        let step = &transition.info;
-        let components = W::components(&session, step).into_iter();
-        steps.push(StepExplanation {
-            step_count,
-            action: action.to_string(),
-            reward: round_to(reward, 4),
-            terminal_reward: terminal.map(|reward| round_to(reward, 4)),
-            components: components
-                .map(|(name, value)| (name.to_owned(), round_to(value, 4)))
-                .collect(),
-            reason: W::explain_reward(&session, step),
-            cause: W::loss_cause(&session, step).to_owned(),
-            shown,
-            player,
-            hidden_truth: W::step_truth(&session, step),
-        });
+        steps.push(step);
     }
     let fallback_steps = steps.iter().filter(|step| step.player.fallback).count();
     let mut provenance = source.map_or_else(Provenance::new, |from| from.provenance().clone());
-    let said = |step: &&StepExplanation| step.player.completion.is_some();
-    let acted = steps.iter().filter(|step| step.player.fallback);
-    let (spoken, missed): (Vec<&StepExplanation>, Vec<&StepExplanation>) = acted.partition(said);
-    for (count, why) in [
-        (spoken.len(), "the completion was no action"),
-        (missed.len(), "the replay has no row"),
-    ] {
-        if count > 0 {
-            let what = format!("{count} steps are the fallback's: {why}");
-            provenance.add_fallback("reward-report", what);
-        }
-    }
+    add_step_fallbacks(&steps, &mut provenance);
     let replay = source
         .and_then(TrainedSource::replay)
         .filter(|_| model.is_none());
@@ -195,6 +166,51 @@ pub fn play<W: Reported>(
         origin,
         fallback_steps,
     })
+}
+
+/// Takes an action and explains the step.
+fn explain_step<W: Reported>(
+    session: &mut Session<W>,
+    action: W::Action,
+    player: PlayerExplanation,
+) -> Result<StepExplanation, W::StepError> {
+    let shown = W::visible_state(session);
+    let step_count = W::step_count(session.episode().observation());
+    let transition = session.act(action)?;
+    let (reward, terminal) = W::reward_events(&transition);
+    let step = &transition.info;
+    let components = W::components(session, step).into_iter();
+    Ok(StepExplanation {
+        step_count,
+        action: action.to_string(),
+        reward: round_to(reward, 4),
+        terminal_reward: terminal.map(|reward| round_to(reward, 4)),
+        components: components
+            .map(|(name, value)| (name.to_owned(), round_to(value, 4)))
+            .collect(),
+        reason: W::explain_reward(session, step),
+        cause: W::loss_cause(session, step).to_owned(),
+        shown,
+        player,
+        hidden_truth: W::step_truth(session, step),
+    })
+}
+
+/// Adds the steps in which a fallback acted, counted by reason.
+fn add_step_fallbacks(steps: &[StepExplanation], provenance: &mut Provenance) {
+    let has_completion = |step: &&StepExplanation| step.player.completion.is_some();
+    let acted = steps.iter().filter(|step| step.player.fallback);
+    let (invalid, missing): (Vec<&StepExplanation>, Vec<&StepExplanation>) =
+        acted.partition(has_completion);
+    for (count, why) in [
+        (invalid.len(), "the completion was no action"),
+        (missing.len(), "the replay has no row"),
+    ] {
+        if count > 0 {
+            let what = format!("{count} steps are the fallback's: {why}");
+            provenance.add_fallback("reward-report", what);
+        }
+    }
 }
 
 /// Counts the causes of lost reward, largest first.

@@ -4,7 +4,7 @@
 //! model, or an action of a script in place of a model's. Each stage copies the fallbacks of its
 //! inputs to its output, so that none is lost between the first and the last:
 //!
-//! * a model's folder holds them in [`FILE`], whichever command wrote it (`lm init`, `lm sft`,
+//! * a model's folder holds them in [`PROVENANCE_FILE`], whichever command wrote it (`lm init`, `lm sft`,
 //!   `lm grpo`, `lm merge`, `train`, `imitate`); a corpus has a file beside it ([`sidecar`]);
 //! * a replay has them in its rows, as a mark on the player's name ([`marked_name`]), and in its
 //!   manifest;
@@ -130,7 +130,7 @@ impl Provenance {
     /// Adds the fallbacks of a model's folder, or of the folder of a model's file.
     ///
     /// # Errors
-    /// Returns an error if [`FILE`] exists and cannot be read.
+    /// Returns an error if [`PROVENANCE_FILE`] exists and cannot be read.
     pub fn add_model_fallbacks(&mut self, model: &Path) -> Result<(), Error> {
         let folder = if model.is_dir() {
             model
@@ -144,7 +144,7 @@ impl Provenance {
         Ok(())
     }
 
-    /// Returns `true` if a model depends on a fallback, by the [`FILE`] of its folder.
+    /// Returns `true` if a model depends on a fallback, by the [`PROVENANCE_FILE`] of its folder.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.

@@ -193,7 +193,7 @@ pub fn play_language_model<W: TextWorld>(
     language_model::play_all(&config.with_defaults(), model, progress)
 }
 
-/// Writes the rows that `play` returns, such as those of [`crate::corpus::record`]; `config` gives
+/// Writes the rows that `play` returns, such as those of [`crate::corpus::record_transcripts`]; `config` gives
 /// the path of the file and the entry of the manifest.
 ///
 /// # Errors

@@ -76,7 +76,7 @@ pub fn selected_tasks<W: World>(
 /// without anything that is held out.
 ///
 /// # Errors
-/// Returns the errors of [`selected`].
+/// Returns the errors of [`selected_tasks`].
 pub(crate) fn training_tasks<W: World>(
     tasks: Option<&str>,
     cells: &CellArgs,

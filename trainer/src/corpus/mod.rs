@@ -3,10 +3,10 @@
 //!
 //! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
 //! * [`builder`]: `sentinel lm build-corpus`, a corpus from several sources with their licenses.
-//! * [`read`]: such rows, and those of other tools, parsed into examples.
+//! * [`example`]: such rows, and those of other tools, parsed into examples.
 //! * [`rollout`]: episodes played by any generator of completions, with rewards and signals of
 //!   reward hacking.
-//! * [`record`]: the same as rows of a replay.
+//! * [`record_transcripts`]: the same as rows of a replay.
 //!
 //! The text format of each world is in `sentinel_policy::text`.
 

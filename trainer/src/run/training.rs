@@ -37,7 +37,7 @@ pub struct Evaluation {
 }
 
 /// The intervals at which a run evaluates and saves, and its early stopping. Steps are those of
-/// [`Training::done`].
+/// [`Training::steps_done`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cadence {
     /// The number of steps between two evaluations; `None` for a run without any.

@@ -7,7 +7,7 @@
 //! * `stages`: the work of each stage. It calls the functions behind the commands; only the check
 //!   of saved artifacts is a process of its own.
 //! * [`postsave()`], [`improvement()`]: inference with saved artifacts, and their comparison.
-//! * [`active`]: the active model for commands that play.
+//! * [`active_model`]: the active model for commands that play.
 
 pub mod active_model;
 mod compare;

@@ -168,6 +168,15 @@ impl SweepArgs {
         })
     }
 
+    /// Returns the options that name the folders of a run.
+    fn run_options(&self, id: &str) -> [(&'static str, String); 3] {
+        [
+            ("run", id.to_owned()),
+            ("reports-dir", path_text(&self.reports_dir)),
+            ("checkpoints-dir", path_text(&self.checkpoints_dir)),
+        ]
+    }
+
     /// Returns an entry with the options of its stages.
     fn entry(
         &self,
@@ -175,20 +184,14 @@ impl SweepArgs {
         own: &EntryFile,
         place: &Path,
     ) -> Result<PlanEntry, Error> {
-        let named = SIZES
-            .iter()
-            .find(|(size, _)| size.eq_ignore_ascii_case(&own.model));
-        let model = named.map_or(own.model.as_str(), |(_, name)| name);
+        let model = full_model_name(&own.model);
         let id = own.id.clone().unwrap_or_else(|| slug(model));
         let paths = RunPaths::for_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
             .map_err(|error| Error::checkpoint(place, error.to_string()))?;
         let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
         let preset = PRESETS.contains(&model);
-        let base_model = if preset {
-            folder(BASE_FOLDER)
-        } else {
-            model.to_owned()
-        };
+        let base_model = preset.then(|| folder(BASE_FOLDER));
+        let base_model = base_model.unwrap_or_else(|| model.to_owned());
         let stages = Stages {
             file,
             own,
@@ -198,32 +201,22 @@ impl SweepArgs {
             allow_fallback: self.allow_fallback,
         };
         let given = self.data.clone().or_else(|| file.data.clone());
-        let data = given
-            .clone()
-            .unwrap_or_else(|| paths.checkpoints.join(CORPUS));
-        let corpus = match given {
-            Some(_) => None,
-            None => Some(stages.parse("lm corpus", &[("out", path_text(&data))])?),
-        };
+        let is_given = given.is_some();
+        let data = given.unwrap_or_else(|| paths.checkpoints.join(CORPUS));
+        let corpus = stages.corpus(is_given, &data)?;
         let with_data = |model: String| [("model", model), ("data", path_text(&data))];
         let init = stages.init(&data)?;
         let base = preset
             .then(|| stages.parse_as("base", "lm sft", &with_data(folder(INIT_FOLDER))))
             .transpose()?;
         let [grpo, merged, _] = ArtifactKind::ALL.map(|kind| folder(kind.name()));
-        let run = [
-            ("run", id.clone()),
-            ("reports-dir", path_text(&self.reports_dir)),
-            ("checkpoints-dir", path_text(&self.checkpoints_dir)),
-        ];
+        let run = self.run_options(&id);
         let evals = stages.evals(&base_model, &merged, &grpo)?;
         let grpo_stage: StageOptions<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
-        let world = grpo_stage.options.episode.world;
-        let ablation = (world == WorldName::Polyguard)
-            .then(|| stages.ablation(merged, grpo))
-            .transpose()?;
         let episode = &grpo_stage.options.episode;
+        let world = episode.world;
+        let ablation = stages.ablation(world, merged, grpo)?;
         Ok(PlanEntry {
             model: model.to_owned(),
             world: world.name().to_owned(),
@@ -258,6 +251,19 @@ struct Stages<'a> {
 }
 
 impl Stages<'_> {
+    /// Returns the stage that writes the corpus `data`; `None` if the corpus exists already.
+    fn corpus<T: clap::Args>(
+        &self,
+        exists: bool,
+        data: &Path,
+    ) -> Result<Option<StageOptions<T>>, Error> {
+        if exists {
+            return Ok(None);
+        }
+        self.parse("lm corpus", &[("out", path_text(data))])
+            .map(Some)
+    }
+
     /// Returns the stage that creates the new model, if there is one.
     fn init(&self, data: &Path) -> Result<Option<StageOptions<InitOptions>>, Error> {
         let fixed = [
@@ -293,12 +299,16 @@ impl Stages<'_> {
         ])
     }
 
-    /// Returns the ablation of the policies of PolyGuard.
+    /// Returns the ablation of the policies, which only PolyGuard has.
     fn ablation<T: clap::Args>(
         &self,
+        world: WorldName,
         model: String,
         adapter: String,
-    ) -> Result<StageOptions<T>, Error> {
+    ) -> Result<Option<StageOptions<T>>, Error> {
+        if world != WorldName::Polyguard {
+            return Ok(None);
+        }
         let fixed = [
             ("model", model),
             ("adapter", adapter),
@@ -307,7 +317,7 @@ impl Stages<'_> {
                 path_text(&self.paths.report("policy_ablations.json")),
             ),
         ];
-        self.parse("ablate", &fixed)
+        self.parse("ablate", &fixed).map(Some)
     }
 
     fn parse<T: clap::Args>(
@@ -344,6 +354,14 @@ impl Stages<'_> {
         }
         parse(stage, command, &table, fixed, self.place)
     }
+}
+
+/// Returns the name on the Hub of a size such as `0.5B`, or else the model's own name.
+fn full_model_name(model: &str) -> &str {
+    let named = SIZES
+        .iter()
+        .find(|(size, _)| size.eq_ignore_ascii_case(model));
+    named.map_or(model, |(_, name)| name)
 }
 
 /// Returns a path as it is typed.

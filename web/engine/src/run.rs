@@ -22,7 +22,7 @@ pub struct Frame<W: PageWorld> {
     pub missed: bool,
     /// `true` if the visitor chose that action.
     pub own: bool,
-    /// What the player makes of the moment.
+    /// What the player makes of the frame.
     pub thoughts: Thoughts,
 }
 
@@ -37,7 +37,7 @@ pub struct Next<W: PageWorld> {
     pub own: bool,
 }
 
-/// A moment without hidden state: all that a view for the agent is made from.
+/// A frame without hidden state: all that a view for the agent is made from.
 pub struct PublicFrame<'a, W: PageWorld> {
     /// Number of actions taken.
     pub index: usize,
@@ -51,7 +51,7 @@ pub struct PublicFrame<'a, W: PageWorld> {
     pub score: f64,
     /// `true` if a replay had no row for the last action.
     pub missed: bool,
-    /// What the player makes of the moment.
+    /// What the player makes of the frame.
     pub thoughts: &'a Thoughts,
     /// The next action, if there is one.
     pub next: Option<Next<W>>,
@@ -283,13 +283,13 @@ impl<W: PageWorld> Run<W> {
     /// Returns the view of frame `index`, with what no world has to fill in.
     #[must_use]
     pub fn view(&self, index: usize) -> AgentView {
-        let moment = self.public_frame(index);
-        let mut view = W::agent_view(&moment);
-        view.score = moment.score;
-        view.reward = moment.reward;
-        view.done = W::is_done(moment.observation);
-        if let Some(next) = &moment.next {
-            view.next = W::describe_action(moment.observation, next.action);
+        let frame = self.public_frame(index);
+        let mut view = W::agent_view(&frame);
+        view.score = frame.score;
+        view.reward = frame.reward;
+        view.done = W::is_done(frame.observation);
+        if let Some(next) = &frame.next {
+            view.next = W::describe_action(frame.observation, next.action);
         }
         view
     }

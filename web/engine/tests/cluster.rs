@@ -41,15 +41,11 @@ fn hardened(task: Task, seed: u64) -> EpisodeSpec<ClusterEnv> {
     }
 }
 
-fn play(
-    engine: &mut Engine<ClusterEnv>,
-    origin: &EpisodeSpec<ClusterEnv>,
-    player: &str,
-) -> Vec<Reply> {
+fn play(engine: &mut Engine<ClusterEnv>, spec: &EpisodeSpec<ClusterEnv>, by: &str) -> Vec<Reply> {
     let request = Request::Play {
         run: 1,
-        episode: episode_ref(origin),
-        player: player.to_owned(),
+        episode: episode_ref(spec),
+        player: by.to_owned(),
         branch: None,
     };
     ask(engine, request)

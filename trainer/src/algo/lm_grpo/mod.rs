@@ -6,7 +6,7 @@
 //! * [`accumulate`]: computes loss, gradients and metrics of the samples of one optimizer step for
 //!   an [`Objective`], which holds the loss of [`crate::rl`] and the temperature of the policy.
 //! * [`train`]: runs a whole training.
-//! * [`estimate`]: estimates the memory that a run needs.
+//! * [`memory_estimate`]: estimates the memory that a run needs.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,7 +1,7 @@
 //! Supervised fine-tuning of a language model, `sentinel lm sft`, with the loss of TRL's
 //! `SFTTrainer`.
 //!
-//! * [`prepare`]: encodes examples as rows; rows that are too long are counted, and truncated only
+//! * [`prepare_rows`]: encodes examples as rows; rows that are too long are counted, and truncated only
 //!   on request.
 //! * [`SftJob`]: selects the rows of each optimizer step.
 //! * [`packed_gradient`]: computes the loss of these rows in micro-batches; examples can share

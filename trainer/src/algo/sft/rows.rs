@@ -22,7 +22,7 @@ pub enum LongRowPolicy {
     Cut,
 }
 
-/// Options of [`prepare`], which encodes examples as rows.
+/// Options of [`prepare_rows`], which encodes examples as rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowOptions {
     /// Largest number of tokens in a row.
@@ -74,7 +74,7 @@ pub struct PreparedRows {
 ///
 /// # Errors
 /// If a chat needs a template and there is none, or a row is too long and `too_long` is
-/// [`TooLong::Refuse`].
+/// [`LongRowPolicy::Refuse`].
 pub fn prepare_rows(
     tokenizer: &Tokenizer,
     examples: &[Example],

@@ -7,10 +7,10 @@
 //!
 //! A completion can be credited in four ways:
 //!
-//! * by the reward of its own step ([`Row::reward`]), as the reference trains on first steps;
-//! * by the mean reward of all events from its step on ([`Row::reward_to_go`]);
+//! * by the reward of its own step ([`CompletionRow::reward`]), as the reference trains on first steps;
+//! * by the mean reward of all events from its step on ([`CompletionRow::reward_to_go`]);
 //! * by the score of its episode ([`Trajectory::score`]);
-//! * by its value against other completions of a copy of the same state ([`groups`]).
+//! * by its value against other completions of a copy of the same state ([`generate_groups`]).
 
 mod command;
 mod generator;

@@ -156,7 +156,7 @@ impl PlotsConfig {
 ///
 /// # Errors
 /// Returns an error if a chart is unknown, or a file cannot be written. Charts that cannot be drawn
-/// are in [`Drawn::not_drawn`].
+/// are in [`DrawnCharts::not_drawn`].
 pub fn draw(config: &PlotsConfig) -> Result<DrawnCharts, EvidenceError> {
     let names = config.names()?;
     files::create_folder(&config.out_dir)?;

@@ -47,7 +47,7 @@ impl ModelConfig {
     /// Reads a configuration from a file of any name.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// As [`Self::load`].
     pub fn load_file(path: &Path) -> Result<Self, LmError> {
         let fields = Fields::load(path, "a model configuration")?;
         check_kind(&fields)?;

@@ -28,7 +28,7 @@ pub enum BaseCheck {
 
 impl Lora {
     /// Loads an adapter and attaches it to a model in place of an existing one. Nothing is trained
-    /// until [`Qwen2::train`] is called.
+    /// until [`Qwen2::set_trained_part`] is called.
     ///
     /// # Errors
     /// If a file cannot be read, or the adapter belongs to another base model.

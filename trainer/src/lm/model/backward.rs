@@ -38,7 +38,7 @@ impl Qwen2 {
         Ok((value, self.backward(&loss)?))
     }
 
-    /// Computes the same loss and gradients as [`Self::hidden`] and [`Self::backward`] with the
+    /// Computes the same loss and gradients as [`Self::hidden_states`] and [`Self::backward`] with the
     /// activations of one block in memory at a time, at the cost of a second forward pass.
     ///
     /// `loss` maps hidden states (`[rows * tokens, hidden]`) to a scalar.

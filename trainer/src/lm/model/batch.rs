@@ -208,7 +208,7 @@ pub(super) struct SegmentToken {
     prefix: usize,
     /// Position of the token, counted from the start of the prefix.
     pub(super) position: usize,
-    /// Flat index of the token before it, as in [`Batch::before`].
+    /// Flat index of the token before it, as in [`Batch::previous_token`].
     pub(super) before: Option<usize>,
 }
 

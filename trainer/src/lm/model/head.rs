@@ -110,7 +110,7 @@ pub struct TokenLogProbs {
 
 impl Qwen2 {
     /// Computes the log-probabilities of the selected tokens under the distribution at
-    /// `temperature`. `hidden` is the result of [`Self::hidden`].
+    /// `temperature`. `hidden` is the result of [`Self::hidden_states`].
     ///
     /// # Panics
     /// If `selection` is empty, because tensors cannot be empty.

@@ -102,7 +102,7 @@ impl Qwen2 {
         Self::assemble(config, parameters, device)
     }
 
-    /// Assembles a model from parameters in the order of [`specs`].
+    /// Assembles a model from parameters in the order of [`tensor_specs`].
     fn assemble(
         config: ModelConfig,
         parameters: Vec<Parameter>,

@@ -197,7 +197,7 @@ impl Qwen2 {
         self.hidden_states_observed(batch, pass, |_| ())
     }
 
-    /// Returns the same as [`Self::hidden`], and calls `observe` with the embeddings and with the
+    /// Returns the same as [`Self::hidden_states`], and calls `observe` with the embeddings and with the
     /// output of each layer before the last norm.
     #[must_use]
     pub fn hidden_states_observed(

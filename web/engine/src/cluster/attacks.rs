@@ -76,9 +76,9 @@ impl Fate {
 }
 
 /// Returns the attacks so far, the latest first.
-pub(super) fn attacks(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
-    let history: Vec<&PublicStep> = moment.history().collect();
+pub(super) fn attacks(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
+    let history: Vec<&PublicStep> = frame.history().collect();
     let attacks = history.iter().enumerate().filter(|(_, step)| step.attacked);
     let card = |(index, step): (usize, &&PublicStep)| {
         let fate = Fate::new(o, &history, index);

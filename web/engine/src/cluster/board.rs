@@ -14,11 +14,11 @@ use crate::run::PublicFrame;
 const SOON: u8 = 10;
 
 /// Returns the GPUs, each with its jobs.
-pub(super) fn gpus(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
+pub(super) fn gpus(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
     let held = o.jobs.memory_by_gpu();
     let views = (0..).map(GpuId).zip(o.gpus()).zip(held);
-    let cards = views.map(|((id, view), held)| gpu(moment, id, view, held));
+    let cards = views.map(|((id, view), held)| gpu(frame, id, view, held));
     let down = o.gpus().iter().filter(|gpu| !gpu.state.is_operational());
     let idle = o.gpus().iter().filter(|gpu| gpu.state == GpuState::Idle);
     Panel {
@@ -32,8 +32,8 @@ pub(super) fn gpus(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn gpu(moment: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
-    let on_it = moment.observation.jobs.iter();
+fn gpu(frame: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
+    let on_it = frame.observation.jobs.iter();
     let on_it = on_it.filter(|(_, job)| job.placed == Some(id));
     let mut chips: Vec<Chip> = on_it.map(|(id, job)| job_chip(id, job)).collect();
     if view.tampered {
@@ -51,7 +51,7 @@ fn gpu(moment: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u1
         },
         state: state(view.state).to_owned(),
         tone: state_tone(view.state),
-        active: moment.step.is_some_and(|step| step.names.gpu == Some(id)),
+        active: frame.step.is_some_and(|step| step.names.gpu == Some(id)),
         meters: vec![Meter {
             label: format!("{} of {GPU_MEMORY}", view.used),
             value: (f32::from(view.used) / f32::from(GPU_MEMORY)).min(1.0),
@@ -91,8 +91,8 @@ fn job_chip(id: JobId, job: &Job) -> Chip {
 }
 
 /// Returns the jobs.
-pub(super) fn jobs(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
+pub(super) fn jobs(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
     let column = |title: &str, help: &str, numeric| Column {
         title: title.to_owned(),
         help: help.to_owned(),
@@ -105,7 +105,7 @@ pub(super) fn jobs(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
         column("GPU", "The GPU that the job runs on", false),
         column("Worker", "The worker that runs the job", false),
     ];
-    let cards = o.jobs.iter().map(|(id, row)| job(moment, id, row));
+    let cards = o.jobs.iter().map(|(id, row)| job(frame, id, row));
     Panel {
         id: JOBS.to_owned(),
         title: "Jobs".to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn jobs(moment: &PublicFrame<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn job(moment: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
+fn job(frame: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let gpu = job.assigned.or(job.placed);
     let tone = match job.status {
@@ -132,7 +132,7 @@ fn job(moment: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
         slot: job.worker.map(|slot| slot.index() as u8),
         state: status(job.status).to_owned(),
         tone,
-        active: moment.step.is_some_and(|step| step.names.job == Some(id)),
+        active: frame.step.is_some_and(|step| step.names.job == Some(id)),
         cells: vec![
             job.memory.to_string(),
             job.steps.to_string(),
@@ -145,7 +145,7 @@ fn job(moment: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
             value: job.reported as f32,
             ..Meter::default()
         }],
-        chips: job_chips(job, moment.observation.step_count),
+        chips: job_chips(job, frame.observation.step_count),
         pick: Some(format!("j{}", id.0)),
         ..Card::default()
     }

@@ -121,12 +121,12 @@ impl PageWorld for ClusterEnv {
         step.line()
     }
 
-    fn agent_view(moment: &PublicFrame<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
-        vec![chart::cluster(moments), chart::trust(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::cluster(frames), chart::trust(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {

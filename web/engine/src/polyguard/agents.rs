@@ -6,8 +6,8 @@ use sentinel_page_protocol::{Card, Chip, Layout, Note, Panel, Tone};
 use crate::run::PublicFrame;
 
 /// Returns the panel; `None` if the player has no agents or chose nothing.
-pub(super) fn panel(moment: &PublicFrame<'_, PolyguardEnv>) -> Option<Panel> {
-    let remarks = &moment.thoughts.remarks;
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Panel> {
+    let remarks = &frame.thoughts.remarks;
     let cards = remarks.iter().map(|remark| Card {
         key: remark.speaker.clone(),
         title: remark.speaker.clone(),

@@ -8,9 +8,9 @@ use crate::format::capitalized;
 use crate::run::PublicFrame;
 
 /// Returns the panel.
-pub(super) fn panel(moment: &PublicFrame<'_, PolyguardEnv>) -> Panel {
-    let o = moment.observation;
-    let hit = moment.step.and_then(|step| step.exploit);
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
+    let o = frame.observation;
+    let hit = frame.step.and_then(|step| step.exploit);
     let card = |rule: Exploit| {
         let (title, meaning) = words::exploit(rule);
         Card {

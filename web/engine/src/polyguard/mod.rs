@@ -128,12 +128,12 @@ impl PageWorld for PolyguardEnv {
         step::line(step)
     }
 
-    fn agent_view(moment: &PublicFrame<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
-        vec![chart::risk(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::risk(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {

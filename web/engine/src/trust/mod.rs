@@ -143,12 +143,12 @@ impl PageWorld for TrustEnv {
         }
     }
 
-    fn agent_view(moment: &PublicFrame<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
-        vec![chart::trust(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::trust(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {

@@ -166,10 +166,10 @@ where
         .enumerate();
     let mut equal = 0;
     for (index, (a, b)) in pairs {
-        let public = |moment: &sentinel_page_engine::PublicFrame<'_, W>| {
+        let public = |frame: &sentinel_page_engine::PublicFrame<'_, W>| {
             format!(
                 "{:?} {:?} {:?}",
-                moment.observation, moment.reward, moment.score
+                frame.observation, frame.reward, frame.score
             )
         };
         if public(&a) != public(&b) {

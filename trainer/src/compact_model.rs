@@ -18,11 +18,11 @@ pub const MODEL_FILE: &str = "model.safetensors";
 ///
 /// use sentinel_env::{Environment, rng::Streams, trust::{Setup, Task}};
 /// use sentinel_policy::nn::TrainedPolicy;
-/// use sentinel_policy::{Player, rollout::run_episode, trust::learned::NetConfig};
+/// use sentinel_policy::{Player, rollout::run_episode, trust::learned::TrustNet};
 /// use sentinel_trainer::compact_model::load_model;
 ///
 /// # let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../replays/grpo"));
-/// let model = Arc::new(load_model::<NetConfig>(folder)?);
+/// let model = Arc::new(load_model::<TrustNet>(folder)?);
 /// let mut player = Player::Public(Box::new(TrainedPolicy::new(model)));
 /// let run = run_episode(&Setup::new(Task::Task3, 42, Streams::Independent), &mut player);
 /// println!("score {:.3}", run.episode().score());

@@ -19,9 +19,9 @@ use crate::rollout::{EpisodeRun, run_with_choices};
 /// let text = to_lines(&rows)?;
 /// // Every row is played again and compared.
 /// let file = ReplayFile::default().parse(&text);
-/// assert_eq!(file.rows(), run.rewards().len());
+/// assert_eq!(file.row_count(), run.rewards().len());
 /// let found = file.verify();
-/// assert_eq!((found.hits, found.misses, found.mismatches), (file.rows(), 0, 0));
+/// assert_eq!((found.hits, found.misses, found.mismatches), (file.row_count(), 0, 0));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]

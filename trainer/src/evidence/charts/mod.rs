@@ -9,7 +9,7 @@
 //!     title: "Reward per update".into(),
 //!     subtitle: None,
 //!     description: "The mean reward of training, over updates.".into(),
-//!     x: Axis::new("update").whole(),
+//!     x: Axis::new("update").with_integer_ticks(),
 //!     y: Axis::new("mean reward").with_range(0.0, 1.0),
 //!     plot: Plot::Lines {
 //!         series: vec![PointSeries {

@@ -78,7 +78,7 @@ impl Moments {
     }
 
     /// Copies the moments to a device; their lengths must fit the shape.
-    pub(crate) fn to_device(self, shape: [usize; 2], device: &Device) -> AdamWState<2> {
+    pub(crate) fn into_device(self, shape: [usize; 2], device: &Device) -> AdamWState<2> {
         let first = matrix(self.first, shape, device);
         let second = matrix(self.second, shape, device);
         let mut momentum = AdaptiveMomentumState::new(self.time, first, second);

@@ -80,7 +80,7 @@ impl Optimizer {
     pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let shape = parameter.as_ref()?.dims();
-            Some(moments?.to_device(shape, net.device()))
+            Some(moments?.into_device(shape, net.device()))
         });
         self.states = states.collect();
     }

@@ -103,7 +103,7 @@ impl Optimizer {
             }
             let Some(parameter) = found else { continue };
             let shape = parameter.get(false).dims();
-            states.insert(name, moments.to_device(shape, model.device()));
+            states.insert(name, moments.into_device(shape, model.device()));
         }
         self.states = states;
         Ok(())

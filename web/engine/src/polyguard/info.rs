@@ -19,7 +19,7 @@ pub(super) fn complete(info: &mut WorldInfo) {
         "Each step offers up to ten candidates. Choose one by a click or by its number, 0 for the tenth. A verifier refuses what is not allowed, and thirteen components grade the step.",
         "What must be put right depends on the case and is hidden: pairs that interact but are not flagged, medicines that are no longer needed, doses that do not fit. The verifier alone ends an episode as a safe resolution.",
         "The score is the mean of what the steps counted over all steps that there are. Steps saved by a good end count nearly in full; any other end costs most of the score. Until the end the mean reward so far is shown in its place.",
-        "Choose a candidate at any moment, also in a player’s episode: a branch begins there.",
+        "Choose a candidate at any frame, also in a player’s episode: a branch begins there.",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -153,7 +153,7 @@ fn tasks() -> impl Iterator<Item = TaskSpec> {
 }
 
 fn task(task: TaskSpec) -> TaskInfo {
-    let (sub, goal) = words::sub(task.sub());
+    let (sub, goal) = words::sub(task.sub_environment());
     let mut label = format!("{sub}, {}", task.difficulty().name());
     if task.split() != Split::All {
         label += &format!(", {}", task.split().name());
@@ -166,7 +166,7 @@ fn task(task: TaskSpec) -> TaskInfo {
         label,
         help: goal.to_owned(),
         coordinates: vec![
-            task.sub() as u8,
+            task.sub_environment() as u8,
             task.difficulty() as u8,
             task.split() as u8,
             task.formulary() as u8,

@@ -99,11 +99,11 @@ pub fn set_query(query: &str, new_entry: bool) {
     } else {
         history.replace_state_with_url(&state, "", Some(&address))
     };
-    tell_parent(&[("queryString", JsValue::from_str(query))], SPACES);
+    post_to_parent(&[("queryString", JsValue::from_str(query))], SPACES);
 }
 
 /// Sends an object to the page around this one, if there is one.
-pub fn tell_parent(fields: &[(&str, JsValue)], origin: &str) {
+pub fn post_to_parent(fields: &[(&str, JsValue)], origin: &str) {
     let own = window();
     let Some(parent) = own.parent().ok().flatten().filter(|parent| *parent != own) else {
         return;
@@ -122,7 +122,7 @@ pub fn address() -> String {
 }
 
 /// Puts text on the clipboard; returns `false` if the browser does not allow it.
-pub async fn copy(text: &str) -> bool {
+pub async fn copy_to_clipboard(text: &str) -> bool {
     let navigator = window().navigator();
     // Without a secure context there is no clipboard.
     let Ok(clipboard) = js_sys::Reflect::get(&navigator, &JsValue::from_str("clipboard")) else {
@@ -154,12 +154,12 @@ pub fn random_seed() -> u64 {
 
 /// Reads a setting that this browser keeps.
 #[must_use]
-pub fn setting(name: &str) -> Option<String> {
+pub fn stored_setting(name: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(name).ok()?
 }
 
 /// Keeps a setting in this browser, where that is allowed.
-pub fn keep_setting(name: &str, value: &str) {
+pub fn store_setting(name: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = storage.set_item(name, value);
     }
@@ -191,7 +191,7 @@ pub async fn read_file(file: &web_sys::File) -> Result<Vec<u8>, String> {
 
 /// Returns the files of a list.
 #[must_use]
-pub fn files(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
+pub fn files_of_list(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
     list.map_or_else(Vec::new, |list| {
         (0..list.length()).filter_map(|i| list.get(i)).collect()
     })
@@ -199,14 +199,14 @@ pub fn files(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
 
 /// Returns the element that an event came from.
 #[must_use]
-pub fn target(event: &web_sys::Event) -> Option<web_sys::Element> {
+pub fn event_target(event: &web_sys::Event) -> Option<web_sys::Element> {
     event.target()?.dyn_into().ok()
 }
 
 /// Returns `true` if a key event belongs to the field that it came from.
 #[must_use]
 pub fn is_typing(event: &web_sys::Event) -> bool {
-    target(event).is_some_and(|element| {
+    event_target(event).is_some_and(|element| {
         let range = element
             .get_attribute("type")
             .is_some_and(|kind| kind == "range");
@@ -219,5 +219,5 @@ pub fn is_typing(event: &web_sys::Event) -> bool {
 #[must_use]
 pub fn is_pressable(event: &web_sys::Event) -> bool {
     let pressable = ["BUTTON", "A", "SUMMARY"];
-    target(event).is_some_and(|element| pressable.contains(&element.tag_name().as_str()))
+    event_target(event).is_some_and(|element| pressable.contains(&element.tag_name().as_str()))
 }

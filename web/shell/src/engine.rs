@@ -9,7 +9,7 @@ use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 /// A message of an engine.
 #[derive(Debug)]
-pub enum Event {
+pub enum EngineEvent {
     /// The program runs.
     Ready,
     /// An answer.
@@ -33,7 +33,7 @@ impl Engine {
     pub fn start(
         script: &str,
         module: &str,
-        listen: impl Fn(Event) + 'static,
+        listen: impl Fn(EngineEvent) + 'static,
     ) -> Result<Self, String> {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
@@ -46,7 +46,7 @@ impl Engine {
             Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
                 event.prevent_default();
                 let sentence = "The program of this world could not be loaded.".to_owned();
-                listen(Event::Failed(sentence));
+                listen(EngineEvent::Failed(sentence));
             })
         };
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -89,21 +89,21 @@ impl std::fmt::Debug for Engine {
 }
 
 /// Reads a message: `{ready}`, `{failed: sentence}` or `{reply: bytes}`.
-fn read(message: &JsValue) -> Option<Event> {
+fn read(message: &JsValue) -> Option<EngineEvent> {
     let field = |name: &str| js_sys::Reflect::get(message, &JsValue::from_str(name)).ok();
     if let Some(sentence) = field("failed").and_then(|value| value.as_string()) {
-        return Some(Event::Failed(sentence));
+        return Some(EngineEvent::Failed(sentence));
     }
     if let Some(bytes) =
         field("reply").and_then(|value| value.dyn_into::<js_sys::Uint8Array>().ok())
     {
         return Some(match decode(&bytes.to_vec()) {
-            Ok(reply) => Event::Reply(Box::new(reply)),
-            Err(_) => Event::Failed(
+            Ok(reply) => EngineEvent::Reply(Box::new(reply)),
+            Err(_) => EngineEvent::Failed(
                 "The program of this world is of another version than the page: reload the page."
                     .to_owned(),
             ),
         });
     }
-    field("ready")?.is_truthy().then_some(Event::Ready)
+    field("ready")?.is_truthy().then_some(EngineEvent::Ready)
 }

@@ -1,9 +1,9 @@
 //! The shell of the page: it draws what an engine describes, and knows no world.
 //!
 //! [`page::Page`] holds the signals: the [`state::View`], which the address follows, and two
-//! [`lane::Lane`]s, the episode and the one beside it. Engines run in workers
-//! ([`engines::Engines`]) and answer with the types of `sentinel_page_protocol`. A [`lane::Lane`]
-//! keeps the frames of its run encoded and decodes the one at the cursor; [`board::Board`] spreads
+//! [`episode::EpisodeView`]s, the episode and the one beside it. EnginePool run in workers
+//! ([`engines::EnginePool`]) and answer with the types of `sentinel_page_protocol`. A [`episode::EpisodeView`]
+//! keeps the frames of its run encoded and decodes the one at the cursor; [`board::PanelSignals`] spreads
 //! that frame over one signal for each card, so that only cards that changed are drawn again, in
 //! place. Components in [`ui`] take either parts of an `AgentView` or, in [`ui::truth`] only, parts
 //! of a `Truth`.
@@ -39,19 +39,19 @@
 )]
 
 pub mod address;
-pub mod board;
 pub mod browser;
-pub mod compose;
+pub mod chart_geometry;
 pub mod dom;
+pub mod draft_action;
 pub mod engine;
-pub mod engines;
-pub mod lane;
-pub mod num;
+pub mod engine_pool;
+pub mod episode_view;
+pub mod number_format;
 pub mod page;
-pub mod plot;
+pub mod panel_signals;
 pub mod query;
 pub mod reactive;
-pub mod rules;
+pub mod rules_param;
 pub mod standings;
 pub mod state;
 pub mod ui;

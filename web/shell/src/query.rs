@@ -17,47 +17,47 @@ pub struct Defaults<'a> {
 
 /// Returns the query of a view, without `?`.
 #[must_use]
-pub fn to_query(view: &PageState, defaults: Defaults<'_>) -> String {
+pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     let mut query = Query(String::new());
-    if view.world != defaults.world {
-        query.add("world", &view.world);
+    if state.world != defaults.world {
+        query.add("world", &state.world);
     }
-    if view.screen == Screen::Training {
+    if state.screen == Screen::Training {
         query.add("page", "training");
     }
-    query.add("task", &view.task);
-    query.add("seed", &view.seed.to_string());
-    query.add("policy", &view.player);
-    if view.streams != defaults.streams {
-        query.add("streams", &view.streams);
+    query.add("task", &state.task);
+    query.add("seed", &state.seed.to_string());
+    query.add("policy", &state.player);
+    if state.streams != defaults.streams {
+        query.add("streams", &state.streams);
     }
-    if view.rules != defaults.rules {
-        query.add("rules", &view.rules);
+    if state.rules != defaults.rules {
+        query.add("rules", &state.rules);
     }
-    query.add("vs", &view.versus);
-    if let Some(branch) = &view.branch {
+    query.add("vs", &state.versus);
+    if let Some(branch) = &state.branch {
         query.add("at", &branch.at.to_string());
         query.add("acts", &branch.actions);
         if branch.resume {
             query.add("resume", "1");
         }
     }
-    if view.cursor != 0 {
-        query.add("t", &view.cursor.to_string());
+    if state.cursor != 0 {
+        query.add("t", &state.cursor.to_string());
     }
-    if view.truth {
+    if state.truth {
         query.add("view", "truth");
     }
-    if view.hints {
+    if state.hints {
         query.add("hints", "1");
     }
-    if view.theme != Theme::Auto {
-        query.add("theme", view.theme.word());
+    if state.theme != Theme::Auto {
+        query.add("theme", state.theme.as_str());
     }
-    if view.speed != Speed::One {
-        query.add("speed", view.speed.word());
+    if state.speed != Speed::One {
+        query.add("speed", state.speed.as_str());
     }
-    if view.embed {
+    if state.embed {
         query.add("embed", "1");
     }
     query.0
@@ -84,7 +84,7 @@ impl Query {
 /// was not understood and keeps its default. `worlds` are the worlds that the page has.
 #[must_use]
 pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
-    let mut view = PageState {
+    let mut state = PageState {
         world: worlds.first().copied().unwrap_or_default().to_owned(),
         ..PageState::default()
     };
@@ -97,31 +97,31 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         let word = || plain_word(&value);
         let understood = match key {
             "world" => set(
-                &mut view.world,
+                &mut state.world,
                 word().filter(|w| worlds.contains(&w.as_str())),
             ),
             // A plus sign that was typed reads as a space.
-            "rules" => set(&mut view.rules, plain_word(&value.replace(' ', "+"))),
-            "page" => set(&mut view.screen, parse_screen(&value)),
-            "task" => set(&mut view.task, word()),
-            "seed" => set(&mut view.seed, parse_seed(&value)),
-            "policy" => set(&mut view.player, word()),
-            "streams" => set(&mut view.streams, word()),
-            "vs" => set(&mut view.versus, word()),
+            "rules" => set(&mut state.rules, plain_word(&value.replace(' ', "+"))),
+            "page" => set(&mut state.screen, parse_screen(&value)),
+            "task" => set(&mut state.task, word()),
+            "seed" => set(&mut state.seed, parse_seed(&value)),
+            "policy" => set(&mut state.player, word()),
+            "streams" => set(&mut state.streams, word()),
+            "vs" => set(&mut state.versus, word()),
             "at" => set(&mut at, parse_count(&value).map(Some)),
             "acts" => set(&mut actions, parse_actions(&value).map(Some)),
             "resume" => set(&mut resume, choice(&value, "0", "1")),
             "t" => {
                 moment = true;
-                set(&mut view.cursor, parse_count(&value))
+                set(&mut state.cursor, parse_count(&value))
             }
-            "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
-            "hints" => set(&mut view.hints, choice(&value, "0", "1")),
-            "embed" => set(&mut view.embed, choice(&value, "0", "1")),
-            "theme" => set(&mut view.theme, parse_theme(&value)),
+            "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
+            "hints" => set(&mut state.hints, choice(&value, "0", "1")),
+            "embed" => set(&mut state.embed, choice(&value, "0", "1")),
+            "theme" => set(&mut state.theme, parse_theme(&value)),
             "speed" => {
-                let speed = Speed::ALL.into_iter().find(|speed| speed.word() == value);
-                set(&mut view.speed, speed)
+                let speed = Speed::ALL.into_iter().find(|speed| speed.as_str() == value);
+                set(&mut state.speed, speed)
             }
             // Additions of hosts and newsletters have no meaning here.
             _ => key.starts_with('_') || key.starts_with("utm_"),
@@ -138,13 +138,13 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             "The address says where own actions start (“at”), but not which (“acts”).".to_owned(),
         );
     }
-    view.legacy = view.player.is_empty() && (moment || at.is_some() || actions.is_some());
-    view.branch = actions.map(|actions| Branch {
+    state.legacy = state.player.is_empty() && (moment || at.is_some() || actions.is_some());
+    state.branch = actions.map(|actions| Branch {
         at: at.unwrap_or(0),
         actions,
         resume,
     });
-    (view, problems)
+    (state, problems)
 }
 
 fn parse_screen(text: &str) -> Option<Screen> {
@@ -168,7 +168,7 @@ fn parse_count(text: &str) -> Option<u32> {
 
 fn parse_theme(text: &str) -> Option<Theme> {
     let all = [Theme::Auto, Theme::Light, Theme::Dark];
-    all.into_iter().find(|theme| theme.word() == text)
+    all.into_iter().find(|theme| theme.as_str() == text)
 }
 
 /// Returns a word that a world may know: names of files are the longest.

@@ -183,7 +183,9 @@ where
 }
 
 /// Creates a memo whose subscribers hear of every value that is computed, except of a second `None`.
-pub fn memo_of_every<T>(compute: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<Option<T>>
+pub fn memo_notify_always<T>(
+    compute: impl Fn() -> Option<T> + Send + Sync + 'static,
+) -> Memo<Option<T>>
 where
     T: Send + Sync + 'static,
 {
@@ -213,7 +215,7 @@ pub fn effect(mut run: impl FnMut() + 'static) {
 }
 
 /// Creates an effect that also gets what it returned the time before.
-pub fn effect_with<T: 'static>(mut run: impl FnMut(Option<T>) -> T + 'static) {
+pub fn effect_with_previous<T: 'static>(mut run: impl FnMut(Option<T>) -> T + 'static) {
     let mut before = None;
     effect(move || before = Some(run(before.take())));
 }

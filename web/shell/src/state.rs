@@ -17,7 +17,7 @@ pub enum Theme {
 impl Theme {
     /// The word in the address.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Light => "light",
@@ -56,7 +56,7 @@ impl Speed {
 
     /// The word in the address.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Half => "0.5",
             Self::One => "1",
@@ -162,17 +162,17 @@ impl PageState {
 
     /// Takes an action after `at` actions of `played`. All actions before it stay as they were:
     /// the player's, the visitor's, and those of the player who resumed.
-    pub fn take(&mut self, played: &[StepLine], at: usize, code: &str) {
+    pub fn take_action(&mut self, played: &[StepLine], at: usize, code: &str) {
         let branch_at = self.branch.as_ref().map(|branch| branch.at as usize);
         let from = branch_at.unwrap_or(at).min(at);
         let before = played.get(from..at).unwrap_or_default();
         let codes = before.iter().map(|step| step.code.as_str());
         self.branch = Some(Branch {
-            at: index(from),
+            at: to_u32(from),
             actions: codes.chain([code]).collect(),
             resume: false,
         });
-        self.cursor = index(at + 1);
+        self.cursor = to_u32(at + 1);
     }
 
     /// The episode in the words of a request.
@@ -187,7 +187,7 @@ impl PageState {
     }
 
     /// Takes over the words that an engine understood.
-    pub fn adopt(&mut self, played: &PlayedEpisode) {
+    pub fn apply_episode(&mut self, played: &PlayedEpisode) {
         self.task.clone_from(&played.task);
         self.seed = played.seed;
         self.streams.clone_from(&played.streams);
@@ -197,8 +197,8 @@ impl PageState {
     }
 
     /// Changes to an episode, from its start.
-    pub fn open(&mut self, played: &PlayedEpisode) {
-        self.adopt(played);
+    pub fn open_episode(&mut self, played: &PlayedEpisode) {
+        self.apply_episode(played);
         self.screen = Screen::Episode;
         self.restart();
     }
@@ -219,7 +219,7 @@ impl PageState {
 
     /// What an entry of the browser's history is: a change of this makes a new one.
     #[must_use]
-    pub fn entry(&self) -> Self {
+    pub fn history_entry(&self) -> Self {
         Self {
             cursor: 0,
             truth: false,
@@ -235,7 +235,7 @@ impl PageState {
 
 /// Returns a position as the protocol counts it.
 #[must_use]
-pub fn index(position: usize) -> u32 {
+pub fn to_u32(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
@@ -254,42 +254,42 @@ mod tests {
     #[test]
     fn own_actions_keep_all_that_was_played_before_them() {
         let played = steps(&["d0", "d1", "v2", "s", "d3", "k"]);
-        let mut view = PageState::default();
-        view.take(&played[..2], 2, "k");
-        let branch = view.branch.clone().expect("own actions");
+        let mut state = PageState::default();
+        state.take_action(&played[..2], 2, "k");
+        let branch = state.branch.clone().expect("own actions");
         assert_eq!(
-            (branch.at, branch.actions.as_str(), view.cursor),
+            (branch.at, branch.actions.as_str(), state.cursor),
             (2, "k", 3)
         );
         // The player resumed and played up to action 6; then the visitor acts again.
-        if let Some(branch) = &mut view.branch {
+        if let Some(branch) = &mut state.branch {
             branch.resume = true;
         }
-        let resumed = view.clone();
-        view.take(&played, 6, "s");
-        let branch = view.branch.clone().expect("own actions");
+        let resumed = state.clone();
+        state.take_action(&played, 6, "s");
+        let branch = state.branch.clone().expect("own actions");
         assert_eq!((branch.at, branch.actions.as_str()), (2, "v2sd3ks"));
-        assert_eq!((branch.resume, view.cursor), (false, 7));
+        assert_eq!((branch.resume, state.cursor), (false, 7));
         // Before the branch: a new one from there.
         let mut earlier = resumed;
-        earlier.take(&played, 1, "k");
+        earlier.take_action(&played, 1, "k");
         let branch = earlier.branch.expect("own actions");
         assert_eq!((branch.at, branch.actions.as_str()), (1, "k"));
     }
 
     #[test]
     fn an_entry_of_the_history_is_an_episode_not_a_moment() {
-        let view = PageState::default();
+        let state = PageState::default();
         let moved = PageState {
             cursor: 7,
             truth: true,
-            ..view.clone()
+            ..state.clone()
         };
-        assert_eq!(view.entry(), moved.entry());
+        assert_eq!(state.history_entry(), moved.history_entry());
         let other = PageState {
             seed: 7,
-            ..view.clone()
+            ..state.clone()
         };
-        assert_ne!(view.entry(), other.entry());
+        assert_ne!(state.history_entry(), other.history_entry());
     }
 }

@@ -11,7 +11,7 @@ use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::query::parse_seed;
 use crate::reactive::{Memo, Signal, memo};
-use crate::rules::Parts;
+use crate::rules_param::RulesParam;
 use crate::state::{PageState, SEED_MAX};
 
 /// The row of controls with its drawer.
@@ -67,8 +67,8 @@ where
 }
 
 /// Returns a memo of a word of the view.
-fn of_view(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
-    memo(move || page.still.with(|view| of(view)))
+fn of_state(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
+    memo(move || page.without_cursor.with(|state| of(state)))
 }
 
 fn player_menu(page: Page, versus: bool) -> El {
@@ -93,12 +93,12 @@ fn player_menu(page: Page, versus: bool) -> El {
         });
         items
     });
-    let chosen = of_view(page, move |view| {
-        if versus { &view.versus } else { &view.player }.clone()
+    let chosen = of_state(page, move |state| {
+        if versus { &state.versus } else { &state.player }.clone()
     });
     let change = move |word: String| {
         if versus {
-            return page.view.update(|view| view.versus = word);
+            return page.state.update(|state| state.versus = word);
         }
         // A replay has some episodes only: it opens one of them.
         let name = word.strip_prefix("replay:");
@@ -108,11 +108,11 @@ fn player_menu(page: Page, versus: bool) -> El {
                 .find(|replay| Some(replay.name.as_str()) == name);
             found.map(|replay| replay.first.clone())
         });
-        page.restart(|view| {
+        page.restart(|state| {
             if let Some(first) = first.filter(|first| !first.task.is_empty()) {
-                view.adopt(&first);
+                state.apply_episode(&first);
             }
-            view.player = word;
+            state.player = word;
         });
     };
     let (id, label) = if versus {
@@ -155,7 +155,7 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
     let items = choices(&axis.choices);
     let items = memo(move || items.clone());
     let chosen = memo(move || {
-        let task = page.still.with(|view| view.task.clone());
+        let task = page.without_cursor.with(|state| state.task.clone());
         page.info
             .with(|info| {
                 let info = info.as_ref()?;
@@ -170,11 +170,11 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
             let info = info.as_ref()?;
             let choices = &info.axes.get(index)?.choices;
             let choice = choices.iter().position(|choice| choice.name == word)?;
-            let now = page.view.with_untracked(|view| view.task.clone());
+            let now = page.state.with_untracked(|state| state.task.clone());
             task_with(info, &now, index, u8::try_from(choice).ok()?)
         });
         if let Some(task) = found {
-            page.restart(|view| view.task = task);
+            page.restart(|state| state.task = task);
         }
     };
     let id = format!("axis-{index}");
@@ -182,13 +182,13 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
 }
 
 fn seed_field(page: Page) -> El {
-    let text = of_view(page, |view| view.seed.to_string());
+    let text = of_state(page, |state| state.seed.to_string());
     let change = move |event: web_sys::Event| {
         let typed = event_target_value(&event);
         match parse_seed(&typed) {
-            Some(seed) => page.restart(|view| view.seed = seed),
+            Some(seed) => page.restart(|state| state.seed = seed),
             None => {
-                page.tell(format!(
+                page.add_notice(format!(
                     "“{typed}” is not a seed: use a whole number from 0 to 2^63 − 1."
                 ));
                 // The field shows what is played, not what was refused.
@@ -199,7 +199,7 @@ fn seed_field(page: Page) -> El {
         }
     };
     let step = move |by: i64| {
-        page.restart(|view| view.seed = view.seed.saturating_add_signed(by).min(SEED_MAX));
+        page.restart(|state| state.seed = state.seed.saturating_add_signed(by).min(SEED_MAX));
     };
     let beside = |by: i64, name: &'static str, sign: &'static str| {
         button().label(name).on_press(move || step(by)).child(sign)
@@ -225,13 +225,13 @@ fn seed_field(page: Page) -> El {
 /// Plays another seed.
 pub fn new_seed(page: Page) {
     let seed = browser::random_seed();
-    page.restart(|view| view.seed = seed);
+    page.restart(|state| state.seed = seed);
 }
 
 fn streams_menu(page: Page) -> View {
     let items = of_world(page, |info| choices(&info.streams));
-    let chosen = of_view(page, |view| view.streams.clone());
-    let change = move |word| page.restart(|view| view.streams = word);
+    let chosen = of_state(page, |state| state.streams.clone());
+    let change = move |word| page.restart(|state| state.streams = word);
     let help = "How the random streams of an episode are seeded.";
     let menu = move || {
         let menu = || select("streams", "Random streams", help, items, chosen, change);
@@ -240,21 +240,21 @@ fn streams_menu(page: Page) -> View {
     menu.into_view()
 }
 
-/// Returns a memo of the rules in parts, once the world is known.
-fn rule_parts(page: Page) -> Memo<Option<Parts>> {
+/// Returns a memo of the rules in param, once the world is known.
+fn rules_param(page: Page) -> Memo<Option<RulesParam>> {
     memo(move || {
-        let word = page.still.with(|view| view.rules.clone());
+        let word = page.without_cursor.with(|state| state.rules.clone());
         page.info
-            .with(|info| info.as_ref().map(|info| Parts::new(&word, info)))
+            .with(|info| info.as_ref().map(|info| RulesParam::new(&word, info)))
     })
 }
 
 fn rules_menu(page: Page) -> El {
     let items = of_world(page, |info| choices(&info.rules));
-    let parts = rule_parts(page);
+    let param = rules_param(page);
     let chosen =
-        memo(move || parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
-    let change = move |word| page.restart(|view| view.rules = word);
+        memo(move || param.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
+    let change = move |word| page.restart(|state| state.rules = word);
     let help = "The rules of the reference, or rules that close its exploits.";
     select("rules", "Rules", help, items, chosen, change)
 }
@@ -262,10 +262,10 @@ fn rules_menu(page: Page) -> El {
 /// A switch for each single change of the rules.
 fn rule_changes(page: Page) -> El {
     let changes = of_world(page, |info| info.rule_changes.clone());
-    let parts = rule_parts(page);
+    let param = rules_param(page);
     let switches = move || {
         let changes = changes.get().into_iter();
-        let switch = |change| rule_switch(page, parts, change);
+        let switch = |change| rule_switch(page, param, change);
         changes.map(switch).collect::<Vec<El>>()
     };
     details()
@@ -275,22 +275,22 @@ fn rule_changes(page: Page) -> El {
         .child(div().class("checks").child(switches))
 }
 
-fn rule_switch(page: Page, parts: Memo<Option<Parts>>, change: Choice) -> El {
+fn rule_switch(page: Page, param: Memo<Option<RulesParam>>, change: Choice) -> El {
     let (name, flipped) = (change.name.clone(), change.name);
     let has = move || {
         page.info.with(|info| {
-            let has = |parts: &Option<Parts>| Some(parts.as_ref()?.has(&name, info.as_ref()?));
-            parts.with(has).unwrap_or_default()
+            let has = |param: &Option<RulesParam>| Some(param.as_ref()?.has(&name, info.as_ref()?));
+            param.with(has).unwrap_or_default()
         })
     };
     let toggle = move |_| {
         let word = page.info.with_untracked(|info| {
-            let mut parts = parts.get_untracked()?;
-            parts.toggle(&flipped);
-            Some(parts.word(info.as_ref()?))
+            let mut param = param.get_untracked()?;
+            param.toggle(&flipped);
+            Some(param.to_param(info.as_ref()?))
         });
         if let Some(word) = word {
-            page.restart(|view| view.rules = word);
+            page.restart(|state| state.rules = word);
         }
     };
     let switch = input().attr("type", "checkbox").prop("checked", has);
@@ -304,7 +304,7 @@ fn rule_switch(page: Page, parts: Memo<Option<Parts>>, change: Choice) -> El {
 fn file_button(page: Page) -> El {
     let change = move |event: web_sys::Event| {
         if let Some(input) = input_of(&event) {
-            page.open_files(browser::files(input.files()));
+            page.open_files(browser::files_of_list(input.files()));
             input.set_value("");
         }
     };

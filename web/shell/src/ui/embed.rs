@@ -20,7 +20,7 @@ pub fn report_height() {
         move || {
             let height = JsValue::from_f64(f64::from(body.offset_height()));
             let kind = JsValue::from_str("sentinel-height");
-            browser::tell_parent(&[("type", kind), ("height", height)], "*");
+            browser::post_to_parent(&[("type", kind), ("height", height)], "*");
         }
     };
     let on_resize = Closure::<dyn FnMut()>::new(report);
@@ -35,9 +35,9 @@ pub fn report_height() {
 #[must_use]
 pub fn full_page_link(page: Page) -> El {
     let href = move || {
-        let mut view = page.view.get();
-        view.embed = false;
-        format!("?{}", query_of(page, &view))
+        let mut state = page.state.get();
+        state.embed = false;
+        format!("?{}", query_of(page, &state))
     };
     let link = a().attr("href", href).attr("target", "_blank");
     let link = link.attr("rel", "noopener").child("Open the full page");

@@ -88,7 +88,7 @@ const fn badge(expression: Face) -> &'static str {
 /// What an adversary looks like without its mask: horns, and eyes that glow. Part of the Truth
 /// layer.
 #[must_use]
-pub fn unmasked() -> El {
+pub fn unmasked_face() -> El {
     drawing("face unmasked")
         .child(line(
             "horn",

@@ -34,8 +34,8 @@ fn failed(page: Page, sentence: String) -> El {
     let copy = move || {
         let text = format!("{report}\n{}", crate::browser::address());
         leptos::task::spawn_local(async move {
-            let done = crate::browser::copy(&text).await;
-            page.tell(if done {
+            let done = crate::browser::copy_to_clipboard(&text).await;
+            page.add_notice(if done {
                 "The report is on the clipboard: please send it to the project.".to_owned()
             } else {
                 format!("The browser did not allow copying. The report: {text}")

@@ -4,14 +4,15 @@ use sentinel_page_protocol::Transcript;
 
 use crate::dom::html::{details, div, h2, h3, p, pre, section, summary};
 use crate::dom::{IntoView, View};
-use crate::lane::Lane;
+use crate::episode_view::EpisodeView;
 use crate::reactive::memo;
 
 /// The transcript of the moment, if there is one.
 #[must_use]
-pub fn transcript(lane: Lane) -> View {
+pub fn transcript(episode: EpisodeView) -> View {
     let transcript = memo(move || {
-        lane.moment
+        episode
+            .moment
             .with(|m| m.as_ref().and_then(|m| m.transcript.clone()))
     });
     let is_there = memo(move || transcript.with(Option::is_some));

@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{Chart, Line};
 
-use crate::num::{css, fixed, power_of_ten, scientific};
+use crate::number_format::{css, fixed, power_of_ten, scientific};
 
 /// Height of the plot in pixels.
 pub const PLOT: f64 = 200.0;
@@ -83,7 +83,7 @@ pub fn ticks(low: f64, high: f64, count: f64) -> Ticks {
 
 /// The place of a chart's parts in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plane {
+pub struct Scale {
     /// Width of the drawing.
     pub width: f64,
     /// Height of the drawing.
@@ -97,12 +97,12 @@ pub struct Plane {
     /// Bottom edge of the plot.
     pub bottom: f64,
     /// The highest position on the horizontal axis; the lowest is 0.
-    pub last: f64,
+    pub x_max: f64,
     /// The values between bottom and top.
     pub ticks: Ticks,
 }
 
-impl Plane {
+impl Scale {
     /// Arranges `chart` in a drawing of `width` pixels, with positions from 0 to `last`.
     #[must_use]
     pub fn new(chart: &Chart, width: f64, last: f64) -> Self {
@@ -131,7 +131,7 @@ impl Plane {
             right: (width - name.min(width * 0.34)).max(left + 60.0),
             top: if has_plot { TOP } else { 2.0 },
             bottom,
-            last: last.max(1.0),
+            x_max: last.max(1.0),
             ticks,
         }
     }
@@ -139,7 +139,7 @@ impl Plane {
     /// Returns where a position lies.
     #[must_use]
     pub fn x(&self, position: f64) -> f64 {
-        self.left + (self.right - self.left) * (position / self.last).clamp(0.0, 1.0)
+        self.left + (self.right - self.left) * (position / self.x_max).clamp(0.0, 1.0)
     }
 
     /// Returns where a value lies.
@@ -151,7 +151,7 @@ impl Plane {
 
     /// Returns the lower edge of the bars of a strip.
     #[must_use]
-    pub fn strip(&self, index: usize) -> f64 {
+    pub fn strip_base(&self, index: usize) -> f64 {
         self.bottom + (index + 1) as f64 * STRIP
     }
 
@@ -159,7 +159,7 @@ impl Plane {
     /// `action` from 1 on.
     #[must_use]
     pub fn bar(&self, strip: usize, action: usize, value: f32) -> [f64; 4] {
-        let slot = (self.right - self.left) / self.last;
+        let slot = (self.right - self.left) / self.x_max;
         let gap = (slot * 0.12).clamp(0.2, 3.0);
         let value = if value.is_finite() {
             f64::from(value.clamp(0.0, 1.0))
@@ -170,7 +170,7 @@ impl Plane {
         let right = self.x(action as f64);
         [
             right - slot + gap / 2.0,
-            self.strip(strip) - height,
+            self.strip_base(strip) - height,
             (slot - gap).max(0.4),
             height,
         ]
@@ -178,7 +178,7 @@ impl Plane {
 
     /// Returns the index of the stop nearest to a horizontal place; 0 if there is none.
     #[must_use]
-    pub fn nearest(&self, stops: &[f32], x: f64) -> usize {
+    pub fn nearest_stop(&self, stops: &[f32], x: f64) -> usize {
         let mut nearest = (0, f64::INFINITY);
         for (index, stop) in stops.iter().enumerate() {
             let distance = (self.x(f64::from(*stop)) - x).abs();
@@ -191,16 +191,16 @@ impl Plane {
 
     /// Returns the positions to label, with room for their numbers.
     #[must_use]
-    pub fn positions(&self) -> Vec<f64> {
+    pub fn x_ticks(&self) -> Vec<f64> {
         let room = ((self.right - self.left) / 80.0).clamp(1.0, 10.0);
-        let ticks = ticks(0.0, self.last, room);
+        let ticks = ticks(0.0, self.x_max, room);
         let whole = ticks.values().filter(|value| value.fract() == 0.0);
-        whole.filter(|value| *value <= self.last).collect()
+        whole.filter(|value| *value <= self.x_max).collect()
     }
 
     /// Returns the outline of a line; it breaks where there is no value.
     #[must_use]
-    pub fn path(&self, line: &Line) -> String {
+    pub fn line_path(&self, line: &Line) -> String {
         let mut out = String::new();
         let mut draws = false;
         for (index, value) in line.y.iter().enumerate() {
@@ -214,7 +214,7 @@ impl Plane {
 
     /// Returns the outline of a line's interval; empty if it has none.
     #[must_use]
-    pub fn band(&self, line: &Line) -> String {
+    pub fn band_path(&self, line: &Line) -> String {
         let mut out = String::new();
         let known: Vec<usize> = (0..line.y.len().min(line.half_width.len()))
             .filter(|i| line.y[*i].is_finite() && line.half_width[*i].is_finite())
@@ -233,19 +233,19 @@ impl Plane {
 
     fn point(&self, out: &mut String, letter: char, line: &Line, index: usize, value: f32) {
         out.push(letter);
-        out.push_str(&css(self.x(f64::from(position(line, index)))));
+        out.push_str(&css(self.x(f64::from(point_x(line, index)))));
         out.push(' ');
         out.push_str(&css(self.y(f64::from(value))));
     }
 
     /// Returns the vertical places of the names at the ends of lines, none over another.
     #[must_use]
-    pub fn names(&self, lines: &[Line]) -> Vec<f64> {
+    pub fn name_positions(&self, lines: &[Line]) -> Vec<f64> {
         let end = |line: &Line| {
             let last = line.y.iter().rev().find(|value| value.is_finite());
             last.map_or(self.bottom, |value| self.y(f64::from(*value)))
         };
-        spread(
+        spread_labels(
             lines.iter().map(end).collect(),
             NAME_GAP,
             self.top,
@@ -256,7 +256,7 @@ impl Plane {
 
 /// Returns the horizontal position of a point of a line.
 #[must_use]
-pub fn position(line: &Line, index: usize) -> f32 {
+pub fn point_x(line: &Line, index: usize) -> f32 {
     line.x.get(index).copied().unwrap_or(index as f32)
 }
 
@@ -277,7 +277,7 @@ pub fn stops(chart: &Chart) -> Vec<f32> {
     let mut all: Vec<f32> = Vec::new();
     for line in &chart.lines {
         for index in 0..line.y.len() {
-            let x = position(line, index);
+            let x = point_x(line, index);
             if x.is_finite()
                 && let Err(place) = all.binary_search_by(|other| other.total_cmp(&x))
             {
@@ -303,7 +303,7 @@ pub fn extent(chart: &Chart) -> f64 {
 /// Moves places apart until neighbors are `gap` from each other, as little as possible, between
 /// `low` and `high` where there is room.
 #[must_use]
-pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
+pub fn spread_labels(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     // Few names: the standard library's sort would be larger than this program's other tables.
     for i in 1..order.len() {
@@ -342,5 +342,5 @@ pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "plot_tests.rs"]
+#[path = "chart_geometry_tests.rs"]
 mod tests;

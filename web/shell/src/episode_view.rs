@@ -8,13 +8,13 @@ use sentinel_page_protocol::{
     WorldInfo, decode,
 };
 
-use crate::board::Board;
-use crate::reactive::{Memo, Signal, memo, memo_of_every};
+use crate::panel_signals::PanelSignals;
+use crate::reactive::{Memo, Signal, memo, memo_notify_always};
 use crate::state::PageState;
 
 /// What a run depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inputs {
+pub struct RunInputs {
     /// The world.
     pub world: String,
     /// The episode.
@@ -25,38 +25,38 @@ pub struct Inputs {
     pub branch: Option<Branch>,
 }
 
-impl Inputs {
+impl RunInputs {
     /// Returns the inputs of the main episode. `None` while it is not known which player an older
     /// address means.
     #[must_use]
-    pub fn main(view: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
-        let player = match (view.legacy, info) {
-            (false, _) => view.player.clone(),
+    pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
+        let player = match (state.legacy, info) {
+            (false, _) => state.player.clone(),
             (true, Some(info)) if info.legacy_player.is_empty() => String::new(),
             (true, Some(info)) => info.legacy_player.clone(),
             (true, None) => return None,
         };
         Some(Self {
-            world: view.world.clone(),
-            episode: view.episode(),
+            world: state.world.clone(),
+            episode: state.episode(),
             player,
-            branch: view.branch.clone(),
+            branch: state.branch.clone(),
         })
     }
 
     /// Returns the inputs of the episode beside it, if there is one.
     #[must_use]
-    pub fn versus(view: &PageState) -> Option<Self> {
-        (!view.versus.is_empty()).then(|| Self {
-            world: view.world.clone(),
-            episode: view.episode(),
-            player: view.versus.clone(),
+    pub fn versus(state: &PageState) -> Option<Self> {
+        (!state.versus.is_empty()).then(|| Self {
+            world: state.world.clone(),
+            episode: state.episode(),
+            player: state.versus.clone(),
             branch: None,
         })
     }
 
     /// Takes over the words that an engine understood.
-    pub fn adopt(&mut self, played: &PlayedEpisode) {
+    pub fn apply_episode(&mut self, played: &PlayedEpisode) {
         self.episode = EpisodeRef {
             task: played.task.clone(),
             seed: played.seed,
@@ -69,7 +69,7 @@ impl Inputs {
 
 /// What is said about a run as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Status {
+pub struct RunStatus {
     /// The episode that is played.
     pub episode: PlayedEpisode,
     /// Number and hash of the trajectory.
@@ -86,9 +86,9 @@ pub struct Status {
     pub warns: bool,
 }
 
-/// Hidden state of a run. Only components of [`crate::ui::truth`] read the moment.
+/// TruthSignals state of a run. Only components of [`crate::ui::truth`] read the moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Hidden {
+pub struct TruthSignals {
     frames: Signal<Vec<Vec<u8>>>,
     /// The lines of the actions with the true results; empty if there are none.
     pub steps: Signal<Arc<Vec<StepLine>>>,
@@ -100,31 +100,31 @@ pub struct Hidden {
 
 /// A run with its signals.
 #[derive(Clone, Copy, Debug)]
-pub struct Lane {
+pub struct EpisodeView {
     frames: Signal<Vec<Vec<u8>>>,
     /// The lines of the actions.
     pub steps: Signal<Arc<Vec<StepLine>>>,
     /// The charts.
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// What is said about the run.
-    pub status: Signal<Status>,
+    pub status: Signal<RunStatus>,
     /// Number of actions at the cursor, within this run.
     pub at: Memo<usize>,
     /// The moment at the cursor; `None` before the first frame came.
     pub moment: Memo<Option<Arc<AgentView>>>,
     /// The panels of the moment.
-    pub board: Board,
+    pub panels: PanelSignals,
     /// The hidden state.
-    pub hidden: Hidden,
-    /// The number of the run that was asked for last.
+    pub truth: TruthSignals,
+    /// The number of the run that was requested last.
     pub run: StoredValue<u32>,
     /// The number of the run whose frames are shown.
-    shown: StoredValue<u32>,
-    /// The inputs of the run that was asked for last.
-    pub asked: StoredValue<Option<Inputs>>,
+    shown_run: StoredValue<u32>,
+    /// The inputs of the run that was requested last.
+    pub requested: StoredValue<Option<RunInputs>>,
 }
 
-impl Lane {
+impl EpisodeView {
     /// Shows nothing yet; `wanted` is the cursor, which may be beyond the end.
     #[must_use]
     pub fn new(wanted: Memo<usize>) -> Self {
@@ -137,32 +137,32 @@ impl Lane {
             charts: Signal::default(),
             status: Signal::default(),
             at,
-            moment: memo_of_every(move || frame(frames, at.get())),
-            board: Board::default(),
-            hidden: Hidden {
+            moment: memo_notify_always(move || decode_frame(frames, at.get())),
+            panels: PanelSignals::default(),
+            truth: TruthSignals {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
-                moment: memo_of_every(move || frame(hidden_frames, at.get())),
+                moment: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
             },
             run: StoredValue::new(0),
-            shown: StoredValue::new(0),
-            asked: StoredValue::new(None),
+            shown_run: StoredValue::new(0),
+            requested: StoredValue::new(None),
         }
     }
 
     /// Returns the number of actions of the run so far.
     #[must_use]
-    pub fn last(&self) -> usize {
+    pub fn action_count(&self) -> usize {
         self.frames.with(Vec::len).saturating_sub(1)
     }
 
     /// Takes in new frames; returns `true` if they are the first of their run.
-    pub fn receive(&self, update: RunUpdate) -> bool {
-        let first = self.shown.get_value() != update.run;
+    pub fn apply_update(&self, update: RunUpdate) -> bool {
+        let first = self.shown_run.get_value() != update.run;
         if first {
-            self.shown.set_value(update.run);
-            self.forget_truth();
+            self.shown_run.set_value(update.run);
+            self.clear_truth();
         }
         let from = if first { 0 } else { update.from as usize };
         self.steps.update(|steps| {
@@ -175,7 +175,7 @@ impl Lane {
             frames.extend(update.frames);
         });
         self.charts.set(Arc::new(update.charts));
-        self.status.set(Status {
+        self.status.set(RunStatus {
             episode: update.episode,
             digest: update.digest,
             complete: update.complete,
@@ -188,51 +188,51 @@ impl Lane {
     }
 
     /// Takes in hidden state.
-    pub fn receive_truth(&self, update: TruthUpdate) {
+    pub fn apply_truth(&self, update: TruthUpdate) {
         let from = update.from as usize;
-        self.hidden.steps.update(|steps| {
+        self.truth.steps.update(|steps| {
             let steps = Arc::make_mut(steps);
             steps.truncate(from.saturating_sub(1));
             steps.extend(update.steps);
         });
-        self.hidden.charts.set(Arc::new(update.charts));
-        self.hidden.frames.update(|frames| {
+        self.truth.charts.set(Arc::new(update.charts));
+        self.truth.frames.update(|frames| {
             frames.truncate(from);
             frames.extend(update.frames);
         });
     }
 
     /// Drops all hidden state.
-    pub fn forget_truth(&self) {
+    pub fn clear_truth(&self) {
         if self
-            .hidden
+            .truth
             .frames
             .with_untracked(|frames| !frames.is_empty())
         {
-            self.hidden.frames.set(Vec::new());
-            self.hidden.steps.set(Arc::default());
-            self.hidden.charts.set(Arc::default());
+            self.truth.frames.set(Vec::new());
+            self.truth.steps.set(Arc::default());
+            self.truth.charts.set(Arc::default());
         }
     }
 
     /// Drops the run.
     pub fn clear(&self) {
-        self.forget_truth();
-        self.asked.set_value(None);
+        self.clear_truth();
+        self.requested.set_value(None);
         self.run.set_value(0);
-        self.shown.set_value(0);
+        self.shown_run.set_value(0);
         if self.frames.with_untracked(|frames| !frames.is_empty()) {
             self.frames.set(Vec::new());
             self.steps.set(Arc::default());
             self.charts.set(Arc::default());
-            self.status.set(Status::default());
+            self.status.set(RunStatus::default());
         }
     }
 
     /// The lines of the actions: with the true results while they are shown.
     #[must_use]
-    pub fn lines(&self) -> Arc<Vec<StepLine>> {
-        let hidden = self.hidden.steps.get();
+    pub fn step_lines(&self) -> Arc<Vec<StepLine>> {
+        let hidden = self.truth.steps.get();
         if hidden.is_empty() {
             self.steps.get()
         } else {
@@ -242,7 +242,7 @@ impl Lane {
 }
 
 /// Decodes a frame.
-fn frame<T: serde::de::DeserializeOwned>(
+fn decode_frame<T: serde::de::DeserializeOwned>(
     frames: Signal<Vec<Vec<u8>>>,
     at: usize,
 ) -> Option<Arc<T>> {
@@ -263,7 +263,7 @@ pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
 
 /// Returns the next or previous action after or before `cursor` that a viewer may want to see.
 #[must_use]
-pub fn notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {
+pub fn find_notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {
     let is_notable = |action: &usize| steps.get(action - 1).is_some_and(|s| s.notable || s.missed);
     if forward {
         (cursor + 1..=steps.len()).find(is_notable)
@@ -273,5 +273,5 @@ pub fn notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize
 }
 
 #[cfg(test)]
-#[path = "lane_tests.rs"]
+#[path = "episode_view_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use crate::reactive::{ArcSignal, Signal};
 
 /// A card whose content may change.
 #[derive(Clone, Debug)]
-pub struct CardSlot {
+pub struct CardSignal {
     /// Identifies the card in its panel.
     pub key: String,
     /// The content.
@@ -16,41 +16,42 @@ pub struct CardSlot {
 
 /// A panel whose cards may change.
 #[derive(Clone, Debug)]
-pub struct PanelSlot {
+pub struct PanelSignal {
     /// Identifies the panel.
     pub id: String,
     /// The panel without its cards.
     pub head: ArcSignal<Panel>,
     /// The cards.
-    pub cards: ArcSignal<Vec<CardSlot>>,
+    pub cards: ArcSignal<Vec<CardSignal>>,
 }
 
 /// The panels of an episode.
 #[derive(Clone, Copy, Debug)]
-pub struct Board {
+pub struct PanelSignals {
     /// The panels.
-    pub panels: Signal<Vec<PanelSlot>>,
+    pub list: Signal<Vec<PanelSignal>>,
 }
 
-impl Default for Board {
+impl Default for PanelSignals {
     fn default() -> Self {
         Self {
-            panels: Signal::new(Vec::new()),
+            list: Signal::new(Vec::new()),
         }
     }
 }
 
-impl Board {
+impl PanelSignals {
     /// Shows `panels`: sets the signals of what is different, and of nothing else.
-    pub fn show(&self, panels: &[Panel]) {
-        let slots = self.panels.get_untracked();
-        let (slots, moved) = matched(slots, panels, |slot| &slot.id, |panel| &panel.id, new_panel);
+    pub fn update(&self, panels: &[Panel]) {
+        let slots = self.list.get_untracked();
+        let (slots, moved) =
+            reconcile(slots, panels, |slot| &slot.id, |panel| &panel.id, new_panel);
         for (slot, panel) in slots.iter().zip(unique(panels, |panel| &panel.id)) {
             if !slot.head.with_untracked(|head| same_head(head, panel)) {
                 slot.head.set(head(panel));
             }
             let cards = slot.cards.get_untracked();
-            let (cards, moved) = matched(
+            let (cards, moved) = reconcile(
                 cards,
                 &panel.cards,
                 |slot| &slot.key,
@@ -67,21 +68,21 @@ impl Board {
             }
         }
         if moved {
-            self.panels.set(slots);
+            self.list.set(slots);
         }
     }
 }
 
-fn new_panel(panel: &Panel) -> PanelSlot {
-    PanelSlot {
+fn new_panel(panel: &Panel) -> PanelSignal {
+    PanelSignal {
         id: panel.id.clone(),
         head: ArcSignal::new(head(panel)),
         cards: ArcSignal::new(Vec::new()),
     }
 }
 
-fn new_card(card: &Card) -> CardSlot {
-    CardSlot {
+fn new_card(card: &Card) -> CardSignal {
+    CardSignal {
         key: card.key.clone(),
         card: ArcSignal::new(card.clone()),
     }
@@ -89,7 +90,7 @@ fn new_card(card: &Card) -> CardSlot {
 
 /// Returns the slots of `items`, old ones where there are some, and `true` if they are not exactly
 /// the old ones.
-fn matched<S: Clone, I>(
+fn reconcile<S: Clone, I>(
     old: Vec<S>,
     items: &[I],
     slot_key: fn(&S) -> &String,
@@ -146,7 +147,7 @@ fn same_head(a: &Panel, b: &Panel) -> bool {
 
 /// Returns a number for the kind of a layout: a panel is built anew only if this changes.
 #[must_use]
-pub const fn kind(layout: &Layout) -> u8 {
+pub const fn layout_kind(layout: &Layout) -> u8 {
     match layout {
         Layout::Characters => 0,
         Layout::Tiles => 1,
@@ -192,13 +193,13 @@ mod tests {
     fn only_changed_cards_are_set() {
         let owner = Owner::new();
         owner.set();
-        let board = Board::default();
-        board.show(&[panel("p", &[("a", "one"), ("b", "two")])]);
-        let cards = board.panels.get_untracked()[0].cards.get_untracked();
+        let signals = PanelSignals::default();
+        signals.update(&[panel("p", &[("a", "one"), ("b", "two")])]);
+        let cards = signals.list.get_untracked()[0].cards.get_untracked();
         let (a, count_a) = counted(&cards[0].card);
         let (b, count_b) = counted(&cards[1].card);
         let _ = (a.get_untracked(), b.get_untracked());
-        board.show(&[panel("p", &[("a", "one"), ("b", "three")])]);
+        signals.update(&[panel("p", &[("a", "one"), ("b", "three")])]);
         let _ = (a.get_untracked(), b.get_untracked());
         assert_eq!(count_a.load(Ordering::Relaxed), 1);
         assert_eq!(count_b.load(Ordering::Relaxed), 2);
@@ -208,12 +209,12 @@ mod tests {
     fn cards_keep_their_slots_when_others_come_and_go() {
         let owner = Owner::new();
         owner.set();
-        let board = Board::default();
-        board.show(&[panel("p", &[("a", "one"), ("b", "two")]), panel("q", &[])]);
-        let before = board.panels.get_untracked()[0].cards.get_untracked();
+        let signals = PanelSignals::default();
+        signals.update(&[panel("p", &[("a", "one"), ("b", "two")]), panel("q", &[])]);
+        let before = signals.list.get_untracked()[0].cards.get_untracked();
         // A key that comes twice is drawn once.
-        board.show(&[panel("p", &[("c", "new"), ("b", "two"), ("b", "again")])]);
-        let panels = board.panels.get_untracked();
+        signals.update(&[panel("p", &[("c", "new"), ("b", "two"), ("b", "again")])]);
+        let panels = signals.list.get_untracked();
         assert_eq!(panels.len(), 1);
         let after = panels[0].cards.get_untracked();
         let keys: Vec<_> = after.iter().map(|slot| slot.key.as_str()).collect();

@@ -5,11 +5,11 @@ use sentinel_page_protocol::{Chip, Meter, Note, Share, Tone};
 use crate::dom::El;
 use crate::dom::html::{b, button, div, i, li, p, span, ul};
 use crate::dom::svg::{path, svg};
-use crate::num::{percent, scale};
+use crate::number_format::{percent, scale_x};
 
 /// Returns the class of a tone.
 #[must_use]
-pub const fn tone(tone: Tone) -> &'static str {
+pub const fn tone_name(tone: Tone) -> &'static str {
     match tone {
         Tone::Neutral => "neutral",
         Tone::Good => "good",
@@ -38,7 +38,7 @@ fn sign(tone: Tone) -> Option<El> {
 
 /// A text. One with an explanation is a button that shows it: by mouse, touch and keyboard.
 #[must_use]
-pub fn term(text: &str, help: &str) -> El {
+pub fn text_with_help(text: &str, help: &str) -> El {
     let text = text.to_owned();
     if help.is_empty() {
         return span().child(text);
@@ -52,7 +52,7 @@ pub fn term(text: &str, help: &str) -> El {
 /// A bar whose filled part is `share` long.
 #[must_use]
 pub fn bar(share: f32) -> El {
-    let filled = i().style("transform", scale(share));
+    let filled = i().style("transform", scale_x(share));
     span()
         .class("bar")
         .attr("aria-hidden", "true")
@@ -62,27 +62,27 @@ pub fn bar(share: f32) -> El {
 /// A labeled bar.
 #[must_use]
 pub fn meter(meter: &Meter) -> El {
-    let mark = meter.mark.map(|mark| b().style("left", percent_of(mark)));
+    let mark = meter.mark.map(|mark| b().style("left", css_percent(mark)));
     div()
         .class("meter")
-        .attr("data-tone", tone(meter.tone))
+        .attr("data-tone", tone_name(meter.tone))
         .child(
             span()
                 .class("meter-label")
-                .child(term(&meter.label, &meter.help)),
+                .child(text_with_help(&meter.label, &meter.help)),
         )
         .child(bar(meter.value).child(mark))
 }
 
 /// Returns a share as a length of a style sheet.
 #[must_use]
-pub fn percent_of(share: f32) -> String {
+pub fn css_percent(share: f32) -> String {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
         0.0
     };
-    crate::num::css(f64::from(share) * 100.0) + "%"
+    crate::number_format::css(f64::from(share) * 100.0) + "%"
 }
 
 /// A distribution as one bar of patterns, with its parts in words on demand.
@@ -97,7 +97,7 @@ pub fn shares(shares: &[Share]) -> Option<El> {
         .collect();
     let words = words.join(", ");
     let part = |share: &Share| {
-        let grow = crate::num::css(f64::from(share.value) * 100.0);
+        let grow = crate::number_format::css(f64::from(share.value) * 100.0);
         pattern(share).style("flex-grow", grow)
     };
     let parts: Vec<El> = shares.iter().map(part).collect();
@@ -123,24 +123,24 @@ pub fn shares_legend(shares: &[Share]) -> El {
 /// A short label in a frame.
 #[must_use]
 pub fn chip(chip: &Chip) -> El {
-    let label = span().class("chip").attr("data-tone", tone(chip.tone));
+    let label = span().class("chip").attr("data-tone", tone_name(chip.tone));
     label
         .child(sign(chip.tone))
-        .child(term(&chip.text, &chip.help))
+        .child(text_with_help(&chip.text, &chip.help))
 }
 
 /// A sentence.
 #[must_use]
 pub fn note(note: &Note) -> El {
-    let sentence = p().class("note").attr("data-tone", tone(note.tone));
+    let sentence = p().class("note").attr("data-tone", tone_name(note.tone));
     sentence
         .child(sign(note.tone))
-        .child(term(&note.text, &note.help))
+        .child(text_with_help(&note.text, &note.help))
 }
 
 /// A word for a state.
 #[must_use]
-pub fn state(text: &str, of: Tone) -> Option<El> {
-    let word = || span().class("state").attr("data-tone", tone(of));
+pub fn state_label(text: &str, of: Tone) -> Option<El> {
+    let word = || span().class("state").attr("data-tone", tone_name(of));
     (!text.is_empty()).then(|| word().child(sign(of)).child(text.to_owned()))
 }

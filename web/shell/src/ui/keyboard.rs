@@ -49,12 +49,12 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         return true;
     }
     if page
-        .view
-        .with_untracked(|view| view.screen == Screen::Training)
+        .state
+        .with_untracked(|state| state.screen == Screen::Training)
     {
         return false;
     }
-    let cursor = page.cursor_now();
+    let cursor = page.cursor_untracked();
     let far = if shift { 5 } else { 1 };
     match key {
         " " => page.toggle_play(),
@@ -64,7 +64,7 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "End" => page.seek(usize::MAX),
         "[" => seek_notable(page, false),
         "]" => seek_notable(page, true),
-        "t" | "T" => page.view.update(|view| view.truth = !view.truth),
+        "t" | "T" => page.state.update(|state| state.truth = !state.truth),
         "n" | "N" => new_seed(page),
         other => return act(page, other),
     }
@@ -84,7 +84,7 @@ fn act(page: Page, pressed: &str) -> bool {
     let mut buttons = cards.flat_map(|card| &card.buttons);
     let found = buttons.find(|button| button.key == Some(key));
     if let Some(button) = found {
-        page.act(&button.code);
+        page.take_action(&button.code);
     }
     found.is_some()
 }

@@ -6,7 +6,7 @@ use crate::reactive::Signal;
 
 /// The engine's answer about a composed action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedAction {
     /// The action.
     pub code: String,
     /// The action in words.
@@ -17,7 +17,7 @@ pub struct Checked {
 
 /// The parts that are chosen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct DraftAction {
     /// Index of the verb.
     pub verb: usize,
     /// Codes of cards, such as `j12`; each begins with the letter of its slot.
@@ -25,10 +25,10 @@ pub struct Draft {
     /// `true` if the verb's switch is on.
     pub flag: bool,
     /// `true` once the visitor chose something.
-    pub touched: bool,
+    pub is_touched: bool,
 }
 
-impl Draft {
+impl DraftAction {
     /// Returns the code of the part for a slot; empty if it is left out.
     #[must_use]
     pub fn part(&self, slot: &Slot) -> &str {
@@ -37,16 +37,16 @@ impl Draft {
     }
 
     /// Chooses the part for the slot that its letter names, or takes it back with an empty rest.
-    pub fn choose(&mut self, letter: char, code: &str) {
+    pub fn set_part(&mut self, letter: char, code: &str) {
         self.parts.retain(|part| !part.starts_with(letter));
         if code.starts_with(letter) {
             self.parts.push(code.to_owned());
         }
-        self.touched = true;
+        self.is_touched = true;
     }
 
     /// Chooses the card with this code, or takes it back if it is chosen.
-    pub fn toggle(&mut self, code: &str) {
+    pub fn toggle_card(&mut self, code: &str) {
         let Some(letter) = code.chars().next() else {
             return;
         };
@@ -55,7 +55,7 @@ impl Draft {
         } else {
             code
         };
-        self.choose(letter, rest);
+        self.set_part(letter, rest);
     }
 
     /// Returns the action as the address writes it: the letter of the verb, the parts in the order
@@ -81,24 +81,24 @@ impl Draft {
     pub fn clear(&mut self) {
         self.parts.clear();
         self.flag = false;
-        self.touched = false;
+        self.is_touched = false;
     }
 }
 
 /// The signals of the composer.
 #[derive(Clone, Copy, Debug)]
-pub struct Composer {
+pub struct ComposerSignals {
     /// What is chosen.
-    pub draft: Signal<Draft>,
+    pub draft: Signal<DraftAction>,
     /// The latest answer of the engine.
-    pub checked: Signal<Checked>,
+    pub checked: Signal<CheckedAction>,
 }
 
-impl Default for Composer {
+impl Default for ComposerSignals {
     fn default() -> Self {
         Self {
-            draft: Signal::new(Draft::default()),
-            checked: Signal::new(Checked::default()),
+            draft: Signal::new(DraftAction::default()),
+            checked: Signal::new(CheckedAction::default()),
         }
     }
 }
@@ -126,29 +126,29 @@ mod tests {
 
     #[test]
     fn parts_follow_the_order_of_the_slots() {
-        let mut draft = Draft::default();
+        let mut draft = DraftAction::default();
         let allocate = verb("a", "jgw", None);
         assert_eq!(draft.code(&allocate), "a");
-        draft.toggle("w4");
-        draft.toggle("j12");
+        draft.toggle_card("w4");
+        draft.toggle_card("j12");
         assert_eq!(draft.code(&allocate), "aj12w4");
-        draft.toggle("g3");
-        draft.toggle("j7");
+        draft.toggle_card("g3");
+        draft.toggle_card("j7");
         assert_eq!(draft.code(&allocate), "aj7g3w4");
         assert_eq!(draft.code(&verb("p", "jw", None)), "pj7w4");
         assert_eq!(draft.code(&verb("t", "", None)), "t");
-        draft.toggle("g3");
-        draft.choose('w', "");
+        draft.toggle_card("g3");
+        draft.set_part('w', "");
         assert_eq!(draft.code(&allocate), "aj7");
-        draft.toggle("");
+        draft.toggle_card("");
         draft.clear();
-        assert_eq!(draft, Draft::default());
+        assert_eq!(draft, DraftAction::default());
     }
 
     #[test]
     fn a_switch_changes_the_code() {
-        let mut draft = Draft::default();
-        draft.toggle("j2");
+        let mut draft = DraftAction::default();
+        draft.toggle_card("j2");
         draft.flag = true;
         assert_eq!(draft.code(&verb("v", "jw", Some("f"))), "fj2");
         assert_eq!(draft.code(&verb("v", "jw", Some("-flag"))), "vj2-flag");

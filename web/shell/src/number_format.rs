@@ -40,7 +40,7 @@ pub fn css(value: f64) -> String {
 
 /// Returns the transform that shrinks a full bar to `share` of its length.
 #[must_use]
-pub fn scale(share: f32) -> String {
+pub fn scale_x(share: f32) -> String {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
@@ -51,7 +51,7 @@ pub fn scale(share: f32) -> String {
 
 /// Returns a number with few digits, or as a power of ten if it is tiny.
 #[must_use]
-pub fn short(value: f64) -> String {
+pub fn compact(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         small if small < 1e-3 => scientific(value, 2),
@@ -139,14 +139,14 @@ mod tests {
         assert_eq!(signed(-0.5, 2), "−0.50");
         assert_eq!(css(-3.26), "-3.3");
         assert_eq!(css(f64::INFINITY), "0");
-        assert_eq!(scale(f32::NAN), "scaleX(0.000)");
-        assert_eq!(scale(0.5), "scaleX(0.500)");
+        assert_eq!(scale_x(f32::NAN), "scaleX(0.000)");
+        assert_eq!(scale_x(0.5), "scaleX(0.500)");
         assert_eq!(percent(0.625), "63 %");
     }
 
     #[test]
     fn numbers_are_short() {
-        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(short);
+        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(compact);
         assert_eq!(texts, ["0", "0.812", "0.0123", "3.00e-4", "123456"]);
         assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(grouped(12), "12");

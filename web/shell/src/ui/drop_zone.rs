@@ -25,7 +25,7 @@ pub fn drop_zone(page: Page) -> El {
     let drop = window_event_listener(leptos::ev::drop, move |event| {
         event.prevent_default();
         page.dragging.set(false);
-        page.open_files(browser::files(
+        page.open_files(browser::files_of_list(
             event.data_transfer().and_then(|data| data.files()),
         ));
     });

@@ -3,25 +3,25 @@
 
 use sentinel_page_protocol::WorldInfo;
 
-/// Rules in parts: the named set, and the changes that it does not have or leaves out.
+/// Rules in param: the named set, and the changes that it does not have or leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct RulesParam {
     /// The named set.
     pub base: String,
     /// The changes that differ from the set.
     pub toggled: Vec<String>,
 }
 
-impl Parts {
+impl RulesParam {
     /// Reads a word; an empty one means the first named set.
     #[must_use]
     pub fn new(word: &str, info: &WorldInfo) -> Self {
-        let mut parts = word.split(['+', '-']);
-        let base = parts.next().filter(|base| !base.is_empty());
+        let mut param = word.split(['+', '-']);
+        let base = param.next().filter(|base| !base.is_empty());
         let first = info.rules.first().map_or("", |rules| rules.name.as_str());
         Self {
             base: base.unwrap_or(first).to_owned(),
-            toggled: parts.map(str::to_owned).collect(),
+            toggled: param.map(str::to_owned).collect(),
         }
     }
 
@@ -30,7 +30,7 @@ impl Parts {
     #[must_use]
     pub fn has(&self, change: &str, info: &WorldInfo) -> bool {
         let toggled = self.toggled.iter().any(|name| name == change);
-        self.starts_full(info) != toggled
+        self.base_has_all(info) != toggled
     }
 
     /// Adds a change, or takes it out.
@@ -44,8 +44,8 @@ impl Parts {
 
     /// Returns the word.
     #[must_use]
-    pub fn word(&self, info: &WorldInfo) -> String {
-        let sign = if self.starts_full(info) { '-' } else { '+' };
+    pub fn to_param(&self, info: &WorldInfo) -> String {
+        let sign = if self.base_has_all(info) { '-' } else { '+' };
         let mut word = self.base.clone();
         for change in &self.toggled {
             word.push(sign);
@@ -54,7 +54,7 @@ impl Parts {
         word
     }
 
-    fn starts_full(&self, info: &WorldInfo) -> bool {
+    fn base_has_all(&self, info: &WorldInfo) -> bool {
         info.rules
             .first()
             .is_some_and(|rules| rules.name != self.base)
@@ -76,17 +76,17 @@ mod tests {
             rules: vec![rules("reference"), rules("hardened")],
             ..WorldInfo::default()
         };
-        let mut parts = Parts::new("", &info);
-        assert!(!parts.has("health", &info));
-        parts.toggle("health");
-        parts.toggle("budget");
-        assert_eq!(parts.word(&info), "reference+health+budget");
-        assert_eq!(Parts::new("reference+health+budget", &info), parts);
-        parts.toggle("health");
-        assert_eq!(parts.word(&info), "reference+budget");
-        let mut parts = Parts::new("hardened-completion", &info);
-        assert!(parts.has("health", &info) && !parts.has("completion", &info));
-        parts.toggle("completion");
-        assert_eq!(parts.word(&info), "hardened");
+        let mut param = RulesParam::new("", &info);
+        assert!(!param.has("health", &info));
+        param.toggle("health");
+        param.toggle("budget");
+        assert_eq!(param.to_param(&info), "reference+health+budget");
+        assert_eq!(RulesParam::new("reference+health+budget", &info), param);
+        param.toggle("health");
+        assert_eq!(param.to_param(&info), "reference+budget");
+        let mut param = RulesParam::new("hardened-completion", &info);
+        assert!(param.has("health", &info) && !param.has("completion", &info));
+        param.toggle("completion");
+        assert_eq!(param.to_param(&info), "hardened");
     }
 }

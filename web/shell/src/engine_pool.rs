@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use sentinel_page_protocol::Request;
 
-use crate::engine::{Engine, Event};
+use crate::engine::{Engine, EngineEvent};
 
 /// The number of worlds whose engines are kept.
-const KEPT: usize = 3;
+const WORLDS_MAX: usize = 3;
 
 /// What an engine is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Role {
     /// Plays the episodes that are shown.
     Play,
     /// Plays tournaments, so that playing stays quick.
-    Work,
+    Tournament,
 }
 
 /// A world that the page has.
@@ -29,10 +29,10 @@ pub struct Program {
     pub title: String,
 }
 
-type Listener = Rc<dyn Fn(&str, Role, Event)>;
+type Listener = Rc<dyn Fn(&str, Role, EngineEvent)>;
 
 /// The engines that run.
-pub struct Engines {
+pub struct EnginePool {
     script: String,
     programs: Vec<Program>,
     /// The latest used comes last.
@@ -40,7 +40,7 @@ pub struct Engines {
     listener: Option<Listener>,
 }
 
-impl Engines {
+impl EnginePool {
     /// Starts nothing yet.
     #[must_use]
     pub const fn new(script: String, programs: Vec<Program>) -> Self {
@@ -99,8 +99,8 @@ impl Engines {
 
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
-            Role::Play => KEPT,
-            Role::Work => 1,
+            Role::Play => WORLDS_MAX,
+            Role::Tournament => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {

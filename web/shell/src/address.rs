@@ -1,4 +1,4 @@
-//! The address follows the view, and the view follows Back and Forward.
+//! Keeps the address of the page and its state in step, including the Back and Forward buttons.
 
 use leptos::prelude::*;
 
@@ -8,10 +8,10 @@ use crate::query::{Defaults, parse_query, to_query};
 use crate::reactive::effect;
 use crate::state::PageState;
 
-/// The time after the last move of the cursor until the address follows.
+/// Time after the last move of the cursor until the address is updated.
 const DELAY: std::time::Duration = std::time::Duration::from_millis(120);
 
-/// Returns the query of a view.
+/// Returns the query of the address for `state`, without `?`.
 #[must_use]
 pub fn query_of(page: Page, state: &PageState) -> String {
     let info = page
@@ -29,9 +29,11 @@ pub fn query_of(page: Page, state: &PageState) -> String {
     })
 }
 
-/// Keeps address and view in step. Another world, screen or episode and own actions are entries of
-/// the history; everything else replaces the current entry, late enough that dragging does not
-/// flood it.
+/// Starts to keep address and state in step.
+///
+/// A change of world, screen or episode, or an action of the visitor, adds an entry to the
+/// browser's history. Every other change replaces the current entry, after a delay so that dragging
+/// the cursor does not flood the history.
 pub fn sync(page: Page) {
     let waiting = StoredValue::new(None::<(TimeoutHandle, String)>);
     let take_waiting = move || waiting.try_update_value(Option::take).flatten();
@@ -64,7 +66,7 @@ pub fn sync(page: Page) {
             timer.clear();
         }
         if page.history_entry.with_value(|old| *old != entry) {
-            // The entry that is left keeps its last moment.
+            // The previous entry keeps its last cursor position.
             if let Some((_, query)) = before {
                 browser::set_query(&query, false);
             }

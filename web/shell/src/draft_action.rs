@@ -1,42 +1,42 @@
-//! An action that is composed of a verb and of parts, in menus or by pointing at cards.
+//! An action that the visitor composes of a verb and parts, in menus or by picking cards.
 
 use sentinel_page_protocol::{Slot, Verb};
 
 use crate::reactive::Signal;
 
-/// The engine's answer about a composed action.
+/// The engine's answer about a draft action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedAction {
-    /// The action.
+    /// The checked action as the address writes it.
     pub code: String,
-    /// The action in words.
+    /// The action in words; empty if the code is not an action.
     pub label: String,
-    /// What would go wrong; empty if nothing is known to.
+    /// Sentence about what would go wrong; empty if nothing is known.
     pub warning: String,
 }
 
-/// The parts that are chosen so far.
+/// The verb and the parts that the visitor has chosen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DraftAction {
-    /// Index of the verb.
+    /// Index into the world's verbs.
     pub verb: usize,
-    /// Codes of cards, such as `j12`; each begins with the letter of its slot.
+    /// Codes of the chosen cards, such as `j12`; each starts with the letter of its slot.
     pub parts: Vec<String>,
     /// `true` if the verb's switch is on.
     pub flag: bool,
-    /// `true` once the visitor chose something.
+    /// `true` once the visitor has chosen something.
     pub is_touched: bool,
 }
 
 impl DraftAction {
-    /// Returns the code of the part for a slot; empty if it is left out.
+    /// Returns the code of the card chosen for a slot; empty if there is none.
     #[must_use]
     pub fn part(&self, slot: &Slot) -> &str {
         let part = self.parts.iter().find(|part| part.starts_with(slot.letter));
         part.map_or("", String::as_str)
     }
 
-    /// Chooses the part for the slot that its letter names, or takes it back with an empty rest.
+    /// Chooses the card for the slot with `letter`; an empty `code` clears the slot.
     pub fn set_part(&mut self, letter: char, code: &str) {
         self.parts.retain(|part| !part.starts_with(letter));
         if code.starts_with(letter) {
@@ -45,7 +45,7 @@ impl DraftAction {
         self.is_touched = true;
     }
 
-    /// Chooses the card with this code, or takes it back if it is chosen.
+    /// Chooses the card with this code, or clears its slot if it is already chosen.
     pub fn toggle_card(&mut self, code: &str) {
         let Some(letter) = code.chars().next() else {
             return;
@@ -58,8 +58,8 @@ impl DraftAction {
         self.set_part(letter, rest);
     }
 
-    /// Returns the action as the address writes it: the letter of the verb, the parts in the order
-    /// of its slots, and the code of its switch.
+    /// Returns the action as the address writes it: the letter of the verb, the parts in slot
+    /// order, and the code of the switch.
     #[must_use]
     pub fn code(&self, verb: &Verb) -> String {
         let mut code = verb.code.clone();
@@ -67,7 +67,7 @@ impl DraftAction {
             code.push_str(self.part(slot));
         }
         if let (true, Some(flag)) = (self.flag, &verb.flag) {
-            // The switch of a verb may be another letter in its place, or follow it.
+            // The switch either replaces the letter of the verb or follows the parts.
             if flag.name.len() == 1 && verb.code.len() == 1 {
                 code.replace_range(..1, &flag.name);
             } else {
@@ -77,7 +77,8 @@ impl DraftAction {
         code
     }
 
-    /// Forgets the parts after the action was taken; the next one is likely of the same verb.
+    /// Clears the parts after the action was taken. The verb stays, since the next action is likely
+    /// of the same kind.
     pub fn clear(&mut self) {
         self.parts.clear();
         self.flag = false;
@@ -85,12 +86,12 @@ impl DraftAction {
     }
 }
 
-/// The signals of the composer.
+/// Signals of the form that composes an action.
 #[derive(Clone, Copy, Debug)]
 pub struct ComposerSignals {
-    /// What is chosen.
+    /// The draft action.
     pub draft: Signal<DraftAction>,
-    /// The latest answer of the engine.
+    /// Latest answer of the engine about the draft action.
     pub checked: Signal<CheckedAction>,
 }
 

@@ -1,4 +1,4 @@
-//! An episode that is shown: the frames that an engine sent, and the one at the cursor.
+//! An episode on the page: the frames that an engine sent, and signals of the frame at the cursor.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use crate::panel_signals::PanelSignals;
 use crate::reactive::{Memo, Signal, memo, memo_notify_always};
 use crate::state::PageState;
 
-/// What a run depends on.
+/// Everything that determines a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunInputs {
-    /// The world.
+    /// Name of the world.
     pub world: String,
-    /// The episode.
+    /// The episode, in the words of the address.
     pub episode: EpisodeRef,
-    /// The player.
+    /// The player as the address writes it; empty for the default.
     pub player: String,
-    /// The visitor's own actions.
+    /// The visitor's own actions, if any.
     pub branch: Option<Branch>,
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode. `None` while it is not known which player an older
-    /// address means.
+    /// Returns the inputs of the main episode; `None` while the default player of an older address
+    /// is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
         let player = match (state.legacy, info) {
@@ -44,7 +44,7 @@ impl RunInputs {
         })
     }
 
-    /// Returns the inputs of the episode beside it, if there is one.
+    /// Returns the inputs of the episode to compare with; `None` if there is none.
     #[must_use]
     pub fn versus(state: &PageState) -> Option<Self> {
         (!state.versus.is_empty()).then(|| Self {
@@ -55,7 +55,7 @@ impl RunInputs {
         })
     }
 
-    /// Takes over the words that an engine understood.
+    /// Replaces the words of the address by those that the engine understood.
     pub fn apply_episode(&mut self, played: &PlayedEpisode) {
         self.episode = EpisodeRef {
             task: played.task.clone(),
@@ -67,65 +67,65 @@ impl RunInputs {
     }
 }
 
-/// What is said about a run as a whole.
+/// State of a run as a whole, as opposed to a single frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStatus {
-    /// The episode that is played.
+    /// The episode that is played, with the words that the engine understood.
     pub episode: PlayedEpisode,
-    /// Number and hash of the trajectory.
+    /// Number of actions and hash of the trajectory; empty before the end.
     pub digest: String,
-    /// `true` if no more frames come.
+    /// `true` if no more frames follow.
     pub complete: bool,
     /// `true` if the episode has ended.
     pub done: bool,
-    /// The reason why the visitor's action was refused; empty if it was not.
+    /// Reason why the visitor's action was refused; empty if it was not.
     pub refused: String,
-    /// A sentence about the replay or the model.
+    /// Sentence about the replay or the model that plays; empty for other players.
     pub note: String,
     /// `true` if the note is a warning.
     pub warns: bool,
 }
 
-/// TruthSignals state of a run. Only components of [`crate::ui::truth`] read the moment.
+/// Hidden state of a run. Only components of [`crate::ui::truth`] read its frames.
 #[derive(Clone, Copy, Debug)]
 pub struct TruthSignals {
     frames: Signal<Vec<Vec<u8>>>,
-    /// The lines of the actions with the true results; empty if there are none.
+    /// Lines of the actions with their true results; empty while the truth is hidden.
     pub steps: Signal<Arc<Vec<StepLine>>>,
-    /// The charts with hidden values; empty if there are none.
+    /// Charts with hidden values; empty while the truth is hidden.
     pub charts: Signal<Arc<Vec<Chart>>>,
-    /// The moment at the cursor; `None` while the truth is not shown.
+    /// Hidden state at the cursor; `None` while the truth is hidden.
     pub moment: Memo<Option<Arc<Truth>>>,
 }
 
-/// A run with its signals.
+/// Signals of one run: its frames, and the frame at the cursor.
 #[derive(Clone, Copy, Debug)]
 pub struct EpisodeView {
     frames: Signal<Vec<Vec<u8>>>,
-    /// The lines of the actions.
+    /// Lines of the actions so far.
     pub steps: Signal<Arc<Vec<StepLine>>>,
-    /// The charts.
+    /// Charts of the run so far.
     pub charts: Signal<Arc<Vec<Chart>>>,
-    /// What is said about the run.
+    /// State of the run as a whole.
     pub status: Signal<RunStatus>,
-    /// Number of actions at the cursor, within this run.
+    /// Number of actions at the cursor, at most that of this run.
     pub at: Memo<usize>,
-    /// The moment at the cursor; `None` before the first frame came.
+    /// Frame at the cursor; `None` before the first frame arrives.
     pub moment: Memo<Option<Arc<AgentView>>>,
-    /// The panels of the moment.
+    /// Panels of the frame at the cursor.
     pub panels: PanelSignals,
-    /// The hidden state.
+    /// Hidden state of the run.
     pub truth: TruthSignals,
-    /// The number of the run that was requested last.
+    /// Number of the run that was requested last; 0 for none.
     pub run: StoredValue<u32>,
-    /// The number of the run whose frames are shown.
+    /// Number of the run whose frames are shown; 0 for none.
     shown_run: StoredValue<u32>,
-    /// The inputs of the run that was requested last.
+    /// Inputs of the run that was requested last.
     pub requested: StoredValue<Option<RunInputs>>,
 }
 
 impl EpisodeView {
-    /// Shows nothing yet; `wanted` is the cursor, which may be beyond the end.
+    /// Creates a view without frames. `wanted` is the cursor, which may lie beyond the end.
     #[must_use]
     pub fn new(wanted: Memo<usize>) -> Self {
         let frames = Signal::new(Vec::<Vec<u8>>::new());
@@ -157,7 +157,7 @@ impl EpisodeView {
         self.frames.with(Vec::len).saturating_sub(1)
     }
 
-    /// Takes in new frames; returns `true` if they are the first of their run.
+    /// Applies new frames; returns `true` if they are the first of their run.
     pub fn apply_update(&self, update: RunUpdate) -> bool {
         let first = self.shown_run.get_value() != update.run;
         if first {
@@ -187,7 +187,7 @@ impl EpisodeView {
         first
     }
 
-    /// Takes in hidden state.
+    /// Applies new hidden state.
     pub fn apply_truth(&self, update: TruthUpdate) {
         let from = update.from as usize;
         self.truth.steps.update(|steps| {
@@ -215,7 +215,7 @@ impl EpisodeView {
         }
     }
 
-    /// Drops the run.
+    /// Drops the run with its frames and hidden state.
     pub fn clear(&self) {
         self.clear_truth();
         self.requested.set_value(None);
@@ -229,7 +229,7 @@ impl EpisodeView {
         }
     }
 
-    /// The lines of the actions: with the true results while they are shown.
+    /// Returns the lines of the actions, with their true results while the truth is shown.
     #[must_use]
     pub fn step_lines(&self) -> Arc<Vec<StepLine>> {
         let hidden = self.truth.steps.get();
@@ -241,7 +241,7 @@ impl EpisodeView {
     }
 }
 
-/// Decodes a frame.
+/// Decodes frame `at`; `None` if it is missing or invalid.
 fn decode_frame<T: serde::de::DeserializeOwned>(
     frames: Signal<Vec<Vec<u8>>>,
     at: usize,
@@ -249,8 +249,8 @@ fn decode_frame<T: serde::de::DeserializeOwned>(
     frames.with(|frames| decode(frames.get(at)?).ok().map(Arc::new))
 }
 
-/// Returns the number of actions before the first one in which two runs differ; `None` if they do
-/// not differ.
+/// Returns the number of the first action in which two runs differ, counted from 1; `None` if they
+/// are equal.
 #[must_use]
 pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
     let common = a
@@ -261,7 +261,7 @@ pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
     (common < a.len().max(b.len())).then_some(common + 1)
 }
 
-/// Returns the next or previous action after or before `cursor` that a viewer may want to see.
+/// Returns the number of the next (or previous) notable action after (or before) `cursor`.
 #[must_use]
 pub fn find_notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {
     let is_notable = |action: &usize| steps.get(action - 1).is_some_and(|s| s.notable || s.missed);

@@ -1,4 +1,4 @@
-//! Runs: frames are replaced from where an engine says, and hidden state goes when it must.
+//! Tests of episode views: updates replace frames, and hidden state is dropped with its run.
 
 use super::*;
 use crate::reactive::memo;

@@ -1,5 +1,5 @@
-//! The panels of a moment as signals: one for each card, so that a card is drawn again only when it
-//! changed, and keeps its elements, its focus and its transitions when it is.
+//! The panels of a frame as signals, one for each card. A card is drawn again only when it changed,
+//! and then keeps its elements, its focus and its transitions.
 
 use sentinel_page_protocol::{Card, Layout, Panel};
 
@@ -8,27 +8,27 @@ use crate::reactive::{ArcSignal, Signal};
 /// A card whose content may change.
 #[derive(Clone, Debug)]
 pub struct CardSignal {
-    /// Identifies the card in its panel.
+    /// Key of the card in its panel; never changes.
     pub key: String,
-    /// The content.
+    /// Current content of the card.
     pub card: ArcSignal<Card>,
 }
 
 /// A panel whose cards may change.
 #[derive(Clone, Debug)]
 pub struct PanelSignal {
-    /// Identifies the panel.
+    /// Identifier of the panel; never changes.
     pub id: String,
     /// The panel without its cards.
     pub head: ArcSignal<Panel>,
-    /// The cards.
+    /// Cards in the order in which they are drawn.
     pub cards: ArcSignal<Vec<CardSignal>>,
 }
 
 /// The panels of an episode.
 #[derive(Clone, Copy, Debug)]
 pub struct PanelSignals {
-    /// The panels.
+    /// Panels in the order in which they are drawn.
     pub list: Signal<Vec<PanelSignal>>,
 }
 
@@ -41,7 +41,7 @@ impl Default for PanelSignals {
 }
 
 impl PanelSignals {
-    /// Shows `panels`: sets the signals of what is different, and of nothing else.
+    /// Shows `panels`: sets the signals of everything that changed, and no others.
     pub fn update(&self, panels: &[Panel]) {
         let slots = self.list.get_untracked();
         let (slots, moved) =
@@ -88,8 +88,8 @@ fn new_card(card: &Card) -> CardSignal {
     }
 }
 
-/// Returns the slots of `items`, old ones where there are some, and `true` if they are not exactly
-/// the old ones.
+/// Returns one signal for each item, reusing old ones with the same key, and `true` if the result
+/// is not exactly `old`.
 fn reconcile<S: Clone, I>(
     old: Vec<S>,
     items: &[I],
@@ -113,7 +113,7 @@ fn reconcile<S: Clone, I>(
     (unique(items, item_key).map(find).collect(), true)
 }
 
-/// Returns the items whose key no earlier one has.
+/// Returns the items without those whose key an earlier item has.
 fn unique<I>(items: &[I], key: fn(&I) -> &String) -> impl Iterator<Item = &I> {
     let first =
         move |(index, item): &(usize, &I)| !items[..*index].iter().any(|i| key(i) == key(item));
@@ -145,7 +145,7 @@ fn same_head(a: &Panel, b: &Panel) -> bool {
         && a.folded == b.folded
 }
 
-/// Returns a number for the kind of a layout: a panel is built anew only if this changes.
+/// Returns a number for the kind of a layout. A panel is rebuilt only if this number changes.
 #[must_use]
 pub const fn layout_kind(layout: &Layout) -> u8 {
     match layout {
@@ -212,7 +212,7 @@ mod tests {
         let signals = PanelSignals::default();
         signals.update(&[panel("p", &[("a", "one"), ("b", "two")]), panel("q", &[])]);
         let before = signals.list.get_untracked()[0].cards.get_untracked();
-        // A key that comes twice is drawn once.
+        // A repeated key is drawn once.
         signals.update(&[panel("p", &[("c", "new"), ("b", "two"), ("b", "again")])]);
         let panels = signals.list.get_untracked();
         assert_eq!(panels.len(), 1);

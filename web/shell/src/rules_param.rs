@@ -1,19 +1,19 @@
-//! The word for rules in the address: a named set, and single changes that are added or left out,
-//! such as `hardened-completion`.
+//! The `rules` parameter of the address: a named rule set with single changes that are added or
+//! left out, such as `hardened-completion`.
 
 use sentinel_page_protocol::WorldInfo;
 
-/// Rules in param: the named set, and the changes that it does not have or leaves out.
+/// A parsed `rules` parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesParam {
-    /// The named set.
+    /// Name of the rule set.
     pub base: String,
-    /// The changes that differ from the set.
+    /// Changes that are added to the set or left out of it.
     pub toggled: Vec<String>,
 }
 
 impl RulesParam {
-    /// Reads a word; an empty one means the first named set.
+    /// Parses the parameter; an empty `word` means the first named set.
     #[must_use]
     pub fn new(word: &str, info: &WorldInfo) -> Self {
         let mut param = word.split(['+', '-']);
@@ -25,15 +25,15 @@ impl RulesParam {
         }
     }
 
-    /// Returns `true` if the rules have this change. The first named set is that of the reference,
-    /// which has none; every other has all.
+    /// Returns `true` if the rules include `change`. The first named set is the reference, which
+    /// includes none of the changes; every other set includes all of them.
     #[must_use]
     pub fn has(&self, change: &str, info: &WorldInfo) -> bool {
         let toggled = self.toggled.iter().any(|name| name == change);
         self.base_has_all(info) != toggled
     }
 
-    /// Adds a change, or takes it out.
+    /// Adds a change to the rules, or removes it.
     pub fn toggle(&mut self, change: &str) {
         let before = self.toggled.len();
         self.toggled.retain(|name| name != change);
@@ -42,7 +42,7 @@ impl RulesParam {
         }
     }
 
-    /// Returns the word.
+    /// Returns the parameter as the address writes it.
     #[must_use]
     pub fn to_param(&self, info: &WorldInfo) -> String {
         let sign = if self.base_has_all(info) { '-' } else { '+' };

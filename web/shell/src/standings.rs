@@ -1,10 +1,10 @@
-//! The results of a tournament in words.
+//! Formatting of tournament results.
 
 use sentinel_page_protocol::Standings;
 
 use crate::number_format::{fixed, signed};
 
-/// Returns a mean with its interval, such as `0.912 ± 0.004`.
+/// Formats a mean with its interval, such as `0.912 ± 0.004`.
 #[must_use]
 pub fn format_interval(mean: f64, half_width: f64) -> String {
     if half_width.is_finite() {
@@ -14,7 +14,7 @@ pub fn format_interval(mean: f64, half_width: f64) -> String {
     }
 }
 
-/// Returns the paired difference of a player to the best one; empty for the best itself.
+/// Formats the paired difference of a player to the best one; empty for the best player.
 #[must_use]
 pub fn format_difference(standings: &Standings, player: &str) -> String {
     let found = standings.differences.iter().find(|d| d.player == player);
@@ -28,7 +28,7 @@ pub fn format_difference(standings: &Standings, player: &str) -> String {
     })
 }
 
-/// Returns `true` if the difference of a player to the best one is larger than its interval.
+/// Returns `true` if the difference of a player to the best one exceeds its 95 % interval.
 #[must_use]
 pub fn is_significant(standings: &Standings, player: &str) -> bool {
     let found = standings.differences.iter().find(|d| d.player == player);

@@ -1,14 +1,14 @@
-//! Views as data: every part of the page is a [`View`], and there is one function that draws it.
+//! Views as data: every part of the page is a [`View`], and one function draws it.
 //!
 //! A component is a function that returns a [`View`] or an [`El`], written like Leptos' builder
 //! syntax: `div().class("card").child(title)`. Attributes, styles and children may be closures;
 //! such a part is drawn again when a signal that the closure read has changed. Drawing again
-//! patches: an element stays where the new view has one with the same tag in the same place, so
-//! that the focus stays and transitions run.
+//! patches: an element stays if the new view has one with the same tag in the same place, so that
+//! it keeps the focus and its transitions run.
 //!
 //! Leptos' `view!` does the same with a type for every combination of element, attribute and child,
-//! which took more than half of the page (docs/log.md). [`View`] is a view of Leptos ([`Render`]),
-//! so Leptos mounts it and its owners and effects run it.
+//! which took more than half of the page (docs/log.md). [`View`] implements
+//! [`Render`](leptos::prelude::Render), so Leptos mounts it, and its owners and effects run it.
 
 mod render;
 
@@ -21,45 +21,45 @@ use web_sys::{Element, Event, KeyboardEvent, MouseEvent, PointerEvent};
 
 /// A part of the page, as data.
 pub enum View {
-    /// A text.
+    /// A text node without markup.
     Text(Cow<'static, str>),
-    /// An element.
+    /// An element with its attributes and children.
     Element(El),
-    /// Views one after the other; none for nothing.
+    /// Views in sequence; empty for nothing.
     Fragment(Vec<View>),
     /// A view that is computed from signals.
     Dynamic(Box<dyn Fn() -> View>),
-    /// Elements with keys, computed from signals; one with a known key stays as it is and moves.
+    /// Elements with keys, computed from signals; an element whose key persists is kept and moved.
     Keyed(Box<dyn Fn() -> Vec<Keyed>>),
 }
 
-/// An element of [`View::Keyed`]: its key, and the function that makes it if the key is new.
+/// An element of [`View::Keyed`]: its key, and the function that creates it if the key is new.
 pub type Keyed = (String, Box<dyn FnOnce() -> El>);
 
-/// A handle of an element that was drawn.
+/// A handle of a drawn element.
 pub type NodeRef = StoredValue<Option<Element>, LocalStorage>;
 
-/// The value of an attribute, a class, a style or a property.
+/// Value of an attribute, a class, a style or a property.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// There is none, or it is off.
+    /// Leaves the attribute out, or turns the entry off.
     Off,
-    /// It is on, without a text.
+    /// Sets the entry without a text.
     On,
-    /// The text.
+    /// Sets the entry to this text.
     Text(Cow<'static, str>),
 }
 
-/// What an entry of an element sets.
+/// The kind of thing that a setting of an element changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
-    /// An attribute.
+    /// An attribute of the element.
     Attribute,
-    /// A class, on or off.
+    /// A single class, on or off.
     Class,
-    /// A property of the style.
+    /// A property of the inline style.
     Style,
-    /// A property of the object.
+    /// A property of the DOM object.
     Property,
 }
 
@@ -82,8 +82,8 @@ struct Content {
     children: Vec<View>,
 }
 
-// Every element of the page calls these functions several times: their code must not be copied
-// into all of those places.
+// Every element of the page calls these functions several times, so their code must not be inlined
+// there.
 impl El {
     #[inline(never)]
     fn new(tag: &'static str, is_svg: bool) -> Self {
@@ -163,13 +163,13 @@ impl El {
         value.set(self, SettingKind::Attribute, "id")
     }
 
-    /// Sets the accessible name.
+    /// Sets the accessible name, `aria-label`.
     #[must_use]
     pub fn label(self, value: impl IntoSetting) -> Self {
         value.set(self, SettingKind::Attribute, "aria-label")
     }
 
-    /// Hides the element, or not.
+    /// Hides the element if `value` is on.
     #[must_use]
     pub fn hidden(self, value: impl IntoSetting) -> Self {
         value.set(self, SettingKind::Attribute, "hidden")
@@ -181,63 +181,63 @@ impl El {
         value.set(self, SettingKind::Class, class)
     }
 
-    /// Sets a property of the style.
+    /// Sets a property of the inline style.
     #[must_use]
     pub fn style(self, name: &'static str, value: impl IntoSetting) -> Self {
         value.set(self, SettingKind::Style, name)
     }
 
-    /// Sets a property of the element, such as `checked`.
+    /// Sets a property of the DOM object, such as `checked`.
     #[must_use]
     pub fn prop(self, name: &'static str, value: impl IntoSetting) -> Self {
         value.set(self, SettingKind::Property, name)
     }
 
-    /// Listens to an event.
+    /// Adds a listener for an event.
     #[must_use]
     pub fn on(self, event: &'static str, handle: impl Fn(Event) + 'static) -> Self {
         self.listen(event, Rc::new(handle))
     }
 
-    /// Listens to an event of the mouse, such as `click`.
+    /// Adds a listener for a mouse event, such as `click`.
     #[must_use]
     pub fn on_mouse(self, event: &'static str, handle: impl Fn(MouseEvent) + 'static) -> Self {
         self.on(event, move |event| handle(event.unchecked_into()))
     }
 
-    /// Listens to an event of a pointer, such as `pointermove`.
+    /// Adds a listener for a pointer event, such as `pointermove`.
     #[must_use]
     pub fn on_pointer(self, event: &'static str, handle: impl Fn(PointerEvent) + 'static) -> Self {
         self.on(event, move |event| handle(event.unchecked_into()))
     }
 
-    /// Listens to a key that is pressed while the element has the focus.
+    /// Adds a listener for keys that are pressed while the element has the focus.
     #[must_use]
     pub fn on_key(self, handle: impl Fn(KeyboardEvent) + 'static) -> Self {
         self.on("keydown", move |event| handle(event.unchecked_into()))
     }
 
-    /// Calls `press` when the element is pressed.
+    /// Calls `press` when the element is clicked or activated by the keyboard.
     #[must_use]
     pub fn on_press(self, press: impl Fn() + 'static) -> Self {
         self.on("click", move |_| press())
     }
 
-    /// Keeps the element in `node` once it is drawn.
+    /// Stores the element in `node` once it is drawn.
     #[must_use]
     pub fn node(mut self, node: NodeRef) -> Self {
         self.0.node = Some(node);
         self
     }
 
-    /// Adds a child.
+    /// Adds a child after the existing ones.
     #[must_use]
     pub fn child(self, child: impl IntoView) -> Self {
         child.push_to(self)
     }
 }
 
-/// Defines a function for each tag.
+/// Defines a constructor function for each tag.
 macro_rules! tags {
     ($is_svg:literal: $($name:ident)*) => {
         $(
@@ -250,7 +250,7 @@ macro_rules! tags {
     };
 }
 
-/// Elements of HTML.
+/// Constructor functions for HTML elements.
 pub mod html {
     use super::El;
 
@@ -259,23 +259,23 @@ pub mod html {
         ol option p pre section select small span summary table tbody td th thead tr ul
     }
 
-    /// Returns a button that submits nothing.
+    /// Returns a button that does not submit a form.
     #[must_use]
     pub fn button() -> El {
         El::new("button", false).attr("type", "button")
     }
 }
 
-/// Elements of SVG.
+/// Constructor functions for SVG elements.
 pub mod svg {
     use super::El;
 
     tags! { true: circle g line path rect svg text }
 }
 
-/// What can be a child of an element.
+/// A type that can be a child of an element.
 pub trait IntoView: Sized {
-    /// Returns the view.
+    /// Converts the value into a view.
     fn into_view(self) -> View;
 
     /// Adds the view to an element.
@@ -338,8 +338,8 @@ impl<V: IntoView, F: Fn() -> V + 'static> IntoView for F {
     }
 }
 
-/// Returns an element for each item that `items` gives, made by `draw` when the key is new. It has
-/// to follow changes of an item by signals in the item.
+/// Returns an element for each of `items`. `draw` creates it when its key is new; later changes of
+/// an item reach the element only through signals in the item.
 pub fn each<T: 'static>(
     items: impl Fn() -> Vec<T> + 'static,
     key: fn(&T) -> String,
@@ -355,9 +355,9 @@ pub fn each<T: 'static>(
     }))
 }
 
-/// What an attribute, a class, a style or a property can be set to.
+/// A type that an attribute, a class, a style or a property can be set to.
 pub trait IntoValue {
-    /// Returns the value.
+    /// Converts the value to its uniform type.
     fn into_value(self) -> Value;
 }
 

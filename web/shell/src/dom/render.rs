@@ -14,13 +14,13 @@ use super::{El, Handler, Keyed, Setting, SettingKind, Value, View};
 /// The namespace of SVG elements.
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-/// A view that is drawn.
+/// A view that is drawn in the document.
 pub struct Drawn(Part);
 
 enum Part {
     Text(Text, Cow<'static, str>),
     Element(Box<DrawnElement>),
-    /// The text is empty and marks the end.
+    /// Parts in sequence; the empty text node marks the end.
     Fragment(Vec<Part>, Text),
     Dynamic {
         content: Rc<RefCell<Option<Part>>>,
@@ -47,7 +47,7 @@ enum DrawnSetting {
 
 struct KeyedList {
     elements: Vec<(String, DrawnElement, Owner)>,
-    /// An empty text at the end.
+    /// Empty text node that marks the end.
     end: Text,
 }
 
@@ -86,7 +86,8 @@ impl Mountable for Drawn {
     }
 }
 
-/// Runs `run` now, and again after every change of a signal that it read, until it is dropped.
+/// Calls `run` now, and again after every change of a signal that it read, until the effect is
+/// dropped.
 fn follow(mut run: Box<dyn FnMut()>) -> RenderEffect<()> {
     RenderEffect::new(move |_| run())
 }
@@ -104,7 +105,7 @@ fn draw(view: View) -> Part {
     }
 }
 
-/// Draws a computed view; `content` is what an earlier one has drawn in its place.
+/// Draws a computed view; `content` is what an earlier view has drawn in its place.
 fn draw_dynamic(compute: Box<dyn Fn() -> View>, content: Rc<RefCell<Option<Part>>>) -> Part {
     let inner = Rc::clone(&content);
     let effect = follow(Box::new(move || {
@@ -127,7 +128,7 @@ fn draw_keyed(compute: Box<dyn Fn() -> Vec<Keyed>>) -> Part {
         end: document().create_text_node(""),
     }));
     let inner = Rc::clone(&list);
-    // Elements outlive the run of the effect that draws them.
+    // Elements outlive the run of the effect that creates them.
     let owner = Owner::current().unwrap_or_default();
     let effect = follow(Box::new(move || {
         patch_keyed(&mut inner.borrow_mut(), compute(), &owner);
@@ -145,7 +146,7 @@ fn draw_element(El(element): El) -> DrawnElement {
     } else {
         document.create_element(element.tag)
     };
-    // Fails for invalid tags only, and all tags stand in this file.
+    // Fails only for invalid tags, and all tags are listed in `dom::html` and `dom::svg`.
     let node = node.unwrap_or_else(|error| wasm_bindgen::throw_val(error));
     let settings = element.settings.into_iter();
     let settings = settings
@@ -189,7 +190,7 @@ fn draw_setting(
             let mut last = None;
             let effect = follow(Box::new(move || {
                 let value = compute();
-                // A visitor may have changed a property since.
+                // The visitor may have changed a property since.
                 if last.as_ref() != Some(&value) || kind == SettingKind::Property {
                     set(&node, kind, name, &value);
                     last = Some(value);
@@ -201,7 +202,7 @@ fn draw_setting(
 }
 
 fn set(node: &Element, kind: SettingKind, name: &str, value: &Value) {
-    // Browsers refuse invalid names only, and all names stand in this program.
+    // Browsers refuse only invalid names, and all names are literals of this program.
     match kind {
         SettingKind::Attribute => {
             let _ = match value {
@@ -233,7 +234,7 @@ fn set(node: &Element, kind: SettingKind, name: &str, value: &Value) {
     }
 }
 
-/// Listens to an event; the handler in the returned cell may be replaced.
+/// Adds an event listener; the handler in the returned cell may be replaced later.
 fn listen(node: &Element, event: &str, handler: Handler) -> Rc<RefCell<Handler>> {
     let cell = Rc::new(RefCell::new(handler));
     let inner = Rc::clone(&cell);
@@ -241,13 +242,13 @@ fn listen(node: &Element, event: &str, handler: Handler) -> Rc<RefCell<Handler>>
         let handler = Rc::clone(&inner.borrow());
         handler(event);
     });
-    // The browser frees it with the element.
+    // The browser frees the closure with the element.
     let call = call.into_js_value();
     let _ = node.add_event_listener_with_callback(event, call.unchecked_ref());
     cell
 }
 
-/// Makes what is drawn equal to `view`, in place as far as possible.
+/// Makes the drawn part equal to `view`, in place as far as possible.
 fn patch(part: &mut Part, view: View) {
     match (&mut *part, view) {
         (Part::Text(node, old), View::Text(text)) => {
@@ -292,7 +293,8 @@ fn patch(part: &mut Part, view: View) {
     }
 }
 
-/// Returns `true` if an element can become another one: they differ in values and children only.
+/// Returns `true` if an element can be patched into another one: they differ only in values and
+/// children.
 fn fits(old: &DrawnElement, El(new): &El) -> bool {
     let settings = old.settings.iter().map(|(kind, name, _)| (kind, name));
     let handlers = old.handlers.iter().map(|(event, _)| event);
@@ -349,7 +351,7 @@ fn patch_keyed(list: &mut KeyedList, new: Vec<Keyed>, owner: &Owner) {
     };
     let mut next: Node = list.end.clone().into();
     for (_, element, _) in list.elements.iter().rev() {
-        // One that is in place is not moved: it would lose the focus.
+        // An element already in place is not moved, since it would lose the focus.
         if element.node.next_sibling().as_ref() != Some(&next) {
             let _ = parent.insert_before(&element.node, Some(&next));
         }
@@ -371,7 +373,7 @@ fn remove(part: &Part) {
     });
 }
 
-/// Returns the first node of a part; every part has one.
+/// Returns the first node of a part; every part has at least one.
 fn first_node(part: &Part) -> Node {
     let mut first = None;
     for_each_node(part, &mut |node| {
@@ -380,7 +382,7 @@ fn first_node(part: &Part) -> Node {
     first.unwrap_or_else(|| document().create_text_node("").into())
 }
 
-/// Calls `with` for the nodes of a part, without those inside of other nodes.
+/// Calls `with` for the top-level nodes of a part.
 fn for_each_node(part: &Part, with: &mut dyn FnMut(&Node)) {
     match part {
         Part::Text(node, _) => with(node),

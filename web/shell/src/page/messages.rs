@@ -1,4 +1,4 @@
-//! What the page does with the messages of engines, and when its world changes.
+//! Handling of events from the engines, and of changes of the world.
 
 use super::*;
 
@@ -15,7 +15,7 @@ impl Page {
         self.replays.set(cached.replays);
     }
 
-    /// Takes in a message of an engine.
+    /// Handles an event from the engine of `world`.
     pub(super) fn handle_event(&self, world: &str, role: Role, event: EngineEvent) {
         let here = self.state.with_untracked(|state| state.world == world);
         match event {
@@ -52,7 +52,7 @@ impl Page {
                     self.replays.set(replays);
                 }
             }
-            // What was requested in another world is no longer wanted.
+            // Answers to requests from another world are dropped.
             _ if !here => {}
             Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
@@ -83,13 +83,13 @@ impl Page {
             Reply::Curves(curves) => {
                 self.curves.set(Some(Arc::new(curves)));
                 if self.screen() != Screen::Training {
-                    // A dropped file.
+                    // The visitor dropped a training log.
                     self.state.update(|state| state.screen = Screen::Training);
                 }
             }
             Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
             Reply::Problem(sentence) => self.add_notice(sentence),
-            // Answered by the worker's script.
+            // The worker's script answers it.
             Reply::Need(_) => {}
         }
     }
@@ -109,7 +109,7 @@ impl Page {
         if !episode.apply_update(update) || played.player.is_empty() {
             return;
         }
-        // The view takes over what was understood, without asking for the same run again.
+        // The state takes the words that were understood, without requesting the same run again.
         episode.requested.update_value(|requested| {
             if let Some(requested) = requested {
                 requested.apply_episode(&played);

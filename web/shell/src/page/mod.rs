@@ -1,4 +1,4 @@
-//! The page's signals, and what can be done to them.
+//! The signals of the page, and the operations on them.
 
 mod messages;
 
@@ -19,77 +19,77 @@ use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
 
-/// The name of the setting that switches single-key shortcuts off.
+/// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
 
-/// What is known of a world whose engine has run.
+/// Data of a world that was visited before.
 #[derive(Clone, Debug, Default)]
 struct CachedWorld {
     world: String,
     info: Option<Arc<WorldInfo>>,
     replays: Arc<Vec<ListedReplay>>,
-    /// What was shown when the visitor left it.
+    /// State of the page when the visitor left the world.
     state: Option<PageState>,
 }
 
-/// A tournament.
+/// A tournament, with its progress and results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tournament {
-    /// The number of the request; 0 for none.
+    /// Number under which the engine reports the standings; 0 before the first tournament.
     pub run: u32,
-    /// What is played.
+    /// Players, tasks and seeds.
     pub spec: TournamentSpec,
     /// `true` while it is paused.
     pub paused: bool,
-    /// `true` if the visitor ended it.
+    /// `true` if the visitor stopped it or its engine failed.
     pub stopped: bool,
-    /// The results so far.
+    /// Results so far; `None` before the first episode.
     pub standings: Option<Standings>,
 }
 
-/// The page's signals; a copy goes to every component.
+/// Handles of the page's signals; every component gets a copy.
 #[derive(Clone, Copy)]
 pub struct Page {
-    /// What is shown; the address follows it.
+    /// State of the page, which the address mirrors.
     pub state: Signal<PageState>,
-    /// The same without the cursor, so that moving it concerns only what shows the moment.
+    /// The state with a cursor of 0, so that readers are not notified when the cursor moves.
     pub without_cursor: Memo<PageState>,
-    /// `true` while time runs.
+    /// `true` while the episode is played back.
     pub playing: Signal<bool>,
-    /// The worlds.
+    /// Worlds that the page has, in the order of the tabs.
     pub programs: StoredValue<Vec<Program>>,
-    /// The current world, once its engine has described it.
+    /// Description of the current world; `None` until its engine has sent it.
     pub info: Signal<Option<Arc<WorldInfo>>>,
-    /// The replay files of the current world.
+    /// Replay files of the current world.
     pub replays: Signal<Arc<Vec<ListedReplay>>>,
-    /// The curves of the current world's training run.
+    /// Curves of the current world's training run; `None` until they arrive.
     pub curves: Signal<Option<Arc<Curves>>>,
-    /// The tournament.
+    /// The current or last tournament of this world.
     pub tournament: Signal<Tournament>,
-    /// Sentences about what went wrong.
+    /// Sentences about what went wrong, oldest first.
     pub notices: Signal<Vec<String>>,
-    /// The sentence with which the current world's engine failed; empty while it runs.
+    /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
     /// `true` while the help is open.
     pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
     pub dragging: Signal<bool>,
-    /// `true` if single keys act.
+    /// `true` if single-key shortcuts are on.
     pub shortcuts: Signal<bool>,
-    /// `true` if charts show what lies ahead of the cursor.
+    /// `true` if charts show the part ahead of the cursor.
     pub future: Signal<bool>,
-    /// The action that the visitor composes.
+    /// Signals of the action that the visitor composes.
     pub composer: ComposerSignals,
-    /// The episode.
+    /// Main episode, in which the visitor can act.
     pub main: EpisodeView,
-    /// The episode beside it.
+    /// Episode to compare with; without frames if there is none.
     pub versus: EpisodeView,
     last: Memo<usize>,
     cursor: Memo<usize>,
     engines: StoredValue<EnginePool, LocalStorage>,
     cached_worlds: StoredValue<Vec<CachedWorld>>,
     last_run: StoredValue<u32>,
-    /// The part of the view that the latest entry of the history shows.
+    /// Part of the state that the latest entry of the browser's history shows.
     pub history_entry: StoredValue<PageState>,
 }
 
@@ -100,7 +100,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// Reads the address; no engine is started yet.
+    /// Creates the signals from the address. No engine is started yet.
     #[must_use]
     pub fn new() -> Self {
         let program = |(world, module, title)| Program {
@@ -153,7 +153,7 @@ impl Page {
         }
     }
 
-    /// Starts everything that follows the signals by itself: engines, boards, time.
+    /// Starts the effects that follow the signals: engines, panels and playback.
     pub fn connect(self) {
         let listener = move |world: &str, role, event| self.handle_event(world, role, event);
         self.engines
@@ -197,7 +197,7 @@ impl Page {
         self.run_clock();
     }
 
-    /// Lets time run: one action per tick until the end.
+    /// Starts the playback clock: one action per tick until the end.
     fn run_clock(self) {
         let speed = memo(move || self.without_cursor.with(|state| state.speed));
         effect_with_previous(move |before: Option<Option<IntervalHandle>>| {
@@ -226,7 +226,7 @@ impl Page {
         self.last.get()
     }
 
-    /// Returns the cursor, within the episode.
+    /// Returns the cursor, at most the number of actions.
     #[must_use]
     pub fn cursor(&self) -> usize {
         self.cursor.get()
@@ -238,13 +238,13 @@ impl Page {
         self.without_cursor.with(|state| state.screen)
     }
 
-    /// Returns the cursor for handlers of events.
+    /// Returns the cursor without subscribing to it, for event handlers.
     #[must_use]
     pub fn cursor_untracked(&self) -> usize {
         self.cursor.get_untracked()
     }
 
-    /// Moves the cursor and stops time.
+    /// Moves the cursor and stops playback.
     pub fn seek(&self, action: usize) {
         let action = to_u32(action.min(self.last.get_untracked()));
         self.playing.set(false);
@@ -253,7 +253,7 @@ impl Page {
         }
     }
 
-    /// Starts or stops time; at the end it starts over.
+    /// Starts or stops playback; at the end it starts over.
     pub fn toggle_play(&self) {
         let playing = self.playing.get_untracked();
         if !playing && self.cursor_untracked() >= self.last.get_untracked() {
@@ -262,7 +262,7 @@ impl Page {
         self.playing.set(!playing);
     }
 
-    /// Changes what is played; the cursor goes back to the start.
+    /// Changes what is played, and returns the cursor to the start.
     pub fn restart(&self, change: impl FnOnce(&mut PageState)) {
         self.playing.set(false);
         self.state.update(|state| {
@@ -271,7 +271,7 @@ impl Page {
         });
     }
 
-    /// Takes an action of the visitor at the cursor: the episode branches there.
+    /// Takes an action of the visitor at the cursor; the episode branches there.
     pub fn take_action(&self, code: &str) {
         let at = self.main.at.get_untracked();
         let played = self.main.steps.get_untracked();
@@ -283,7 +283,7 @@ impl Page {
             .update(crate::draft_action::DraftAction::clear);
     }
 
-    /// Shows another world: what it showed before, or its default.
+    /// Shows another world as the visitor left it, or its default.
     pub fn open_world(&self, world: &str) {
         self.playing.set(false);
         self.cache_state();
@@ -291,7 +291,7 @@ impl Page {
         self.state.set(there);
     }
 
-    /// Returns the view that a link to another world leads to.
+    /// Returns the state that a link to another world leads to.
     #[must_use]
     pub fn state_of_world(&self, world: &str) -> PageState {
         self.state.with_untracked(|now| {
@@ -310,14 +310,14 @@ impl Page {
         })
     }
 
-    /// Remembers what is shown, for the way back to this world.
+    /// Remembers the state for the visitor's return to this world.
     fn cache_state(&self) {
         let state = self.state.get_untracked();
         let world = state.world.clone();
         self.cache_world(&world, |cached| cached.state = Some(state));
     }
 
-    /// Adds a sentence about what went wrong.
+    /// Adds a sentence about what went wrong; a sentence that is already listed is not repeated.
     pub fn add_notice(&self, sentence: String) {
         self.notices.update(|notices| {
             if !notices.contains(&sentence) {
@@ -326,7 +326,7 @@ impl Page {
         });
     }
 
-    /// Switches single-key shortcuts on or off, for the next visit too.
+    /// Turns single-key shortcuts on or off, also for later visits.
     pub fn set_shortcuts(&self, on: bool) {
         self.shortcuts.set(on);
         browser::store_setting(SHORTCUTS, if on { "on" } else { "off" });
@@ -351,7 +351,7 @@ impl Page {
         }
     }
 
-    /// Asks what would go wrong with a composed action at the cursor.
+    /// Asks the engine what would go wrong with a draft action at the cursor.
     pub fn check_action(&self, code: &str) {
         let (run, at) = (
             self.main.run.get_value(),
@@ -361,7 +361,7 @@ impl Page {
         self.send(Role::Play, &Request::Check { run, at, code });
     }
 
-    /// Starts a tournament in place of the one before.
+    /// Starts a tournament in place of the previous one.
     pub fn start_tournament(&self, spec: TournamentSpec) {
         let run = self.next_run();
         self.send(
@@ -386,7 +386,7 @@ impl Page {
             .update(|tournament| tournament.paused = paused);
     }
 
-    /// Ends the tournament; its results stay.
+    /// Stops the tournament; its results stay.
     pub fn stop_tournament(&self) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
         self.send(Role::Tournament, &Request::Stop { run });
@@ -394,7 +394,7 @@ impl Page {
             .update(|tournament| tournament.stopped = true);
     }
 
-    /// Asks for the curves of the training run.
+    /// Requests the curves of the training run.
     pub fn request_curves(&self) {
         self.send(Role::Play, &Request::Curves);
     }
@@ -431,7 +431,7 @@ impl Page {
         self.last_run.get_value()
     }
 
-    /// Asks for a run, if it is not the one that was requested for last.
+    /// Requests a run, unless the same run was requested last.
     fn play_episode(&self, episode: EpisodeView, inputs: Option<RunInputs>) {
         if episode
             .requested

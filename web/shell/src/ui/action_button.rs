@@ -1,4 +1,4 @@
-//! A button that takes an action, with what the player thinks of it.
+//! Buttons that take an action, with the probability or value that the player assigns to it.
 
 use sentinel_page_protocol::Button;
 
@@ -8,7 +8,7 @@ use crate::dom::html::{button, div, kbd, p, span};
 use crate::number_format::{percent, signed};
 use crate::page::Page;
 
-/// The buttons of a card, and what is known to go wrong with them.
+/// Returns the buttons of a card, followed by the warnings about them.
 #[must_use]
 pub fn buttons(page: Page, buttons: &[Button]) -> Vec<El> {
     if buttons.is_empty() {

@@ -1,4 +1,4 @@
-//! All actions in order; each leads to its moment.
+//! The list of all actions; a press on one moves the cursor to it.
 
 use leptos::prelude::{GetValue, request_animation_frame};
 use sentinel_page_protocol::StepLine;
@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::reactive::{effect_with_previous, memo};
 use crate::state::to_u32;
 
-/// The list of actions. Moving the cursor only moves the mark of the current row.
+/// Returns the list of actions. When the cursor moves, only the mark of the current row changes.
 pub fn action_list(page: Page, episode: EpisodeView) -> El {
     let list = NodeRef::new_local(None);
     let lines = memo(move || episode.step_lines());
@@ -27,7 +27,7 @@ pub fn action_list(page: Page, episode: EpisodeView) -> El {
         let cursor = to_u32(episode.at.get());
         lines.track();
         if let Some(list) = list.get_value() {
-            // After this frame is drawn: asking for heights before would lay out the page twice.
+            // Measured after the next paint: measuring earlier would lay out the page twice.
             request_animation_frame(move || {
                 if let Some(before) = before {
                     set_current(&list, before, false);
@@ -84,7 +84,7 @@ fn row(page: Page, action: usize, line: &StepLine) -> El {
     li().child(row)
 }
 
-/// Marks the row of an action as the current one, or not.
+/// Marks the row of an action as the current one, or removes the mark.
 fn set_current(list: &web_sys::Element, action: u32, current: bool) {
     let row = action
         .checked_sub(1)
@@ -99,7 +99,7 @@ fn set_current(list: &web_sys::Element, action: u32, current: bool) {
     };
 }
 
-/// Scrolls the list, and only the list, so that the current action is in its middle.
+/// Scrolls the list, but not the page, so that the current action is near its middle.
 fn keep_in_sight(list: &web_sys::Element, cursor: u32) {
     let row = cursor
         .checked_sub(1)

@@ -1,4 +1,4 @@
-//! A card in the shapes that the layouts give it.
+//! Cards in the shapes that the layouts give them.
 
 use sentinel_page_protocol::Card;
 
@@ -13,14 +13,14 @@ use crate::episode_view::TruthSignals;
 use crate::page::Page;
 use crate::panel_signals::CardSignal;
 
-/// Where a card stands.
+/// Surroundings of a card.
 #[derive(Clone)]
 pub struct CardContext {
-    /// The page.
+    /// Signals of the page.
     pub page: Page,
-    /// The id of the card's panel.
+    /// Identifier of the card's panel.
     pub panel: String,
-    /// TruthSignals state, for the Truth layer on the card.
+    /// Hidden state, for the Truth layer of the card.
     pub truth: TruthSignals,
 }
 
@@ -47,7 +47,7 @@ fn is_picked(page: Page, card: &Card) -> bool {
     card.pick.as_ref().is_some_and(is)
 }
 
-/// Gives the card to the action that is being composed, unless another button of it was pressed.
+/// Adds the card to the draft action, unless another button of the card was pressed.
 fn pick(page: Page, slot: &CardSignal, event: &web_sys::Event) {
     let Some(code) = slot.card.with_untracked(|card| card.pick.clone()) else {
         return;
@@ -59,7 +59,7 @@ fn pick(page: Page, slot: &CardSignal, event: &web_sys::Event) {
     }
 }
 
-/// The name of a card: a button where pointing at the card means something.
+/// Returns the name of a card, as a button if the card can be picked.
 fn title(page: Page, card: &Card) -> El {
     let Some(code) = card.pick.clone() else {
         return span()
@@ -93,7 +93,7 @@ fn all<T>(items: &[T], draw: fn(&T) -> El) -> View {
     items.iter().map(draw).collect::<Vec<El>>().into_view()
 }
 
-/// Everything of a card below its name.
+/// Returns everything of a card below its name.
 fn body(page: Page, card: &Card) -> View {
     let chips = || div().class("chips").child(all(&card.chips, chip));
     View::Fragment(vec![
@@ -105,7 +105,7 @@ fn body(page: Page, card: &Card) -> View {
     ])
 }
 
-/// Returns a closure that draws something of a card anew when the card changes.
+/// Returns a closure that draws something of a card, again whenever the card changes.
 fn from_card<R, F: Fn(&Card) -> R>(slot: &CardSignal, draw: F) -> impl Fn() -> R + use<R, F> {
     let card = slot.card.clone();
     move || card.with(|card| draw(card))
@@ -124,7 +124,7 @@ fn card_element(element: El, context: &CardContext, slot: &CardSignal, kind: &'s
         .on("click", move |event| pick(page, &clicked, &event))
 }
 
-/// A character: face, name, and what is known of it.
+/// Returns a character: face, name and known facts.
 #[must_use]
 pub fn character(context: &CardContext, slot: &CardSignal) -> El {
     let page = context.page;
@@ -139,7 +139,7 @@ pub fn character(context: &CardContext, slot: &CardSignal) -> El {
         .child(truth_notes(context, &slot.key))
 }
 
-/// A box.
+/// Returns a box with the card's name and content; `kind` is its class.
 #[must_use]
 pub fn tile(context: &CardContext, slot: &CardSignal, kind: &'static str) -> El {
     let page = context.page;
@@ -149,7 +149,7 @@ pub fn tile(context: &CardContext, slot: &CardSignal, kind: &'static str) -> El 
         .child(truth_notes(context, &slot.key))
 }
 
-/// A row of a table; `numeric` says which cells are numbers.
+/// Returns a row of a table; `numeric` says which cells are numbers.
 #[must_use]
 pub fn row(context: &CardContext, slot: &CardSignal, numeric: Vec<bool>) -> El {
     let page = context.page;
@@ -173,7 +173,7 @@ pub fn row(context: &CardContext, slot: &CardSignal, numeric: Vec<bool>) -> El {
         .child(rest.child(truth_notes(context, &slot.key)))
 }
 
-/// A name with a number.
+/// Returns a name with its value.
 #[must_use]
 pub fn counter(context: &CardContext, slot: &CardSignal) -> El {
     div()

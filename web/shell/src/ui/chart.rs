@@ -17,18 +17,18 @@ use crate::dom::{El, IntoView, NodeRef, View};
 use crate::number_format::{compact, css, fixed};
 use crate::reactive::{Memo, Signal, effect, memo};
 
-/// The positions that a chart's cursor can take, and where it is.
+/// Cursor of a chart, with the positions that it can take.
 #[derive(Clone, Copy)]
 pub struct Scrubber {
-    /// The positions, in order.
+    /// Positions that the cursor can take, in ascending order.
     pub stops: Memo<Arc<Vec<f32>>>,
-    /// Index of the position at the cursor.
+    /// Index of the current position in `stops`.
     pub at: Memo<usize>,
     /// Moves the cursor to the position with this index.
     pub seek: Callback<usize>,
-    /// `true` to fade what lies ahead of the cursor.
+    /// `true` to fade the part of the chart ahead of the cursor.
     pub fades_future: Memo<bool>,
-    /// `true` to write the values at the cursor below the chart.
+    /// `true` to show the values at the cursor below the chart.
     pub shows_values: bool,
 }
 
@@ -44,7 +44,7 @@ impl Scrubber {
     }
 }
 
-/// The chart with this content. It is a slider: arrow keys, pointing and dragging move the cursor.
+/// Returns a chart. It is a slider: arrow keys, pressing and dragging move the cursor.
 #[must_use]
 pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
     let node = NodeRef::new_local(None);
@@ -147,7 +147,7 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
         .child(p().class("readout").child(read))
 }
 
-/// The width of an element in pixels, kept up to date.
+/// Returns the width of an element in pixels, kept up to date.
 fn measured_width(node: NodeRef) -> Signal<f64> {
     let width = Signal::new(640.0);
     let observer = StoredValue::new_local(None::<(web_sys::ResizeObserver, Closure<dyn FnMut()>)>);
@@ -181,7 +181,7 @@ fn measured_width(node: NodeRef) -> Signal<f64> {
     width
 }
 
-/// Returns everything that stays while the cursor moves.
+/// Returns the parts of the chart that do not depend on the cursor.
 fn drawing(chart: &Chart, scale: &Scale) -> View {
     let grid: Vec<View> = if chart.lines.is_empty() {
         Vec::new()
@@ -199,7 +199,7 @@ fn drawing(chart: &Chart, scale: &Scale) -> View {
             tick(x, foot, label).attr("text-anchor", "middle")
         })
         .collect();
-    // The first line lies on top.
+    // The first line is drawn on top.
     let lines: Vec<View> = chart
         .lines
         .iter()
@@ -234,7 +234,7 @@ fn drawing(chart: &Chart, scale: &Scale) -> View {
     ])
 }
 
-/// A text of an axis.
+/// Returns a text beside an axis.
 fn tick(x: f64, y: f64, label: String) -> El {
     let tick = text().class("tick").attr("x", css(x)).attr("y", css(y));
     tick.child(label)
@@ -335,7 +335,7 @@ fn readout(chart: &Chart, at: f32) -> Vec<El> {
         .collect()
 }
 
-/// Returns what the bars of the action at the cursor say.
+/// Returns the descriptions of the bars of the action at the cursor.
 fn strip_text(chart: &Chart, at: f32) -> Vec<El> {
     let text = |strip: &Strip| {
         let bar = (at as usize)
@@ -348,7 +348,7 @@ fn strip_text(chart: &Chart, at: f32) -> Vec<El> {
     chart.strips.iter().filter_map(text).collect()
 }
 
-/// Returns the moment at the cursor in words.
+/// Returns the position and values at the cursor in words, for screen readers.
 fn value_text(chart: &Chart, at: f32) -> String {
     let mut out = chart.x_label.clone() + " " + &fixed(f64::from(at), 0);
     for line in &chart.lines {

@@ -1,4 +1,4 @@
-//! The form that composes an action of a verb and of parts.
+//! The form that composes an action of a verb and parts.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 
-/// The form, in worlds whose actions have parts.
+/// Returns the form; nothing in worlds whose actions all have buttons, and after the end of the
+/// episode.
 #[must_use]
 pub fn composer(page: Page) -> View {
     let info = page.info;
@@ -42,7 +43,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
             .draft
             .with(|draft| verb.map_or_else(String::new, |verb| draft.code(&verb)))
     });
-    // Asked a little later, so that scrubbing sends nothing.
+    // Asked with a delay, so that scrubbing sends nothing.
     let timer = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
         let code = code.get();
@@ -112,7 +113,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         .attr("data-act", move || code.get())
         .on_press(move || page.take_action(&code.get_untracked()))
         .child(action);
-    let note = "Choose here or by pressing names on the board. A part that is left out is chosen by rule. The episode branches at the cursor.";
+    let note = "Choose parts here, or click names in the panels. Parts that you leave out are chosen by rule. The episode branches at the cursor.";
     section()
         .class("card composer")
         .label("Act yourself")
@@ -145,7 +146,7 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
         .child(verb.label.clone())
 }
 
-/// The menu of the cards that a part can be.
+/// Returns the menu of the cards that fit a slot.
 fn slot_menu(page: Page, episode: EpisodeView, slot: Slot) -> El {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
     let items = memo(move || {

@@ -1,4 +1,4 @@
-//! What is played: player, task and seed in one row, everything else under "Advanced".
+//! Controls of the episode: player, task and seed in one row, everything else under "Advanced".
 
 use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Axis, Choice, WorldInfo};
@@ -14,7 +14,7 @@ use crate::reactive::{Memo, Signal, memo};
 use crate::rules_param::RulesParam;
 use crate::state::{PageState, SEED_MAX};
 
-/// The row of controls with its drawer.
+/// Returns the row of controls with its drawer.
 #[must_use]
 pub fn controls(page: Page) -> El {
     let open = Signal::new(false);
@@ -55,7 +55,8 @@ fn choices(choices: &[Choice]) -> Vec<Item> {
         .collect()
 }
 
-/// Returns a memo of something in the world's description.
+/// Returns a memo of a part of the world's description; the default while the description is
+/// missing.
 fn of_world<T>(page: Page, of: impl Fn(&WorldInfo) -> T + Send + Sync + 'static) -> Memo<T>
 where
     T: Default + PartialEq + Send + Sync + 'static,
@@ -66,7 +67,7 @@ where
     })
 }
 
-/// Returns a memo of a word of the view.
+/// Returns a memo of a part of the page's state.
 fn of_state(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
     memo(move || page.without_cursor.with(|state| of(state)))
 }
@@ -100,7 +101,7 @@ fn player_menu(page: Page, versus: bool) -> El {
         if versus {
             return page.state.update(|state| state.versus = word);
         }
-        // A replay has some episodes only: it opens one of them.
+        // A replay contains only some episodes, so one of them is opened.
         let name = word.strip_prefix("replay:");
         let first = page.replays.with_untracked(|replays| {
             let found = replays
@@ -123,8 +124,8 @@ fn player_menu(page: Page, versus: bool) -> El {
     select(id, label, "", items, chosen, change)
 }
 
-/// Returns the task that has `choice` on axis `axis` and else as many coordinates as possible of
-/// the task `now`.
+/// Returns the task that has `choice` on axis `axis` and shares as many other coordinates as
+/// possible with the task `now`.
 fn task_with(info: &WorldInfo, now: &str, axis: usize, choice: u8) -> Option<String> {
     let now = info.tasks.iter().find(|task| task.name == now);
     let now = now.map_or(&[][..], |task| task.coordinates.as_slice());
@@ -191,7 +192,7 @@ fn seed_field(page: Page) -> El {
                 page.add_notice(format!(
                     "“{typed}” is not a seed: use a whole number from 0 to 2^63 − 1."
                 ));
-                // The field shows what is played, not what was refused.
+                // The field keeps showing the seed that is played.
                 if let Some(input) = input_of(&event) {
                     input.set_value(&text.get_untracked());
                 }
@@ -222,7 +223,7 @@ fn seed_field(page: Page) -> El {
     div().class("field").child(name).child(joined)
 }
 
-/// Plays another seed.
+/// Plays the episode of a new random seed.
 pub fn new_seed(page: Page) {
     let seed = browser::random_seed();
     page.restart(|state| state.seed = seed);
@@ -240,7 +241,7 @@ fn streams_menu(page: Page) -> View {
     menu.into_view()
 }
 
-/// Returns a memo of the rules in param, once the world is known.
+/// Returns a memo of the parsed rules; `None` until the world is known.
 fn rules_param(page: Page) -> Memo<Option<RulesParam>> {
     memo(move || {
         let word = page.without_cursor.with(|state| state.rules.clone());
@@ -255,11 +256,11 @@ fn rules_menu(page: Page) -> El {
     let chosen =
         memo(move || param.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
     let change = move |word| page.restart(|state| state.rules = word);
-    let help = "The rules of the reference, or rules that close its exploits.";
+    let help = "The reference rules, or rules that close their loopholes.";
     select("rules", "Rules", help, items, chosen, change)
 }
 
-/// A switch for each single change of the rules.
+/// Returns a switch for each single change of the rules.
 fn rule_changes(page: Page) -> El {
     let changes = of_world(page, |info| info.rule_changes.clone());
     let param = rules_param(page);
@@ -271,7 +272,7 @@ fn rule_changes(page: Page) -> El {
     details()
         .class("changes")
         .hidden(move || changes.with(Vec::is_empty))
-        .child(summary().child("Single changes of the rules"))
+        .child(summary().child("Single rule changes"))
         .child(div().class("checks").child(switches))
 }
 

@@ -1,4 +1,4 @@
-//! An episode: what happened, the board of the moment, charts, and all actions.
+//! One episode: headline, panels, charts, and the list of actions.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::page::Page;
 use crate::panel_signals::PanelSignal;
 use crate::reactive::memo;
 
-/// An episode; `main` for the one that the visitor plays.
+/// Returns an episode; `main` is `true` for the one in which the visitor can act.
 #[must_use]
 pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
     let name = move || {
@@ -40,7 +40,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
     );
     let word = if main { "main" } else { "versus" };
     let player = move || episode.status.with(|status| status.episode.player.clone());
-    // The first panel and the charts are what one looks at; the other panels follow.
+    // The first panel and the charts come first; the other panels follow.
     let panels = move |aside: bool, skip: usize, take: usize| {
         let slots = move || {
             let slots = episode.panels.list.get().into_iter();
@@ -84,7 +84,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(grid.child(wide).child(narrow))
 }
 
-/// The charts of an episode, with one cursor.
+/// Returns the charts of an episode, which share one cursor.
 fn charts(page: Page, episode: EpisodeView) -> El {
     let charts = memo(move || {
         let hidden = episode.truth.charts.get();

@@ -18,7 +18,7 @@ const HALF: f64 = 200.0;
 /// Radius of the circle of nodes.
 const RADIUS: f64 = 128.0;
 
-/// The graph, and its lines as a list of edge_row below it.
+/// Returns the graph, with its lines listed in words below it.
 #[must_use]
 pub fn graph(page: Page, slot: &PanelSignal) -> View {
     let slot = slot.clone();
@@ -52,10 +52,10 @@ pub fn graph(page: Page, slot: &PanelSignal) -> View {
     View::Fragment(vec![drawn.into_view(), list.into_view()])
 }
 
-/// Returns the place of a node.
+/// Returns the coordinates of a node.
 fn node_position(index: usize, count: usize) -> (f64, f64) {
     let angle = TAU * index as f64 / count.max(1) as f64 - TAU / 4.0;
-    // Those of Rust would be 8 kB of the program.
+    // Rust's own functions would add 8 kB to the program.
     let (x, y) = (js_sys::Math::cos(angle), js_sys::Math::sin(angle));
     (RADIUS * x, RADIUS * y)
 }
@@ -87,7 +87,7 @@ fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
     } else {
         "end"
     };
-    // The name stands outside of the circle where it can; a long one is cut in the drawing only.
+    // The name is outside the circle if possible; a long name is cut in the drawing only.
     let (dx, dy) = (
         x / RADIUS * 14.0,
         if side == "middle" {

@@ -1,4 +1,4 @@
-//! The head of the page: worlds, screens, and the page's own switches.
+//! The header of the page: worlds, screens, and settings of the page itself.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::page::Page;
 use crate::reactive::Signal;
 use crate::state::{PageState, Screen};
 
-/// The head of the page.
+/// Returns the header of the page.
 #[must_use]
 pub fn header(page: Page) -> El {
     let has_training = move || {
@@ -52,10 +52,10 @@ fn brand() -> El {
         .child(path().class("lid").attr("d", "M-12 0Q0-13 12 0Q0 13-12 0Z"))
         .child(circle().attr("r", "4.6"));
     let brand = a().class("brand").attr("href", "?");
-    brand.label("Sentinel, start").child(sign).child("Sentinel")
+    brand.label("Sentinel, home").child(sign).child("Sentinel")
 }
 
-/// The page's own switches.
+/// Returns the buttons of the page itself: share, theme and help.
 fn tools(page: Page) -> El {
     let theme_name = move || {
         format!(
@@ -81,7 +81,7 @@ fn tools(page: Page) -> El {
     tools.child(theme).child(help)
 }
 
-/// Copies the address; says so when it is on the clipboard.
+/// Returns the button that copies the address; it reports when the link is on the clipboard.
 fn share(page: Page) -> El {
     let copied = Signal::new(false);
     let share = move || {
@@ -97,12 +97,12 @@ fn share(page: Page) -> El {
     let word = move || if copied.get() { "Link copied" } else { "Share" };
     button()
         .id("share")
-        .attr("data-help", "Copies a link to exactly this view.")
+        .attr("data-help", "Copies a link to this exact view.")
         .on_press(share)
         .child(span().attr("aria-live", "polite").child(word))
 }
 
-/// Returns `true` if a click means this page and not another tab.
+/// Returns `true` if a click opens the link in this tab, not in another one.
 fn is_plain(event: &web_sys::MouseEvent) -> bool {
     !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0)
 }
@@ -131,7 +131,7 @@ fn world_link(page: Page, program: &Program) -> El {
         .child(program.title.clone())
 }
 
-/// A way to another screen, which is also a link that can be copied.
+/// Returns a link to another screen.
 fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
     let href = move || {
         let there = page.without_cursor.with(|state| PageState {

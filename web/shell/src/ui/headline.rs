@@ -1,4 +1,4 @@
-//! The band above an episode: what happened, where it stands, and what is to be said about the run.
+//! The band above an episode: the last action, the state of the episode, and notes about the run.
 
 use sentinel_page_protocol::Branch;
 
@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::reactive::memo;
 use crate::state::to_u32;
 
-/// The band; `main` for the episode that the visitor plays.
+/// Returns the band; `main` is `true` for the episode in which the visitor can act.
 #[must_use]
 pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
     let headline = memo(move || {
@@ -48,7 +48,7 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
             meters.iter().map(meter).collect::<Vec<El>>()
         })
     };
-    // Only the text depends on the moment, so that the element stays.
+    // Only the text depends on the frame, so that the element stays.
     let title = if main {
         h1()
     } else {
@@ -58,7 +58,7 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("digest")
         .attr(
             "data-help",
-            "Number of actions and a hash of the trajectory: equal on every machine.",
+            "Number of actions and hash of the trajectory; the same on every machine.",
         )
         .child(digest);
     let facts = p()
@@ -80,7 +80,7 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(notes(page, episode, main))
 }
 
-/// Returns a text in which names such as JOB-013 are not broken after their hyphen.
+/// Splits a text so that names such as JOB-013 are not broken after their hyphen.
 fn unbroken(text: &str) -> Vec<View> {
     let is_name = |word: &str| word.contains('-') && word.contains(|c: char| c.is_ascii_digit());
     let mut parts = Vec::new();
@@ -101,7 +101,7 @@ fn unbroken(text: &str) -> Vec<View> {
     parts
 }
 
-/// Sentences about the run: still playing, how a replay fits, own actions, the first difference.
+/// Returns notes about the run: still playing, fit of a replay, own actions, first difference.
 fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
     let playing = move || {
@@ -145,12 +145,12 @@ fn difference(page: Page) -> El {
         Some(at) => button()
             .class("link differs")
             .on_press(move || page.seek(at))
-            .child(format!("First differs at action {at}")),
+            .child(format!("First difference at action {at}")),
         None => p().class("quiet differs").child("Same actions throughout"),
     }
 }
 
-/// Returns a sentence about the visitor's own actions: `at` actions came before, `own` are theirs.
+/// Returns a sentence about the visitor's own actions: `own` of them follow the first `at` actions.
 fn own_actions(at: u32, own: u32, refused: &str) -> String {
     let first = at + 1;
     match own {
@@ -161,7 +161,7 @@ fn own_actions(at: u32, own: u32, refused: &str) -> String {
     }
 }
 
-/// What the visitor did, and the ways on from there.
+/// Returns the note about the visitor's own actions, with buttons to resume or discard.
 fn branch_note(page: Page, episode: EpisodeView, branch: Branch) -> El {
     let (at, resumes) = (branch.at, branch.resume);
     let text = move || {

@@ -1,4 +1,4 @@
-//! The help: how an episode works, terms, and keys.
+//! The help: explanation of an episode, glossary and keys.
 
 use leptos::prelude::{GetValue, event_target_checked};
 use wasm_bindgen::JsCast;
@@ -13,7 +13,8 @@ use crate::dom::{El, IntoView, NodeRef, View};
 use crate::page::Page;
 use crate::reactive::effect;
 
-/// The help as a dialog, which the browser keeps the focus in and returns it from.
+/// Returns the help as a modal dialog; the browser keeps the focus in it and restores it
+/// afterwards.
 #[must_use]
 pub fn help_dialog(page: Page) -> El {
     let node = NodeRef::new_local(None);
@@ -31,7 +32,7 @@ pub fn help_dialog(page: Page) -> El {
             dialog.close();
         }
     });
-    // A press beside the dialog comes from the dialog itself.
+    // A click on the backdrop has the dialog itself as its target.
     let press = move |event| {
         if browser::event_target(&event).is_some_and(|target| target.tag_name() == "DIALOG") {
             page.help.set(false);

@@ -36,7 +36,7 @@ use crate::page::Page;
 use crate::reactive::{effect, memo};
 use crate::state::Screen;
 
-/// The page.
+/// Creates the page and starts everything that drives it.
 #[must_use]
 pub fn app() -> View {
     let page = Page::new();

@@ -14,7 +14,7 @@ use crate::page::Page;
 use crate::panel_signals::{CardSignal, PanelSignal, layout_kind};
 use crate::reactive::memo;
 
-/// A panel. It is built anew only if its layout changes.
+/// Returns a panel. Its cards are rebuilt only if the kind of its layout changes.
 #[must_use]
 pub fn panel(page: Page, slot: &PanelSignal, truth: TruthSignals) -> El {
     let head = slot.head.clone();
@@ -50,7 +50,7 @@ pub fn panel(page: Page, slot: &PanelSignal, truth: TruthSignals) -> El {
     fill(frame.child(head))
 }
 
-/// The text in place of cards.
+/// Returns the text in place of cards.
 fn empty(slot: &PanelSignal) -> View {
     let slot = slot.clone();
     let view = move || {
@@ -61,7 +61,7 @@ fn empty(slot: &PanelSignal) -> View {
     view.into_view()
 }
 
-/// The names of the patterns, once for all cards of the panel.
+/// Returns the names of the patterns, once for all cards of the panel.
 fn legend(slot: &PanelSignal) -> View {
     let slot = slot.clone();
     let shares = memo(move || {
@@ -80,7 +80,7 @@ fn legend(slot: &PanelSignal) -> View {
     view.into_view()
 }
 
-/// The cards of a panel, each drawn once and kept as long as its key is there.
+/// Returns the cards of a panel. Each is created once and kept as long as its key exists.
 fn cards(context: &CardContext, slot: &PanelSignal, layout: u8) -> View {
     let all = |draw: fn(&CardContext, &CardSignal) -> El| {
         let context = context.clone();

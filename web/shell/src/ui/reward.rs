@@ -1,4 +1,4 @@
-//! The reward of the last action: its sum, and the terms that hide nothing.
+//! The score and the reward of the last action, with the terms that reveal nothing hidden.
 
 use sentinel_page_protocol::RewardTerm;
 
@@ -9,7 +9,7 @@ use crate::episode_view::EpisodeView;
 use crate::number_format::{fixed, signed};
 use crate::reactive::memo;
 
-/// The score so far with the reward of the last action.
+/// Returns the score so far, with the reward of the last action.
 #[must_use]
 pub fn score_card(episode: EpisodeView) -> El {
     let score = move || {
@@ -23,7 +23,7 @@ pub fn score_card(episode: EpisodeView) -> El {
             .moment
             .with(|moment| moment.as_ref().and_then(|moment| moment.reward));
         reward.map_or_else(String::new, |reward| {
-            format!("{} by the last action", signed(reward, 3))
+            format!("{} from the last action", signed(reward, 3))
         })
     };
     let note = move || {
@@ -57,7 +57,7 @@ pub fn score_card(episode: EpisodeView) -> El {
         .child(score);
     let terms = details()
         .hidden(move || !has_more.get())
-        .child(summary().child("Terms of the reward"))
+        .child(summary().child("Reward terms"))
         .child(table)
         .child(p().class("quiet").child(note));
     section()
@@ -69,7 +69,8 @@ pub fn score_card(episode: EpisodeView) -> El {
         .child(terms)
 }
 
-/// A table of terms: the length of a bar is the weight, its filled part the value.
+/// Returns a table of reward terms; `None` without terms. The length of a bar is the weight, its
+/// filled part the value.
 #[must_use]
 pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
     if terms.is_empty() {
@@ -90,7 +91,7 @@ pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
         }
         rows.push(term_row(row, most));
     }
-    let name = caption().class("sr").child("Terms of the reward");
+    let name = caption().class("sr").child("Reward terms");
     Some(
         table()
             .class("terms")

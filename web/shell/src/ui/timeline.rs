@@ -1,4 +1,4 @@
-//! The bar at the foot: play, step, seek, and what is shown while doing so.
+//! The playback bar at the bottom of the page: play, step, seek, speed, and the Truth switch.
 
 use leptos::prelude::{event_target_value, untrack};
 
@@ -10,7 +10,7 @@ use crate::episode_view::find_notable;
 use crate::page::Page;
 use crate::state::Speed;
 
-/// The bar.
+/// Returns the playback bar.
 #[must_use]
 pub fn timeline(page: Page) -> El {
     let back = move || page.seek(page.cursor_untracked().saturating_sub(1));
@@ -22,7 +22,7 @@ pub fn timeline(page: Page) -> El {
             page.seek(action);
         }
     };
-    // The value is set again when the end moves, since the browser limits it by the end.
+    // Set again when the end moves, since the browser clamps the value to the old end.
     let value = move || page.cursor().min(page.action_count());
     let speed = move || {
         page.state.update(|state| {
@@ -106,7 +106,7 @@ pub fn timeline(page: Page) -> El {
         .child(truth)
 }
 
-/// A button that moves the cursor.
+/// Returns a button that moves the cursor.
 fn step(
     id: &'static str,
     name: &'static str,
@@ -122,7 +122,8 @@ fn step(
         .child(icon(path))
 }
 
-/// Goes to the next or previous action that a viewer may want to see, or to an end.
+/// Moves the cursor to the next or previous notable action, or to the end or start if there is
+/// none.
 pub fn seek_notable(page: Page, forward: bool) {
     let lines = untrack(move || page.main.step_lines());
     let found = find_notable(&lines, page.cursor_untracked(), forward);

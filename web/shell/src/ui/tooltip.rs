@@ -1,4 +1,4 @@
-//! Explanations: one box beside the text that has one, by mouse, touch and keyboard.
+//! Explanations: one tooltip for every text that has one, by mouse, touch and keyboard.
 
 use leptos::prelude::{
     SetValue, StoredValue, UpdateValue, WithValue, on_cleanup, window, window_event_listener,
@@ -12,10 +12,10 @@ use crate::dom::html::div;
 use crate::number_format::css;
 use crate::reactive::Signal;
 
-/// The largest width of the box in pixels.
+/// Largest width of the tooltip in pixels.
 const WIDTH: f64 = 300.0;
 
-/// The explanation that is shown.
+/// Content and position of the tooltip; an empty text hides it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct TooltipState {
     text: String,
@@ -25,8 +25,8 @@ struct TooltipState {
     pinned: bool,
 }
 
-/// The box. It explains every element with `data-help`: while the mouse is over it, or after it was
-/// pressed.
+/// Returns the tooltip. It explains every element with `data-help`, while the mouse is over the
+/// element or after the element was pressed.
 #[must_use]
 pub fn tooltip() -> El {
     let shown = Signal::new(TooltipState::default());
@@ -97,7 +97,7 @@ pub fn tooltip() -> El {
         .child(move || shown.with(|shown| shown.text.clone()))
 }
 
-/// Returns the element with an explanation that an event is about.
+/// Returns the closest element with an explanation that an event is about.
 fn explained(event: &web_sys::Event) -> Option<Element> {
     let element = browser::event_target(event)?
         .closest("[data-help]")

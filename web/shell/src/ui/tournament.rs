@@ -1,4 +1,4 @@
-//! The standings: how the players compare over many episodes, played here and now.
+//! The tournament: all players on the same episodes, played in this tab.
 
 use leptos::prelude::window;
 use sentinel_page_protocol::{EpisodeScore, Placement, Standings, TournamentSpec, WorldInfo};
@@ -12,7 +12,7 @@ use crate::page::{Page, Tournament};
 use crate::reactive::{Signal, memo};
 use crate::standings::{format_difference, format_interval, is_significant};
 
-/// The tournament: what to play, how far it is, and its results.
+/// Returns the tournament: its settings, its progress and its results.
 #[must_use]
 pub fn tournament(page: Page) -> El {
     let seeds = Signal::new("100".to_owned());
@@ -160,7 +160,7 @@ fn results(page: Page, tournament: &Tournament) -> Option<View> {
             .collect::<Vec<_>>()
             .join(", ")
     });
-    let left_out = format!("Left out because an episode takes them seconds: {slow}.");
+    let left_out = format!("Left out because they need seconds for each episode: {slow}.");
     let left_out = (!slow.is_empty()).then(|| p().class("quiet").child(left_out));
     let heading = || th().attr("scope", "col");
     let bars = span().class("sr").child("Mean as a bar");
@@ -168,7 +168,7 @@ fn results(page: Page, tournament: &Tournament) -> Option<View> {
         .child(heading().child("Player"))
         .child(heading().child(bars))
         .child(heading().class("num").child("Mean score"))
-        .child(heading().class("num").child("To the best"))
+        .child(heading().class("num").child("Difference to best"))
         .child(heading().child("Open"));
     let table = table()
         .class("league")
@@ -213,7 +213,7 @@ fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &P
         .child(td().class("links").child(links))
 }
 
-/// A button that opens one of a player's episodes.
+/// Returns a button that opens one of a player's episodes.
 fn episode_link(
     page: Page,
     tournament: &Tournament,

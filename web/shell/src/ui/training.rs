@@ -1,4 +1,4 @@
-//! How the trained policy came to be: the curves of its training run.
+//! The training screen: curves of the run in which the policy was trained.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::reactive::{Signal, memo};
 
-/// The curves, which are asked for when they are first shown.
+/// Returns the training screen; the curves are requested when it is first shown.
 #[must_use]
 pub fn training(page: Page) -> View {
     if page.curves.with_untracked(Option::is_none) {
@@ -58,7 +58,7 @@ fn drawn(curves: &Curves) -> Vec<El> {
     curves.charts.iter().map(one).collect()
 }
 
-/// A chart with a cursor of its own.
+/// Returns a chart with its own cursor.
 fn curve(chart: Arc<Chart>) -> El {
     let all = Arc::new(stops(&chart));
     let at = Signal::new(all.len().saturating_sub(1));

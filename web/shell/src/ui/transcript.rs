@@ -1,4 +1,4 @@
-//! What a language model was shown and answered for the next action.
+//! Prompt and completion of a language model for the next action.
 
 use sentinel_page_protocol::Transcript;
 
@@ -7,7 +7,7 @@ use crate::dom::{IntoView, View};
 use crate::episode_view::EpisodeView;
 use crate::reactive::memo;
 
-/// The transcript of the moment, if there is one.
+/// Returns the transcript at the cursor; nothing if there is none.
 #[must_use]
 pub fn transcript(episode: EpisodeView) -> View {
     let transcript = memo(move || {
@@ -26,7 +26,7 @@ pub fn transcript(episode: EpisodeView) -> View {
     };
     let card = move || {
         is_there.get().then(|| {
-            let title = h2().child("What the model was shown and answered");
+            let title = h2().child("Prompt and completion");
             let reading = p().class("quiet").child(move || text(|t| &t.reading));
             let fold = details()
                 .attr("open", true)

@@ -1,4 +1,4 @@
-//! The Truth layer: hidden state, labeled as such. These components alone take parts of a `Truth`,
+//! The Truth layer: hidden state, labeled as such. Only these components take parts of a `Truth`,
 //! and there is nothing to draw while the engine sends none.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn note_view(note: &TruthNote) -> El {
         .child(note.value.map(bar))
 }
 
-/// TruthSignals facts about a card.
+/// Returns the hidden facts about a card.
 #[must_use]
 pub fn truth_notes(context: &CardContext, key: &str) -> View {
     let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
@@ -44,7 +44,7 @@ pub fn truth_notes(context: &CardContext, key: &str) -> View {
     notes.into_view()
 }
 
-/// What is drawn over the face of an adversary.
+/// Returns the drawing over the face of an adversary.
 #[must_use]
 pub fn truth_mask(context: &CardContext, key: &str) -> View {
     let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
@@ -56,7 +56,7 @@ pub fn truth_mask(context: &CardContext, key: &str) -> View {
     mask.into_view()
 }
 
-/// What really happened in the last action.
+/// Returns the sentence about what really happened in the last action.
 #[must_use]
 pub fn truth_headline(signals: TruthSignals) -> View {
     let line = move || {
@@ -68,7 +68,7 @@ pub fn truth_headline(signals: TruthSignals) -> View {
     line.into_view()
 }
 
-/// Panels that only the Truth layer has, and all terms of the reward.
+/// Returns the panels that only the Truth layer has, and all terms of the reward.
 #[must_use]
 pub fn truth_panels(page: Page, signals: TruthSignals) -> View {
     let panels = PanelSignals::default();
@@ -87,7 +87,7 @@ pub fn truth_panels(page: Page, signals: TruthSignals) -> View {
         })
     };
     let layer = move || {
-        let note = "Hidden from the agent. It is here to judge the agent, not to advise it.";
+        let note = "Hidden from the agent. It is shown to judge the agent, not to advise it.";
         let panels = each(
             move || panels.list.get(),
             |slot| slot.id.clone(),

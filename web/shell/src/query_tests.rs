@@ -77,7 +77,7 @@ fn the_format_is_that_of_older_addresses() {
 #[test]
 fn nonsense_in_every_field_is_named_and_harmless() {
     let query = "?page=x&task=&seed=-1&policy=<b>&streams=%22&vs=../../etc&at=9999&acts=d9!&resume=maybe\
-        &t=1e9&state=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN&world=mars";
+        &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN&world=mars";
     let (state, problems) = parse_query(query, &WORLDS);
     let expected = PageState {
         legacy: true,
@@ -125,7 +125,7 @@ fn another_world_keeps_what_every_world_knows() {
     let there = state.in_world("cluster");
     assert_eq!(
         to_query(&there, DEFAULTS),
-        "world=cluster&seed=7&state=truth"
+        "world=cluster&seed=7&view=truth"
     );
     assert_eq!(parse_query("world=trust", &WORLDS).1, Vec::<String>::new());
     assert_eq!(parse_query("world=mars", &WORLDS).1.len(), 1);

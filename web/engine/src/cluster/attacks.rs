@@ -1,4 +1,4 @@
-//! The attacks so far, as far as the counters tell.
+//! The attacks of an episode, as far as public counters reveal them.
 
 use sentinel_env::cluster::{Change, ClusterEnv, OPEN_STEPS, Observation};
 use sentinel_page_protocol::{Card, Note, Panel, Tone};
@@ -7,12 +7,12 @@ use super::step::PublicStep;
 use crate::format::capitalized;
 use crate::run::Moment;
 
-/// The outcome of an attack, as far as public steps show it.
+/// Outcome of an attack, as far as public steps show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// A report was caught in the same step.
+    /// A report was caught in the step of the attack.
     Caught,
-    /// No report was caught in the same step, and the rules know no later one.
+    /// No report was caught in that step, and these rules allow no later detection.
     NotCaught,
     /// The attack was found in this step.
     Found(u8),
@@ -91,7 +91,7 @@ pub(super) fn attacks(moment: &Moment<'_, ClusterEnv>) -> Panel {
             active: index + 1 == history.len(),
             notes: vec![Note {
                 text: effect.map_or_else(
-                    || "what it did does not show".to_owned(),
+                    || "its effect is not visible".to_owned(),
                     |effect| capitalized(&effect),
                 ),
                 ..Note::default()

@@ -1,4 +1,4 @@
-//! Files: those that an engine asked for, and those that the visitor dropped.
+//! Handling of files: those that the engine asked for, and those that the visitor dropped.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl<W: PageWorld> Engine<W> {
                         ..PlayedEpisode::default()
                     }));
                 }
-                Err(error) => self.problem(format!("{name} holds no policy: {error}.")),
+                Err(error) => self.problem(format!("{name} does not contain a policy: {error}.")),
             }
             return;
         }
@@ -79,15 +79,15 @@ impl<W: PageWorld> Engine<W> {
     fn take_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let read = match content {
             Ok(bytes) => Model::from_bytes(&bytes).map_err(|e| {
-                format!("{path} holds no policy: {e}. No other policy takes its place.")
+                format!("{path} does not contain a policy: {e}. No other policy replaces it.")
             }),
             Err(reason) => Err(format!(
-                "{reason}. Without its weights the trained policy cannot play, and no other policy takes its place: \
-                 put the file there (`cargo xtask demo` copies it from the repository) and try again."
+                "{reason}. Without its weights the trained policy cannot play, and no other policy replaces it. \
+                 Put the file there (`cargo xtask demo` copies it from the repository) and try again."
             )),
         };
         match read {
-            // A model that the visitor dropped meanwhile stays.
+            // A model that the visitor dropped in the meantime stays.
             Ok(model) if self.model.ready().is_none() => {
                 self.model = Fetched::Ready(Arc::new(model));
             }
@@ -111,7 +111,7 @@ impl<W: PageWorld> Engine<W> {
                     .push_back(Reply::Replays(self.library.listed().to_vec()));
                 for file in refused {
                     self.problem(format!(
-                        "{REPLAYS}{file} cannot be named in an address: rename it."
+                        "An address cannot contain the name of {REPLAYS}{file}. Rename the file."
                     ));
                 }
             }
@@ -141,7 +141,7 @@ impl<W: PageWorld> Engine<W> {
         let read = content
             .map_err(|reason| {
                 format!(
-                    "{reason}. The curves are drawn from this file alone: put it there (`sentinel train` writes it, \
+                    "{reason}. The curves are drawn only from this file. Put it there (`sentinel train` writes it, \
                      `cargo xtask demo` copies it from the repository) and try again."
                 )
             })

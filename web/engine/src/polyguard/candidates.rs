@@ -1,4 +1,4 @@
-//! The candidates of a moment, each with a button.
+//! The panel of the candidates, each with a button.
 
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
@@ -8,7 +8,7 @@ use super::describe::{act_warning, describe_act};
 use super::words;
 use crate::run::Moment;
 
-/// Difference of risks that is more than rounding.
+/// Smallest difference of risks that is shown as a change.
 const CHANGED: f64 = 0.005;
 
 /// Returns the panel.
@@ -25,7 +25,7 @@ pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
         ),
         summary: match hidden.is_empty() {
             true => String::new(),
-            false => format!("No {hidden}: what is not allowed is not shown"),
+            false => format!("Not shown because not allowed: {hidden}"),
         },
         layout: Layout::List,
         cards: cards.collect(),
@@ -34,8 +34,8 @@ pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
     }
 }
 
-/// Returns the numbers that are missing before the last one that is shown; how many follow it is
-/// hidden.
+/// Returns the numbers that are missing before the last one shown; the number of candidates after
+/// it stays hidden.
 fn gaps(o: &Observation) -> String {
     let last = o
         .candidates
@@ -122,10 +122,10 @@ fn button(
     }
 }
 
-/// Returns the verb of an order.
+/// Returns the verb of an order, for the button.
 fn verb(kind: Kind, order: &str) -> String {
     match kind {
-        // It is to raise, to lower or to resume.
+        // One of raise, lower and resume.
         Kind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
         _ => words::kind(kind).0.to_owned(),
     }

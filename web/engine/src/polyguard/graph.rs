@@ -1,5 +1,5 @@
-//! The interaction graph: medicines as points, flagged pairs and broken rules as lines; and the
-//! pairs that public traits make suspect.
+//! The interaction graph, with medicines as points and flagged pairs and broken rules as lines; and
+//! the list of pairs that public traits make suspect.
 
 use sentinel_env::polyguard::{ArchetypeId, Observation, Severity, each_archetype};
 use sentinel_page_protocol::{Card, Edge, Layout, Panel, Tone};
@@ -48,7 +48,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
             words::severity(Severity::Contraindicated).to_lowercase()
         ),
         summary: match (flagged.len(), broken) {
-            (0, 0) => "Nothing is flagged; there may be more than is shown".to_owned(),
+            (0, 0) => "Nothing is flagged; there may be hidden interactions".to_owned(),
             (_, 0) => pairs,
             (0, _) => counted(broken, "broken rule", "broken rules"),
             (_, _) => format!(
@@ -63,7 +63,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
     }
 }
 
-/// Returns the key of the row in which an archetype is known to be.
+/// Returns the key of the row that is known to contain an archetype.
 fn row_of(o: &Observation, id: ArchetypeId) -> Option<String> {
     let row = (o.regimen.iter()).find(|row| o.parts(row.drug) & id.bit() != 0)?;
     Some(row.drug.name(o.formulary()).to_owned())
@@ -101,7 +101,7 @@ fn rules(o: &Observation) -> Vec<Edge> {
     edges
 }
 
-/// Returns the panel of pairs that public traits make suspect among what is taken.
+/// Returns the panel of taken pairs that public traits make suspect.
 pub(super) fn suspected(o: &Observation) -> Panel {
     let (formulary, taken) = (o.formulary(), o.taken());
     let mut cards = Vec::new();

@@ -1,5 +1,4 @@
-//! A reward of the PolyGuard world as a sum of terms, and the score at the end (spec polyguard §7,
-//! §8).
+//! The rewards and the final score of the PolyGuard world as sums of terms (spec polyguard §7, §8).
 
 use sentinel_env::polyguard::{End, Observation, PolyguardEnv, Step};
 use sentinel_env::{Environment as _, PrivilegedState as _};
@@ -8,7 +7,7 @@ use sentinel_page_protocol::RewardTerm;
 use super::judge::Judged;
 use super::words;
 
-/// The group of the terms of the score.
+/// Group of the terms of the score.
 const SCORE: &str = "Score";
 
 fn term(group: &str, name: &str, weight: Option<f64>, value: f64, help: String) -> RewardTerm {
@@ -53,14 +52,14 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: End) -> Vec<RewardTerm> {
             "steps taken",
             Some(taken / budget),
             mean,
-            "Weight: share of the steps that there are. Value: mean of what those taken counted, which is their rewards, at most .8 where a step made no progress".to_owned(),
+            "Weight: share of the step budget that was used. Value: mean reward of these steps, where a step without progress counts at most .8".to_owned(),
         ),
         term(
             SCORE,
             "steps saved",
             Some((budget - taken) / budget),
             pad,
-            "Weight: share of the steps that were not needed. Value: what each of them counts after this end".to_owned(),
+            "Weight: share of the step budget that was not needed. Value: what each of these steps counts after this end".to_owned(),
         ),
         term(
             SCORE,

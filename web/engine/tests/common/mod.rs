@@ -1,4 +1,4 @@
-//! Checks that hold of the engine of every world.
+//! Checks that the engine of every world must pass.
 
 #![allow(
     dead_code,
@@ -22,7 +22,7 @@ pub(crate) fn played<W: PageWorld>(episode: W, actor: Option<Box<dyn Actor<W>>>)
     run
 }
 
-/// Returns the words of an episode.
+/// Returns an episode in the words of a request.
 pub(crate) fn episode_ref<W: PageWorld>(origin: &Origin<W>) -> EpisodeRef {
     EpisodeRef {
         task: origin.task.name().to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn episode_ref<W: PageWorld>(origin: &Origin<W>) -> EpisodeRef {
 
 /// Sends a request and returns all replies once the work is done.
 pub(crate) fn ask<W: PageWorld>(engine: &mut Engine<W>, request: Request) -> Vec<Reply> {
-    // Both ways through the encoding, as in the page.
+    // Encoded and decoded in both directions, as in the page.
     let message = encode(&request).expect("a message");
     engine.handle(decode(&message).expect("the same message"));
     while engine.work(|| false) {}
@@ -76,7 +76,7 @@ pub(crate) fn truths(update: &TruthUpdate) -> Vec<Truth> {
         .collect()
 }
 
-/// Checks that every policy plays what it plays natively: same trajectory, score and length.
+/// Checks that every policy plays as it does natively: same trajectory, score and length.
 pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: Origin<W>)
 where
     W::PolicyName: sentinel_policy::Scripted<World = W>,
@@ -171,7 +171,7 @@ where
         if public(&a) != public(&b) {
             break;
         }
-        // What the player does next may depend on what it saw only, so it is equal too.
+        // The next action may depend only on observations, so it is equal too.
         if a.next.as_ref().map(|next| next.code) != b.next.as_ref().map(|next| next.code) {
             break;
         }
@@ -186,8 +186,7 @@ where
     equal
 }
 
-/// Checks that messages of an address that make no sense are answered with a sentence and play the
-/// defaults.
+/// Checks that invalid words of an address are reported, and that the defaults are played instead.
 pub(crate) fn unknown_words_are_named<W: PageWorld>() {
     let mut engine = Engine::<W>::default();
     let replies = ask(

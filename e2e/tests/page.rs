@@ -53,6 +53,13 @@ async fn plays_as_natively<W: Playable>(
             format!("{actions} / {actions}"),
             "{at}"
         );
+        let slider = "const s = document.getElementById('scrubber'); return [s.value, s.max]";
+        let end = actions.to_string();
+        assert_eq!(
+            browser.execute(slider, vec![]).await?,
+            json!([end, end]),
+            "{at}"
+        );
     }
     is_silent(browser).await
 }

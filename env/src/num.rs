@@ -16,22 +16,19 @@ pub fn clip01(value: f64) -> f64 {
 /// even.
 ///
 /// Away from a tie, the scaled value decides, and dividing two exactly represented integers gives
-/// the double nearest to the decimal. Close to a tie, the exact binary value decides.
+/// the double nearest to the decimal. Close to a tie, the exact binary value decides. `places`
+/// above 6 count as 6.
 #[must_use]
 pub fn round_to(x: f64, places: usize) -> f64 {
     const SCALE: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
-    let Some(&scale) = SCALE.get(places) else {
-        return round_exactly(x, places);
-    };
+    let scale = SCALE[places.min(6)];
     let scaled = x * scale;
     let nearest = nearest_integer(scaled);
     let from_tie = 0.5 - (scaled - nearest).abs();
-    if scaled.abs() >= 1e6 {
-        round_exactly(x, places)
-    } else if from_tie > NEAR_TIE {
+    if scaled.abs() < 1e6 && from_tie > NEAR_TIE {
         nearest.copysign(scaled) / scale
     } else {
-        round_near_tie(x, scale)
+        round_exactly(x, scale)
     }
 }
 
@@ -83,36 +80,41 @@ pub(crate) fn set_bits(mut bits: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Rounds a value close to a tie in integer arithmetic, which needs no decimal text and no
-/// allocation.
-///
-/// `x * scale` is below 1e6 and near an odd multiple of one half, so `x` is a normal number and its
-/// last bit is worth at least 2^-73.
+/// Rounds in integer arithmetic, which needs no decimal text and no allocation; `scale` is a power
+/// of ten up to 1e6.
 #[cold]
-fn round_near_tie(x: f64, scale: f64) -> f64 {
+fn round_exactly(x: f64, scale: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
-    let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
+    // A whole number, an infinity or not a number.
     if exponent >= 0 {
         return x;
     }
-    let shift = exponent.unsigned_abs().min(100);
+    let shift = exponent.unsigned_abs();
+    // Below 2^-67, which is far below half of the last decimal place.
+    if shift > 120 {
+        return 0.0_f64.copysign(x);
+    }
+    let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
     let product = mantissa * scale as u128;
     let (whole, rest) = (product >> shift, product & ((1 << shift) - 1));
     let half = 1 << (shift - 1);
     let up = rest > half || (rest == half && whole % 2 == 1);
-    // Both operands are exact, so the quotient is the double nearest to the decimal.
-    ((whole + u128::from(up)) as f64 / scale).copysign(x)
+    exact_ratio(whole + u128::from(up), scale as u64).copysign(x)
 }
 
-/// Rounds through the decimal expansion, which the standard library prints exactly.
-#[cold]
-fn round_exactly(x: f64, places: usize) -> f64 {
-    if !x.is_finite() {
-        return x;
+/// Reads a decimal of at most 15 digits, such as `0.35`, without sign or exponent: the nearest
+/// double, since both parts of the fraction are exact. The parser of the standard library would add
+/// 10 kB of tables to the page.
+pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if digits().count() > 15 || whole.is_empty() || !digits().all(|b| b.is_ascii_digit()) {
+        return None;
     }
-    // `{:.k}` prints the exactly rounded decimal, and parsing gives its nearest double.
-    format!("{x:.places$}").parse().unwrap_or(x)
+    let digits = digits().fold(0_u64, |sum, digit| 10 * sum + u64::from(digit - b'0'));
+    let scale = 10_u64.pow(fraction.len() as u32);
+    Some(digits as f64 / scale as f64)
 }
 
 /// Returns the exact rational mean of `values` in `[0, 2^16)`, rounded once to a double.
@@ -184,6 +186,12 @@ mod tests {
         }
     }
 
+    /// Rounds through the decimal expansion: `{:.k}` prints the exactly rounded decimal, and parsing
+    /// gives its nearest double.
+    fn through_text(x: f64, places: usize) -> f64 {
+        format!("{x:.places$}").parse().expect("a number")
+    }
+
     #[test]
     fn exact_ties_round_to_even() {
         for (x, places, rounded) in [
@@ -195,7 +203,7 @@ mod tests {
             (0.031_25, 4, 0.0312),
         ] {
             assert_eq!(round_to(x, places).to_bits(), f64::to_bits(rounded), "{x}");
-            assert_eq!(round_exactly(x, places).to_bits(), f64::to_bits(rounded));
+            assert_eq!(through_text(x, places).to_bits(), f64::to_bits(rounded));
         }
     }
 
@@ -212,17 +220,45 @@ mod tests {
             };
             assert_eq!(
                 round_to_thousandths(y).to_bits(),
-                round_exactly(y, 3).to_bits()
+                through_text(y, 3).to_bits()
             );
             for places in 0..5 {
                 for y in [y, -y] {
                     assert_eq!(
                         round_to(y, places).to_bits(),
-                        round_exactly(y, places).to_bits(),
+                        through_text(y, places).to_bits(),
                         "round({y}, {places})"
                     );
                 }
             }
         }
+    }
+
+    #[test]
+    fn decimals_are_read_as_the_standard_library_reads_them() {
+        for text in ["0", "60", "0.35", "1.000", "0.1", "123456789.012345", "0.3"] {
+            assert_eq!(parse_decimal(text), text.parse().ok(), "{text}");
+        }
+        for text in ["", ".5", "-1", "1e3", "0.12345678901234567", "1.2.3", "inf"] {
+            assert_eq!(parse_decimal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_all_sizes_are_rounded() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..100_000 {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let size = (bits >> 40) % 200;
+            let mantissa = f64::from_bits((bits >> 12) | 0x3ff0_0000_0000_0000);
+            let x = mantissa * 2f64.powi(size as i32 - 100);
+            for places in 0..7 {
+                let rounded = round_to(x, places);
+                assert_eq!(rounded, through_text(x, places), "round({x}, {places})");
+            }
+        }
+        assert_eq!(round_to(f64::INFINITY, 3), f64::INFINITY);
+        assert!(round_to(f64::NAN, 3).is_nan());
+        assert_eq!(round_to(-1e-300, 4).to_bits(), f64::to_bits(-0.0));
     }
 }

@@ -175,9 +175,9 @@ pub struct Edge {
     pub from: String,
     /// Key of the other card.
     pub to: String,
-    /// Meaning of the line in a few words.
+    /// Meaning of the line in a few words; empty to leave it out of the list below the graph.
     pub label: String,
-    /// Meaning of the line's color.
+    /// Meaning of the line's color; [`Tone::Open`] is dashed.
     pub tone: Tone,
     /// Relative width of the line, `0..=1`.
     pub weight: f32,

@@ -18,7 +18,10 @@ pub(super) const fn tone(severity: Severity) -> Tone {
     }
 }
 
-/// Returns the panel of flagged pairs and broken rules.
+/// Weight of a suspected pair in the drawing: the thinnest line.
+const SUSPECT_WEIGHT: f32 = 0.0;
+
+/// Returns the panel of flagged pairs, broken rules and suspected pairs.
 pub(super) fn panel(o: &Observation) -> Panel {
     let flagged = flagged(o);
     let broken = o
@@ -42,7 +45,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
         id: "graph".to_owned(),
         title: "Interactions".to_owned(),
         help: format!(
-            "A line joins two medicines whose interaction is flagged, or members of a broken rule. Moderate: {}. Major: {}. Contraindicated: {}.",
+            "A line joins two medicines whose interaction is flagged, or members of a broken rule. A dashed line joins a pair that is only suspected. Moderate: {}. Major: {}. Contraindicated: {}.",
             words::severity(Severity::Moderate).to_lowercase(),
             words::severity(Severity::Major).to_lowercase(),
             words::severity(Severity::Contraindicated).to_lowercase()
@@ -57,7 +60,13 @@ pub(super) fn panel(o: &Observation) -> Panel {
             ),
         },
         cards: cards.collect(),
-        layout: Layout::Graph(flagged.into_iter().chain(rules(o)).collect()),
+        layout: Layout::Graph(
+            flagged
+                .into_iter()
+                .chain(rules(o))
+                .chain(dashed(o))
+                .collect(),
+        ),
         empty: "No medicine is taken.".to_owned(),
         ..Panel::default()
     }
@@ -101,24 +110,46 @@ fn rules(o: &Observation) -> Vec<Edge> {
     edges
 }
 
-/// Returns the panel of taken pairs that public traits make suspect.
-pub(super) fn suspected(o: &Observation) -> Panel {
+/// Returns the pairs in different rows that public traits make suspect, without the flagged ones.
+fn suspects(o: &Observation) -> Vec<(ArchetypeId, ArchetypeId)> {
     let (formulary, taken) = (o.formulary(), o.taken());
-    let mut cards = Vec::new();
+    let mut pairs = Vec::new();
     for a in each_archetype(taken) {
         for b in each_archetype(taken & formulary.suspects(a)).filter(|b| *b > a) {
             let pair = formulary.between(a, b);
             let flagged = pair.is_some_and(|pair| o.flagged & pair.bit() != 0);
             if !flagged && row_of(o, a) != row_of(o, b) {
-                cards.push(Card {
-                    key: format!("{}+{}", formulary.get(a).name, formulary.get(b).name),
-                    title: capitalized(&names::both(formulary, a, b)),
-                    subtitle: names::suspicion(formulary, a, b),
-                    ..Card::default()
-                });
+                pairs.push((a, b));
             }
         }
     }
+    pairs
+}
+
+/// Returns a dashed line for each suspected pair, without a label since the pairs have their own panel.
+fn dashed(o: &Observation) -> Vec<Edge> {
+    let edge = |(a, b): (ArchetypeId, ArchetypeId)| {
+        Some(Edge {
+            from: row_of(o, a)?,
+            to: row_of(o, b)?,
+            label: String::new(),
+            tone: Tone::Open,
+            weight: SUSPECT_WEIGHT,
+        })
+    };
+    suspects(o).into_iter().filter_map(edge).collect()
+}
+
+/// Returns the panel of taken pairs that public traits make suspect.
+pub(super) fn suspected(o: &Observation) -> Panel {
+    let formulary = o.formulary();
+    let card = |(a, b): (ArchetypeId, ArchetypeId)| Card {
+        key: format!("{}+{}", formulary.get(a).name, formulary.get(b).name),
+        title: capitalized(&names::both(formulary, a, b)),
+        subtitle: names::suspicion(formulary, a, b),
+        ..Card::default()
+    };
+    let cards: Vec<Card> = suspects(o).into_iter().map(card).collect();
     Panel {
         id: "suspected".to_owned(),
         title: "Suspected pairs".to_owned(),

@@ -43,7 +43,8 @@ pub fn graph(page: Page, slot: &PanelSignal) -> View {
     let list = move || {
         data.with(|(cards, edges)| {
             let edge_row = |edge: &Edge| edge_row(cards, edge);
-            edges.iter().map(edge_row).collect::<Vec<El>>()
+            let labeled = edges.iter().filter(|edge| !edge.label.is_empty());
+            labeled.map(edge_row).collect::<Vec<El>>()
         })
     };
     let drawn = svg().class("graph").attr("viewBox", "-200 -170 400 340");

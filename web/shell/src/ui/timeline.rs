@@ -22,8 +22,6 @@ pub fn timeline(page: Page) -> El {
             page.seek(action);
         }
     };
-    // Set again when the end moves, since the browser clamps the value to the old end.
-    let value = move || page.cursor().min(page.action_count());
     let speed = move || {
         page.state.update(|state| {
             let now = Speed::ALL
@@ -46,15 +44,18 @@ pub fn timeline(page: Page) -> El {
             "Truth: hidden"
         }
     };
-    let scrubber = input()
-        .attr("type", "range")
-        .attr("min", "0")
-        .id("scrubber")
-        .label("Action")
-        .attr("aria-valuetext", value_text)
-        .attr("max", move || page.action_count().to_string())
-        .prop("value", move || value().to_string())
-        .on("input", scrub);
+    // Drawn as a whole, so that the end is set before the value, which the browser clamps to it.
+    let scrubber = move || {
+        input()
+            .attr("type", "range")
+            .attr("min", "0")
+            .id("scrubber")
+            .label("Action")
+            .attr("aria-valuetext", value_text())
+            .attr("max", page.action_count().to_string())
+            .prop("value", page.cursor().min(page.action_count()).to_string())
+            .on("input", scrub)
+    };
     let marks = span()
         .class("marks")
         .attr("aria-hidden", "true")

@@ -7,6 +7,7 @@ use super::archetype::{Archetype, ArchetypeId};
 use super::pair::{Grade, Pair};
 use super::table::Formulary;
 use super::words::{Condition, Conditions, Tag, Tags};
+use crate::num::parse_decimal;
 
 /// An error in a table, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -155,7 +156,7 @@ fn archetype(fields: [&str; 9], class_id: u8) -> Result<Archetype, Problem> {
     let flag = |letter| flags.split_whitespace().any(|f| f == letter);
     let renal_below = match renal {
         "" => None,
-        _ => Some(renal.parse().map_err(|_| unknown("eGFR", renal))?),
+        _ => Some(parse_decimal(renal).ok_or_else(|| unknown("eGFR", renal))?),
     };
     if source.is_empty() {
         return Err(Problem::Missing("source"));

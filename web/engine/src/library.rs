@@ -20,7 +20,7 @@ const FIRST_WORLD: WorldName = WorldName::Trust;
 pub struct ReadReplay<W: PageWorld> {
     /// All rows that could be read.
     pub replay: Replay<W>,
-    /// First episode that can be played; `None` if there is none.
+    /// The first episode, if any row can be played.
     pub first: Option<Origin<W>>,
 }
 

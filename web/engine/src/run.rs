@@ -39,7 +39,7 @@ pub struct Next<W: PageWorld> {
 
 /// A moment without hidden state: all that a view for the agent is made from.
 pub struct Moment<'a, W: PageWorld> {
-    /// Number of actions taken so far.
+    /// Number of actions taken.
     pub index: usize,
     /// Observation after these actions.
     pub observation: &'a W::Observation,

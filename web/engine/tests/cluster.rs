@@ -284,7 +284,7 @@ fn hidden_state_is_sent_only_while_it_is_asked_for() {
     assert!(truths[0].terms.is_empty() && truths[0].headline.is_empty());
     assert!(truths[1..].iter().all(|truth| truth.terms.len() >= 7));
     let said = |word: &str| truths.iter().any(|truth| truth.headline.contains(word));
-    assert!(said("lies") && said("honest") && said("of level 1"));
+    assert!(said("lies") && said("honest") && said("level 1"));
     let kind = |line: &StepLine| line.result.contains("false completion");
     assert!(update.steps.iter().any(kind));
     let [rewards, attacks] = update.charts[0].strips.as_slice() else {

@@ -1,4 +1,4 @@
-//! The panel of the candidates, each with a button.
+//! The candidates of a moment, each with a button.
 
 use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
@@ -122,10 +122,10 @@ fn button(
     }
 }
 
-/// Returns the verb of an order, for the button.
+/// Returns the verb of an order.
 fn verb(kind: Kind, order: &str) -> String {
     match kind {
-        // One of raise, lower and resume.
+        // It is to raise, to lower or to resume.
         Kind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
         _ => words::kind(kind).0.to_owned(),
     }

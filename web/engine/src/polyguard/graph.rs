@@ -51,7 +51,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
             words::severity(Severity::Contraindicated).to_lowercase()
         ),
         summary: match (flagged.len(), broken) {
-            (0, 0) => "Nothing is flagged; there may be hidden interactions".to_owned(),
+            (0, 0) => "Nothing is flagged; other interactions may exist".to_owned(),
             (_, 0) => pairs,
             (0, _) => counted(broken, "broken rule", "broken rules"),
             (_, _) => format!(

@@ -5,7 +5,7 @@
 pub enum Fetched<T> {
     /// The file was not needed so far.
     #[default]
-    Unasked,
+    NotRequested,
     /// The file was requested and has not arrived.
     Loading,
     /// The file has arrived, with this content.
@@ -19,13 +19,13 @@ impl<T> Fetched<T> {
     pub const fn ready(&self) -> Option<&T> {
         match self {
             Self::Ready(content) => Some(content),
-            Self::Unasked | Self::Loading | Self::Failed(_) => None,
+            Self::NotRequested | Self::Loading | Self::Failed(_) => None,
         }
     }
 
     /// Returns `true` if the file has to be requested, also after a failure.
     pub const fn is_missing(&self) -> bool {
-        matches!(self, Self::Unasked | Self::Failed(_))
+        matches!(self, Self::NotRequested | Self::Failed(_))
     }
 }
 

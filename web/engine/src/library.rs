@@ -50,7 +50,7 @@ impl<W: PageWorld> Library<W> {
     #[must_use]
     pub fn file(&self, name: &str) -> &Fetched<ReadReplay<W>> {
         let found = self.files.iter().find(|(known, _)| known == name);
-        found.map_or(&Fetched::Unasked, |(_, file)| file)
+        found.map_or(&Fetched::NotRequested, |(_, file)| file)
     }
 
     /// Sets the state of the file of replay `name`.

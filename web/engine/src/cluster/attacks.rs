@@ -9,7 +9,7 @@ use crate::run::Moment;
 
 /// Outcome of an attack, as far as public steps show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum AttackOutcome {
     /// A report was caught in the step of the attack.
     Caught,
     /// No report was caught in that step, and these rules allow no later detection.
@@ -24,7 +24,7 @@ pub(super) enum Fate {
     Open,
 }
 
-impl Fate {
+impl AttackOutcome {
     /// Returns the outcome of the attack of step `index` of the history.
     pub(super) fn new(o: &Observation, history: &[&PublicStep], index: usize) -> Self {
         let Some(attack) = history.get(index) else {
@@ -81,13 +81,13 @@ pub(super) fn attacks(moment: &Moment<'_, ClusterEnv>) -> Panel {
     let history: Vec<&PublicStep> = moment.history().collect();
     let attacks = history.iter().enumerate().filter(|(_, step)| step.attacked);
     let card = |(index, step): (usize, &&PublicStep)| {
-        let fate = Fate::new(o, &history, index);
+        let outcome = AttackOutcome::new(o, &history, index);
         let effect = step.visible_effect();
         Card {
             key: format!("a{}", step.number),
             title: format!("Step {}", step.number),
-            state: fate.word(),
-            tone: fate.tone(),
+            state: outcome.word(),
+            tone: outcome.tone(),
             active: index + 1 == history.len(),
             notes: vec![Note {
                 text: effect.map_or_else(

@@ -1,6 +1,6 @@
 //! The engine, which answers the shell's messages and works in slices.
 
-mod intake;
+mod incoming_files;
 mod shown;
 mod words;
 
@@ -43,8 +43,8 @@ impl<W: PageWorld> Default for Engine<W> {
         Self {
             runs: Vec::new(),
             library: Library::default(),
-            model: Fetched::Unasked,
-            curves: Fetched::Unasked,
+            model: Fetched::NotRequested,
+            curves: Fetched::NotRequested,
             tournament: None,
             replies: VecDeque::new(),
         }
@@ -91,7 +91,7 @@ impl<W: PageWorld> Engine<W> {
                 name,
                 content,
                 dropped,
-            } => self.take_file(&name, content, dropped),
+            } => self.handle_file(&name, content, dropped),
             Request::Curves => {
                 if !W::CURVES.is_empty() && self.curves.is_missing() {
                     self.curves = Fetched::Loading;

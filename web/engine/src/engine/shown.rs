@@ -130,7 +130,9 @@ impl<W: PageWorld> Shown<W> {
             Source::Trained => match model {
                 Fetched::Ready(model) => (W::describe_model(model), false),
                 Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::Unasked => (format!("Loading {}…", W::WEIGHTS), false),
+                Fetched::Loading | Fetched::NotRequested => {
+                    (format!("Loading {}…", W::WEIGHTS), false)
+                }
             },
             Source::Replay(name) => match library.file(name) {
                 Fetched::Ready(_) => {
@@ -144,7 +146,7 @@ impl<W: PageWorld> Shown<W> {
                     replay_note(&recording, misses, W::FALLBACK)
                 }
                 Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::Unasked => {
+                Fetched::Loading | Fetched::NotRequested => {
                     (format!("Loading {REPLAYS}{name}.jsonl…"), false)
                 }
             },

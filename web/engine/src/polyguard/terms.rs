@@ -4,7 +4,7 @@ use sentinel_env::polyguard::{End, Observation, PolyguardEnv, Step};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::RewardTerm;
 
-use super::judge::Judged;
+use super::reward_reasons::ComponentReason;
 use super::words;
 
 /// Group of the terms of the score.
@@ -22,8 +22,8 @@ fn term(group: &str, name: &str, weight: Option<f64>, value: f64, help: String) 
 
 /// Returns the terms of a step's reward: thirteen components, and a factor where nothing of their
 /// sum is paid.
-pub(super) fn step_terms(step: &Step, judged: &[Judged]) -> Vec<RewardTerm> {
-    let component = |judged: &Judged| {
+pub(super) fn step_terms(step: &Step, judged: &[ComponentReason]) -> Vec<RewardTerm> {
+    let component = |judged: &ComponentReason| {
         let (name, formula) = words::component(judged.component);
         let channel = words::channel(judged.component.channel());
         let help = format!("Here: {}. {formula}. Channel: {channel}.", judged.reason);
@@ -73,7 +73,7 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: End) -> Vec<RewardTerm> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::judge;
+    use super::super::reward_reasons::reward_reasons;
     use super::*;
     use sentinel_env::polyguard::{Action, COMPONENTS, Episode, Rules, Setup, TaskSpec, Violation};
     use sentinel_env::rng::Streams;
@@ -112,7 +112,7 @@ mod tests {
                         steps += 1;
                         let before = episode.observation().clone();
                         let step = episode.step(action).expect("not over").info;
-                        let judged = judge(&step, &before, episode.observation());
+                        let judged = reward_reasons(&step, &before, episode.observation());
                         let terms = step_terms(&step, &judged);
                         assert!(terms.len() >= COMPONENTS);
                         let sum = total(&terms);

@@ -9,9 +9,9 @@ use sentinel_page_protocol::{
 };
 
 use super::describe::describe_act;
-use super::judge::{Judged, Verdict, judge};
 use super::patient::PATIENT;
 use super::regimen::{REGIMEN, share};
+use super::reward_reasons::{ComponentReason, Verdict, reward_reasons};
 use super::terms::{score_terms, step_terms};
 use super::{graph, names, words};
 use crate::format::{capitalized, counted};
@@ -48,7 +48,7 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
     let mut panels = Vec::new();
     let mut terms: Vec<RewardTerm> = Vec::new();
     if let (Some(step), Some(before)) = (&frame.info, index.checked_sub(1)) {
-        let judged = judge(step, frames[before].episode.observation(), o);
+        let judged = reward_reasons(step, frames[before].episode.observation(), o);
         terms = step_terms(step, &judged);
         terms.extend(
             step.end
@@ -110,14 +110,14 @@ fn moved(was: f64, now: f64) -> String {
 }
 
 /// Returns the reasons for and against a step, by how much of the reward is at stake.
-fn reasons(step: &Step, judged: &[Judged]) -> Panel {
-    let mut weighty: Vec<&Judged> = judged
+fn reasons(step: &Step, judged: &[ComponentReason]) -> Panel {
+    let mut weighty: Vec<&ComponentReason> = judged
         .iter()
         .filter(|judged| judged.verdict != Verdict::Neither)
         .collect();
     weighty.sort_by(|a, b| b.stake().total_cmp(&a.stake()));
     weighty.truncate(REASONS_MAX);
-    let card = |judged: &&Judged| {
+    let card = |judged: &&ComponentReason| {
         let (name, formula) = words::component(judged.component);
         Card {
             key: judged.component.name().to_owned(),

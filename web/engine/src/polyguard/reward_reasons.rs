@@ -24,7 +24,7 @@ pub(super) enum Verdict {
 }
 
 /// A reward component with the reason for its value.
-pub(super) struct Judged {
+pub(super) struct ComponentReason {
     /// Component of the step's reward.
     pub(super) component: Component,
     /// Value of the component, `0..=1`.
@@ -35,7 +35,7 @@ pub(super) struct Judged {
     pub(super) reason: String,
 }
 
-impl Judged {
+impl ComponentReason {
     /// Returns how much of the reward is gained or lost compared with a value of .5.
     pub(super) fn stake(&self) -> f64 {
         self.component.weight() * (self.value - 0.5).abs()
@@ -75,7 +75,11 @@ impl Turn<'_> {
 
 /// Returns the judgments of all components of a step, in order. `before` and `after` are the
 /// observations around it.
-pub(super) fn judge(step: &Step, before: &Observation, after: &Observation) -> Vec<Judged> {
+pub(super) fn reward_reasons(
+    step: &Step,
+    before: &Observation,
+    after: &Observation,
+) -> Vec<ComponentReason> {
     let turn = Turn {
         step,
         before,
@@ -84,7 +88,7 @@ pub(super) fn judge(step: &Step, before: &Observation, after: &Observation) -> V
     let one = |component: &Component| {
         let value = step.reward.component(*component);
         let (verdict, reason) = reason(&turn, *component, value);
-        Judged {
+        ComponentReason {
             component: *component,
             value,
             verdict,
@@ -302,7 +306,7 @@ mod tests {
                     let before = episode.clone();
                     let step = episode.step(action).expect("not over").info;
                     let (was, now) = (before.hidden().risk, episode.hidden().risk);
-                    let all = judge(&step, before.observation(), episode.observation());
+                    let all = reward_reasons(&step, before.observation(), episode.observation());
                     for judged in all {
                         let at = format!("{case} {policy:?}: {}", judged.reason);
                         match judged.reason.as_str() {

@@ -13,7 +13,7 @@ use crate::library::{self, MANIFEST};
 use crate::world::{PageWorld, TRAINED};
 
 impl<W: PageWorld> Engine<W> {
-    pub(super) fn take_file(
+    pub(super) fn handle_file(
         &mut self,
         path: &str,
         content: Result<Vec<u8>, String>,
@@ -21,24 +21,24 @@ impl<W: PageWorld> Engine<W> {
     ) {
         if dropped {
             match content {
-                Ok(bytes) => self.take_dropped(base_name(path), bytes),
+                Ok(bytes) => self.handle_dropped(base_name(path), bytes),
                 Err(reason) => self.problem(reason),
             }
         } else if path == W::WEIGHTS {
-            self.take_model(path, content);
+            self.handle_model(path, content);
         } else if path == MANIFEST {
-            self.take_manifest(content);
+            self.handle_manifest(content);
         } else if path == W::CURVES {
-            self.take_curves(path, content);
+            self.handle_curves(path, content);
         } else if let Some(name) = path
             .strip_prefix(REPLAYS)
             .and_then(|file| file.strip_suffix(".jsonl"))
         {
-            self.take_replay(name, content);
+            self.handle_replay(name, content);
         }
     }
 
-    fn take_dropped(&mut self, name: &str, bytes: Vec<u8>) {
+    fn handle_dropped(&mut self, name: &str, bytes: Vec<u8>) {
         if name.ends_with(".safetensors") {
             match Model::from_bytes(&bytes) {
                 Ok(model) => {
@@ -76,7 +76,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+    fn handle_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let read = match content {
             Ok(bytes) => Model::from_bytes(&bytes).map_err(|e| {
                 format!("{path} does not contain a policy: {e}. No other policy replaces it.")
@@ -103,7 +103,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_manifest(&mut self, content: Result<Vec<u8>, String>) {
+    fn handle_manifest(&mut self, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(MANIFEST, bytes));
         match read.and_then(|text| self.library.read_manifest(&text)) {
             Ok(refused) => {
@@ -119,7 +119,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_replay(&mut self, name: &str, content: Result<Vec<u8>, String>) {
+    fn handle_replay(&mut self, name: &str, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(name, bytes));
         let file = match read {
             Ok(text) => {
@@ -137,7 +137,7 @@ impl<W: PageWorld> Engine<W> {
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
     }
 
-    fn take_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+    fn handle_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let read = content
             .map_err(|reason| {
                 format!(

@@ -1,7 +1,8 @@
-//! A headless Chromium with an empty profile.
+//! A headless browser with an empty profile: Chromium, or Firefox for a few tests.
 
 use crate::command::ChromeCommand;
 use crate::driver::Driver;
+use crate::input;
 use anyhow::{Context, Result, bail};
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -29,14 +30,24 @@ const FLAGS: [&str; 10] = [
     "--hide-scrollbars",
 ];
 
+/// Settings of Firefox: errors of a page are printed, and nothing is fetched in the background.
+const FIREFOX_PREFERENCES: [(&str, bool); 3] = [
+    ("devtools.console.stdout.content", true),
+    ("app.normandy.enabled", false),
+    ("nimbus.rollouts.enabled", false),
+];
+/// Beginnings of the lines in which Firefox reports an error of a page. Its own errors name no web
+/// address, and their text has no quotes.
+const FIREFOX_ERRORS: [&str; 2] = ["console.error: \"", "JavaScript error: http"];
+
 /// A running browser, which dereferences to fantoccini's client: `browser.goto(…)` and
 /// `browser.find(…)` work.
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
     // Field order matters: the driver stops before its profile folder is removed.
-    _driver: Driver,
-    _profile: tempfile::TempDir,
+    driver: Driver,
+    profile: Option<tempfile::TempDir>,
 }
 
 impl Deref for Browser {
@@ -48,7 +59,7 @@ impl Deref for Browser {
 }
 
 impl Browser {
-    /// Starts a browser with a window of 1280 × 800 CSS pixels.
+    /// Starts Chromium with a window of 1280 × 800 CSS pixels.
     ///
     /// # Errors
     /// Returns an error if Chromium or its driver is missing or does not start.
@@ -56,7 +67,7 @@ impl Browser {
         let programs = xtask::browser::find().context(
             "no Chromium or no chromedriver on PATH: run `cargo xtask test`, which installs them",
         )?;
-        let driver = Driver::start(&programs)?;
+        let driver = Driver::start(&programs.driver)?;
         let profile = tempfile::tempdir().context("no folder for the browser's profile")?;
         let mut flags: Vec<String> = FLAGS.map(String::from).into();
         flags.push(format!("--user-data-dir={}", profile.path().display()));
@@ -66,19 +77,47 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL"},
             "timeouts": {"script": SCRIPT_LIMIT_MS},
         });
-        let capabilities: Map<String, Value> = serde_json::from_value(capabilities)?;
-        let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities)
-            .connect(&driver.url())
-            .await
-            .with_context(|| format!("{} does not start", programs.browser.display()))?;
+        let client = connect(&driver, &programs.browser, capabilities).await?;
         let browser = Self {
             client,
-            _driver: driver,
-            _profile: profile,
+            driver,
+            profile: Some(profile),
         };
         browser.viewport(1280, 800).await?;
         Ok(browser)
+    }
+
+    /// Starts Firefox. Commands of the DevTools protocol, among them all emulation, are Chromium's.
+    ///
+    /// # Errors
+    /// Returns an error if `SENTINEL_FIREFOX` or `SENTINEL_GECKODRIVER` names no program, or one
+    /// does not start.
+    pub async fn start_firefox() -> Result<Self> {
+        let program = input("SENTINEL_FIREFOX")?;
+        let mut driver = Driver::start(&input("SENTINEL_GECKODRIVER")?)?;
+        let preferences = FIREFOX_PREFERENCES.map(|(name, on)| (name.to_owned(), Value::Bool(on)));
+        let preferences = Map::from_iter(preferences);
+        let capabilities = json!({
+            "browserName": "firefox",
+            "moz:firefoxOptions": {
+                "binary": program,
+                "args": ["-headless"],
+                "prefs": preferences,
+            },
+            "timeouts": {"script": SCRIPT_LIMIT_MS},
+        });
+        let client = connect(&driver, &program, capabilities).await?;
+        let session = client
+            .session_id()
+            .await?
+            .context("Firefox has no session")?;
+        driver.ends_session(&session);
+        client.set_window_size(1280, 800).await?;
+        Ok(Self {
+            client,
+            driver,
+            profile: None,
+        })
     }
 
     /// Sets the page's size to `width` × `height` CSS pixels, which may be narrower than a window
@@ -101,8 +140,18 @@ impl Browser {
     /// Returns an error if the browser is gone.
     pub async fn prefer_dark(&self, dark: bool) -> Result<()> {
         let value = if dark { "dark" } else { "light" };
-        let feature = json!({"name": "prefers-color-scheme", "value": value});
-        self.dev_tools("Emulation.setEmulatedMedia", json!({"features": [feature]}))
+        self.prefer(&[("prefers-color-scheme", value)]).await
+    }
+
+    /// Emulates a user with these preferences, in place of earlier ones: names and values of CSS
+    /// media features.
+    ///
+    /// # Errors
+    /// Returns an error if the browser is gone.
+    pub async fn prefer(&self, features: &[(&str, &str)]) -> Result<()> {
+        let feature = |(name, value): &(&str, &str)| json!({"name": name, "value": value});
+        let features: Vec<Value> = features.iter().map(feature).collect();
+        self.dev_tools("Emulation.setEmulatedMedia", json!({"features": features}))
             .await?;
         Ok(())
     }
@@ -118,11 +167,18 @@ impl Browser {
     }
 
     /// Returns the errors that the page logged since the last call: `console.error`, uncaught
-    /// exceptions, panics and files that did not load.
+    /// exceptions, panics and, in Chromium alone, files that did not load.
     ///
     /// # Errors
     /// Returns an error if the browser is gone.
     pub async fn console_errors(&self) -> Result<Vec<String>> {
+        if self.profile.is_none() {
+            // Firefox prints an error a moment after it happened.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let is_error =
+                |line: &String| FIREFOX_ERRORS.iter().any(|begin| line.starts_with(begin));
+            return Ok(self.driver.printed().into_iter().filter(is_error).collect());
+        }
         let log = self.client.issue_cmd(ChromeCommand::TakeLog).await?;
         let entries = log.as_array().cloned().unwrap_or_default();
         Ok(entries
@@ -142,13 +198,8 @@ impl Browser {
     /// Returns an error if it stays false for half a minute; the error quotes the page's text and
     /// its console errors.
     pub async fn wait_until(&self, expression: &str) -> Result<()> {
-        let script = format!("return Boolean({expression});");
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if self.client.execute(&script, vec![]).await? == Value::Bool(true) {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        if self.becomes(expression, PATIENCE).await? {
+            return Ok(());
         }
         let text = self
             .client
@@ -158,6 +209,22 @@ impl Browser {
             "never became true: {expression}\nconsole errors: {:?}\nthe page says: {text}",
             self.console_errors().await?
         )
+    }
+
+    /// Waits until a JavaScript expression is true; returns `false` if it stays false for `limit`.
+    ///
+    /// # Errors
+    /// Returns an error if the browser is gone.
+    pub async fn becomes(&self, expression: &str, limit: Duration) -> Result<bool> {
+        let script = format!("return Boolean({expression});");
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if self.client.execute(&script, vec![]).await? == Value::Bool(true) {
+                return Ok(true);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(false)
     }
 
     /// Returns the visible text of the first element that matches a CSS selector, after waiting for
@@ -219,4 +286,14 @@ impl Browser {
         }
         std::fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))
     }
+}
+
+/// Starts a browser by its driver.
+async fn connect(driver: &Driver, program: &Path, capabilities: Value) -> Result<Client> {
+    let capabilities: Map<String, Value> = serde_json::from_value(capabilities)?;
+    ClientBuilder::new(HttpConnector::new())
+        .capabilities(capabilities)
+        .connect(&driver.url())
+        .await
+        .with_context(|| format!("{} does not start", program.display()))
 }

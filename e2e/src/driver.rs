@@ -1,12 +1,12 @@
-//! The ChromeDriver process: one per browser, on a free port, stopped on drop.
+//! The process of ChromeDriver or geckodriver: one per browser, on a free port, stopped on drop.
 
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
-use xtask::browser::Programs;
 
 /// The time limit for starting the driver; a loaded machine starts programs slowly.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -14,11 +14,14 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// The maximum number of attempts to start the driver.
 const STARTS: usize = 5;
 
-/// A running ChromeDriver process.
+/// A running driver process.
 #[derive(Debug)]
 pub struct Driver {
     process: Child,
     port: u16,
+    lines: Receiver<String>,
+    /// The request that ends the browser.
+    stop: String,
 }
 
 impl Driver {
@@ -27,44 +30,44 @@ impl Driver {
     /// # Errors
     /// Returns an error if the driver cannot be started, or names no port in time or in several
     /// attempts.
-    pub fn start(programs: &Programs) -> Result<Self> {
+    pub fn start(program: &Path) -> Result<Self> {
         let start = Instant::now();
-        let mut tried = Self::start_once(programs);
+        let mut tried = Self::start_once(program);
         // The driver takes a port that is free for IPv4, and exits if another process has it for
         // IPv6.
         for _ in 1..STARTS {
             if tried.is_ok() || start.elapsed() > START_LIMIT {
                 break;
             }
-            tried = Self::start_once(programs);
+            tried = Self::start_once(program);
         }
         tried
     }
 
-    fn start_once(programs: &Programs) -> Result<Self> {
-        let shown = programs.driver.display();
-        let mut process = Command::new(&programs.driver)
+    fn start_once(program: &Path) -> Result<Self> {
+        let shown = program.display();
+        let mut process = Command::new(program)
             // The driver takes a free port itself and prints it: choosing one first would be a
             // race.
             .arg("--port=0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {shown}"))?;
-        let stdout = process.stdout.take();
-        let mut driver = Self { process, port: 0 };
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            // Read to the end, also after the port: a full pipe would block the driver.
-            for line in stdout.into_iter().flat_map(|s| BufReader::new(s).lines()) {
-                let _ = sender.send(line.unwrap_or_default());
-            }
-        });
+        let (sender, lines) = mpsc::channel();
+        read_lines(process.stdout.take(), sender.clone());
+        read_lines(process.stderr.take(), sender);
+        let mut driver = Self {
+            process,
+            port: 0,
+            lines,
+            stop: "GET /shutdown".to_owned(),
+        };
         let (start, mut said) = (Instant::now(), String::new());
         while driver.port == 0 {
             let left = START_LIMIT.saturating_sub(start.elapsed());
-            let line = receiver.recv_timeout(left).with_context(|| {
+            let line = driver.lines.recv_timeout(left).with_context(|| {
                 format!("{shown} named no port: does `{shown} --version` work? It printed: {said}")
             })?;
             driver.port = port_in(&line).unwrap_or(0);
@@ -80,14 +83,26 @@ impl Driver {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// Names the session whose browser has to be ended: geckodriver leaves it running otherwise.
+    pub fn ends_session(&mut self, session: &str) {
+        self.stop = format!("DELETE /session/{session}");
+    }
+
+    /// Returns what driver and browser printed since the last call.
+    #[must_use]
+    pub fn printed(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
+    }
+
     /// Asks the driver to stop, which also ends every browser that it started.
     fn shut_down(&self) -> std::io::Result<()> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(STOP_LIMIT))?;
         let host = format!("127.0.0.1:{}", self.port);
+        let stop = &self.stop;
         write!(
             stream,
-            "GET /shutdown HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+            "{stop} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
         )?;
         stream.read_to_end(&mut Vec::new())?;
         Ok(())
@@ -97,8 +112,8 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         // A test that panics never closes its browser, so the driver has to; the kill is for a
-        // driver that no longer answers.
-        let asked = self.shut_down().is_ok();
+        // driver that no longer answers, and for geckodriver, which stays.
+        let asked = self.shut_down().is_ok() && self.stop.starts_with("GET");
         let start = Instant::now();
         while asked && start.elapsed() < STOP_LIMIT {
             if !matches!(self.process.try_wait(), Ok(None)) {
@@ -111,9 +126,23 @@ impl Drop for Driver {
     }
 }
 
-/// Returns the port in `ChromeDriver was started successfully on port 41234.`
+/// Sends all lines of a stream. It is read to the end, also after the port: a full pipe would block
+/// the driver.
+fn read_lines(stream: Option<impl Read + Send + 'static>, sender: Sender<String>) {
+    std::thread::spawn(move || {
+        for line in stream.into_iter().flat_map(|s| BufReader::new(s).lines()) {
+            let _ = sender.send(line.unwrap_or_default());
+        }
+    });
+}
+
+/// Returns the port in `ChromeDriver was started successfully on port 41234.` and in geckodriver's
+/// `Listening on 127.0.0.1:41234`.
 fn port_in(line: &str) -> Option<u16> {
-    let (_, rest) = line.split_once("successfully on port ")?;
+    let greetings = ["successfully on port ", "Listening on 127.0.0.1:"];
+    let (_, rest) = greetings
+        .iter()
+        .find_map(|greeting| line.split_once(greeting))?;
     rest.trim_end_matches('.').parse().ok()
 }
 
@@ -138,11 +167,7 @@ mod tests {
         );
         std::fs::write(&driver, script)?;
         std::fs::set_permissions(&driver, PermissionsExt::from_mode(0o755))?;
-        let programs = Programs {
-            browser: driver.clone(),
-            driver,
-        };
-        assert_eq!(Driver::start(&programs)?.port, 9);
+        assert_eq!(Driver::start(&driver)?.port, 9);
         Ok(())
     }
 
@@ -150,6 +175,8 @@ mod tests {
     fn the_port_is_read_from_the_greeting() {
         let line = "ChromeDriver was started successfully on port 41234.";
         assert_eq!(port_in(line), Some(41234));
+        let line = "1795439090491	geckodriver	INFO	Listening on 127.0.0.1:37575";
+        assert_eq!(port_in(line), Some(37575));
         assert_eq!(port_in("Starting ChromeDriver 1.2 on port 0"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Drives a real headless Chromium: the built page, and the environments compiled to wasm.
+//! Drives a real headless browser: the built page, and the environments compiled to wasm.
 //!
 //! Tests read their input from variables that `cargo xtask test` sets: `SENTINEL_DIST` (the built
 //! page) and `SENTINEL_TESTKIT_WASM` (the test kit's module). `SENTINEL_TESTDATA` names other
@@ -7,6 +7,8 @@
 pub mod browser;
 pub mod command;
 pub mod driver;
+pub mod main_thread;
+pub mod pictures;
 pub mod testkit;
 
 pub use browser::Browser;

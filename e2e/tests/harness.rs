@@ -1,6 +1,7 @@
 //! Tests of the harness: it must notice the faults that tests of the page rely on it to report.
 
 use anyhow::Result;
+use sentinel_e2e::main_thread::{LongTask, processor_time, take_long_tasks, watch};
 use sentinel_e2e::{Browser, SUB_PATH, Server, serve};
 
 const BROKEN: &str = "<!doctype html><title>broken</title><script>
@@ -13,6 +14,13 @@ const NARROW: &str = "<!doctype html><title>narrow</title><p id='mode'></p><scri
   const dark = matchMedia('(prefers-color-scheme: dark)').matches;
   mode.textContent = innerWidth + (dark ? ' dark' : ' light');
   addEventListener('keydown', event => { mode.textContent = event.key; });
+</script>";
+
+const BUSY: &str = "<!doctype html><title>busy</title><button id='work'>Work</button><script>
+  work.addEventListener('click', () => {
+    for (const start = performance.now(); performance.now() - start < 120;);
+    work.textContent = 'done';
+  });
 </script>";
 
 fn site(html: &str) -> Result<(tempfile::TempDir, Server)> {
@@ -50,5 +58,29 @@ async fn size_colors_and_keys_reach_the_page() -> Result<()> {
     let file = folder.path().join("shots/page.png");
     browser.save_screenshot(&file).await?;
     assert!(std::fs::read(file)?.starts_with(b"\x89PNG"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn long_tasks_are_seen_with_their_handler() -> Result<()> {
+    let (_folder, server) = site(BUSY)?;
+    let browser = Browser::start().await?;
+    watch(&browser).await?;
+    browser.goto(&server.url()).await?;
+    take_long_tasks(&browser).await?;
+    let before = processor_time(&browser).await?;
+    browser.click("#work").await?;
+    // The browser reports the task and its frame one after the other.
+    browser
+        .wait_until(
+            "Object.values(entries).every(kept => kept.some(entry => entry.duration >= 120))",
+        )
+        .await?;
+    let used = processor_time(&browser).await?.per_frame(before, 1.0);
+    // Less than 120 ms on a busy machine, where the task waited for a processor.
+    assert!(used.script > 0.0 && used.all > used.script, "{used:?}");
+    let tasks = take_long_tasks(&browser).await?;
+    let is_handler = |task: &LongTask| task.ms >= 120.0 && task.place == "BUTTON#work.onclick";
+    assert!(tasks.iter().any(is_handler), "{tasks:?}");
     Ok(())
 }

@@ -122,6 +122,27 @@ async fn buttons_and_keys_move_through_the_episode() -> Result<()> {
     is_silent(&browser).await
 }
 
+/// The end of the bar moves while an episode is computed, and the browser limits the value by it.
+#[tokio::test]
+async fn time_bar_stands_at_the_action_of_the_address() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    for query in [
+        "task=3&seed=42&policy=bayes&t=14&view=truth",
+        "world=cluster&task=2&seed=42&policy=planner&t=20",
+        "world=polyguard&seed=42&policy=stack_replan&t=2",
+    ] {
+        open(&browser, &server, query).await?;
+        is_played(&browser).await?;
+        let (bar, count) = (
+            "document.querySelector('#scrubber')",
+            "document.querySelector('#count').textContent",
+        );
+        let agrees = format!("`${{{bar}.value}} / ${{{bar}.max}}` === {count}");
+        browser.wait_until(&agrees).await?;
+    }
+    is_silent(&browser).await
+}
+
 /// The address holds the whole view: after own actions, a reload shows the same.
 #[tokio::test]
 async fn own_actions_branch_and_the_address_keeps_them() -> Result<()> {

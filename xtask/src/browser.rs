@@ -1,23 +1,27 @@
-//! Finds Chromium and its driver, for the tests in a real browser.
+//! Finds Chromium and Firefox with their drivers, for the tests in a real browser.
 
 use crate::apt;
 use crate::dirs::{Dirs, on_path, variable};
+use crate::run::Steps;
+use crate::tools;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
+const FIREFOX: [&str; 2] = ["firefox", "firefox-esr"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
 
 /// The paths of a browser and of the program that drives it.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// The path of Chromium or Chrome; `SENTINEL_CHROMIUM` overrides it.
+    /// The path of the browser.
     pub browser: PathBuf,
-    /// The path of ChromeDriver of the same version; `SENTINEL_CHROMEDRIVER` overrides it.
+    /// The path of its driver; ChromeDriver must have the browser's version.
     pub driver: PathBuf,
 }
 
-/// Returns both programs, from the variables or PATH.
+/// Returns Chromium or Chrome with ChromeDriver, from `SENTINEL_CHROMIUM` and
+/// `SENTINEL_CHROMEDRIVER`, or from PATH.
 #[must_use]
 pub fn find() -> Option<Programs> {
     let named = |name: &str| variable(name).map(PathBuf::from);
@@ -44,4 +48,24 @@ pub fn ensure(place: &Dirs) -> Result<Programs> {
         "Chromium's packages are installed, but chromium or chromedriver is not on PATH: \
          name them in SENTINEL_CHROMIUM and SENTINEL_CHROMEDRIVER",
     )
+}
+
+/// Returns the paths of Firefox and geckodriver, after installing them if necessary and possible;
+/// `SENTINEL_FIREFOX` and `SENTINEL_GECKODRIVER` override them.
+///
+/// # Errors
+/// Returns an error if they are missing and cannot be installed.
+pub fn ensure_firefox(place: &Dirs) -> Result<Programs> {
+    let named = |name: &str| variable(name).map(PathBuf::from);
+    let found =
+        || named("SENTINEL_FIREFOX").or_else(|| FIREFOX.iter().find_map(|name| on_path(name)));
+    if found().is_none() {
+        apt::install(place, &["firefox-esr"], "the test in Firefox")?;
+    }
+    let browser = found().context("no firefox on PATH: name it in SENTINEL_FIREFOX")?;
+    let driver = match named("SENTINEL_GECKODRIVER") {
+        Some(driver) => driver,
+        None => tools::geckodriver().ensure(place, &mut Steps::inside(1))?,
+    };
+    Ok(Programs { browser, driver })
 }

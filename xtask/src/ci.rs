@@ -1,8 +1,8 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
-use crate::browser;
+mod browser_parts;
+
 use crate::dirs::Dirs;
-use crate::golden;
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
 use crate::size;
@@ -11,11 +11,10 @@ use crate::tidy;
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
+use browser_parts::{e2e, firefox, wasm};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The one test file of `e2e` that needs the test kit's module instead of the page.
-const WASM_TEST: &str = "wasm";
 /// The maximum number of lines of a failing part that are shown, without those that report success.
 const SHOWN: usize = 150;
 
@@ -42,7 +41,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 15] = [
+pub const PARTS: [Part; 16] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -109,6 +108,12 @@ pub const PARTS: [Part; 15] = [
         "e2e",
         "the page works in headless Chromium (about 1 min)",
         e2e,
+    ),
+    part(
+        Set::Full,
+        "firefox",
+        "the page works in headless Firefox (seconds; once 2 min more to compile geckodriver)",
+        firefox,
     ),
     part(
         Set::Full,
@@ -288,18 +293,6 @@ fn check_tidy(ci: &mut Ci) -> Result<Tally> {
     })
 }
 
-fn wasm(ci: &mut Ci) -> Result<Tally> {
-    let target = ci.wasm_target()?;
-    let module = golden::testkit_wasm(&ci.place, &target)?;
-    browser::ensure(&ci.place)?;
-    let mut cargo = ci.place.cargo();
-    cargo
-        .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
-        .args(["--lib", "--test", WASM_TEST])
-        .env("SENTINEL_TESTKIT_WASM", module);
-    ci.cargo_test("wasm", &mut cargo)
-}
-
 fn build_page(ci: &mut Ci) -> Result<Tally> {
     let target = ci.wasm_target()?;
     // A page left from an earlier run must not pass for this one.
@@ -361,44 +354,6 @@ fn check_size(ci: &mut Ci) -> Result<Tally> {
     })
 }
 
-fn e2e(ci: &mut Ci) -> Result<Tally> {
-    let dist = ci.place.dist();
-    if !dist.join("index.html").is_file() {
-        bail!(
-            "no built page in {}: the part `page` builds it",
-            dist.display()
-        );
-    }
-    browser::ensure(&ci.place)?;
-    let mut cargo = ci.place.cargo();
-    cargo
-        .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
-        .env("SENTINEL_DIST", dist)
-        .env("SENTINEL_AXE", tools::axe(&ci.place)?);
-    for name in page_tests(&ci.place)? {
-        cargo.args(["--test", &name]);
-    }
-    ci.cargo_test("e2e", &mut cargo)
-}
-
-/// Returns the test files of `e2e` that need the page.
-fn page_tests(place: &Dirs) -> Result<Vec<String>> {
-    let folder = place.root.join("e2e/tests");
-    let mut names = Vec::new();
-    for entry in folder
-        .read_dir()
-        .with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let path = entry?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        if path.extension().is_some_and(|e| e == "rs") && name != WASM_TEST {
-            names.push(name.into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
 impl Ci {
     fn wasm_target(&mut self) -> Result<WasmTarget> {
         if let Some(target) = &self.target {
@@ -426,6 +381,11 @@ impl Ci {
         // A failed assertion names its line; traces would push it out of the lines that are shown.
         command.env("RUST_BACKTRACE", "0");
         let finished = logged(command, &self.place.log(name), None)?;
+        let skipped = finished
+            .lines
+            .iter()
+            .filter(|line| line.starts_with("skipped: "));
+        skipped.for_each(|line| print_note(line));
         let mut tally = count(&finished.lines);
         if !finished.ok {
             show(&finished);

@@ -1,11 +1,11 @@
 //! `cargo xtask golden` and `bench-wasm`: tasks that call the test kit's programs.
 
-use crate::browser;
 use crate::dirs::{Dirs, plain};
+use crate::e2e;
 use crate::page;
 use crate::run::{Steps, logged, output, print_line};
 use crate::wasm_target::{self, TARGET, WasmTarget};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -83,14 +83,5 @@ pub fn bench_wasm(place: &Dirs) -> Result<()> {
         .require("the benchmark outside the browser", "")?;
     finished.lines.iter().for_each(|line| print_line(line));
     steps.next("Browser: runs the steps in headless Chromium (about 1 min)…");
-    browser::ensure(place)?;
-    let mut cargo = place.cargo();
-    cargo
-        .args(["run", "-q", "-p", "sentinel-e2e", "--bin", "bench-wasm"])
-        .env("SENTINEL_TESTKIT_WASM", &module);
-    let finished = logged(&mut cargo, &place.log("bench-wasm"), None)?
-        .require("the benchmark in the browser", "")
-        .context("bench-wasm")?;
-    finished.lines.iter().for_each(|line| print_line(line));
-    Ok(())
+    e2e::run(place, "bench-wasm", &[], ("SENTINEL_TESTKIT_WASM", &module))
 }

@@ -1,9 +1,9 @@
 //! The tasks of `cargo xtask`, one module per task or tool; the browser tests share [`serve`] and
 //! [`browser`].
 //!
-//! Overview: `main` reads the command line; [`demo`], [`ci`], [`size`] and [`golden`] are the
-//! tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`] below it) and
-//! [`tools`]; [`run`] runs every child process; [`dirs`] has every folder.
+//! Overview: `main` reads the command line; [`demo`], [`site`], [`ci`], [`size`], [`golden`] and
+//! [`e2e`] are the tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`]
+//! below it) and [`tools`]; [`run`] runs every child process; [`dirs`] has every folder.
 
 pub mod apt;
 pub mod browser;
@@ -12,6 +12,7 @@ pub mod comments;
 pub mod debian;
 pub mod demo;
 pub mod dirs;
+pub mod e2e;
 pub mod golden;
 pub mod links;
 pub mod page;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use xtask::ci::Set;
 use xtask::dirs::Dirs;
 use xtask::run::print_line;
-use xtask::{ci, demo, golden, site, size};
+use xtask::{ci, demo, e2e, golden, site, size};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -25,9 +25,13 @@ cargo xtask TASK
   size        compare the page's first load with xtask/size-budget.json
   golden      record the episode digests in testdata/digests again
   bench-wasm  time environment steps inside wasm, in headless Chromium
+  screenshots make the pictures of the page in dist/ again: README, docs, visual comparison
+                --check       compare with the committed ones; differences: target/screenshots
+  bench-page  long tasks, scrubbing and loading times of the page in dist/, in headless Chromium
 
 Variables: SENTINEL_CACHE (tools; default ~/.cache/sentinel), SENTINEL_WASM_TOOLCHAIN (auto, rustup
-or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER.
+or debian: the source of the wasm standard library), SENTINEL_CHROMIUM, SENTINEL_CHROMEDRIVER,
+SENTINEL_FIREFOX, SENTINEL_GECKODRIVER.
 ";
 
 fn main() -> ExitCode {
@@ -73,6 +77,19 @@ fn run() -> Result<ExitCode> {
         "bench-wasm" => {
             no_more(&mut parser)?;
             golden::bench_wasm(&place)?;
+        }
+        "bench-page" => {
+            no_more(&mut parser)?;
+            e2e::bench_page(&place)?;
+        }
+        "screenshots" => {
+            let only_check = match parser.next()? {
+                Some(Arg::Long("check")) => true,
+                Some(other) => return Err(other.unexpected().into()),
+                None => false,
+            };
+            no_more(&mut parser)?;
+            e2e::screenshots(&place, only_check)?;
         }
         other => bail!("no task `{other}`\n\n{HELP}"),
     }

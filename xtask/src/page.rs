@@ -21,6 +21,21 @@ pub fn build(place: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
     build_with(place, &target, steps)
 }
 
+/// Returns the folder of the page that was built last.
+///
+/// # Errors
+/// Returns an error if there is none.
+pub fn built(place: &Dirs) -> Result<PathBuf> {
+    let dist = place.dist();
+    if !dist.join("index.html").is_file() {
+        bail!(
+            "no built page in {}: run `cargo xtask demo --build-only`",
+            dist.display()
+        );
+    }
+    Ok(dist)
+}
+
 /// Builds the page like [`build`] for an existing target, in three steps.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Trunk and wasm-bindgen: taken from the machine if present, else installed once.
+//! Trunk, wasm-bindgen and other tools: taken from the machine if present, else installed once.
 
 use crate::dirs::{Dirs, is_program, locked_version, on_path, plain};
 use crate::run::{Steps, logged, output, print_note};
@@ -10,6 +10,8 @@ use std::process::Command;
 const TRUNK: &str = "0.22.1";
 /// The version of mdbook that is installed if the machine has none.
 const MDBOOK: &str = "0.5.4";
+/// The version of geckodriver that is installed if the machine has none.
+const GECKODRIVER: &str = "0.37.1";
 /// The version of axe-core, which checks the page for people with disabilities.
 const AXE: &str = "4.10.3";
 /// The Python packages that run a notebook.
@@ -169,6 +171,21 @@ pub fn mdbook() -> Tool {
         opt_level: "0", // runs for a second
         // Neither a server nor a search index is needed to find mistakes.
         arguments: &["--locked", "--no-default-features"],
+    }
+}
+
+/// Returns geckodriver, which drives Firefox.
+#[must_use]
+pub fn geckodriver() -> Tool {
+    Tool {
+        program: "geckodriver",
+        package: "geckodriver",
+        version: GECKODRIVER.into(),
+        accepts: Accept::AtLeast(34),
+        purpose: "drives Firefox",
+        minutes: 2,
+        opt_level: "0", // only passes messages on
+        arguments: &["--locked"],
     }
 }
 

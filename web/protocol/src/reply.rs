@@ -13,7 +13,7 @@ pub enum Reply {
     Run(Box<RunUpdate>),
     /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
-    /// Answer to [`Request::Check`](crate::Request::Check).
+    /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
         /// Number of the run that the action belongs to.
         run: u32,
@@ -77,7 +77,7 @@ pub struct TruthUpdate {
     pub run: u32,
     /// Index of the first frame in `frames`; the shell replaces all frames from there on.
     pub from: u32,
-    /// Encoded [`Truth`](crate::Truth)s.
+    /// Encoded [`Truth`](crate::Truth)s, in the order of the frames.
     pub frames: Vec<Vec<u8>>,
     /// Lines of the actions with their true results.
     pub steps: Vec<StepLine>,

@@ -89,7 +89,7 @@ impl DraftAction {
 /// Signals of the form that composes an action.
 #[derive(Clone, Copy, Debug)]
 pub struct ComposerSignals {
-    /// The draft action.
+    /// The draft action, which menus and cards change.
     pub draft: Signal<DraftAction>,
     /// Latest answer of the engine about the draft action.
     pub checked: Signal<CheckedAction>,

@@ -22,7 +22,7 @@ macro_rules! readable {
                 read(cast(&$content(self.inner.get())))
             }
 
-            /// Calls `read` with the value.
+            /// Calls `read` with the value, without subscribing the caller.
             pub fn with_untracked<R>(&self, read: impl FnOnce(&T) -> R) -> R {
                 read(cast(&$content(self.inner.get_untracked())))
             }
@@ -36,7 +36,7 @@ macro_rules! readable {
                 self.with(T::clone)
             }
 
-            /// Returns the value.
+            /// Returns the value without subscribing the caller.
             #[must_use]
             pub fn get_untracked(&self) -> T
             where

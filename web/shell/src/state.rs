@@ -37,7 +37,7 @@ impl Theme {
     }
 }
 
-/// Playback speed.
+/// Playback speed, relative to two actions a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Speed {
     /// Plays one action a second.
@@ -124,7 +124,7 @@ pub struct PageState {
     pub embed: bool,
     /// Color theme of the page.
     pub theme: Theme,
-    /// Playback speed.
+    /// Speed of the playback.
     pub speed: Speed,
 }
 

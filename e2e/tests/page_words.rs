@@ -129,8 +129,8 @@ async fn steps_along<W: TextWorld>(
     Ok(())
 }
 
-const STANDS: &str = "read as it stands";
-const REPAIRED: &str = "read after a repair";
+const STANDS: &str = "parsed as written";
+const REPAIRED: &str = "parsed after a repair";
 const FALLBACK: &str = "not an action: the replay’s fallback acted";
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn polyguard_shows_what_was_said() -> Result<()> {
     // A bare JSON object may have no text around it; only the line that the long prompt asks for
     // may.
     let setup = setup::<PolyguardEnv>(TaskSpec::ALL[8], Rules::HARDENED);
-    let counted = "not an action: a step that counts against it";
+    let counted = "not an action: counts as an invalid step";
     let done = ["candidate_id", "candidate_id", "invalid"];
     let readings = [STANDS, REPAIRED, counted];
     steps_along::<PolyguardEnv>(&setup, PromptStyle::Reference, readings, done).await

@@ -1,6 +1,6 @@
 // Runs the engine of a world in a Web Worker.
-// From the page: first the address of the world's program as text, then encoded requests.
-// To the page: {ready}, {reply}, {failed}.
+// Receives from the page: first the address of the world's program as text, then encoded requests.
+// Sends to the page: {ready}, {reply}, {failed}.
 const SLICE_MS = 40;
 const waiting = [];
 let engine = null;
@@ -20,9 +20,9 @@ async function fetchFile(path) {
     const response = await fetch(path);
     content = response.ok
       ? new Uint8Array(await response.arrayBuffer())
-      : `${path} could not be fetched: the host answers ${response.status}`;
+      : `${path} could not be fetched: the server answered with status ${response.status}`;
   } catch {
-    content = `${path} could not be fetched: no answer from the host`;
+    content = `${path} could not be fetched: the server did not answer`;
   }
   call(() => typeof content === "string"
     ? engine.file_failed(path, content, send)
@@ -41,7 +41,7 @@ function call(action) {
   }
 }
 
-// Works in slices, so that messages are heard in between.
+// Works in slices, so that messages are handled in between.
 function work() {
   try {
     working = engine.work(SLICE_MS, send);

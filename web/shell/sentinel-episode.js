@@ -1,8 +1,8 @@
 // <sentinel-episode world="trust" task="3" seed="42" policy="grpo" t="14"></sentinel-episode>
 //
-// Shows a moment of an episode in a frame. What stands inside the element is shown until then, and stays where
-// scripts are off: a picture, say. Attributes are those of the page's address (docs/how-to/embed.md); `page` is
-// the address of the page, by default the folder of this script, and `title` names the frame.
+// Shows an episode at one action in a frame. The content of the element, such as a picture, is shown until the frame
+// loads, and stays if scripts are off. Attributes are the parameters of the page's address (docs/how-to/embed.md);
+// `page` is the address of the page, by default the folder of this script, and `title` names the frame.
 const PAGE = new URL("./", import.meta.url);
 const PARAMETERS = ["world", "page-screen", "task", "seed", "policy", "vs", "streams", "rules", "t", "at", "acts", "resume", "view", "theme", "speed"];
 const HEIGHT = 560;
@@ -10,7 +10,7 @@ const HEIGHT = 560;
 class SentinelEpisode extends HTMLElement {
   connectedCallback() {
     if (this.frame) return;
-    // Frames are loaded when they come near the visible part of the page.
+    // A frame is loaded when it comes near the visible part of the page.
     this.observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) this.show();
     }, { rootMargin: "400px" });

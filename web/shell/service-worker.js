@@ -1,10 +1,10 @@
-// Keeps the files of one version of the page, so that it works without a network after the first visit.
-// `cargo xtask` fills in the version and the files of the build. Files with a hash in their names are taken from
-// the cache; everything else is asked for first, so that a newer page never runs with older parts.
+// Caches the files of one version of the page, so that it works offline after the first visit.
+// `cargo xtask` fills in the version and the files of the build. Files with a hash in their names come from the
+// cache; everything else is requested from the network first, so that a newer page never runs with older parts.
 const VERSION = "development";
 const FILES = [];
 
-// A network that gives no answer for so long counts as none, if there is a kept answer.
+// Time after which a cached response, if any, replaces one that the network has not delivered.
 const PATIENCE_MS = 4000;
 
 const CACHE = `sentinel-${VERSION}`;
@@ -38,7 +38,7 @@ async function fromNetwork(request) {
   const page = request.mode === "navigate";
   const kept = () => cache.match(page ? scope.href : request, { ignoreSearch: page, ignoreVary: true });
   const fetched = fetch(request).then(async (response) => {
-    // The page of another version is not kept: its parts are not in this cache.
+    // The page of another version is not cached, since its parts are not in this cache.
     if (response.ok && !page) await cache.put(request, response.clone());
     return response;
   });

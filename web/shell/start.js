@@ -1,4 +1,4 @@
-// Starts the page's program, and keeps its files for visits without a network.
+// Starts the page's program, and caches its files for offline visits.
 const file = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
 
 try {
@@ -6,11 +6,11 @@ try {
   await start({ module_or_path: new URL(file("page-program"), document.baseURI) });
 } catch (error) {
   const place = document.getElementById("starting");
-  if (place) place.textContent = `The page does not start: ${error}. Load it again.`;
+  if (place) place.textContent = `The page could not start: ${error}. Reload it.`;
   throw error;
 }
 
-// Within another site's page nothing is kept.
+// Nothing is cached while the page is embedded in another site.
 if ("serviceWorker" in navigator && window.parent === window) {
   navigator.serviceWorker.register("service-worker.js", { updateViaCache: "none" }).catch(() => {});
 }

@@ -5,14 +5,14 @@ use sentinel_policy::replay::{Replay, ReplayEpisode};
 
 use crate::world::{PageWorld, SetupOf};
 
-/// A player's beliefs, probabilities and values before its next action.
+/// The beliefs, probabilities and values of a player before its next action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thoughts {
-    /// The posterior over hidden variables, `[variables, classes]`.
+    /// Posterior over hidden variables, `[variables, classes]`; `None` if the player has none.
     pub belief: Option<Vec<Vec<f64>>>,
-    /// Probability of each kind of action.
+    /// Probability of each kind of action; `None` if the player has none.
     pub probabilities: Option<Vec<f64>>,
-    /// Value of each kind of action at the choice that follows.
+    /// Value of each kind of action at the next choice; `None` if the player has none.
     pub values: Option<Vec<f64>>,
     /// Assessments of the next action, one for each part of a composite player.
     pub remarks: Vec<Remark>,
@@ -25,46 +25,46 @@ pub struct Remark {
     pub speaker: String,
     /// Task of the part within the composite player.
     pub role: String,
-    /// The result.
+    /// Result of the assessment in a few words.
     pub verdict: String,
-    /// Further sentences.
+    /// Further sentences about the result.
     pub notes: Vec<String>,
-    /// Scores of single choices by their id.
+    /// Scores of single candidates, with their numbers.
     pub scores: Vec<(String, f64)>,
 }
 
-/// The fit between a replay file and an episode.
+/// Fit between a replay file and an episode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Name of the recorded policy: `model_source` of the rows.
+    /// Name of the recorded policy, from `model_source` of the rows.
     pub source: String,
     /// Number of recorded actions that were played.
     pub hits: usize,
-    /// Number of them that the fallback took when they were recorded.
+    /// Number of these actions that the fallback took when they were recorded.
     pub fallbacks: usize,
-    /// Number of rows that were not played.
+    /// Number of rows that were not reached.
     pub unused: usize,
-    /// Lines that were recorded in another scenario.
+    /// Lines of rows that were recorded in another scenario.
     pub mismatches: Vec<usize>,
 }
 
-/// A player as the page asks it.
+/// A player of an episode: a policy, or the recorded actions of a replay.
 pub trait Actor<W: PageWorld> {
-    /// Takes in the state that an action led to.
+    /// Updates the player with the state that an action led to.
     fn observe(&mut self, episode: &W);
-    /// Chooses the next action, and tells whether a replay's fallback chose it.
+    /// Chooses the next action; the flag is `true` if a replay's fallback chose it.
     fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool);
-    /// Returns what the player makes of the state that it observed last.
+    /// Returns the player's assessment of the state that it observed last.
     fn thoughts(&self, episode: &W) -> Thoughts;
-    /// Adds what the player weighed for its last choice.
+    /// Adds the values that the player computed for its last choice.
     fn add_values(&self, _thoughts: &mut Thoughts) {}
-    /// Returns how a recording fits the episode; `None` if the player is none.
+    /// Returns how well a recording fits the episode; `None` for players without a recording.
     fn recording(&self, _episode: &W) -> Option<Recording> {
         None
     }
 }
 
-/// A player of the policy crate.
+/// An actor that plays a policy of the policy crate.
 pub struct PolicyActor<W: PageWorld>(pub Player<W>);
 
 impl<W: PageWorld> Actor<W> for PolicyActor<W> {
@@ -90,7 +90,7 @@ impl<W: PageWorld> Actor<W> for PolicyActor<W> {
     }
 }
 
-/// The recorded actions of one episode.
+/// An actor that plays the recorded actions of one episode.
 pub struct ReplayActor<W: PageWorld>(ReplayEpisode<W>);
 
 impl<W: PageWorld> ReplayActor<W> {

@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use crate::format::grouped;
 
-/// One entry of the log.
+/// One entry of the training log.
 struct Entry {
-    /// Optimizer steps taken.
+    /// Number of optimizer steps taken.
     step: u64,
-    /// Its other keys and values.
+    /// All keys of the entry with their values.
     values: Json,
 }
 
-/// The parts of Hugging Face's `TrainerState` that curves need.
+/// The parts of Hugging Face's `TrainerState` that the curves need.
 #[derive(Deserialize)]
 struct TrainerState {
     global_step: u64,
@@ -43,7 +43,7 @@ const SPECS: [Spec; 9] = [
         id: "evaluation",
         title: "Validation score",
         unit: "mean score per episode",
-        meaning: "Episodes on seeds that are not trained on, played with the likeliest action. The weights with the best overall score are kept.",
+        meaning: "Episodes on seeds that are not used for training, played greedily. The weights with the best overall score are kept.",
         keys: &[
             (EVAL, "overall"),
             ("eval_rewards/task1/mean", "task 1"),
@@ -55,66 +55,66 @@ const SPECS: [Spec; 9] = [
         id: "reward",
         title: "Training reward",
         unit: "mean score per episode",
-        meaning: "Episodes that the policy learned from, with actions drawn by their probabilities; their seeds change, which makes the curve rough.",
+        meaning: "Episodes that the policy learns from, with sampled actions. Their seeds change, so the curve is noisy.",
         keys: &[("reward", "reward")],
     },
     Spec {
         id: "entropy",
         title: "Entropy",
         unit: "nats per action",
-        meaning: "How undecided the policy is: 2.48 when all 12 actions are equally likely, 0 when it always knows.",
+        meaning: "How undecided the policy is: 2.48 when all 12 actions are equally likely, 0 when it is always certain.",
         keys: &[("entropy", "entropy")],
     },
     Spec {
         id: "belief",
         title: "Belief loss",
         unit: "nats per slot",
-        meaning: "How far its guess of who sits behind a slot is from the truth: 1.61 knows nothing, 0 knows for certain. The truth is used for this loss alone, never as an input.",
+        meaning: "Cross-entropy between the policy’s belief about a slot and the true behavior: 1.61 without any knowledge, 0 when it is certain and right. The truth is used only for this loss, never as an input.",
         keys: &[("belief_loss", "belief loss")],
     },
     Spec {
         id: "clip",
         title: "Clipped actions",
         unit: "share of actions",
-        meaning: "Actions whose probability had already moved as far as one update may move it; they pull no further.",
+        meaning: "Actions whose probability has already moved as far as one update may move it; they no longer contribute.",
         keys: &[("clip_ratio/region_mean", "clipped")],
     },
     Spec {
         id: "flat",
-        title: "Groups without a lesson",
+        title: "Groups without a learning signal",
         unit: "share of groups",
-        meaning: "Groups of episodes that all scored the same: there is nothing to prefer in them.",
+        meaning: "Groups whose episodes all scored the same, so that no action is preferred.",
         keys: &[("frac_reward_zero_std", "groups")],
     },
     Spec {
         id: "gradient",
         title: "Gradient norm",
-        unit: "length, before clipping",
-        meaning: "How strongly a batch pulls at the weights.",
+        unit: "norm before clipping",
+        meaning: "Size of the gradient of one batch.",
         keys: &[("grad_norm", "norm")],
     },
     Spec {
         id: "rate",
         title: "Learning rate",
         unit: "step size",
-        meaning: "How far the weights move along the gradient; the schedule sets it.",
+        meaning: "Size of a step along the gradient, set by the schedule.",
         keys: &[("learning_rate", "rate")],
     },
     Spec {
         id: "kl",
         title: "Distance from the reference policy",
         unit: "nats per action (KL)",
-        meaning: "How far the policy has moved from the one that it is tied to.",
+        meaning: "KL divergence from the reference policy, which the loss keeps small.",
         keys: &[("kl", "KL")],
     },
 ];
 
-/// Reads the file that lies at `address`, and arranges its numbers.
+/// Parses the training log that lies at `address`, and arranges its numbers in charts.
 ///
 /// # Errors
 /// Returns a sentence that names the file and says what is missing or wrong.
 pub fn read(address: &str, text: &str) -> Result<Curves, String> {
-    curves(text).map_err(|reason| format!("{address} is no trainer state: {reason}"))
+    curves(text).map_err(|reason| format!("{address} is not a trainer state: {reason}"))
 }
 
 fn curves(text: &str) -> Result<Curves, String> {
@@ -161,7 +161,7 @@ fn chart(spec: &Spec, lines: Vec<Line>, best: Option<f64>) -> Chart {
     let low = values().fold(f32::INFINITY, f32::min);
     let high = values().fold(f32::NEG_INFINITY, f32::max);
     let mut subtitle = spec.meaning.to_owned();
-    // A best value that no evaluation had is not mentioned.
+    // A best value that no evaluation reached is not mentioned.
     let found = best.and_then(|best| {
         let at = lines[0]
             .y
@@ -184,8 +184,8 @@ fn chart(spec: &Spec, lines: Vec<Line>, best: Option<f64>) -> Chart {
     }
 }
 
-/// Returns step and value of one metric. Of a step that was logged twice, because its run was
-/// resumed, the last value counts.
+/// Returns step and value of one metric. If a resumed run logged a step twice, the last value
+/// counts.
 fn series(entries: &[Entry], name: &str) -> Vec<(u64, f64)> {
     let mut points: Vec<(u64, f64)> = Vec::new();
     for entry in entries {
@@ -200,7 +200,8 @@ fn series(entries: &[Entry], name: &str) -> Vec<(u64, f64)> {
     points
 }
 
-/// Returns how long the run was, as far as the file says, and which charts have no data.
+/// Returns a sentence about the length of the run, as far as the file says, and the charts without
+/// data.
 fn summary(state: &TrainerState, entries: &[Entry], missing: &[&str]) -> String {
     let count = |n: u64| grouped(usize::try_from(n).unwrap_or(usize::MAX));
     let planned = state.max_steps.and_then(|steps| u64::try_from(steps).ok());
@@ -211,7 +212,7 @@ fn summary(state: &TrainerState, entries: &[Entry], missing: &[&str]) -> String 
         .last()
         .filter(|last| last.1 >= 0.0)
     {
-        text += &format!(", {} steps of the world", count(*steps as u64));
+        text += &format!(", {} environment steps", count(*steps as u64));
     }
     text += ".";
     if !missing.is_empty() {
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(reward.range, [0.5, 0.75]);
         let summary = curves.summary.replace('\u{202f}', " ");
         assert!(
-            summary.starts_with("4 of 2 000 optimizer steps, 1 000 000 steps of the world."),
+            summary.starts_with("4 of 2 000 optimizer steps, 1 000 000 environment steps."),
             "{summary}"
         );
         assert!(summary.contains("Entropy"), "{summary}");

@@ -1,6 +1,6 @@
-//! Numbers as a person reads them.
+//! Formatting of numbers for people.
 
-/// Returns a whole number with a thin space between thousands.
+/// Formats a whole number with thin spaces between groups of three digits.
 #[must_use]
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -14,7 +14,7 @@ pub fn grouped(number: usize) -> String {
     out
 }
 
-/// Returns a share in percent, without a decimal unless it is below one percent.
+/// Formats a share in percent, without decimals unless it is below one percent.
 #[must_use]
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
@@ -23,7 +23,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Returns `count` with a noun in singular or plural.
+/// Formats `count` with a noun in singular or plural.
 #[must_use]
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })

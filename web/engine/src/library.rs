@@ -10,15 +10,15 @@ use sentinel_policy::replay::Replay;
 use crate::files::Fetched;
 use crate::world::{PageWorld, REPLAY, default_streams};
 
-/// The list of replay files, relative to the page.
+/// Path of the list of replay files, relative to the page.
 pub const MANIFEST: &str = "replays/manifest.json";
 
-/// The world of a list's entry that names none.
+/// World of an entry that names none.
 const FIRST_WORLD: WorldName = WorldName::Trust;
 
-/// A replay that was read.
+/// A parsed replay file.
 pub struct ReadReplay<W: PageWorld> {
-    /// The rows.
+    /// All rows that could be read.
     pub replay: Replay<W>,
     /// The first episode, if any row can be played.
     pub first: Option<EpisodeSpec<W>>,
@@ -40,7 +40,7 @@ impl<W: PageWorld> Default for Library<W> {
 }
 
 impl<W: PageWorld> Library<W> {
-    /// Returns the list for menus.
+    /// Returns the replays for menus.
     #[must_use]
     pub fn listed(&self) -> &[ListedReplay] {
         &self.listed
@@ -50,7 +50,7 @@ impl<W: PageWorld> Library<W> {
     #[must_use]
     pub fn file(&self, name: &str) -> &Fetched<ReadReplay<W>> {
         let found = self.files.iter().find(|(known, _)| known == name);
-        found.map_or(&Fetched::Unasked, |(_, file)| file)
+        found.map_or(&Fetched::NotRequested, |(_, file)| file)
     }
 
     /// Sets the state of the file of replay `name`.
@@ -61,10 +61,11 @@ impl<W: PageWorld> Library<W> {
         }
     }
 
-    /// Takes in the page's list; files that were dropped before it came stay.
+    /// Reads the page's list and returns the files whose names no address can carry. Files that
+    /// were dropped earlier stay.
     ///
     /// # Errors
-    /// Returns a sentence if the text is no list of files.
+    /// Returns a sentence if the text is not a list of files.
     pub fn read_manifest(&mut self, text: &str) -> Result<Vec<String>, String> {
         let (listed, refused) =
             parse_manifest::<W>(text).map_err(|e| format!("{MANIFEST}: {e}"))?;
@@ -104,7 +105,7 @@ impl<W: PageWorld> Library<W> {
     }
 }
 
-/// Reads a replay file and names the lines that do not fit.
+/// Parses a replay file, and returns a sentence for each line that cannot be used (at most six).
 #[must_use]
 pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>) {
     const SHOWN: usize = 5;
@@ -114,7 +115,7 @@ pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>
     let more = replay.problem_count().saturating_sub(problems.len());
     if more > 0 {
         problems.push(format!(
-            "{name}: {more} more lines do not fit; the other rows are played."
+            "{name}: {more} more lines cannot be used; the other rows are played."
         ));
     }
     let first = replay.episodes().next().copied();
@@ -133,7 +134,7 @@ pub fn episode<W: PageWorld>(origin: &EpisodeSpec<W>) -> PlayedEpisode {
     }
 }
 
-/// Reads the entries of `W` from a list; the second part are names that no address can carry.
+/// Parses the entries of `W` in a list. The second part are file names that no address can carry.
 fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<String>), String> {
     let manifest: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;
     let files = manifest.get("files").and_then(Json::as_list);
@@ -172,7 +173,7 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
             streams: Streams::parse(word("streams"))
                 .filter(|streams| W::STREAMS.contains(streams))
                 .unwrap_or_else(default_streams::<W>),
-            // A list that says nothing is of the reference's rules.
+            // A list that names no rules uses the reference rules.
             rules: Rules::parse(word("rules")).unwrap_or_default(),
         };
         let mut first = episode::<W>(&first);
@@ -192,14 +193,14 @@ fn stem(file: &str) -> &str {
     file.strip_suffix(".jsonl").unwrap_or(file)
 }
 
-/// Returns `true` if a replay of this name can be named in an address.
+/// Returns `true` if an address can carry this name of a replay.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
     !name.is_empty() && name.len() <= 80 && name.chars().all(plain) && !name.contains("..")
 }
 
-/// Returns a name for a dropped file that fits into an address.
+/// Returns a name for a dropped file that an address can carry.
 fn safe_name(file: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
     let letters = stem(file).chars().map(|c| if fits(c) { c } else { '_' });

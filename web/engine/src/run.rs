@@ -1,4 +1,4 @@
-//! An episode that is being played, frame by frame.
+//! An episode that is played frame by frame.
 
 use sentinel_env::TrajectoryDigest;
 use sentinel_page_protocol::{AgentView, StepLine, encode};
@@ -6,32 +6,32 @@ use sentinel_page_protocol::{AgentView, StepLine, encode};
 use crate::actor::{Actor, Recording, Thoughts};
 use crate::world::{PageWorld, SetupOf};
 
-/// The episode after a number of actions, hidden state and all.
+/// The episode after a number of actions, including its hidden state.
 pub struct Frame<W: PageWorld> {
-    /// The episode.
+    /// Copy of the episode, with hidden state.
     pub episode: W,
-    /// The details of the action that led here; `None` in the first frame.
+    /// Details of the action that led here; `None` in the first frame.
     pub info: Option<W::Info>,
-    /// What everyone may know of that action.
+    /// Public part of that action.
     pub step: Option<W::PublicStep>,
-    /// The code of that action.
+    /// Code of that action.
     pub code: Option<W::Code>,
-    /// The reward of that action, without a terminal reward that the world pays apart.
+    /// Reward of that action, without a terminal reward that the world pays separately.
     pub reward: Option<f64>,
     /// `true` if a replay has no row for that action and its fallback acted.
     pub missed: bool,
     /// `true` if the visitor chose that action.
     pub own: bool,
-    /// What the player makes of the frame.
+    /// The player's assessment of the state.
     pub thoughts: Thoughts,
 }
 
 /// The next action of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Next<W: PageWorld> {
-    /// The action.
+    /// The action as the environment takes it.
     pub action: W::Action,
-    /// Its code.
+    /// The action as the address writes it.
     pub code: W::Code,
     /// `true` if the visitor chose it.
     pub own: bool,
@@ -41,17 +41,17 @@ pub struct Next<W: PageWorld> {
 pub struct PublicFrame<'a, W: PageWorld> {
     /// Number of actions taken.
     pub index: usize,
-    /// The observation.
+    /// Observation after these actions.
     pub observation: &'a W::Observation,
-    /// What everyone may know of the last action.
+    /// Public part of the last action; `None` before the first.
     pub step: Option<&'a W::PublicStep>,
-    /// Reward of the last action.
+    /// Reward of the last action; `None` before the first.
     pub reward: Option<f64>,
     /// Mean reward so far.
     pub score: f64,
     /// `true` if a replay had no row for the last action.
     pub missed: bool,
-    /// What the player makes of the frame.
+    /// The player's assessment of the state.
     pub thoughts: &'a Thoughts,
     /// The next action, if there is one.
     pub next: Option<Next<W>>,
@@ -66,18 +66,18 @@ impl<'a, W: PageWorld> PublicFrame<'a, W> {
     }
 }
 
-/// The visitor's own actions.
+/// The visitor's own actions in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnActions<W: PageWorld> {
-    /// Number of actions that the player took before.
+    /// Number of actions that the player takes first.
     pub at: usize,
-    /// The actions.
+    /// Codes of the visitor's actions, in order.
     pub codes: Vec<W::Code>,
     /// `true` if the player continues after them.
     pub resume: bool,
 }
 
-/// An episode from its start on.
+/// An episode from its start on, with all frames played so far.
 pub struct Run<W: PageWorld> {
     episode: W,
     trajectory: TrajectoryDigest,
@@ -89,7 +89,7 @@ pub struct Run<W: PageWorld> {
 }
 
 impl<W: PageWorld> Run<W> {
-    /// Starts an episode. Without an actor it stands at the visitor's next action.
+    /// Starts an episode. Without an actor it stops at the visitor's next action.
     #[must_use]
     pub fn new(
         setup: &SetupOf<W>,
@@ -99,7 +99,8 @@ impl<W: PageWorld> Run<W> {
         Self::from_episode(W::reset(setup), actor, branch)
     }
 
-    /// Starts at an episode that has begun, or that has other hidden state than its setup's.
+    /// Starts from an episode that has already begun, or whose hidden state differs from its
+    /// setup's.
     #[must_use]
     pub fn from_episode(
         episode: W,
@@ -211,7 +212,7 @@ impl<W: PageWorld> Run<W> {
         &self.frames
     }
 
-    /// Returns `true` if nothing more is to come.
+    /// Returns `true` if no more frames follow.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete
@@ -229,13 +230,13 @@ impl<W: PageWorld> Run<W> {
         W::is_done(self.episode.observation())
     }
 
-    /// Returns size and hash of the trajectory.
+    /// Returns number of actions and hash of the trajectory.
     #[must_use]
     pub fn digest(&self) -> String {
         self.trajectory.digest().to_string()
     }
 
-    /// Returns how a replay fits the episode.
+    /// Returns how well a replay fits the episode; `None` for other players.
     #[must_use]
     pub fn recording(&self) -> Option<Recording> {
         let mut recording = self.actor.as_ref()?.recording(&self.episode)?;
@@ -280,7 +281,7 @@ impl<W: PageWorld> Run<W> {
             .collect()
     }
 
-    /// Returns the view of frame `index`, with what no world has to fill in.
+    /// Returns the view of frame `index`, including the fields that no world fills in.
     #[must_use]
     pub fn view(&self, index: usize) -> AgentView {
         let frame = self.public_frame(index);
@@ -308,7 +309,7 @@ impl<W: PageWorld> Run<W> {
         Some(line)
     }
 
-    /// Returns the line of a step for those who see the truth.
+    /// Returns the line of the action that led to frame `index`, with its true result.
     #[must_use]
     pub fn true_step_line(&self, index: usize) -> Option<StepLine> {
         let line = self.step_line(index)?;

@@ -1,4 +1,4 @@
-//! Tournaments: every player plays the same episodes, one step after the other so that messages are
+//! Tournaments: every player plays the same episodes, one step at a time so that messages are
 //! answered in between.
 
 use sentinel_env::EpisodeSpec;
@@ -13,7 +13,7 @@ use crate::world::PageWorld;
 /// Creates the actor of a player for an episode; `None` if its file is not here.
 pub type Start<'a, W> = &'a dyn Fn(&str, &EpisodeSpec<W>) -> Option<Box<dyn Actor<W>>>;
 
-/// A player with its results.
+/// A player with its scores so far.
 struct Entrant {
     player: String,
     label: String,
@@ -23,7 +23,7 @@ struct Entrant {
 /// A tournament in progress.
 pub struct Tournament<W: PageWorld> {
     run: u32,
-    /// Number of tasks; they take turns in `episodes`.
+    /// Number of tasks, which alternate in `episodes`.
     tasks: usize,
     episodes: Vec<EpisodeSpec<W>>,
     entrants: Vec<Entrant>,
@@ -33,7 +33,8 @@ pub struct Tournament<W: PageWorld> {
 }
 
 impl<W: PageWorld> Tournament<W> {
-    /// Creates a tournament of `(name, label)` players on `episodes`, in which `tasks` take turns.
+    /// Creates a tournament of `(name, label)` players on `episodes`, in which `tasks` tasks
+    /// alternate.
     #[must_use]
     pub fn new(
         run: u32,
@@ -56,7 +57,7 @@ impl<W: PageWorld> Tournament<W> {
         }
     }
 
-    /// Returns the number that the shell gave it.
+    /// Returns the number that the shell gave the tournament.
     #[must_use]
     pub const fn run(&self) -> u32 {
         self.run
@@ -70,7 +71,7 @@ impl<W: PageWorld> Tournament<W> {
             .all(|entrant| entrant.scores.len() >= self.episodes.len())
     }
 
-    /// Takes one action of one episode; players take turns so that their means are comparable at
+    /// Takes one action of one episode. Players take turns, so that their means are comparable at
     /// any time. Returns `false` when all episodes have been played.
     pub fn advance(&mut self, start: Start<'_, W>) -> bool {
         let Some((number, mut episode, mut actor)) = self.current.take() else {
@@ -145,7 +146,7 @@ impl<W: PageWorld> Tournament<W> {
         }
     }
 
-    /// Returns the first episode whose score is better than that of all others.
+    /// Returns the first episode whose score is better than that of all others, by `is_better`.
     fn first_extreme(
         &self,
         entrant: &Entrant,
@@ -166,13 +167,13 @@ impl<W: PageWorld> Tournament<W> {
     }
 }
 
-/// Returns the mean; 0 without a value.
+/// Returns the mean of `values`; 0 if there are none.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns half the width of the 95 % interval of the mean by the normal approximation; not a number
-/// below two values.
+/// Returns half the width of the 95 % interval of the mean by the normal approximation; NaN for
+/// fewer than two values.
 fn half_width(values: &[f64]) -> f64 {
     let (count, mean) = (values.len() as f64, mean(values));
     let squares: f64 = values

@@ -1,4 +1,4 @@
-//! What a language model was shown and answered for an action, from a replay.
+//! Prompt and completion of a language model for an action, from a replay.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::world::{PageWorld, SetupOf};
 
-/// Returns what a replay says of the action that an episode took at `observation`; `None` where no
-/// model spoke.
+/// Returns the transcript of the action that a replay has for `observation`; `None` if no model was
+/// asked.
 #[must_use]
 pub fn transcript<W: PageWorld>(
     replay: &Replay<W>,
@@ -22,9 +22,9 @@ pub fn transcript<W: PageWorld>(
     let mut action = String::new();
     let mut unread = text.fallback;
     for (key, value) in W::write_action(row.action.action) {
-        // An answer that is no action is recorded under this key.
+        // An answer that is not an action is recorded under this key.
         unread |= key == "invalid";
-        // Names and numbers; nothing else occurs, and a full JSON writer would be larger.
+        // Only names and numbers occur, and a full JSON writer would be larger.
         let value = match value {
             Value::String(text) => format!("{text:?}"),
             Value::Bool(flag) => flag.to_string(),
@@ -32,15 +32,15 @@ pub fn transcript<W: PageWorld>(
             Value::Null | Value::Array(_) | Value::Object(_) => continue,
         };
         let start = if action.is_empty() { '{' } else { ',' };
-        // A `String` takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(action, "{start}\"{key}\":{value}");
     }
     action.push('}');
     let reading = match (unread, text.fallback, text.repaired) {
         (_, true, _) => "not an action: the replay’s fallback acted",
-        (true, ..) => "not an action: a step that counts against it",
-        (.., true) => "read after a repair",
-        _ => "read as it stands",
+        (true, ..) => "not an action: counts as an invalid step",
+        (.., true) => "parsed after a repair",
+        _ => "parsed as written",
     };
     Some(Transcript {
         reading: reading.to_owned(),

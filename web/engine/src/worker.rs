@@ -1,8 +1,8 @@
 //! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of a
 //! world and calls these functions.
 
-/// Exports an engine for the world `$world`: `handle` takes a message, `work` plays on for some
-/// milliseconds; both pass encoded replies to `send`.
+/// Exports an engine for the world `$world`: `handle` processes a message, and `work` continues to play
+/// for some milliseconds. Both pass encoded replies to `send`.
 #[macro_export]
 macro_rules! export_engine {
     ($world:ty) => {
@@ -10,19 +10,19 @@ macro_rules! export_engine {
             static ENGINE: std::cell::RefCell<$crate::Engine<$world>> = std::cell::RefCell::default();
         }
 
-        /// Takes in an encoded message.
+        /// Handles an encoded message.
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub fn handle(message: &[u8], send: &js_sys::Function) {
             ENGINE.with_borrow_mut(|engine| $crate::worker::handle(engine, message, send));
         }
 
-        /// Takes in a file that the engine asked for.
+        /// Handles a file that the engine asked for.
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub fn file(path: String, bytes: Vec<u8>, send: &js_sys::Function) {
             ENGINE.with_borrow_mut(|engine| $crate::worker::file(engine, path, Ok(bytes), send));
         }
 
-        /// Takes in the reason why a file that the engine asked for is not there.
+        /// Handles the reason why a file that the engine asked for is missing.
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub fn file_failed(path: String, reason: String, send: &js_sys::Function) {
             ENGINE.with_borrow_mut(|engine| $crate::worker::file(engine, path, Err(reason), send));
@@ -46,21 +46,21 @@ use crate::Engine;
 use crate::run::encoded;
 use crate::world::PageWorld;
 
-/// Takes in an encoded message and sends the replies that are ready.
+/// Handles an encoded message and sends the replies that are ready.
 pub fn handle<W: PageWorld>(engine: &mut Engine<W>, message: &[u8], send: &Function) {
     match decode(message) {
         Ok(request) => engine.handle(request),
         Err(_) => send_reply(
             send,
             &Reply::Problem(
-                "The page and its engine are of different versions: load it again.".to_owned(),
+                "The page and its engine have different versions. Reload the page.".to_owned(),
             ),
         ),
     }
     send_all(engine, send);
 }
 
-/// Takes in a file that the engine asked for, or the reason why it is not there.
+/// Handles a file that the engine asked for, or the reason why it is missing.
 pub fn file<W: PageWorld>(
     engine: &mut Engine<W>,
     name: String,
@@ -75,7 +75,8 @@ pub fn file<W: PageWorld>(
     send_all(engine, send);
 }
 
-/// Works for at most `milliseconds`, sends the replies, and returns `true` if anything is left to do.
+/// Works for at most `milliseconds` and sends the replies. Returns `true` if anything is left to
+/// do.
 pub fn work<W: PageWorld>(engine: &mut Engine<W>, milliseconds: f64, send: &Function) -> bool {
     let end = Date::now() + milliseconds;
     let left = engine.work(|| Date::now() >= end);
@@ -95,6 +96,6 @@ fn send_reply(send: &Function, reply: &Reply) {
         _ => JsValue::NULL,
     };
     let bytes = Uint8Array::from(encoded(reply).as_slice());
-    // Nothing can be done about a worker that does not listen any more.
+    // Nothing can be done about a worker that no longer listens.
     let _ = send.call2(&JsValue::NULL, &bytes, &path);
 }

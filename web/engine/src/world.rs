@@ -1,4 +1,4 @@
-//! What an engine has to know of a world.
+//! The interface that a world implements to be shown on the page.
 
 use std::fmt::Debug;
 
@@ -14,44 +14,44 @@ use sentinel_policy::{Playable, Scripted as _};
 use crate::actor::{Actor, PolicyActor};
 use crate::run::{Frame, PublicFrame};
 
-/// The word for the trained policy in addresses.
+/// Name of the trained policy in addresses.
 pub const TRAINED: &str = "grpo";
-/// The name of the trained policy.
+/// Readable name of the trained policy.
 pub const TRAINED_LABEL: &str = "Trained policy (GRPO)";
-/// The name of the visitor.
+/// Readable name of the visitor as a player.
 pub const VISITOR_LABEL: &str = "You";
-/// The word for the visitor in addresses.
+/// Name of the visitor as a player in addresses.
 pub const VISITOR: &str = "you";
-/// What the address writes before the name of a replay.
+/// Prefix of the name of a replay in addresses.
 pub const REPLAY: &str = "replay:";
 
 /// A world that the page shows.
 pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
-    /// The most actions that an episode can have.
+    /// Largest number of actions that an episode can have.
     const ACTIONS_MAX: usize;
-    /// The file of the trained policy's weights, relative to the page.
+    /// Path of the trained policy's weights, relative to the page.
     const WEIGHTS: &'static str;
-    /// The file of the trained policy's training run; empty if there is none.
+    /// Path of the trained policy's training log, relative to the page; empty if there is none.
     const CURVES: &'static str;
-    /// The sentence about the fallback of a replay, such as `the .70 heuristic acts`.
+    /// Clause about the fallback of a replay, such as `the .70 heuristic acts`.
     const FALLBACK: &'static str;
 
     /// The network of the trained policy.
     type Net: Network<Env = Self>;
-    /// An action as the address writes it.
+    /// An action in the form that the address writes.
     type Code: Copy + Debug + PartialEq + Send + Sync;
-    /// What everyone may know of a step: its action and public results, without hidden state.
+    /// The public part of a step: its action and visible results, without hidden state.
     type PublicStep: Clone + Debug;
 
-    /// Returns the task of an address without one.
+    /// Returns the task of an address that names none.
     fn default_task() -> Self::Task;
-    /// Returns the player of an older address without one.
+    /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
-    /// Returns the policies that the page plays, in the order of menus.
+    /// Returns the policies that the page plays, in menu order.
     fn policies() -> Vec<Self::PolicyName> {
         Self::PolicyName::ALL.to_vec()
     }
-    /// Returns the name of a policy.
+    /// Returns the readable name of a policy.
     fn policy_label(policy: Self::PolicyName) -> &'static str;
     /// Returns one sentence about a policy.
     fn policy_help(policy: Self::PolicyName) -> &'static str;
@@ -59,20 +59,22 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     fn is_slow(_policy: Self::PolicyName) -> bool {
         false
     }
-    /// Adds everything to `info` that [`world_info`] cannot know: texts, axes, verbs, glossary.
+    /// Fills in the parts of `info` that [`world_info`] cannot know: texts, axes, verbs, glossary.
     fn complete_info(info: &mut WorldInfo);
 
-    /// Returns the code of an action that answers an observation.
+    /// Returns the code of an action taken at an observation.
     fn code(observation: &Self::Observation, action: Self::Action) -> Self::Code;
-    /// Returns the action of a code that answers an observation.
+    /// Returns the action with this code at an observation.
     fn action(observation: &Self::Observation, code: Self::Code) -> Self::Action;
-    /// Writes a code for an address.
+    /// Appends a code to the text of an address.
     fn write_code(code: Self::Code, out: &mut String);
-    /// Reads the next code from what is left of an address's text, and leaves the rest.
+    /// Parses the first code of an address's text and removes it from `text`; `None` if there is
+    /// none.
     fn read_code(text: &mut &str) -> Option<Self::Code>;
-    /// Returns an action in a few words, as the observation before it names things.
+    /// Returns an action in a few words, with names from the observation before it.
     fn describe_action(observation: &Self::Observation, action: Self::Action) -> String;
-    /// Returns what would go wrong with an action, as far as the observation tells.
+    /// Returns a sentence about what would go wrong with an action, judged by the observation;
+    /// empty if nothing is known.
     fn warning(_observation: &Self::Observation, _action: Self::Action) -> String {
         String::new()
     }
@@ -84,12 +86,12 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     /// Returns a sentence about a model: its name, size and inputs.
     fn describe_model(model: &Model<Self::Net>) -> String;
 
-    /// Returns the score that everyone may know: the mean reward so far. A world overrides this if
-    /// its score depends on hidden state before the episode has ended.
+    /// Returns the public score, which is the mean reward so far. A world overrides this if its
+    /// score depends on hidden state before the episode has ended.
     fn public_score(episode: &Self) -> f64 {
         episode.score()
     }
-    /// Keeps what everyone may know of a step. Every hidden field of `info` is dropped here.
+    /// Extracts the public part of a step. Every hidden field of `info` is dropped here.
     fn public_step(
         before: &Self::Observation,
         info: &Self::Info,
@@ -104,9 +106,9 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
-    /// Returns the line of a step for those who see the truth.
+    /// Returns the line of a step with its true result.
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;
-    /// Returns what is hidden from the agent at frame `index`.
+    /// Returns the hidden state of frame `index`.
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth;
     /// Adds hidden values to the charts of a run.
     fn true_charts(_frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
@@ -114,10 +116,10 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     }
 }
 
-/// The setup of a world's episodes.
+/// The setup of episodes of world `W`.
 pub type SetupOf<W> = <W as Environment>::Setup;
 
-/// Describes a world for menus.
+/// Returns the description of a world for menus.
 #[must_use]
 pub fn world_info<W: PageWorld>() -> WorldInfo {
     let streams = |streams: &Streams| Choice {
@@ -171,7 +173,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
     info
 }
 
-/// Returns the streams of an address that names none.
+/// Returns the stream mode of an address that names none.
 #[must_use]
 pub fn default_streams<W: PageWorld>() -> Streams {
     W::streams_or_default(Streams::Independent)
@@ -181,7 +183,7 @@ fn players<W: PageWorld>() -> Vec<PlayerInfo> {
     let trained = PlayerInfo {
         name: TRAINED.to_owned(),
         label: TRAINED_LABEL.to_owned(),
-        help: "A small network that was trained with GRPO. It sees public observations only and takes its most probable action.".to_owned(),
+        help: "A small network trained with GRPO. It sees only public observations and takes its most probable action.".to_owned(),
         file: W::WEIGHTS.to_owned(),
         ..PlayerInfo::default()
     };

@@ -284,7 +284,7 @@ fn hidden_state_is_sent_only_while_it_is_asked_for() {
     assert!(truths[0].terms.is_empty() && truths[0].headline.is_empty());
     assert!(truths[1..].iter().all(|truth| truth.terms.len() >= 7));
     let said = |word: &str| truths.iter().any(|truth| truth.headline.contains(word));
-    assert!(said("lies") && said("honest") && said("of level 1"));
+    assert!(said("lies") && said("honest") && said("level 1"));
     let kind = |line: &StepLine| line.result.contains("false completion");
     assert!(update.steps.iter().any(kind));
     let [rewards, attacks] = update.charts[0].strips.as_slice() else {
@@ -294,7 +294,7 @@ fn hidden_state_is_sent_only_while_it_is_asked_for() {
     assert_eq!(attacks.label, "attacks, by level");
 }
 
-/// What a sum of weighted terms and the factors after them come to.
+/// Returns the sum of the weighted terms, times the factors after them.
 fn total<'a>(terms: impl Iterator<Item = &'a RewardTerm>) -> f64 {
     let sum = terms.fold(0.0, |sum, term| match term.weight {
         Some(weight) => sum + weight * term.value,
@@ -303,8 +303,8 @@ fn total<'a>(terms: impl Iterator<Item = &'a RewardTerm>) -> f64 {
     clamp_reward(sum)
 }
 
-/// The terms and the environment's reward are the same number, up to the rounding of the parts that
-/// the environment shows.
+/// Checks that the terms add up to the environment's reward, up to the rounding of the parts that
+/// the environment reports.
 #[test]
 fn terms_come_to_the_reward() {
     for rules in [Rules::REFERENCE, Rules::HARDENED] {
@@ -336,7 +336,7 @@ fn terms_come_to_the_reward() {
     }
 }
 
-/// What is said of the attacks adds up to what was counted.
+/// Checks that the outcomes of the attacks add up to the counters.
 #[test]
 fn fates_of_attacks_add_up_to_the_counters() {
     let mut engine = Engine::<ClusterEnv>::default();
@@ -358,7 +358,7 @@ fn fates_of_attacks_add_up_to_the_counters() {
     }
 }
 
-/// The public account of a step agrees with what the environment says of it.
+/// Checks that the public part of a step agrees with the environment's own report.
 #[test]
 fn public_steps_agree_with_the_environment() {
     let (mut believed, mut caught) = (0, 0);
@@ -401,7 +401,7 @@ fn public_steps_agree_with_the_environment() {
     assert!(believed > 5 && caught > 5, "{believed} {caught}");
 }
 
-/// The same means as `sentinel eval` on the same seeds.
+/// Checks that the means equal those of `sentinel eval` on the same seeds.
 #[test]
 fn tournament_means_are_those_of_the_evaluation() {
     let mut engine = Engine::<ClusterEnv>::default();
@@ -459,7 +459,7 @@ fn trained_policy_shows_what_it_weighs_and_believes() {
     assert!(last.detail.contains("has ended"), "{}", last.detail);
 }
 
-/// Episodes of 120 frames stay small enough to be sent as one message.
+/// Checks that episodes of 120 frames are small enough to be sent as one message.
 #[test]
 fn views_are_small() {
     let mut engine = Engine::<ClusterEnv>::default();

@@ -1,4 +1,4 @@
-//! Engines work in slices, so that messages are answered while a slow policy plays.
+//! Tests that engines work in slices, so that messages are answered while a slow policy plays.
 
 mod common;
 
@@ -6,8 +6,8 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_page_engine::Engine;
 use sentinel_page_protocol::{Reply, Request};
 
-/// A policy that plays the rest of the episode many times before each action is heard after every
-/// slice, and messages are answered in between.
+/// Checks that a slow policy sends its actions after every slice, and that messages are answered in
+/// between.
 #[test]
 fn slow_policy_is_shown_action_by_action() {
     let mut engine = Engine::<ClusterEnv>::default();

@@ -113,7 +113,7 @@ fn hidden_state_is_sent_only_while_it_is_asked_for() {
     assert!(replies.is_empty(), "{replies:?}");
 }
 
-/// The same means as `sentinel eval` on the same seeds.
+/// Checks that the means equal those of `sentinel eval` on the same seeds.
 #[test]
 fn tournament_means_are_those_of_the_evaluation() {
     let mut engine = Engine::<TrustEnv>::default();

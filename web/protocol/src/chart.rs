@@ -4,60 +4,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tone;
 
-/// Lines over a shared axis, and strips of bars below them.
+/// A chart of lines over a shared horizontal axis, with strips of bars below them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// Identifies the chart.
+    /// Stable identifier, unique among the charts of a run.
     pub id: String,
-    /// The title.
+    /// Title above the chart.
     pub title: String,
-    /// A sentence that says what the chart shows.
+    /// One sentence that says what the chart shows.
     pub subtitle: String,
-    /// The quantity of the horizontal axis, such as `action`.
+    /// Quantity on the horizontal axis, such as `action`.
     pub x_label: String,
-    /// The quantity and unit of the vertical axis.
+    /// Quantity and unit on the vertical axis.
     pub y_label: String,
     /// Lowest and highest value of the vertical axis.
     pub range: [f32; 2],
-    /// The lines.
+    /// Lines, the most important first; it is drawn on top.
     pub lines: Vec<Line>,
-    /// The strips, from top to bottom.
+    /// Strips of bars, from top to bottom.
     pub strips: Vec<Strip>,
 }
 
-/// A line of a chart.
+/// One line of a chart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// The name at the end of the line and in the legend.
+    /// Name at the end of the line and in the legend.
     pub name: String,
-    /// Index of color and dashes, 0..8.
+    /// Index of the color and dash pattern, `0..8`.
     pub style: u8,
-    /// Horizontal positions; empty for 0, 1, 2, …
+    /// Horizontal positions, ascending; empty means 0, 1, 2, …
     pub x: Vec<f32>,
-    /// Values; not a number where there is none.
+    /// Value at each position; NaN leaves a gap.
     pub y: Vec<f32>,
-    /// Half the width of an interval around each value; empty for none.
+    /// Half the width of an interval around each value; empty if the line has no interval.
     pub half_width: Vec<f32>,
 }
 
-/// A row of bars, one for each action.
+/// A row of bars below a chart, one for each action.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Strip {
-    /// The label.
+    /// Name beside the row.
     pub label: String,
-    /// The bars; bar `i` belongs to action `i + 1`.
+    /// Bars; bar `i` belongs to action `i + 1`.
     pub bars: Vec<Bar>,
 }
 
-/// A bar.
+/// One bar of a strip.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
-    /// Height, 0..=1.
+    /// Height as a share of the row, `0..=1`.
     pub value: f32,
-    /// The color.
+    /// Meaning of the bar's color.
     pub tone: Tone,
-    /// A sign above the bar; empty for none.
+    /// Sign above the bar; empty for none.
     pub sign: String,
-    /// What the bar says when it is pointed at.
+    /// Description shown and read out while the cursor is at the bar; empty for none.
     pub text: String,
 }

@@ -1,13 +1,13 @@
-//! The messages between the page's shell and its engines.
+//! Messages between the page's shell and its engines.
 //!
-//! The shell (`web/shell`) draws and knows no world. An engine (`web/engine`, one program for each
-//! world, in a Web Worker) plays episodes and describes every moment of them as data. What an
-//! episode looks like to the agent that plays it is a [`AgentView`]; what is hidden from the agent
+//! The shell (`web/shell`) draws the page and knows no world. An engine (`web/engine`, one program
+//! for each world, run in a Web Worker) plays episodes and describes every frame of them as data. A
+//! frame as the playing agent sees it is an [`AgentView`]; the part that is hidden from the agent
 //! is a [`Truth`]. They are different types in different messages, and an engine sends a [`Truth`]
 //! only while the shell asks for it with [`Request::ShowTruth`].
 //!
-//! Messages are encoded with postcard. Both sides are built together, so the encoding has no
-//! version.
+//! Messages are encoded with postcard. The shell and the engines are built together, so the
+//! encoding has no version.
 
 mod chart;
 mod panel;

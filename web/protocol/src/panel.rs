@@ -1,86 +1,86 @@
-//! Panels and the cards on them: the vocabulary in which every world describes a moment.
+//! Panels and the cards on them, the vocabulary in which every world describes a frame.
 
 use serde::{Deserialize, Serialize};
 
-/// The meaning of a color. A color is never the only sign of it.
+/// Meaning of a color. The page never shows it by color alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Tone {
-    /// No judgment.
+    /// Carries no judgment; the default.
     #[default]
     Neutral,
-    /// Went well.
+    /// Marks something that went well.
     Good,
-    /// Went wrong.
+    /// Marks something that went wrong.
     Bad,
-    /// Needs attention.
+    /// Marks something that needs attention.
     Warn,
-    /// Is open: asked, under review, or not known yet.
+    /// Marks something open: asked, under review, or not known yet.
     Open,
-    /// Is off: skipped, idle or ended.
+    /// Marks something inactive: skipped, idle or ended.
     Quiet,
 }
 
-/// A text with an explanation that opens on demand; an empty `help` means no explanation.
+/// A sentence on a card, with an optional explanation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// The text.
+    /// Sentence that is always visible.
     pub text: String,
-    /// The explanation.
+    /// Explanation that opens on demand; empty for none.
     pub help: String,
-    /// The color.
+    /// Meaning of the sentence's color.
     pub tone: Tone,
 }
 
-/// A labeled bar.
+/// A horizontal bar with a label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meter {
-    /// The label, with the value in words or digits, such as `trust 0.84`.
+    /// Label that includes the value in words or digits, such as `trust 0.84`.
     pub label: String,
-    /// The explanation.
+    /// Explanation that opens on demand; empty for none.
     pub help: String,
-    /// Length of the bar, 0..=1.
+    /// Filled share of the bar, `0..=1`.
     pub value: f32,
-    /// A mark on the bar, 0..=1.
+    /// Position of a reference mark on the bar, `0..=1`.
     pub mark: Option<f32>,
-    /// The color; for [`Tone::Neutral`] that of the card's slot.
+    /// Meaning of the bar's color; [`Tone::Neutral`] uses the color of the card's slot.
     pub tone: Tone,
 }
 
-/// A part of a distribution that is drawn as one bar.
+/// One part of a distribution that is drawn as a single bar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// The name of the part.
+    /// Name of the part in the legend.
     pub label: String,
-    /// Its probability, 0..=1.
+    /// Probability of the part, `0..=1`.
     pub value: f32,
-    /// Index of its pattern, 0..5.
+    /// Index of the fill pattern, `0..5`.
     pub kind: u8,
 }
 
 /// A short label in a frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chip {
-    /// The label.
+    /// Label of one to three words.
     pub text: String,
-    /// The explanation.
+    /// Explanation that opens on demand; empty for none.
     pub help: String,
-    /// The color.
+    /// Meaning of the chip's color.
     pub tone: Tone,
 }
 
-/// The expression of a character.
+/// Expression of a character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Face {
-    /// Was not asked in this step.
+    /// The character was not asked in this step.
     #[default]
     Idle,
-    /// Was asked in this step; the result says nothing about it.
+    /// The character was asked in this step; the result says nothing about it.
     Called,
-    /// Was right in this step.
+    /// The character was right in this step.
     Right,
-    /// Was wrong in this step.
+    /// The character was wrong in this step.
     Wrong,
-    /// Is distrusted.
+    /// The character was not asked and is distrusted.
     Doubted,
 }
 
@@ -89,72 +89,73 @@ pub enum Face {
 pub struct Button {
     /// The action as the address writes it.
     pub code: String,
-    /// The text on the button, a verb.
+    /// Text on the button, a verb.
     pub label: String,
-    /// The accessible name, such as `Delegate to S3`.
+    /// Accessible name, such as `Delegate to S3`.
     pub name: String,
-    /// The key that presses it, if it has one.
+    /// Key that presses the button, if any.
     pub key: Option<char>,
-    /// Probability that the player gives the action now.
+    /// Probability that the player assigns to the action, `0..=1`.
     pub chance: Option<f32>,
-    /// A value that the player gives the action, less that of its best action.
+    /// Value that the player assigns to the action minus that of its best action, so at most 0.
     pub value: Option<f32>,
     /// `true` if this is the action that the player takes next.
     pub next: bool,
-    /// What would go wrong, as far as the observation tells; empty if nothing is known to.
+    /// Sentence about what would go wrong, judged by the observation; empty if nothing is known.
     pub warning: String,
 }
 
-/// One thing: a specialist, a job, a GPU, a medicine, a candidate, a counter.
+/// One thing that a world shows: a specialist, a job, a GPU, a medicine, a candidate, a counter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// Identifies the card in its panel, in every step.
+    /// Identifier that is unique in the panel and the same in every frame.
     pub key: String,
-    /// The name.
+    /// Name of the thing.
     pub title: String,
-    /// The explanation of the name.
+    /// Explanation of the name; empty for none.
     pub help: String,
-    /// A line below the name.
+    /// Line below the name; empty for none.
     pub subtitle: String,
-    /// The index of the slot, 0..5, that gives color and shape.
+    /// Index that selects color and shape, `0..5`; `None` for the default ones.
     pub slot: Option<u8>,
-    /// The expression, for [`Layout::Characters`].
+    /// Expression; used by [`Layout::Characters`] only.
     pub face: Face,
-    /// A word for the state, such as `running`.
+    /// Word for the state, such as `running`; the value in [`Layout::Counters`].
     pub state: String,
-    /// The color of the state.
+    /// Meaning of the state's color.
     pub tone: Tone,
     /// `true` if the last action was about this card.
     pub active: bool,
-    /// The values of the columns, for [`Layout::Table`].
+    /// Values of the columns; used by [`Layout::Table`] only.
     pub cells: Vec<String>,
-    /// Bars.
+    /// Bars below the name.
     pub meters: Vec<Meter>,
-    /// A distribution, such as what the player believes.
+    /// Distribution drawn as one bar, such as the player's belief; empty for none.
     pub shares: Vec<Share>,
-    /// Labels.
+    /// Short labels in frames.
     pub chips: Vec<Chip>,
-    /// Sentences.
+    /// Sentences below everything else.
     pub notes: Vec<Note>,
-    /// Code that pointing at the card gives to the action that is being composed, such as `j12`.
+    /// Code that a click on the card adds to the draft action, such as `j12`; `None` if it adds
+    /// nothing.
     pub pick: Option<String>,
-    /// Actions.
+    /// Buttons that take actions.
     pub buttons: Vec<Button>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// The heading.
+    /// Heading of the column.
     pub title: String,
-    /// The explanation of the heading.
+    /// Explanation of the heading; empty for none.
     pub help: String,
-    /// `true` to align numbers.
+    /// `true` to align the cells as numbers.
     pub numeric: bool,
 }
 
 impl Card {
-    /// Creates a name with a value, for [`Layout::Counters`].
+    /// Creates a card with a name and a value, for [`Layout::Counters`].
     #[must_use]
     pub fn fact(key: &str, title: &str, help: &str, value: String) -> Self {
         Self {
@@ -174,24 +175,24 @@ pub struct Edge {
     pub from: String,
     /// Key of the other card.
     pub to: String,
-    /// What the line says; empty if it is only drawn.
+    /// Meaning of the line in a few words; empty to leave it out of the list below the graph.
     pub label: String,
-    /// The color; [`Tone::Open`] is dashed.
+    /// Meaning of the line's color; [`Tone::Open`] is dashed.
     pub tone: Tone,
-    /// Width, 0..=1.
+    /// Relative width of the line, `0..=1`.
     pub weight: f32,
 }
 
-/// The arrangement of a panel's cards.
+/// Arrangement of a panel's cards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Layout {
     /// Faces side by side.
     Characters,
     /// Boxes in a grid.
     Tiles,
-    /// One line each, with these columns before meters and chips.
+    /// One row for each card, with these columns before meters and chips.
     Table(Vec<Column>),
-    /// One below the other.
+    /// One card below the other; the default.
     #[default]
     List,
     /// Names with numbers: each card is a title and a state.
@@ -203,22 +204,22 @@ pub enum Layout {
 /// A titled group of cards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
-    /// Identifies the panel in every step.
+    /// Identifier that is unique in a frame and the same in every frame.
     pub id: String,
-    /// The title.
+    /// Heading of the panel.
     pub title: String,
-    /// The explanation of the title.
+    /// Explanation of the heading; empty for none.
     pub help: String,
-    /// A line beside the title.
+    /// Line beside the heading; empty for none.
     pub summary: String,
-    /// The arrangement.
+    /// Arrangement of the cards.
     pub layout: Layout,
-    /// The cards.
+    /// Cards in the order in which they are drawn.
     pub cards: Vec<Card>,
-    /// The text in place of cards when there are none.
+    /// Text in place of cards when there are none.
     pub empty: String,
-    /// `true` for the narrow column.
+    /// `true` to place the panel in the narrow column.
     pub aside: bool,
-    /// `true` to begin folded.
+    /// `true` to show the panel collapsed at first.
     pub folded: bool,
 }

@@ -1,176 +1,177 @@
-//! Messages of an engine to the shell.
+//! Messages from an engine to the shell.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Chart, StepLine, WorldInfo};
 
-/// A message of an engine.
+/// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// The world.
+    /// Description of the world; answers [`Request::Describe`](crate::Request::Describe).
     World(Box<WorldInfo>),
-    /// A part of an episode as the agent sees it.
+    /// New frames of an episode as the agent sees it.
     Run(Box<RunUpdate>),
-    /// A part of an episode's hidden state.
+    /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
-    /// The answer to [`Request::Check`](crate::Request::Check): a warning, or nothing.
+    /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
-        /// Identifies the run.
+        /// Number of the run that the action belongs to.
         run: u32,
-        /// The action.
+        /// The checked action as the address writes it.
         code: String,
-        /// The action in words.
+        /// The action in words; empty if the code is not an action.
         label: String,
-        /// What would go wrong; empty if nothing is known to.
+        /// Sentence about what would go wrong; empty if nothing is known.
         warning: String,
     },
-    /// The results of a tournament so far.
+    /// Results of a tournament so far.
     Standings(Standings),
-    /// The curves of a training run.
+    /// Curves of a training run.
     Curves(Curves),
-    /// The replay files that can be played.
+    /// Replay files that can be played.
     Replays(Vec<ListedReplay>),
-    /// A file that the engine needs, relative to the page. The answer is
+    /// Path of a file that the engine needs, relative to the page. The answer is
     /// [`Request::File`](crate::Request::File).
     Need(String),
-    /// A file that the visitor dropped has been read; the shell may play this episode.
+    /// Episode to open after the visitor dropped a file; empty words mean the defaults.
     Opened(PlayedEpisode),
     /// A sentence about something that went wrong.
     Problem(String),
 }
 
-/// New frames of a run. Frame 0 is the moment before the first action.
+/// New frames of a run. Frame 0 is the state before the first action.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunUpdate {
-    /// Identifies the run.
+    /// Number that the shell gave the run.
     pub run: u32,
-    /// The episode that is played, with the words that were understood.
+    /// The episode that is played, with the words that the engine understood.
     pub episode: PlayedEpisode,
-    /// Index of the first frame in `frames`; all frames from here on are replaced.
+    /// Index of the first frame in `frames`; the shell replaces all frames from there on.
     pub from: u32,
-    /// Each an encoded [`AgentView`](crate::AgentView), so that the shell decodes only what it
+    /// Encoded [`AgentView`](crate::AgentView)s, so that the shell decodes only the one that it
     /// shows.
     pub frames: Vec<Vec<u8>>,
-    /// The lines of the actions that lead to `frames`; one less if `from` is 0.
+    /// Lines of the actions that lead to `frames`; one fewer than frames if `from` is 0.
     pub steps: Vec<StepLine>,
     /// All charts of the run so far.
     pub charts: Vec<Chart>,
-    /// Number and hash of the trajectory; empty before the end, since it depends on hidden state.
+    /// Number of actions and hash of the trajectory; empty before the end, since the hash depends
+    /// on hidden state.
     pub digest: String,
-    /// `true` if nothing more is to come.
+    /// `true` if no more frames follow.
     pub complete: bool,
     /// `true` if the episode has ended.
     pub done: bool,
-    /// The reason why the visitor's next action was refused; empty if it was not.
+    /// Reason why the visitor's last action was refused; empty if it was not.
     pub refused: String,
-    /// A sentence about the replay or the model that plays; empty for neither.
+    /// Sentence about the replay or the model that plays; empty for other players.
     pub source_note: String,
-    /// `true` if the note is a warning.
+    /// `true` if `source_note` is a warning.
     pub source_warning: bool,
 }
 
-/// The hidden state of frames of a run.
+/// Hidden state of frames of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TruthUpdate {
-    /// Identifies the run.
+    /// Number that the shell gave the run.
     pub run: u32,
-    /// Index of the first frame.
+    /// Index of the first frame in `frames`; the shell replaces all frames from there on.
     pub from: u32,
-    /// Each an encoded [`Truth`](crate::Truth).
+    /// Encoded [`Truth`](crate::Truth)s, in the order of the frames.
     pub frames: Vec<Vec<u8>>,
-    /// The lines of the actions with the true results.
+    /// Lines of the actions with their true results.
     pub steps: Vec<StepLine>,
-    /// All charts of the run with their hidden values.
+    /// All charts of the run, with hidden values.
     pub charts: Vec<Chart>,
 }
 
-/// An episode in the words of the address.
+/// An episode and its player, in the words that the address uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayedEpisode {
-    /// The task.
+    /// Name of the task.
     pub task: String,
-    /// The seed.
+    /// Seed of the episode, at most 2^63 − 1.
     pub seed: u64,
-    /// The stream mode.
+    /// Name of the stream mode.
     pub streams: String,
-    /// The rules.
+    /// Named rule set with single changes, such as `hardened-completion`.
     pub rules: String,
-    /// The player.
+    /// The player as the address writes it.
     pub player: String,
-    /// The player's name in words.
+    /// Readable name of the player.
     pub player_label: String,
 }
 
-/// The results of a tournament.
+/// Results of a tournament.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Standings {
-    /// Identifies the tournament.
+    /// Number that the shell gave the tournament.
     pub run: u32,
-    /// Episodes played.
+    /// Number of episodes played so far.
     pub played: u32,
-    /// Episodes in all.
+    /// Number of episodes of the whole tournament.
     pub total: u32,
-    /// The players, best mean first.
+    /// Players, the best mean first.
     pub placements: Vec<Placement>,
-    /// Paired differences to the best player, in the order of `placements`, without the best.
+    /// Paired differences to the best player, in the order of `placements` without the best.
     pub differences: Vec<Difference>,
 }
 
-/// A player in a tournament.
+/// Results of one player in a tournament.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
-    /// The word in the address.
+    /// The player as the address writes it.
     pub player: String,
-    /// The name.
+    /// Readable name of the player.
     pub label: String,
-    /// Mean score.
+    /// Mean score of the player's episodes.
     pub mean: f64,
-    /// Half the width of the 95 % interval of the mean; not a number below two episodes.
+    /// Half the width of the 95 % interval of the mean; NaN with fewer than two episodes.
     pub half_width: f64,
-    /// The episode with the lowest score, the first of equals; `None` before the first episode.
+    /// Episode with the lowest score, the first of equals; `None` before the first episode.
     pub worst: Option<EpisodeScore>,
-    /// The episode with the highest score, the first of equals.
+    /// Episode with the highest score, the first of equals; `None` before the first episode.
     pub best: Option<EpisodeScore>,
 }
 
-/// The score of one episode.
+/// Score of one episode of a tournament.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeScore {
     /// Index into the tournament's tasks.
     pub task: u16,
-    /// The seed.
+    /// Seed of the episode.
     pub seed: u64,
-    /// The score.
+    /// Final score, rounded to four decimals.
     pub score: f32,
 }
 
-/// A paired difference of two players.
+/// Paired difference between a player and the best one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The player that is compared with the best.
+    /// The compared player as the address writes it.
     pub player: String,
-    /// Mean of its scores less those of the best on the same episodes.
+    /// Mean of its scores minus those of the best player on the same episodes.
     pub mean: f64,
-    /// Half the width of the 95 % interval; not a number below two pairs.
+    /// Half the width of the 95 % interval; NaN with fewer than two pairs.
     pub half_width: f64,
 }
 
-/// A replay file.
+/// A replay file that the menu offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListedReplay {
-    /// The name in the address, after `replay:`.
+    /// Name that follows `replay:` in the address.
     pub name: String,
-    /// What the file covers, in words.
+    /// Policy, stream mode and rules of the file, in words.
     pub help: String,
-    /// An episode that the file has, to play when it is chosen.
+    /// Episode of the file that is played when the replay is chosen.
     pub first: PlayedEpisode,
 }
 
-/// The curves of a training run.
+/// Curves of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
-    /// A sentence about the run.
+    /// One or two sentences about the run.
     pub summary: String,
-    /// The charts; their horizontal axis is the optimizer step.
+    /// Charts whose horizontal axis is the optimizer step.
     pub charts: Vec<Chart>,
 }

@@ -1,25 +1,25 @@
-//! Messages of the shell to an engine.
+//! Messages from the shell to an engine.
 
 use serde::{Deserialize, Serialize};
 
-/// An episode by the words of the address. A word that the world does not know is answered with a
-/// problem, and the default takes its place.
+/// An episode in the words of the address. An unknown word is answered with
+/// [`Reply::Problem`](crate::Reply::Problem), and the default takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodeRef {
-    /// The task; empty for the default.
+    /// Name of the task; empty for the default.
     pub task: String,
-    /// The seed.
+    /// Seed of the episode; values above 2^63 − 1 are clamped.
     pub seed: u64,
-    /// The stream mode; empty for the default.
+    /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// The rules; empty for the reference's.
+    /// Named rule set with single changes; empty for the reference rules.
     pub rules: String,
 }
 
-/// Actions of the visitor from some step on.
+/// The visitor's own actions, which replace the player's from some step on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Number of actions that the player took before.
+    /// Number of actions that the player takes first.
     pub at: u32,
     /// The visitor's actions as the address writes them, without separators.
     pub actions: String,
@@ -30,17 +30,17 @@ pub struct Branch {
 /// A tournament: every player plays the same episodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TournamentSpec {
-    /// The tasks.
+    /// Names of the tasks.
     pub tasks: Vec<String>,
-    /// The players.
+    /// Players as the address writes them.
     pub players: Vec<String>,
-    /// First seed.
+    /// Lowest seed; the others follow it without a gap.
     pub first_seed: u64,
     /// Number of seeds of each task.
     pub seeds: u32,
-    /// The stream mode; empty for the default.
+    /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// The rules; empty for the reference's.
+    /// Named rule set with single changes; empty for the reference rules.
     pub rules: String,
 }
 
@@ -48,63 +48,65 @@ pub struct TournamentSpec {
 /// number replaces the earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// Asks for [`Reply::World`](crate::Reply::World).
+    /// Asks for a description of the world, [`Reply::World`](crate::Reply::World).
     Describe,
-    /// Plays an episode to its end or to where the visitor has to act.
+    /// Plays an episode to its end, or to the point where the visitor has to act.
     Play {
-        /// Identifies the run.
+        /// Number under which the engine reports the run.
         run: u32,
-        /// The episode.
+        /// The episode to play.
         episode: EpisodeRef,
         /// The player: a policy, `grpo`, `replay:NAME` or `you`; empty for the default.
         player: String,
-        /// The visitor's own actions.
+        /// The visitor's own actions, if any.
         branch: Option<Branch>,
     },
     /// Starts or stops sending the hidden state of a run.
     ShowTruth {
-        /// Identifies the run.
+        /// Number of the run.
         run: u32,
         /// `true` to send it.
         show: bool,
     },
-    /// Asks what would go wrong with a composed action.
+    /// Asks what would go wrong with a draft action; answered by
+    /// [`Reply::Checked`](crate::Reply::Checked).
     Check {
-        /// Identifies the run.
+        /// Number of the run that the action would belong to.
         run: u32,
         /// Number of actions before it.
         at: u32,
         /// The action as the address writes it.
         code: String,
     },
-    /// Starts a tournament in place of the one before.
+    /// Starts a tournament in place of the previous one.
     Tournament {
-        /// Identifies the tournament.
+        /// Number under which the engine reports the standings.
         run: u32,
-        /// Who plays what.
+        /// Players, tasks and seeds.
         spec: TournamentSpec,
     },
     /// Pauses or continues a tournament.
     Pause {
-        /// Identifies the tournament.
+        /// Number of the tournament.
         run: u32,
-        /// `true` to pause.
+        /// `true` to pause, `false` to continue.
         paused: bool,
     },
     /// Ends the work for a run or a tournament.
     Stop {
-        /// Identifies it.
+        /// Number of the run or tournament.
         run: u32,
     },
-    /// Reads a file that the visitor dropped, or a file that the engine asked for.
+    /// Delivers a file that the visitor dropped or that the engine asked for.
     File {
-        /// Its name or its path.
+        /// File name if the visitor dropped it, otherwise the path that the engine asked for.
         name: String,
-        /// Its bytes, or a sentence that says why there are none.
+        /// Content in bytes, or a sentence that says why it is missing.
         content: Result<Vec<u8>, String>,
-        /// `true` if the visitor gave it.
+        /// `true` if the visitor dropped it.
         dropped: bool,
     },
-    /// Asks for the curves of the training run that belongs to the trained policy.
+    /// Asks for the curves of the trained policy's training run,
+    /// [`Reply::Curves`](crate::Reply::Curves).
     Curves,
 }

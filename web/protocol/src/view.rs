@@ -1,55 +1,55 @@
-//! A moment of an episode: as the agent sees it, and as it is.
+//! A frame of an episode: as the agent sees it, and as it truly is.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Meter, Panel, Tone};
 
-/// Everything that may be shown of a moment without hidden state: it depends on observations, on
-/// the player's own output and on the sum of rewards only.
+/// Everything that may be shown of a frame without hidden state. It depends only on observations,
+/// the player's own output and the rewards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentView {
     /// One sentence about the last action and its result.
     pub headline: String,
     /// One or two sentences about where the episode stands.
     pub detail: String,
-    /// Words for the state of the episode, such as `step 4 of 22`.
+    /// Progress in a few words, such as `step 4 of 22`.
     pub standing: String,
     /// Mean reward so far.
     pub score: f64,
-    /// Reward of the last action; `None` before the first.
+    /// Reward of the last action; `None` before the first action.
     pub reward: Option<f64>,
-    /// Terms of the reward that hide nothing; empty where a term would reveal hidden state.
+    /// Reward terms that reveal nothing hidden; empty if a term would.
     pub terms: Vec<RewardTerm>,
-    /// The reason why terms are left out; empty if none are.
+    /// Reason why terms are left out; empty if none are.
     pub terms_note: String,
-    /// Progress, budget, stakes: the bars above everything.
+    /// Bars at the top of the episode: progress, budget, stakes.
     pub status: Vec<Meter>,
-    /// The panels.
+    /// Panels in the order in which they are drawn.
     pub panels: Vec<Panel>,
     /// `true` after the last step.
     pub done: bool,
     /// The action that the player takes next, in words; empty if there is none.
     pub next: String,
-    /// What a language model was shown and answered for the next action.
+    /// Prompt and completion of a language model for the next action; `None` for other players.
     pub transcript: Option<Transcript>,
 }
 
-/// A line of the list of actions.
+/// One row of the list of actions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepLine {
     /// The action as the address writes it.
     pub code: String,
     /// The action in words.
     pub label: String,
-    /// A sign for the result that does not rely on color.
+    /// One character for the result, so that color is not the only sign of it.
     pub sign: String,
     /// The result in a word or two.
     pub result: String,
-    /// The color of the result.
+    /// Meaning of the result's color.
     pub tone: Tone,
     /// `true` if a viewer may want to jump here.
     pub notable: bool,
-    /// The reward.
+    /// Reward of the step.
     pub reward: f64,
     /// `true` if the visitor chose the action.
     pub own: bool,
@@ -57,38 +57,39 @@ pub struct StepLine {
     pub missed: bool,
 }
 
-/// A term of a reward.
+/// One term of a reward.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RewardTerm {
-    /// The group that the term belongs to, such as `Terminal reward`; empty for the step's own.
+    /// Group of the term, such as `Terminal reward`; empty for terms of the step itself.
     pub group: String,
-    /// The component.
+    /// Name of the component.
     pub name: String,
-    /// What it measures.
+    /// Sentence about what the component measures.
     pub help: String,
-    /// Weight in a sum; `None` for a factor of the terms before it.
+    /// Weight in the sum; `None` for a factor that multiplies the terms before it.
     pub weight: Option<f64>,
-    /// Value, 0..=1.
+    /// Value of the component, `0..=1`.
     pub value: f64,
 }
 
-/// What a language model was shown and answered.
+/// Prompt and completion of a language model for one action.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// How the completion was read.
+    /// Verdict of the parser, such as `read after a repair`.
     pub reading: String,
     /// The prompt; empty if it was not recorded.
     pub prompt: String,
-    /// The completion.
+    /// The completion; empty if it was not recorded.
     pub completion: String,
-    /// The action that was read, as JSON.
+    /// The parsed action, as JSON.
     pub action: String,
 }
 
-/// What is hidden from the agent at a moment.
+/// Everything that is hidden from the agent in a frame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
-    /// One sentence about what really happened in the last action; empty if there is nothing to add.
+    /// One sentence about what really happened in the last action; empty if there is nothing to
+    /// add.
     pub headline: String,
     /// Notes on cards of the agent's view.
     pub notes: Vec<TruthNote>,
@@ -101,18 +102,18 @@ pub struct Truth {
 /// A hidden fact about a card of the agent's view.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TruthNote {
-    /// The panel.
+    /// Identifier of the card's panel.
     pub panel: String,
     /// Key of the card.
     pub card: String,
     /// The fact in a few words.
     pub text: String,
-    /// The explanation.
+    /// Explanation that opens on demand; empty for none.
     pub help: String,
-    /// The color.
+    /// Meaning of the note's color.
     pub tone: Tone,
-    /// A true value beside the first meter of the card, 0..=1.
+    /// True value of the quantity in the card's first meter, `0..=1`.
     pub value: Option<f32>,
-    /// `true` if the card is that of an adversary.
+    /// `true` to draw the card's face as that of an adversary.
     pub unmask: bool,
 }

@@ -1,128 +1,129 @@
-//! What the shell has to know of a world: names for menus, and how actions are composed.
+//! Description of a world for the shell: names for menus, and the actions that can be composed.
 
 use serde::{Deserialize, Serialize};
 
-/// A world.
+/// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorldInfo {
-    /// The word in the address.
+    /// Name of the world in the address.
     pub name: String,
-    /// The title, such as `Whom to trust`.
+    /// Readable title, such as `Whom to trust`.
     pub title: String,
     /// The world in one or two sentences.
     pub tagline: String,
-    /// What everyone who looks at the world must know; empty for nothing.
+    /// Notice that is always visible above the world; empty for none.
     pub warning: String,
-    /// How an episode works, in paragraphs.
+    /// Explanation of an episode, one paragraph each.
     pub help: Vec<String>,
-    /// Terms with their definitions, for the glossary.
+    /// Terms with their definitions.
     pub glossary: Vec<(String, String)>,
-    /// The menus that choose a task together; one for worlds with a plain list of tasks.
+    /// Menus that together choose a task; a plain list of tasks is one menu.
     pub axes: Vec<Axis>,
-    /// The tasks.
+    /// Tasks in the order of the menus.
     pub tasks: Vec<TaskInfo>,
-    /// The stream modes.
+    /// Stream modes that the world supports.
     pub streams: Vec<Choice>,
-    /// The sets of rules that have a name.
+    /// Named rule sets; the first is the reference, which has none of the changes.
     pub rules: Vec<Choice>,
-    /// The single changes of the rules, by the letter or word that the address writes.
+    /// Single rule changes, named as the address writes them.
     pub rule_changes: Vec<Choice>,
-    /// The players: the trained policy, scripted policies and the visitor, in the order of menus.
+    /// Players in menu order: the trained policy, scripted policies and the visitor.
     pub players: Vec<PlayerInfo>,
-    /// Task, player and streams of an address that does not name them.
+    /// Task of an address that names none.
     pub default_task: String,
-    /// The player of an address without one.
+    /// Player of an address that names none.
     pub default_player: String,
-    /// The player of an older address, which has `t`, `at` or `acts` and no player.
+    /// Player of an older address, which has `t`, `at` or `acts` but no player.
     pub legacy_player: String,
-    /// The streams of an address without any.
+    /// Stream mode of an address that names none.
     pub default_streams: String,
-    /// The most actions that an episode can have.
+    /// Largest number of actions that an episode can have.
     pub actions_max: u32,
-    /// How actions are composed from cards; empty where every action has a button.
+    /// Kinds of actions that are composed from cards; empty if every action has a button.
     pub verbs: Vec<Verb>,
-    /// Where the list of replay files lies.
+    /// Path of the list of replay files, relative to the page.
     pub replays: String,
-    /// The file of curves of the trained policy's training run; empty if there is none.
+    /// Path of the training log of the trained policy, relative to the page; empty if there is
+    /// none.
     pub curves: String,
 }
 
-/// An item of a menu.
+/// One item of a menu.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The word in the address.
+    /// Value of the item in the address.
     pub name: String,
-    /// The text.
+    /// Text of the item.
     pub label: String,
-    /// The explanation.
+    /// Explanation of the item; empty for none.
     pub help: String,
 }
 
 /// A menu that chooses one coordinate of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The label of the menu.
+    /// Label beside the menu.
     pub label: String,
-    /// The explanation of the menu.
+    /// Explanation of the menu; empty for none.
     pub help: String,
-    /// The items.
+    /// Items of the menu, in order.
     pub choices: Vec<Choice>,
     /// `true` if the menu belongs under "Advanced".
     pub advanced: bool,
 }
 
-/// A task.
+/// Name and menu position of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskInfo {
-    /// The word in the address.
+    /// Name of the task in the address.
     pub name: String,
-    /// The text, such as `Task 3`.
+    /// Readable name, such as `Task 3`.
     pub label: String,
-    /// The explanation, such as `20 subtasks, hard`.
+    /// Short explanation, such as `20 subtasks, hard`.
     pub help: String,
-    /// The item of each axis.
+    /// Index of the chosen item on each axis.
     pub coordinates: Vec<u8>,
 }
 
-/// A player.
+/// Name and properties of a player.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlayerInfo {
-    /// The word in the address.
+    /// Name of the player in the address.
     pub name: String,
-    /// The name.
+    /// Readable name of the player.
     pub label: String,
-    /// One sentence about it.
+    /// One sentence about the player.
     pub help: String,
     /// `true` if it reads hidden state.
     pub privileged: bool,
     /// `true` if it takes too long for a tournament of many episodes.
     pub slow: bool,
-    /// The file that it needs; empty for none.
+    /// Path of the file that it needs, relative to the page; empty for none.
     pub file: String,
 }
 
 /// A kind of action that is composed of parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verb {
-    /// The letter that the address begins with.
+    /// Letter that starts the action in the address.
     pub code: String,
-    /// The verb.
+    /// Text of the button, a verb.
     pub label: String,
-    /// The explanation.
+    /// Explanation of the kind of action.
     pub help: String,
-    /// The parts that the action may name.
+    /// Parts that the action may name.
     pub slots: Vec<Slot>,
-    /// A switch: its code, label and explanation.
+    /// Optional switch of the action: its code, label and explanation.
     pub flag: Option<Choice>,
 }
 
-/// A part of a composed action. A part that is left out is chosen by rule.
+/// A part of a composed action. The environment chooses a part that is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
-    /// The letter before the number, which the codes of cards begin with.
+    /// Letter that starts the codes of the cards that fit the part.
     pub letter: char,
-    /// The label.
+    /// Label of the part's menu.
     pub label: String,
-    /// The panel whose cards can be pointed at.
+    /// Identifier of the panel whose cards can be picked.
     pub panel: String,
 }

@@ -1,4 +1,4 @@
-//! The address follows the view, and the view follows Back and Forward.
+//! Keeps the address of the page and its state in step, including the Back and Forward buttons.
 
 use leptos::prelude::*;
 
@@ -8,16 +8,16 @@ use crate::query::{Defaults, parse_query, to_query};
 use crate::reactive::effect;
 use crate::state::PageState;
 
-/// The time after the last move of the cursor until the address follows.
+/// Time after the last move of the cursor until the address is updated.
 const DELAY: std::time::Duration = std::time::Duration::from_millis(120);
 
-/// Returns the query of a view.
+/// Returns the query of the address for `state`, without `?`.
 #[must_use]
-pub fn query_of(page: Page, view: &PageState) -> String {
+pub fn query_of(page: Page, state: &PageState) -> String {
     let info = page
         .info
         .get_untracked()
-        .filter(|info| info.name == view.world);
+        .filter(|info| info.name == state.world);
     let rules = info.as_ref().and_then(|info| info.rules.first());
     page.programs.with_value(|programs| {
         let defaults = Defaults {
@@ -25,46 +25,52 @@ pub fn query_of(page: Page, view: &PageState) -> String {
             streams: info.as_ref().map_or("", |info| &info.default_streams),
             rules: rules.map_or("", |rules| &rules.name),
         };
-        to_query(view, defaults)
+        to_query(state, defaults)
     })
 }
 
-/// Keeps address and view in step. Another world, screen or episode and own actions are entries of
-/// the history; everything else replaces the current entry, late enough that dragging does not
-/// flood it.
-pub fn follow(page: Page) {
+/// Starts to keep address and state in step.
+///
+/// A change of world, screen or episode, or an action of the visitor, adds an entry to the
+/// browser's history. Every other change replaces the current entry, after a delay so that dragging
+/// the cursor does not flood the history.
+pub fn sync(page: Page) {
     let waiting = StoredValue::new(None::<(TimeoutHandle, String)>);
     let take_waiting = move || waiting.try_update_value(Option::take).flatten();
     let back = window_event_listener(leptos::ev::popstate, move |_| {
         if let Some((timer, _)) = take_waiting() {
             timer.clear();
         }
-        let (view, problems) = page.programs.with_value(|programs| {
+        let (state, problems) = page.programs.with_value(|programs| {
             let worlds: Vec<&str> = programs
                 .iter()
                 .map(|program| program.world.as_str())
                 .collect();
             parse_query(&browser::query(), &worlds)
         });
-        page.entry.set_value(view.entry());
+        page.history_entry.set_value(state.history_entry());
         page.playing.set(false);
-        page.view.set(view);
-        problems.into_iter().for_each(|problem| page.tell(problem));
+        page.state.set(state);
+        problems
+            .into_iter()
+            .for_each(|problem| page.add_notice(problem));
     });
     on_cleanup(move || back.remove());
     effect(move || {
-        let (query, entry) = page.view.with(|view| (query_of(page, view), view.entry()));
+        let (query, entry) = page
+            .state
+            .with(|state| (query_of(page, state), state.history_entry()));
         page.info.track();
         let before = take_waiting();
         if let Some((timer, _)) = &before {
             timer.clear();
         }
-        if page.entry.with_value(|old| *old != entry) {
-            // The entry that is left keeps its last moment.
+        if page.history_entry.with_value(|old| *old != entry) {
+            // The previous entry keeps its last cursor position.
             if let Some((_, query)) = before {
                 browser::set_query(&query, false);
             }
-            page.entry.set_value(entry);
+            page.history_entry.set_value(entry);
             browser::set_query(&query, true);
             return;
         }

@@ -1,15 +1,16 @@
-//! What the page asks of the browser. Everything here may fail, and nothing here panics.
+//! Access to the browser: address, history, clipboard, files and stored settings. Every call may
+//! fail, and none panics.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-/// The largest file that the page reads, in bytes.
+/// Size of the largest file that the page reads, in bytes.
 pub const FILE_MAX: f64 = 32.0 * 1_048_576.0;
-/// The origin of the page that frames a Space.
+/// Origin of the page that embeds a Hugging Face Space.
 const SPACES: &str = "https://huggingface.co";
 
-/// Shows a sentence in place of the page if the shell panics.
+/// Installs a panic hook that shows a sentence above the page.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|_| {
         let Some(body) = document().body() else {
@@ -18,7 +19,7 @@ pub fn report_panics() {
         let sentence = document().create_element("p");
         if let Ok(sentence) = sentence {
             sentence.set_text_content(Some(
-                "The page stopped because of an error in its program. Reload it to go on; the address keeps the episode.",
+                "The page stopped because of a program error. Reload it to continue; the address keeps the episode.",
             ));
             let _ = sentence.set_attribute("role", "alert");
             let _ = sentence.set_attribute("class", "stopped");
@@ -27,22 +28,22 @@ pub fn report_panics() {
     }));
 }
 
-/// Draws the page, for as long as the tab lives.
+/// Draws the page for as long as the tab lives.
 pub fn mount(page: fn() -> crate::dom::View) {
     if let Some(body) = document().body() {
         leptos::mount::mount_to_renderer(&body, page).forget();
     }
 }
 
-/// Removes what `index.html` shows until the page is drawn.
+/// Removes the placeholder that `index.html` shows until the page is drawn.
 pub fn clear_placeholder() {
     if let Some(placeholder) = document().get_element_by_id("loading") {
         placeholder.remove();
     }
 }
 
-/// Returns the worlds that `index.html` lists as `<meta name="engine-WORLD" content="URL"
-/// data-title="TITLE">`: name, address of the program, title.
+/// Returns the name, program address and title of each world that `index.html` lists as `<meta
+/// name="engine-WORLD" content="URL" data-title="TITLE">`.
 #[must_use]
 pub fn engine_programs() -> Vec<(String, String, String)> {
     let mut all = Vec::new();
@@ -66,7 +67,7 @@ pub fn engine_programs() -> Vec<(String, String, String)> {
     all
 }
 
-/// Returns the address of the script that starts an engine.
+/// Returns the address of the worker script that starts an engine.
 #[must_use]
 pub fn engine_script() -> String {
     let tag = document().query_selector("meta[name=engine-worker]");
@@ -77,14 +78,15 @@ pub fn engine_script() -> String {
     content.unwrap_or_else(|| "./engine.js".to_owned())
 }
 
-/// Returns the query of the address, with `?`.
+/// Returns the query of the address, including `?`; empty if there is none.
 #[must_use]
 pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// Sets the query of the address without loading anything: as a new entry, which the back button
-/// leaves, or in place of the current one. A page inside a Space tells the page around it.
+/// Sets the query of the address without loading anything. With `new_entry` it adds an entry to the
+/// browser's history, otherwise it replaces the current one. A page inside a Space also notifies
+/// its parent page.
 pub fn set_query(query: &str, new_entry: bool) {
     let window = window();
     let (Ok(path), Ok(history)) = (window.location().pathname(), window.history()) else {
@@ -93,17 +95,17 @@ pub fn set_query(query: &str, new_entry: bool) {
     let fragment = window.location().hash().unwrap_or_default();
     let address = format!("{path}?{query}{fragment}");
     let state = JsValue::NULL;
-    // A page inside a sandboxed frame may not be allowed to; the view works all the same.
+    // A sandboxed frame may not be allowed to do this; the page works all the same.
     let _ = if new_entry {
         history.push_state_with_url(&state, "", Some(&address))
     } else {
         history.replace_state_with_url(&state, "", Some(&address))
     };
-    tell_parent(&[("queryString", JsValue::from_str(query))], SPACES);
+    post_to_parent(&[("queryString", JsValue::from_str(query))], SPACES);
 }
 
-/// Sends an object to the page around this one, if there is one.
-pub fn tell_parent(fields: &[(&str, JsValue)], origin: &str) {
+/// Posts an object with these fields to the parent page, if the page is embedded.
+pub fn post_to_parent(fields: &[(&str, JsValue)], origin: &str) {
     let own = window();
     let Some(parent) = own.parent().ok().flatten().filter(|parent| *parent != own) else {
         return;
@@ -115,16 +117,16 @@ pub fn tell_parent(fields: &[(&str, JsValue)], origin: &str) {
     let _ = parent.post_message(&message, origin);
 }
 
-/// Returns the whole address.
+/// Returns the complete address of the page.
 #[must_use]
 pub fn address() -> String {
     window().location().href().unwrap_or_default()
 }
 
-/// Puts text on the clipboard; returns `false` if the browser does not allow it.
-pub async fn copy(text: &str) -> bool {
+/// Copies text to the clipboard; returns `false` if the browser does not allow it.
+pub async fn copy_to_clipboard(text: &str) -> bool {
     let navigator = window().navigator();
-    // Without a secure context there is no clipboard.
+    // The clipboard exists only in a secure context.
     let Ok(clipboard) = js_sys::Reflect::get(&navigator, &JsValue::from_str("clipboard")) else {
         return false;
     };
@@ -134,32 +136,32 @@ pub async fn copy(text: &str) -> bool {
     JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
-/// Sets the title of the window and of the history's entry.
+/// Sets the title of the document.
 pub fn set_title(title: &str) {
     document().set_title(title);
 }
 
-/// Sets an attribute of the document's root.
+/// Sets an attribute of the root element.
 pub fn set_root_attribute(name: &str, value: &str) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute(name, value);
     }
 }
 
-/// Returns 32 random bits as a seed, short enough to read out.
+/// Returns 32 random bits as a seed, which is short enough to read out.
 #[must_use]
 pub fn random_seed() -> u64 {
     (js_sys::Math::random() * 4_294_967_296.0) as u64
 }
 
-/// Reads a setting that this browser keeps.
+/// Returns a setting that this browser has stored; `None` if there is none.
 #[must_use]
-pub fn setting(name: &str) -> Option<String> {
+pub fn stored_setting(name: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(name).ok()?
 }
 
-/// Keeps a setting in this browser, where that is allowed.
-pub fn keep_setting(name: &str, value: &str) {
+/// Stores a setting in this browser, if that is allowed.
+pub fn store_setting(name: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = storage.set_item(name, value);
     }
@@ -181,7 +183,7 @@ pub async fn read_file(file: &web_sys::File) -> Result<Vec<u8>, String> {
     if file.size() > FILE_MAX {
         let size = (file.size() / 1_048_576.0) as u64;
         return Err(format!(
-            "{name} has {size} MiB; the page reads files of up to 32 MiB. Use `sentinel replay verify` for larger ones."
+            "{name} is {size} MiB in size; the page reads files up to 32 MiB. Use `sentinel replay verify` for larger ones."
         ));
     }
     let buffer = JsFuture::from(file.array_buffer()).await;
@@ -189,9 +191,9 @@ pub async fn read_file(file: &web_sys::File) -> Result<Vec<u8>, String> {
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
-/// Returns the files of a list.
+/// Returns the files of a list; none for `None`.
 #[must_use]
-pub fn files(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
+pub fn files_of_list(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
     list.map_or_else(Vec::new, |list| {
         (0..list.length()).filter_map(|i| list.get(i)).collect()
     })
@@ -199,14 +201,14 @@ pub fn files(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
 
 /// Returns the element that an event came from.
 #[must_use]
-pub fn target(event: &web_sys::Event) -> Option<web_sys::Element> {
+pub fn event_target(event: &web_sys::Event) -> Option<web_sys::Element> {
     event.target()?.dyn_into().ok()
 }
 
-/// Returns `true` if a key event belongs to the field that it came from.
+/// Returns `true` if a key event came from a form field that uses the key itself.
 #[must_use]
 pub fn is_typing(event: &web_sys::Event) -> bool {
-    target(event).is_some_and(|element| {
+    event_target(event).is_some_and(|element| {
         let range = element
             .get_attribute("type")
             .is_some_and(|kind| kind == "range");
@@ -215,9 +217,9 @@ pub fn is_typing(event: &web_sys::Event) -> bool {
     })
 }
 
-/// Returns `true` if the space bar would press the element that has the focus.
+/// Returns `true` if the focused element reacts to the space bar.
 #[must_use]
 pub fn is_pressable(event: &web_sys::Event) -> bool {
     let pressable = ["BUTTON", "A", "SUMMARY"];
-    target(event).is_some_and(|element| pressable.contains(&element.tag_name().as_str()))
+    event_target(event).is_some_and(|element| pressable.contains(&element.tag_name().as_str()))
 }

@@ -1,4 +1,4 @@
-//! An engine: the program of a world, in a worker.
+//! An engine: the program of one world, running in a Web Worker.
 
 use std::rc::Rc;
 
@@ -7,18 +7,18 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-/// A message of an engine.
+/// An event from an engine's worker.
 #[derive(Debug)]
-pub enum Event {
-    /// The program runs.
+pub enum EngineEvent {
+    /// Reports that the program runs.
     Ready,
-    /// An answer.
+    /// Delivers an answer of the engine.
     Reply(Box<Reply>),
-    /// The program panicked or could not be loaded; the sentence says which.
+    /// Reports that the program panicked or could not be loaded; the sentence says which.
     Failed(String),
 }
 
-/// A running engine. Dropping it ends the worker.
+/// A running engine. Dropping it terminates the worker.
 pub struct Engine {
     worker: Worker,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
@@ -26,27 +26,28 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts a worker that runs the program at the address `module`.
+    /// Starts a worker with `script`, which runs the program at the address `module`. `listen` is
+    /// called for every event.
     ///
     /// # Errors
-    /// Returns a sentence if the browser starts no worker.
+    /// Returns a sentence if the browser cannot start a worker.
     pub fn start(
         script: &str,
         module: &str,
-        listen: impl Fn(Event) + 'static,
+        listen: impl Fn(EngineEvent) + 'static,
     ) -> Result<Self, String> {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
         let worker = Worker::new_with_options(script, &options).map_err(|_| {
-            "This browser starts no workers, in which episodes are played.".to_owned()
+            "This browser cannot start Web Workers, which play the episodes.".to_owned()
         })?;
         let listen = Rc::new(listen);
         let on_error = {
             let listen = Rc::clone(&listen);
             Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
                 event.prevent_default();
-                let sentence = "The program of this world could not be loaded.".to_owned();
-                listen(Event::Failed(sentence));
+                let sentence = "The engine of this world could not be loaded.".to_owned();
+                listen(EngineEvent::Failed(sentence));
             })
         };
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -64,7 +65,7 @@ impl Engine {
         })
     }
 
-    /// Sends a request; `engine.js` keeps it until the program runs.
+    /// Sends a request; `engine.js` queues it until the program runs.
     pub fn send(&self, request: &Request) {
         if let Ok(bytes) = encode(request) {
             let _ = self
@@ -88,22 +89,22 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Reads a message: `{ready}`, `{failed: sentence}` or `{reply: bytes}`.
-fn read(message: &JsValue) -> Option<Event> {
+/// Parses a message of the worker: `{ready}`, `{failed: sentence}` or `{reply: bytes}`.
+fn read(message: &JsValue) -> Option<EngineEvent> {
     let field = |name: &str| js_sys::Reflect::get(message, &JsValue::from_str(name)).ok();
     if let Some(sentence) = field("failed").and_then(|value| value.as_string()) {
-        return Some(Event::Failed(sentence));
+        return Some(EngineEvent::Failed(sentence));
     }
     if let Some(bytes) =
         field("reply").and_then(|value| value.dyn_into::<js_sys::Uint8Array>().ok())
     {
         return Some(match decode(&bytes.to_vec()) {
-            Ok(reply) => Event::Reply(Box::new(reply)),
-            Err(_) => Event::Failed(
-                "The program of this world is of another version than the page: reload the page."
+            Ok(reply) => EngineEvent::Reply(Box::new(reply)),
+            Err(_) => EngineEvent::Failed(
+                "The engine of this world and the page have different versions. Reload the page."
                     .to_owned(),
             ),
         });
     }
-    field("ready")?.is_truthy().then_some(Event::Ready)
+    field("ready")?.is_truthy().then_some(EngineEvent::Ready)
 }

@@ -1,25 +1,25 @@
-//! The shell of the page: it draws what an engine describes, and knows no world.
+//! The shell of the page. It draws what an engine describes and knows no world.
 //!
-//! [`page::Page`] holds the signals: the [`state::View`], which the address follows, and two
-//! [`lane::Lane`]s, the episode and the one beside it. Engines run in workers
-//! ([`engines::Engines`]) and answer with the types of `sentinel_page_protocol`. A [`lane::Lane`]
-//! keeps the frames of its run encoded and decodes the one at the cursor; [`board::Board`] spreads
-//! that frame over one signal for each card, so that only cards that changed are drawn again, in
-//! place. Components in [`ui`] take either parts of an `AgentView` or, in [`ui::truth`] only, parts
-//! of a `Truth`.
+//! [`page::Page`] holds the signals: the [`state::PageState`], which the address mirrors, and two
+//! [`episode_view::EpisodeView`]s, the main episode and the one to compare it with. Engines run in
+//! Web Workers ([`engine_pool::EnginePool`]) and answer with the types of `sentinel_page_protocol`.
+//! An [`episode_view::EpisodeView`] keeps the frames of its run encoded and decodes the one at the
+//! cursor; [`panel_signals::PanelSignals`] spreads that frame over one signal for each card, so
+//! that only cards that changed are drawn again, in place. Components in [`ui`] take either parts
+//! of an `AgentView` or, in [`ui::truth`] only, parts of a `Truth`.
 //!
 //! Attributes that tests rely on:
 //!
 //! | attribute | element |
 //! |---|---|
 //! | `data-of="trust"` | the page, with its world |
-//! | `data-ready` | the page, when a moment of an episode is drawn |
+//! | `data-ready` | the page, once a frame of an episode is drawn |
 //! | `data-world="cluster"`, `data-screen="training"` | links of the header |
 //! | `data-pane="main"` or `"versus"`, `data-player` | an episode and its player |
 //! | `data-score`, `data-frame` | the score so far, and the number of actions that led to it |
 //! | `data-panel`, `data-card` | a panel by id, a card by key |
 //! | `data-act` | a button that takes the action with this code |
-//! | `data-pick` | a button that gives a card to the composed action |
+//! | `data-pick` | a button that adds a card to the draft action |
 //! | `data-note="branch"`, `"source"`, `"playing"` | notes on the episode |
 //! | `data-chart` | a chart by id |
 //! | `data-index` | a row of the list of actions |
@@ -39,19 +39,19 @@
 )]
 
 pub mod address;
-pub mod board;
 pub mod browser;
-pub mod compose;
+pub mod chart_geometry;
 pub mod dom;
+pub mod draft_action;
 pub mod engine;
-pub mod engines;
-pub mod lane;
-pub mod num;
+pub mod engine_pool;
+pub mod episode_view;
+pub mod number_format;
 pub mod page;
-pub mod plot;
+pub mod panel_signals;
 pub mod query;
 pub mod reactive;
-pub mod rules;
+pub mod rules_param;
 pub mod standings;
 pub mod state;
 pub mod ui;

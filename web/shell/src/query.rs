@@ -1,63 +1,64 @@
-//! The view as the query of an address, and back. Nonsense is named, never a failure.
+//! Conversion between the state of the page and the query of the address. Parts that cannot be read
+//! are reported and keep their defaults.
 
 use sentinel_page_protocol::Branch;
 
 use crate::state::{PageState, SEED_MAX, Screen, Speed, Theme};
 
-/// The words that the address leaves out.
+/// Values that the address leaves out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Defaults<'a> {
-    /// The world of an address that names none.
+    /// World of an address that names none.
     pub world: &'a str,
-    /// The stream mode of the view's world.
+    /// Default stream mode of the state's world.
     pub streams: &'a str,
-    /// The rules of the reference.
+    /// Name of the reference rules.
     pub rules: &'a str,
 }
 
-/// Returns the query of a view, without `?`.
+/// Returns the query of a state, without `?`.
 #[must_use]
-pub fn to_query(view: &PageState, defaults: Defaults<'_>) -> String {
+pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     let mut query = Query(String::new());
-    if view.world != defaults.world {
-        query.add("world", &view.world);
+    if state.world != defaults.world {
+        query.add("world", &state.world);
     }
-    if view.screen == Screen::Training {
+    if state.screen == Screen::Training {
         query.add("page", "training");
     }
-    query.add("task", &view.task);
-    query.add("seed", &view.seed.to_string());
-    query.add("policy", &view.player);
-    if view.streams != defaults.streams {
-        query.add("streams", &view.streams);
+    query.add("task", &state.task);
+    query.add("seed", &state.seed.to_string());
+    query.add("policy", &state.player);
+    if state.streams != defaults.streams {
+        query.add("streams", &state.streams);
     }
-    if view.rules != defaults.rules {
-        query.add("rules", &view.rules);
+    if state.rules != defaults.rules {
+        query.add("rules", &state.rules);
     }
-    query.add("vs", &view.versus);
-    if let Some(branch) = &view.branch {
+    query.add("vs", &state.versus);
+    if let Some(branch) = &state.branch {
         query.add("at", &branch.at.to_string());
         query.add("acts", &branch.actions);
         if branch.resume {
             query.add("resume", "1");
         }
     }
-    if view.cursor != 0 {
-        query.add("t", &view.cursor.to_string());
+    if state.cursor != 0 {
+        query.add("t", &state.cursor.to_string());
     }
-    if view.truth {
+    if state.truth {
         query.add("view", "truth");
     }
-    if view.hints {
+    if state.hints {
         query.add("hints", "1");
     }
-    if view.theme != Theme::Auto {
-        query.add("theme", view.theme.word());
+    if state.theme != Theme::Auto {
+        query.add("theme", state.theme.as_str());
     }
-    if view.speed != Speed::One {
-        query.add("speed", view.speed.word());
+    if state.speed != Speed::One {
+        query.add("speed", state.speed.as_str());
     }
-    if view.embed {
+    if state.embed {
         query.add("embed", "1");
     }
     query.0
@@ -80,11 +81,11 @@ impl Query {
     }
 }
 
-/// Returns the view that a query (with or without `?`) asks for, and a sentence for each part that
-/// was not understood and keeps its default. `worlds` are the worlds that the page has.
+/// Parses a query, with or without `?`. Returns the state, and one sentence for each part that was
+/// not understood and keeps its default. `worlds` are the worlds that the page has.
 #[must_use]
 pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
-    let mut view = PageState {
+    let mut state = PageState {
         world: worlds.first().copied().unwrap_or_default().to_owned(),
         ..PageState::default()
     };
@@ -97,54 +98,55 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         let word = || plain_word(&value);
         let understood = match key {
             "world" => set(
-                &mut view.world,
+                &mut state.world,
                 word().filter(|w| worlds.contains(&w.as_str())),
             ),
-            // A plus sign that was typed reads as a space.
-            "rules" => set(&mut view.rules, plain_word(&value.replace(' ', "+"))),
-            "page" => set(&mut view.screen, parse_screen(&value)),
-            "task" => set(&mut view.task, word()),
-            "seed" => set(&mut view.seed, parse_seed(&value)),
-            "policy" => set(&mut view.player, word()),
-            "streams" => set(&mut view.streams, word()),
-            "vs" => set(&mut view.versus, word()),
+            // A typed plus sign is decoded as a space.
+            "rules" => set(&mut state.rules, plain_word(&value.replace(' ', "+"))),
+            "page" => set(&mut state.screen, parse_screen(&value)),
+            "task" => set(&mut state.task, word()),
+            "seed" => set(&mut state.seed, parse_seed(&value)),
+            "policy" => set(&mut state.player, word()),
+            "streams" => set(&mut state.streams, word()),
+            "vs" => set(&mut state.versus, word()),
             "at" => set(&mut at, parse_count(&value).map(Some)),
             "acts" => set(&mut actions, parse_actions(&value).map(Some)),
             "resume" => set(&mut resume, choice(&value, "0", "1")),
             "t" => {
                 moment = true;
-                set(&mut view.cursor, parse_count(&value))
+                set(&mut state.cursor, parse_count(&value))
             }
-            "view" => set(&mut view.truth, choice(&value, "agent", "truth")),
-            "hints" => set(&mut view.hints, choice(&value, "0", "1")),
-            "embed" => set(&mut view.embed, choice(&value, "0", "1")),
-            "theme" => set(&mut view.theme, parse_theme(&value)),
+            "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
+            "hints" => set(&mut state.hints, choice(&value, "0", "1")),
+            "embed" => set(&mut state.embed, choice(&value, "0", "1")),
+            "theme" => set(&mut state.theme, parse_theme(&value)),
             "speed" => {
-                let speed = Speed::ALL.into_iter().find(|speed| speed.word() == value);
-                set(&mut view.speed, speed)
+                let speed = Speed::ALL.into_iter().find(|speed| speed.as_str() == value);
+                set(&mut state.speed, speed)
             }
-            // Additions of hosts and newsletters have no meaning here.
+            // Parameters added by hosts and newsletters are ignored.
             _ => key.starts_with('_') || key.starts_with("utm_"),
         };
         if !understood {
             let part = shorten(part);
             problems.push(format!(
-                "The address says “{part}”, which is not understood."
+                "The address contains “{part}”, which is not understood."
             ));
         }
     }
     if at.is_some() && actions.is_none() {
         problems.push(
-            "The address says where own actions start (“at”), but not which (“acts”).".to_owned(),
+            "The address says where your own actions start (“at”) but not what they are (“acts”)."
+                .to_owned(),
         );
     }
-    view.legacy = view.player.is_empty() && (moment || at.is_some() || actions.is_some());
-    view.branch = actions.map(|actions| Branch {
+    state.legacy = state.player.is_empty() && (moment || at.is_some() || actions.is_some());
+    state.branch = actions.map(|actions| Branch {
         at: at.unwrap_or(0),
         actions,
         resume,
     });
-    (view, problems)
+    (state, problems)
 }
 
 fn parse_screen(text: &str) -> Option<Screen> {
@@ -155,23 +157,23 @@ fn parse_screen(text: &str) -> Option<Screen> {
     }
 }
 
-/// Returns a seed from 0 to 2^63 - 1.
+/// Parses a seed from 0 to 2^63 − 1.
 #[must_use]
 pub fn parse_seed(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|seed| *seed <= SEED_MAX)
 }
 
-/// Returns a number of actions; no episode is longer.
+/// Parses a number of actions, at most 1000; no episode is longer.
 fn parse_count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|count| *count <= 1000)
 }
 
 fn parse_theme(text: &str) -> Option<Theme> {
     let all = [Theme::Auto, Theme::Light, Theme::Dark];
-    all.into_iter().find(|theme| theme.word() == text)
+    all.into_iter().find(|theme| theme.as_str() == text)
 }
 
-/// Returns a word that a world may know: names of files are the longest.
+/// Returns `text` if it can be a name in some world; names of files are the longest.
 fn plain_word(text: &str) -> Option<String> {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '+' | ' ');
@@ -179,7 +181,7 @@ fn plain_word(text: &str) -> Option<String> {
     (fits && !text.as_bytes().windows(2).any(|pair| pair == b"..")).then(|| text.to_owned())
 }
 
-/// Returns own actions; their codes are letters and digits in every world.
+/// Returns `text` if it can be a sequence of action codes: letters, digits, `-`, `_` and `.`.
 fn parse_actions(text: &str) -> Option<String> {
     let plain = text
         .bytes()
@@ -205,7 +207,7 @@ fn choice(value: &str, no: &str, yes: &str) -> Option<bool> {
     }
 }
 
-/// Percent-encodes everything that is not plain.
+/// Percent-encodes everything but letters, digits and `-_.:+`.
 pub fn encode(text: &str, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
@@ -219,7 +221,7 @@ pub fn encode(text: &str, out: &mut String) {
     }
 }
 
-/// Undoes percent-encoding; what is not valid stays as it is.
+/// Decodes percent-encoding; invalid sequences stay as they are.
 fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut i) = (Vec::with_capacity(bytes.len()), 0);

@@ -18,7 +18,7 @@ fn trust() -> PageState {
 
 #[test]
 fn a_view_survives_its_address() {
-    let view = PageState {
+    let state = PageState {
         world: "trust".to_owned(),
         screen: Screen::Training,
         task: "task1".to_owned(),
@@ -41,8 +41,8 @@ fn a_view_survives_its_address() {
         speed: Speed::Four,
     };
     assert_eq!(
-        parse_query(&to_query(&view, DEFAULTS), &WORLDS),
-        (view, vec![])
+        parse_query(&to_query(&state, DEFAULTS), &WORLDS),
+        (state, vec![])
     );
     assert_eq!(
         parse_query(&to_query(&trust(), DEFAULTS), &WORLDS),
@@ -52,7 +52,7 @@ fn a_view_survives_its_address() {
 
 #[test]
 fn the_format_is_that_of_older_addresses() {
-    let view = PageState {
+    let state = PageState {
         world: "cluster".to_owned(),
         task: "task2".to_owned(),
         streams: "independent".to_owned(),
@@ -66,10 +66,10 @@ fn the_format_is_that_of_older_addresses() {
         ..PageState::default()
     };
     let query = "world=cluster&task=task2&seed=42&policy=heuristic&rules=reference+health&at=119&acts=fj12t";
-    assert_eq!(to_query(&view, DEFAULTS), query);
+    assert_eq!(to_query(&state, DEFAULTS), query);
     let known = PageState {
         streams: String::new(),
-        ..view
+        ..state
     };
     assert_eq!(parse_query(query, &WORLDS), (known, vec![]));
 }
@@ -78,22 +78,22 @@ fn the_format_is_that_of_older_addresses() {
 fn nonsense_in_every_field_is_named_and_harmless() {
     let query = "?page=x&task=&seed=-1&policy=<b>&streams=%22&vs=../../etc&at=9999&acts=d9!&resume=maybe\
         &t=1e9&view=&embed=yes&theme=pink&wat=1&%%%&=&seed=9223372036854775808&seed=NaN&world=mars";
-    let (view, problems) = parse_query(query, &WORLDS);
+    let (state, problems) = parse_query(query, &WORLDS);
     let expected = PageState {
         legacy: true,
         ..trust()
     };
-    assert_eq!(view, expected);
+    assert_eq!(state, expected);
     assert_eq!(problems.len(), 19, "{problems:#?}");
 }
 
 #[test]
 fn additions_of_hosts_are_ignored() {
-    let (view, problems) = parse_query("?utm_source=x&__theme=dark&seed=5&_=1", &WORLDS);
-    assert_eq!((view.seed, problems.len()), (5, 0));
+    let (state, problems) = parse_query("?utm_source=x&__theme=dark&seed=5&_=1", &WORLDS);
+    assert_eq!((state.seed, problems.len()), (5, 0));
     for half in ["at=3", "at=3&acts=", "acts="] {
-        let (view, problems) = parse_query(half, &WORLDS);
-        assert!(view.branch.is_none() && !problems.is_empty(), "{half}");
+        let (state, problems) = parse_query(half, &WORLDS);
+        assert!(state.branch.is_none() && !problems.is_empty(), "{half}");
     }
 }
 
@@ -113,7 +113,7 @@ fn an_older_address_without_a_player_keeps_its_default() {
 
 #[test]
 fn another_world_keeps_what_every_world_knows() {
-    let view = PageState {
+    let state = PageState {
         task: "task1".to_owned(),
         seed: 7,
         player: "grpo".to_owned(),
@@ -122,7 +122,7 @@ fn another_world_keeps_what_every_world_knows() {
         truth: true,
         ..trust()
     };
-    let there = view.in_world("cluster");
+    let there = state.in_world("cluster");
     assert_eq!(
         to_query(&there, DEFAULTS),
         "world=cluster&seed=7&view=truth"

@@ -1,8 +1,8 @@
 //! Signals, memos and effects of Leptos whose code does not depend on the type of their value.
 //!
 //! Leptos compiles its reactive system anew for every type and every closure, which was a quarter
-//! of the page. Here a value lies behind [`Any`], so that there is one signal, one memo and one
-//! effect in the program; the typed handles of this module cast at the edge.
+//! of the page. Here a value lies behind [`Any`], so that the program contains one signal, one memo
+//! and one effect; the typed handles of this module cast at the edge.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use leptos::prelude::{ArcRwSignal, Get, GetUntracked, RwSignal, Set, Track, Update};
 
-/// A value whose type the handle knows.
+/// A value whose type only its handle knows.
 type Erased = Arc<dyn Any + Send + Sync>;
 
 /// Implements reading for a handle whose `inner` gives an [`Erased`] value.
@@ -22,7 +22,7 @@ macro_rules! readable {
                 read(cast(&$content(self.inner.get())))
             }
 
-            /// Calls `read` with the value.
+            /// Calls `read` with the value, without subscribing the caller.
             pub fn with_untracked<R>(&self, read: impl FnOnce(&T) -> R) -> R {
                 read(cast(&$content(self.inner.get_untracked())))
             }
@@ -36,7 +36,7 @@ macro_rules! readable {
                 self.with(T::clone)
             }
 
-            /// Returns the value.
+            /// Returns the value without subscribing the caller.
             #[must_use]
             pub fn get_untracked(&self) -> T
             where
@@ -85,14 +85,14 @@ macro_rules! writable {
     };
 }
 
-/// A value that can be read and written; it lives as long as the owner that it was made under.
+/// A value that can be read and written. It lives as long as the owner it was created under.
 pub struct Signal<T> {
     inner: RwSignal<Erased>,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T: Send + Sync + 'static> Signal<T> {
-    /// Creates a signal.
+    /// Creates a signal under the current owner.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self {
@@ -124,7 +124,7 @@ pub struct ArcSignal<T> {
 }
 
 impl<T: Send + Sync + 'static> ArcSignal<T> {
-    /// Creates a signal.
+    /// Creates a signal that is not tied to an owner.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl<T> Clone for ArcSignal<T> {
 readable!(ArcSignal, std::convert::identity);
 writable!(ArcSignal);
 
-/// The value of a memo with the function that compares two of them.
+/// The value of a memo, with the function that compares two such values.
 #[derive(Clone)]
 struct Compared {
     value: Erased,
@@ -158,7 +158,7 @@ impl PartialEq for Compared {
     }
 }
 
-/// A value that is computed from signals, anew when one of them changed.
+/// A value computed from signals, and computed again after one of them changed.
 pub struct Memo<T> {
     inner: leptos::prelude::Memo<Compared>,
     kind: PhantomData<fn() -> T>,
@@ -174,7 +174,7 @@ readable!(Memo, |compared: Compared| compared.value);
 
 type Compute = Box<dyn Fn(Option<&Compared>) -> Compared + Send + Sync>;
 
-/// Creates a memo; subscribers hear of values that differ from the one before.
+/// Creates a memo that notifies its subscribers when the value differs from the previous one.
 pub fn memo<T>(compute: impl Fn() -> T + Send + Sync + 'static) -> Memo<T>
 where
     T: PartialEq + Send + Sync + 'static,
@@ -182,8 +182,11 @@ where
     compared(compute, |a, b| cast::<T>(a) == cast::<T>(b))
 }
 
-/// Creates a memo whose subscribers hear of every value that is computed, except of a second `None`.
-pub fn memo_of_every<T>(compute: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<Option<T>>
+/// Creates a memo that notifies its subscribers of every computed value, except of a repeated
+/// `None`.
+pub fn memo_notify_always<T>(
+    compute: impl Fn() -> Option<T> + Send + Sync + 'static,
+) -> Memo<Option<T>>
 where
     T: Send + Sync + 'static,
 {
@@ -212,8 +215,8 @@ pub fn effect(mut run: impl FnMut() + 'static) {
     leptos::prelude::Effect::new(run);
 }
 
-/// Creates an effect that also gets what it returned the time before.
-pub fn effect_with<T: 'static>(mut run: impl FnMut(Option<T>) -> T + 'static) {
+/// Creates an effect that receives the value returned by its previous run; `None` in the first run.
+pub fn effect_with_previous<T: 'static>(mut run: impl FnMut(Option<T>) -> T + 'static) {
     let mut before = None;
     effect(move || before = Some(run(before.take())));
 }

@@ -1,12 +1,12 @@
-//! The results of a tournament in words.
+//! Formatting of tournament results.
 
 use sentinel_page_protocol::Standings;
 
-use crate::num::{fixed, signed};
+use crate::number_format::{fixed, signed};
 
-/// Returns a mean with its interval, such as `0.912 ± 0.004`.
+/// Formats a mean with its interval, such as `0.912 ± 0.004`.
 #[must_use]
-pub fn interval(mean: f64, half_width: f64) -> String {
+pub fn format_interval(mean: f64, half_width: f64) -> String {
     if half_width.is_finite() {
         format!("{} ± {}", fixed(mean, 3), fixed(half_width, 3))
     } else {
@@ -14,9 +14,9 @@ pub fn interval(mean: f64, half_width: f64) -> String {
     }
 }
 
-/// Returns the paired difference of a player to the best one; empty for the best itself.
+/// Formats the paired difference of a player to the best one; empty for the best player.
 #[must_use]
-pub fn difference(standings: &Standings, player: &str) -> String {
+pub fn format_difference(standings: &Standings, player: &str) -> String {
     let found = standings.differences.iter().find(|d| d.player == player);
     found.map_or_else(String::new, |difference| {
         let mean = signed(difference.mean, 3);
@@ -28,9 +28,9 @@ pub fn difference(standings: &Standings, player: &str) -> String {
     })
 }
 
-/// Returns `true` if the difference of a player to the best one is larger than its interval.
+/// Returns `true` if the difference of a player to the best one exceeds its 95 % interval.
 #[must_use]
-pub fn is_clear(standings: &Standings, player: &str) -> bool {
+pub fn is_significant(standings: &Standings, player: &str) -> bool {
     let found = standings.differences.iter().find(|d| d.player == player);
     found.is_some_and(|d| d.mean.abs() > d.half_width)
 }
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn intervals_are_named_where_they_exist() {
-        assert_eq!(interval(0.9124, 0.004), "0.912 ± 0.004");
-        assert_eq!(interval(0.5, f64::NAN), "0.500");
+        assert_eq!(format_interval(0.9124, 0.004), "0.912 ± 0.004");
+        assert_eq!(format_interval(0.5, f64::NAN), "0.500");
         let standings = Standings {
             differences: vec![Difference {
                 player: "random".to_owned(),
@@ -52,8 +52,8 @@ mod tests {
             }],
             ..Standings::default()
         };
-        assert_eq!(difference(&standings, "random"), "−0.250 ± 0.020");
-        assert_eq!(difference(&standings, "grpo"), "");
-        assert!(is_clear(&standings, "random") && !is_clear(&standings, "grpo"));
+        assert_eq!(format_difference(&standings, "random"), "−0.250 ± 0.020");
+        assert_eq!(format_difference(&standings, "grpo"), "");
+        assert!(is_significant(&standings, "random") && !is_significant(&standings, "grpo"));
     }
 }

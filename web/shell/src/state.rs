@@ -1,23 +1,24 @@
-//! The state of the page. Everything that is shown follows from it and from the engines' answers.
+//! The state of the page. The address mirrors it, and everything on the page follows from it and
+//! from the engines' answers.
 
 use sentinel_page_protocol::{Branch, EpisodeRef, PlayedEpisode, StepLine};
 
-/// Light, dark, or as the system.
+/// Color theme of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// As the system.
+    /// Follows the setting of the system.
     #[default]
     Auto,
-    /// Always light.
+    /// Light, whatever the system says.
     Light,
-    /// Always dark.
+    /// Dark, whatever the system says.
     Dark,
 }
 
 impl Theme {
-    /// The word in the address.
+    /// Returns the value in the address.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Light => "light",
@@ -25,7 +26,7 @@ impl Theme {
         }
     }
 
-    /// The theme after this one on the button.
+    /// Returns the theme that a press of the theme button leads to.
     #[must_use]
     pub const fn next(self) -> Self {
         match self {
@@ -36,27 +37,27 @@ impl Theme {
     }
 }
 
-/// The speed of playing.
+/// Playback speed, relative to two actions a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Speed {
-    /// One action a second.
+    /// Plays one action a second.
     Half,
-    /// Two actions a second.
+    /// Plays two actions a second.
     #[default]
     One,
-    /// Four.
+    /// Plays four actions a second.
     Two,
-    /// Eight.
+    /// Plays eight actions a second.
     Four,
 }
 
 impl Speed {
-    /// All speeds, in the order of the menu.
+    /// All speeds, in the order in which the button cycles.
     pub const ALL: [Self; 4] = [Self::Half, Self::One, Self::Two, Self::Four];
 
-    /// The word in the address.
+    /// Returns the value in the address.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Half => "0.5",
             Self::One => "1",
@@ -65,7 +66,7 @@ impl Speed {
         }
     }
 
-    /// The time between two actions in milliseconds.
+    /// Returns the time between two actions in milliseconds.
     #[must_use]
     pub const fn period_ms(self) -> u64 {
         match self {
@@ -80,54 +81,56 @@ impl Speed {
 /// A screen of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Screen {
-    /// An episode, or two.
+    /// Shows one episode, or two side by side.
     #[default]
     Episode,
-    /// The curves of the training run.
+    /// Shows the curves of the training run.
     Training,
 }
 
-/// The state that the address holds. The words of worlds are not checked here: an engine answers
-/// with the words that it understood. An empty word means the world's default.
+/// The state that the address holds.
+///
+/// Names of a world, such as tasks and players, are not checked here: an engine answers with the
+/// words that it understood. An empty word means the world's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageState {
-    /// The world.
+    /// Name of the world.
     pub world: String,
-    /// The screen.
+    /// Screen that is shown.
     pub screen: Screen,
-    /// The task.
+    /// Name of the task.
     pub task: String,
-    /// The seed.
+    /// Seed of the episode, at most [`SEED_MAX`].
     pub seed: u64,
-    /// The stream mode.
+    /// Name of the stream mode.
     pub streams: String,
-    /// The rules.
+    /// Value of the `rules` parameter.
     pub rules: String,
-    /// The player.
+    /// Player of the main episode.
     pub player: String,
-    /// `true` if an older address names no player: then another default applies.
+    /// `true` for an older address without a player, for which another default applies.
     pub legacy: bool,
-    /// The player of the episode beside it; empty for none.
+    /// Player of the episode to compare with; empty for none.
     pub versus: String,
-    /// The visitor's own actions.
+    /// The visitor's own actions, if any.
     pub branch: Option<Branch>,
-    /// Number of actions at the cursor; beyond the end counts as the end.
+    /// Number of actions at the cursor; a value beyond the end means the end.
     pub cursor: u32,
     /// `true` to show hidden state.
     pub truth: bool,
-    /// `true` to show what a world draws on demand only.
+    /// `true` to show content that a world draws on demand only.
     pub hints: bool,
-    /// `true` inside another page.
+    /// `true` if the page is embedded in another one.
     pub embed: bool,
-    /// The theme.
+    /// Color theme of the page.
     pub theme: Theme,
-    /// The speed of playing.
+    /// Speed of the playback.
     pub speed: Speed,
 }
 
-/// The seed of an address without one.
+/// Seed of an address that names none.
 pub const DEFAULT_SEED: u64 = 42;
-/// The highest seed.
+/// Highest seed that the page accepts, 2^63 − 1.
 pub const SEED_MAX: u64 = i64::MAX as u64;
 
 impl Default for PageState {
@@ -154,28 +157,28 @@ impl Default for PageState {
 }
 
 impl PageState {
-    /// Goes back to the start of the player's own episode.
+    /// Returns to the start of the episode and discards the visitor's own actions.
     pub fn restart(&mut self) {
         self.branch = None;
         self.cursor = 0;
     }
 
-    /// Takes an action after `at` actions of `played`. All actions before it stay as they were:
-    /// the player's, the visitor's, and those of the player who resumed.
-    pub fn take(&mut self, played: &[StepLine], at: usize, code: &str) {
+    /// Adds an action of the visitor after the first `at` actions of `played`. The actions before
+    /// it stay as they were, whether the player or the visitor took them.
+    pub fn take_action(&mut self, played: &[StepLine], at: usize, code: &str) {
         let branch_at = self.branch.as_ref().map(|branch| branch.at as usize);
         let from = branch_at.unwrap_or(at).min(at);
         let before = played.get(from..at).unwrap_or_default();
         let codes = before.iter().map(|step| step.code.as_str());
         self.branch = Some(Branch {
-            at: index(from),
+            at: to_u32(from),
             actions: codes.chain([code]).collect(),
             resume: false,
         });
-        self.cursor = index(at + 1);
+        self.cursor = to_u32(at + 1);
     }
 
-    /// The episode in the words of a request.
+    /// Returns the episode in the words of a request.
     #[must_use]
     pub fn episode(&self) -> EpisodeRef {
         EpisodeRef {
@@ -186,8 +189,8 @@ impl PageState {
         }
     }
 
-    /// Takes over the words that an engine understood.
-    pub fn adopt(&mut self, played: &PlayedEpisode) {
+    /// Replaces the words of the address by those that an engine understood.
+    pub fn apply_episode(&mut self, played: &PlayedEpisode) {
         self.task.clone_from(&played.task);
         self.seed = played.seed;
         self.streams.clone_from(&played.streams);
@@ -196,14 +199,15 @@ impl PageState {
         self.legacy = false;
     }
 
-    /// Changes to an episode, from its start.
-    pub fn open(&mut self, played: &PlayedEpisode) {
-        self.adopt(played);
+    /// Shows an episode from its start.
+    pub fn open_episode(&mut self, played: &PlayedEpisode) {
+        self.apply_episode(played);
         self.screen = Screen::Episode;
         self.restart();
     }
 
-    /// The view of another world: what makes sense in every world, without the rest.
+    /// Returns the state for another world: keeps what makes sense in every world, and resets the
+    /// rest.
     #[must_use]
     pub fn in_world(&self, world: &str) -> Self {
         Self {
@@ -217,9 +221,10 @@ impl PageState {
         }
     }
 
-    /// What an entry of the browser's history is: a change of this makes a new one.
+    /// Returns the part of the state that identifies an entry of the browser's history; a change of
+    /// it adds an entry.
     #[must_use]
-    pub fn entry(&self) -> Self {
+    pub fn history_entry(&self) -> Self {
         Self {
             cursor: 0,
             truth: false,
@@ -233,9 +238,9 @@ impl PageState {
     }
 }
 
-/// Returns a position as the protocol counts it.
+/// Converts a position to the integer type of the protocol, saturating.
 #[must_use]
-pub fn index(position: usize) -> u32 {
+pub fn to_u32(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
@@ -254,42 +259,42 @@ mod tests {
     #[test]
     fn own_actions_keep_all_that_was_played_before_them() {
         let played = steps(&["d0", "d1", "v2", "s", "d3", "k"]);
-        let mut view = PageState::default();
-        view.take(&played[..2], 2, "k");
-        let branch = view.branch.clone().expect("own actions");
+        let mut state = PageState::default();
+        state.take_action(&played[..2], 2, "k");
+        let branch = state.branch.clone().expect("own actions");
         assert_eq!(
-            (branch.at, branch.actions.as_str(), view.cursor),
+            (branch.at, branch.actions.as_str(), state.cursor),
             (2, "k", 3)
         );
         // The player resumed and played up to action 6; then the visitor acts again.
-        if let Some(branch) = &mut view.branch {
+        if let Some(branch) = &mut state.branch {
             branch.resume = true;
         }
-        let resumed = view.clone();
-        view.take(&played, 6, "s");
-        let branch = view.branch.clone().expect("own actions");
+        let resumed = state.clone();
+        state.take_action(&played, 6, "s");
+        let branch = state.branch.clone().expect("own actions");
         assert_eq!((branch.at, branch.actions.as_str()), (2, "v2sd3ks"));
-        assert_eq!((branch.resume, view.cursor), (false, 7));
+        assert_eq!((branch.resume, state.cursor), (false, 7));
         // Before the branch: a new one from there.
         let mut earlier = resumed;
-        earlier.take(&played, 1, "k");
+        earlier.take_action(&played, 1, "k");
         let branch = earlier.branch.expect("own actions");
         assert_eq!((branch.at, branch.actions.as_str()), (1, "k"));
     }
 
     #[test]
     fn an_entry_of_the_history_is_an_episode_not_a_moment() {
-        let view = PageState::default();
+        let state = PageState::default();
         let moved = PageState {
             cursor: 7,
             truth: true,
-            ..view.clone()
+            ..state.clone()
         };
-        assert_eq!(view.entry(), moved.entry());
+        assert_eq!(state.history_entry(), moved.history_entry());
         let other = PageState {
             seed: 7,
-            ..view.clone()
+            ..state.clone()
         };
-        assert_ne!(view.entry(), other.entry());
+        assert_ne!(state.history_entry(), other.history_entry());
     }
 }

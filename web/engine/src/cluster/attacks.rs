@@ -1,4 +1,4 @@
-//! The attacks so far, as far as the counters tell.
+//! The attacks of an episode, as far as public counters reveal them.
 
 use sentinel_env::cluster::{Change, ClusterEnv, DETECTION_WINDOW, Observation};
 use sentinel_page_protocol::{Card, Note, Panel, Tone};
@@ -7,12 +7,12 @@ use super::step::PublicStep;
 use crate::format::capitalized;
 use crate::run::PublicFrame;
 
-/// The outcome of an attack, as far as public steps show it.
+/// Outcome of an attack, as far as public steps show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// A report was caught in the same step.
+pub(super) enum AttackOutcome {
+    /// A report was caught in the step of the attack.
     Caught,
-    /// No report was caught in the same step, and the rules know no later one.
+    /// No report was caught in that step, and these rules allow no later detection.
     NotCaught,
     /// The attack was found in this step.
     Found(u8),
@@ -24,7 +24,7 @@ pub(super) enum Fate {
     Open,
 }
 
-impl Fate {
+impl AttackOutcome {
     /// Returns the outcome of the attack of step `index` of the history.
     pub(super) fn new(o: &Observation, history: &[&PublicStep], index: usize) -> Self {
         let Some(attack) = history.get(index) else {
@@ -81,17 +81,17 @@ pub(super) fn attacks(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
     let history: Vec<&PublicStep> = frame.history().collect();
     let attacks = history.iter().enumerate().filter(|(_, step)| step.attacked);
     let card = |(index, step): (usize, &&PublicStep)| {
-        let fate = Fate::new(o, &history, index);
+        let outcome = AttackOutcome::new(o, &history, index);
         let effect = step.visible_effect();
         Card {
             key: format!("a{}", step.number),
             title: format!("Step {}", step.number),
-            state: fate.word(),
-            tone: fate.tone(),
+            state: outcome.word(),
+            tone: outcome.tone(),
             active: index + 1 == history.len(),
             notes: vec![Note {
                 text: effect.map_or_else(
-                    || "what it did does not show".to_owned(),
+                    || "its effect is not visible".to_owned(),
                     |effect| capitalized(&effect),
                 ),
                 ..Note::default()

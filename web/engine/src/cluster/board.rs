@@ -1,4 +1,4 @@
-//! The board of the cluster world: GPUs and jobs as the agent sees them.
+//! The GPUs and jobs of the cluster world as the agent sees them.
 
 use sentinel_env::cluster::{
     ClusterEnv, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus,
@@ -10,7 +10,7 @@ use super::{GPUS, JOBS};
 use crate::format::{counted, percent};
 use crate::run::PublicFrame;
 
-/// Number of steps before a deadline from which a job counts as urgent.
+/// Number of steps before its deadline from which a job counts as urgent.
 const SOON: u8 = 10;
 
 /// Returns the GPUs, each with its jobs.
@@ -37,7 +37,7 @@ fn gpu(frame: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16
     let on_it = on_it.filter(|(_, job)| job.placed == Some(id));
     let mut chips: Vec<Chip> = on_it.map(|(id, job)| job_chip(id, job)).collect();
     if view.tampered {
-        chips.push(chip("report tampered", Tone::Bad));
+        chips.push(chip("tampered with", Tone::Bad));
     } else if !adds_up(view, held) {
         chips.push(chip("does not add up", Tone::Warn));
     }
@@ -151,7 +151,7 @@ fn job(frame: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
     }
 }
 
-/// Returns what a job needs attention for.
+/// Returns chips for everything about a job that needs attention.
 fn job_chips(job: &Job, step: u8) -> Vec<Chip> {
     let mut chips = Vec::new();
     let running = job.status == JobStatus::Running;
@@ -175,11 +175,11 @@ fn job_chips(job: &Job, step: u8) -> Vec<Chip> {
     chips
 }
 
-/// The time that an open job has until its deadline.
+/// Time that an open job has until its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
     Enough,
-    /// Few steps are left; their number.
+    /// Few steps are left; this is their number.
     Soon(u8),
     /// Fewer steps are left than the job takes at full speed, going by its reported progress.
     TooLittle,
@@ -187,7 +187,7 @@ enum Time {
 
 fn time(job: &Job, step: u8) -> Time {
     let left = job.deadline.saturating_sub(step);
-    // Sums of shares may be off by rounding errors.
+    // Sums of shares may have rounding errors.
     let needed = (f64::from(job.steps) * (1.0 - job.reported) - 1e-6).ceil();
     match job.status {
         JobStatus::Queued | JobStatus::Running if f64::from(left) < needed => Time::TooLittle,

@@ -101,7 +101,7 @@ pub(super) fn trust(frames: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
     }
 }
 
-/// Adds level, kind and target to the attacks.
+/// Adds level, kind and target to the bars of the attacks.
 pub(super) fn with_truth(frames: &[Frame<ClusterEnv>], mut charts: Vec<Chart>) -> Vec<Chart> {
     let strip = charts
         .first_mut()

@@ -5,7 +5,7 @@
 use sentinel_env::cluster::{Action, GPUS_MAX, GpuId, JOBS_MAX, JobId};
 use sentinel_env::slot::Slot;
 
-/// Writes an action.
+/// Appends the code of an action to `out`.
 pub(super) fn write(action: Action, out: &mut String) {
     out.push(match action {
         Action::Allocate { .. } => 'a',
@@ -28,7 +28,7 @@ pub(super) fn write(action: Action, out: &mut String) {
     name('w', action.worker().map(Slot::index));
 }
 
-/// Reads the first action of `text` and leaves the rest.
+/// Parses the first action of `text` and removes it from `text`.
 pub(super) fn read(text: &mut &str) -> Option<Action> {
     let mut letters = text.chars();
     let kind = letters.next()?;

@@ -1,4 +1,4 @@
-//! What menus, help and glossary say of the cluster world.
+//! Menus, help texts and glossary of the cluster world.
 
 use sentinel_env::cluster::{Size, Task};
 use sentinel_page_protocol::{Axis, Choice, Slot, Verb, WorldInfo};
@@ -59,7 +59,7 @@ const GLOSSARY: [(&str, &str); 11] = [
     ),
 ];
 
-/// Completes the description of the world.
+/// Adds texts, menus and verbs to the description of the world.
 pub(super) fn complete_info(info: &mut WorldInfo) {
     info.title = "GPU cluster".to_owned();
     info.tagline =

@@ -1,4 +1,4 @@
-//! What everyone may know of a step: the difference of two observations.
+//! The public part of a step, computed from the observations before and after it.
 
 use sentinel_env::cluster::{Action, Change, GpuId, GpuState, JobId, JobStatus, Observation};
 use sentinel_env::slot::Slot;
@@ -7,28 +7,28 @@ use sentinel_page_protocol::{StepLine, Tone};
 use super::words::{Form, Names, list, phrase};
 use crate::format::{capitalized, counted, percent};
 
-/// A worker's report as the observations tell of it.
+/// A worker's report, as far as the observations reveal it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
-    /// The worker.
+    /// Slot of the reporting worker.
     pub worker: Slot,
-    /// The job.
+    /// Job that the report is about.
     pub job: JobId,
-    /// The progress that the worker states, 0..=1.
+    /// Progress that the worker claims, `0..=1`.
     pub progress: f64,
     /// `true` if the worker's record counts the report as right.
     pub right: bool,
 }
 
-/// What everyone may know of a step. All of it follows from the observations before and after; the
-/// kind and target of an attack and the true progress of jobs do not.
+/// The public part of a step. All of it follows from the observations before and after the step;
+/// the kind and target of an attack and the true progress of jobs do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublicStep {
     /// Number of the step, from 1.
     pub number: u8,
-    /// The action.
+    /// The action as the agent sent it.
     pub action: Action,
-    /// Job, GPU and worker of the action, as far as the observations tell.
+    /// Job, GPU and worker of the action, as far as the observations reveal them.
     pub(super) names: Names,
     /// `true` if the action succeeded.
     pub success: bool,
@@ -38,9 +38,9 @@ pub struct PublicStep {
     pub attacked: bool,
     /// `true` if a detection was counted.
     pub detected: bool,
-    /// `true` if the detection is known to be that of an attack.
+    /// `true` if the detection is known to concern an attack.
     pub attack_found: bool,
-    /// `true` if the report's claim of completion was counted as believed poison.
+    /// `true` if the report's false claim of completion was counted as believed.
     pub believed: bool,
     /// `true` if an attack was counted as missed.
     pub missed: bool,
@@ -54,13 +54,13 @@ pub struct PublicStep {
     pub done: Vec<JobId>,
     /// Jobs that passed their deadline.
     pub late: Vec<JobId>,
-    /// Running jobs that are queued again without having been preempted.
+    /// Running jobs that were queued again without having been preempted.
     pub requeued: Vec<JobId>,
-    /// Open jobs whose shown progress rose faster than any worker works.
+    /// Open jobs whose shown progress rose faster than any worker can work.
     pub jumped: Vec<JobId>,
-    /// GPUs that are shown as failed since this step.
+    /// GPUs that this step first shows as failed.
     pub failed: Vec<GpuId>,
-    /// GPUs whose row is marked as tampered since this step.
+    /// GPUs whose row this step first marks as tampered with.
     pub marked: Vec<GpuId>,
     /// Health of the cluster, if the step changed it.
     pub health: Option<f64>,
@@ -172,7 +172,7 @@ impl PublicStep {
         capitalized(&phrase(self.action, self.names, Form::Base))
     }
 
-    /// Returns the line of the list of actions.
+    /// Returns the row of the list of actions.
     pub(super) fn line(&self) -> StepLine {
         let wrong = self.report.is_some_and(|report| !report.right);
         let plain = |sign, word: &str| (sign, word.to_owned(), Tone::Neutral, false);
@@ -233,7 +233,7 @@ impl PublicStep {
                 let result = match (report.right, self.attack_found) {
                     (true, true) => "is right, and an attack is found",
                     (true, false) if self.false_alarm => {
-                        "is right, so that flagging it is a false alarm"
+                        "is right, so flagging it is a false alarm"
                     }
                     (true, false) => "is right",
                     (false, true) => "is wrong, and an attack is found",
@@ -254,7 +254,7 @@ impl PublicStep {
         if self.attacked {
             events.push(match self.visible_effect() {
                 Some(effect) => format!("The adversary attacks: {effect}."),
-                None => "The adversary attacks; what it did does not show.".to_owned(),
+                None => "The adversary attacks; the effect is not visible.".to_owned(),
             });
         }
         if self.believed {
@@ -286,7 +286,7 @@ impl PublicStep {
         );
         events.extend(self.health.map(|health| match health {
             full if full >= 1.0 => "Health is back at 1.".to_owned(),
-            low => format!("Health changes to {low:.1}, which the reward is multiplied by."),
+            low => format!("Health changes to {low:.1}; it multiplies the reward."),
         }));
         if self.looped {
             events.push("The same action was taken again without getting a job done.".to_owned());
@@ -296,7 +296,7 @@ impl PublicStep {
         events
     }
 
-    /// Returns what the observation shows of an attack; `None` if nothing.
+    /// Returns the effect of an attack that the observation shows; `None` if it shows none.
     pub(super) fn visible_effect(&self) -> Option<String> {
         let mut effects = Vec::new();
         if !self.jumped.is_empty() {
@@ -308,7 +308,10 @@ impl PublicStep {
             effects.push(format!("{} suddenly {verb} 100 %", list(&self.jumped)));
         }
         if !self.marked.is_empty() {
-            effects.push(format!("the report of {} is tampered", list(&self.marked)));
+            effects.push(format!(
+                "the report of {} is tampered with",
+                list(&self.marked)
+            ));
         }
         (!effects.is_empty()).then(|| effects.join(", and "))
     }

@@ -1,4 +1,4 @@
-//! What is hidden from the agent in the cluster world.
+//! Hidden state of the cluster world, shown only with the truth.
 
 use sentinel_env::cluster::{
     Attack, AttackType, Behavior, Change, ClusterEnv, GPU_MEMORY, Gpu, GpuId, GpuView, Hidden,
@@ -28,7 +28,7 @@ const fn describe(behavior: Behavior) -> &'static str {
     }
 }
 
-/// Returns kind and target of an attack in words, such as `a false completion of JOB-004`.
+/// Returns the kind and target of an attack in words, such as `a false completion of JOB-004`.
 pub(super) fn attack_words(attack: &Attack) -> String {
     match attack.kind {
         AttackType::FalseCompletion => format!("a false completion of {}", attack.job),
@@ -52,7 +52,7 @@ const fn kind_name(kind: AttackType) -> &'static str {
     }
 }
 
-/// Returns what a kind of attack does.
+/// Returns a sentence about the effect of a kind of attack.
 fn effect(kind: AttackType, o: &Observation) -> &'static str {
     let every_level = o.rules.has(Change::Escalation);
     match kind {
@@ -67,7 +67,7 @@ fn effect(kind: AttackType, o: &Observation) -> &'static str {
     }
 }
 
-/// Returns the line of a step with the kind of attack, and with reports that are lies.
+/// Returns the line of a step with the kind of an attack.
 pub(super) fn step_line(frame: &Frame<ClusterEnv>, mut line: StepLine) -> StepLine {
     let Some(step) = &frame.info else { return line };
     if let Some(attack) = &step.attack {
@@ -117,14 +117,14 @@ fn headline(step: &Step) -> String {
         sentences.push(match (report.honest, differs) {
             (false, _) => format!("{} lies: {job} is at {actual}.", report.worker),
             (true, true) => {
-                format!("{job} is at {actual}, so that the report counts as honest.")
+                format!("{job} is at {actual}, so the report counts as honest.")
             }
             (true, false) => format!("The report of {} is honest.", report.worker),
         });
     }
     if let Some(attack) = &step.attack {
         sentences.push(format!(
-            "The attack is of level {}: {}.",
+            "The attack has level {}: {}.",
             attack.level,
             attack_words(attack)
         ));
@@ -173,7 +173,7 @@ fn gpus(o: &Observation, hidden: &Hidden) -> Vec<TruthNote> {
     notes.collect()
 }
 
-/// Returns what is hidden of a GPU; `None` if its row tells everything.
+/// Returns the hidden facts about a GPU; `None` if its row shows everything.
 fn gpu(view: &GpuView, real: &Gpu) -> Option<(String, Tone)> {
     let free = GPU_MEMORY.saturating_sub(real.used);
     let forged = view.tampered || view.state != real.state || view.free != free;

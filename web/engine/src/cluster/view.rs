@@ -8,10 +8,10 @@ use super::{attacks, board, workers};
 use crate::format::percent;
 use crate::run::PublicFrame;
 
-/// The anomaly score from which a verification serves the goal.
+/// Anomaly score from which a verification serves the goal.
 const SUSPICIOUS: f64 = 0.60;
 
-const TERMS_NOTE: &str = "The parts of a reward are shown with the truth only: calibration compares trust with the true quality of the workers, and waste counts the true states of GPUs whose reports may be forged.";
+const TERMS_NOTE: &str = "The reward terms are shown only with the truth: calibration compares trust with the true quality of the workers, and waste counts the true states of GPUs whose reports may be forged.";
 
 /// Returns the frame as the agent sees it.
 pub(super) fn agent_view(frame: &PublicFrame<'_, ClusterEnv>) -> AgentView {
@@ -194,7 +194,7 @@ fn counters(o: &Observation, adversary: bool) -> Panel {
         (
             "alarms",
             "False alarms",
-            "Verifications that could not be made, or that flagged a right report",
+            "Verifications that could not be made, or that flagged a correct report",
             c.false_positives,
         ),
         (
@@ -230,7 +230,7 @@ fn counters(o: &Observation, adversary: bool) -> Panel {
     }
 }
 
-/// Returns how odd each agent's claims look to the audit.
+/// Returns the anomaly score of each agent's claims.
 fn audit(o: &Observation) -> Panel {
     let cards = o.anomalies.iter().map(|(who, score)| Card {
         key: who.name().to_owned(),

@@ -1,13 +1,13 @@
-//! Why an action would do nothing, as far as the observation tells.
+//! Warnings about actions that would have no effect, judged by the observation.
 
 use sentinel_env::cluster::{Action, Change, GpuId, JobId, JobStatus, Observation};
 
 use super::words::status;
 
-/// Returns a sentence about what would go wrong with an action; empty if nothing is known to.
+/// Returns a sentence about what would go wrong with an action; empty if nothing is known.
 pub(super) fn warning(o: &Observation, action: Action) -> String {
     reason(o, action).map_or_else(String::new, |reason| {
-        format!("{reason}. The step would be spent for nothing.")
+        format!("{reason}. The step would be wasted.")
     })
 }
 
@@ -20,9 +20,7 @@ fn reason(o: &Observation, action: Action) -> Option<String> {
         return Some(format!("This task has no {gpu}"));
     }
     if let Some(left_out) = left_out(action).filter(|_| o.rules.has(Change::Choices)) {
-        return Some(format!(
-            "Under these rules the action has to name {left_out}"
-        ));
+        return Some(format!("Under these rules the action must name {left_out}"));
     }
     match action {
         Action::Allocate { job, gpu, .. } => requires(o, job, JobStatus::Queued, "allocated")
@@ -41,7 +39,7 @@ fn reason(o: &Observation, action: Action) -> Option<String> {
     }
 }
 
-/// Returns what an action leaves to the environment although rules may forbid it.
+/// Returns the parts that an action leaves to the environment, which some rules forbid.
 fn left_out(action: Action) -> Option<&'static str> {
     match action {
         Action::Allocate {

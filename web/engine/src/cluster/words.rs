@@ -1,4 +1,4 @@
-//! Words of the cluster world: actions, statuses, states and lists.
+//! Texts of the cluster world for actions, statuses, states and lists.
 
 use sentinel_env::cluster::{
     Action, ActionType, Agent, GpuId, GpuState, JobId, JobStatus, Observation,
@@ -11,11 +11,11 @@ use crate::format::capitalized;
 /// Job, GPU and worker of an action, as named or as chosen by rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    /// The job.
+    /// Job of the action; `None` if unknown.
     pub(super) job: Option<JobId>,
-    /// The GPU.
+    /// GPU of the action; `None` if it has none or it is unknown.
     pub(super) gpu: Option<GpuId>,
-    /// The worker.
+    /// Worker of the action; `None` if unknown.
     pub(super) worker: Option<Slot>,
 }
 
@@ -29,12 +29,12 @@ impl From<Action> for Names {
     }
 }
 
-/// The form of a verb.
+/// Grammatical form of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As in `verify`.
+    /// Base form, as in `verify`.
     Base,
-    /// As in `verifies`.
+    /// Third person, as in `verifies`.
     Third,
 }
 
@@ -75,12 +75,12 @@ pub(super) fn phrase(action: Action, names: Names, form: Form) -> String {
     }
 }
 
-/// Returns an action as menus and lists have it.
+/// Returns an action as menus and lists show it.
 pub(super) fn describe(action: Action) -> String {
     capitalized(&phrase(action, action.into(), Form::Base))
 }
 
-/// Returns the verb of a kind of action as its button has it.
+/// Returns the verb of a kind of action as its button shows it.
 pub(super) const fn verb(kind: ActionType) -> &'static str {
     match kind {
         ActionType::Allocate => "Allocate",
@@ -123,7 +123,7 @@ pub(super) const fn state_tone(state: GpuState) -> Tone {
     }
 }
 
-/// Returns the name of an agent of the audit.
+/// Returns the name of an agent in the audit.
 pub(super) const fn agent(agent: Agent) -> &'static str {
     match agent {
         Agent::Worker(slot) => slot.name(),
@@ -134,7 +134,7 @@ pub(super) const fn agent(agent: Agent) -> &'static str {
     }
 }
 
-/// Returns things with commas and `and`.
+/// Joins things with commas and `and`.
 pub(super) fn list<T: std::fmt::Display>(things: &[T]) -> String {
     match things {
         [] => String::new(),
@@ -146,7 +146,7 @@ pub(super) fn list<T: std::fmt::Display>(things: &[T]) -> String {
     }
 }
 
-/// Returns the numbers of jobs in words, such as `3 running, 7 queued`.
+/// Returns the number of jobs of each status in words, such as `3 running, 7 queued`.
 pub(super) fn job_counts(o: &Observation) -> String {
     let all = JobStatus::ALL.into_iter().zip(o.jobs.counts());
     let some = all.filter(|(_, count)| *count > 0);

@@ -122,7 +122,7 @@ fn believed(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Opt
     let (likely, chance) = (&ranked[0].label, f64::from(ranked[0].value));
     let text = match chance {
         sure if sure > 0.995 => format!("believed {likely}"),
-        unsure if unsure < 0.25 => "no idea yet".to_owned(),
+        unsure if unsure < 0.25 => "not known yet".to_owned(),
         _ => format!("{likely} {}", percent(chance)),
     };
     let all: Vec<String> = ranked

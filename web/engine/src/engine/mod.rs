@@ -1,6 +1,6 @@
-//! The engine: answers the shell's messages and works in slices.
+//! The engine, which answers the shell's messages and works in slices.
 
-mod intake;
+mod incoming_files;
 mod shown;
 mod words;
 
@@ -29,7 +29,7 @@ const REPLAYS: &str = "replays/";
 
 /// An engine for one world.
 pub struct Engine<W: PageWorld> {
-    /// The runs by the numbers that the shell gave them; a handful.
+    /// The few runs, by the numbers that the shell gave them.
     runs: Vec<(u32, Shown<W>)>,
     library: Library<W>,
     model: Fetched<Arc<Model<W::Net>>>,
@@ -43,8 +43,8 @@ impl<W: PageWorld> Default for Engine<W> {
         Self {
             runs: Vec::new(),
             library: Library::default(),
-            model: Fetched::Unasked,
-            curves: Fetched::Unasked,
+            model: Fetched::NotRequested,
+            curves: Fetched::NotRequested,
             tournament: None,
             replies: VecDeque::new(),
         }
@@ -52,7 +52,7 @@ impl<W: PageWorld> Default for Engine<W> {
 }
 
 impl<W: PageWorld> Engine<W> {
-    /// Takes in a message. Its answers are in [`Engine::next_reply`], some only after
+    /// Handles a message. [`Engine::next_reply`] returns the answers, some only after
     /// [`Engine::work`].
     pub fn handle(&mut self, request: Request) {
         match request {
@@ -91,7 +91,7 @@ impl<W: PageWorld> Engine<W> {
                 name,
                 content,
                 dropped,
-            } => self.take_file(&name, content, dropped),
+            } => self.handle_file(&name, content, dropped),
             Request::Curves => {
                 if !W::CURVES.is_empty() && self.curves.is_missing() {
                     self.curves = Fetched::Loading;
@@ -101,7 +101,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    /// Works until `is_time_up` says so; returns `true` if anything is left to do.
+    /// Works until `is_time_up` returns `true`; returns `true` if anything is left to do.
     pub fn work(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
         let mut pending = false;
         for (number, shown) in &mut self.runs {
@@ -117,7 +117,7 @@ impl<W: PageWorld> Engine<W> {
             }
         }
         if pending {
-            // The run that took all the time is the last of the next slice.
+            // The run that used up the time comes last in the next slice.
             self.runs.rotate_left(1);
             return true;
         }
@@ -147,7 +147,7 @@ impl<W: PageWorld> Engine<W> {
         pending
     }
 
-    /// Returns the next answer.
+    /// Returns the next answer; `None` if all have been returned.
     pub fn next_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
     }
@@ -188,7 +188,7 @@ impl<W: PageWorld> Engine<W> {
         self.runs.push((run, shown));
     }
 
-    /// Plays the runs again that waited for a file.
+    /// Restarts the runs that waited for a file.
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
         let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
         for shown in waiting.filter(|shown| waited(&shown.source)) {
@@ -219,14 +219,14 @@ impl<W: PageWorld> Engine<W> {
                     default_streams::<W>()
                 }),
         };
-        // A plus sign that was typed reads as a space.
+        // A typed plus sign is decoded as a space.
         let rules = Rules::parse(&words.rules.replace(' ', "+"));
         let rules = match (words.rules.as_str(), rules) {
             ("", _) => Rules::REFERENCE,
             (_, Ok(rules)) => rules,
             (word, Err(error)) => {
                 self.problem(format!(
-                    "The address says “rules={}”: {error}.",
+                    "The address contains “rules={}”: {error}.",
                     shortened(word)
                 ));
                 Rules::REFERENCE
@@ -322,7 +322,7 @@ impl<W: PageWorld> Engine<W> {
             }
         }
         let mut tournament = Tournament::new(run, spec.tasks.len(), episodes, players);
-        // Nobody stands in for weights that are still on their way.
+        // No other policy replaces the trained one while its weights are loading.
         tournament.paused = matches!(self.model, Fetched::Loading)
             && spec.players.iter().any(|player| player == TRAINED);
         self.tournament = Some(tournament);

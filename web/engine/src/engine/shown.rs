@@ -1,4 +1,4 @@
-//! A run with what the shell knows of it, and the messages that bring the rest.
+//! The runs that the shell shows, and the messages that keep it up to date.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::run::{OwnActions, Run, encoded};
 use crate::transcript::transcript;
 use crate::world::PageWorld;
 
-/// A run with what the shell knows of it.
+/// A run, with the state of what the shell has received of it.
 pub(super) struct Shown<W: PageWorld> {
     pub(super) run: Run<W>,
     pub(super) setup: W::Setup,
     pub(super) source: Source<W::PolicyName>,
     pub(super) episode: PlayedEpisode,
     pub(super) branch: Option<OwnActions<W>>,
-    /// Frames that the shell has.
+    /// Number of frames that the shell has.
     pub(super) sent: usize,
     /// `true` while the shell wants the hidden state.
     pub(super) truth: bool,
-    /// Frames whose hidden state the shell has.
+    /// Number of frames whose hidden state the shell has.
     pub(super) truth_sent: usize,
-    /// `true` once the shell knows that nothing more is to come.
+    /// `true` once the shell knows that no more frames follow.
     pub(super) finished: bool,
 }
 
 impl<W: PageWorld> Shown<W> {
-    /// Plays the episode again from its start, with the files that are here now.
+    /// Plays the episode again from its start, with the files that have arrived.
     pub(super) fn restart(&mut self, library: &Library<W>, model: Option<&Arc<Model<W::Net>>>) {
         let actor = actor::<W>(&self.source, &self.setup, Some(library), model);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
@@ -55,7 +55,7 @@ impl<W: PageWorld> Shown<W> {
             return;
         }
         self.finished = complete;
-        // The last frame that was sent did not know the action after it.
+        // The last frame that was sent did not include the action after it.
         let from = self.sent.saturating_sub(1);
         let frames = (from..count).map(|index| {
             let mut view = self.run.view(index);
@@ -84,7 +84,7 @@ impl<W: PageWorld> Shown<W> {
                 .filter_map(|index| self.run.step_line(index))
                 .collect(),
             charts,
-            // A hash of hidden state too: before the end it would tell such states apart.
+            // The hash covers hidden state, so before the end it would reveal it.
             digest: match self.run.is_done() {
                 true => self.run.digest(),
                 false => String::new(),
@@ -134,7 +134,9 @@ impl<W: PageWorld> Shown<W> {
             Source::Trained => match model {
                 Fetched::Ready(model) => (W::describe_model(model), false),
                 Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::Unasked => (format!("Loading {}…", W::WEIGHTS), false),
+                Fetched::Loading | Fetched::NotRequested => {
+                    (format!("Loading {}…", W::WEIGHTS), false)
+                }
             },
             Source::Replay(name) => match library.file(name) {
                 Fetched::Ready(_) => {
@@ -148,7 +150,7 @@ impl<W: PageWorld> Shown<W> {
                     replay_note(&recording, misses, W::FALLBACK)
                 }
                 Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::Unasked => {
+                Fetched::Loading | Fetched::NotRequested => {
                     (format!("Loading {REPLAYS}{name}.jsonl…"), false)
                 }
             },
@@ -165,7 +167,7 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
     let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
     if recording.fallbacks > 0 {
         note += &format!(
-            ", {} of them by the fallback, where the model’s answer was no action",
+            ", {} of them by the fallback, where the model’s answer was not an action",
             recording.fallbacks
         );
     }

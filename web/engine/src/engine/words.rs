@@ -1,11 +1,11 @@
-//! Words of the address: players, tasks and actions.
+//! Names in the address: players, tasks and actions.
 
 use sentinel_env::{Named as _, TaskName as _};
 
 use crate::library;
 use crate::world::{PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL};
 
-/// Who plays a run.
+/// The player of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source<P> {
     Policy(P),
@@ -14,7 +14,8 @@ pub(super) enum Source<P> {
     Visitor,
 }
 
-/// Returns the player with a word; a file's name is limited to what an address can carry.
+/// Returns the player with this name in the address. The name of a replay is limited to what an
+/// address can carry.
 pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyName>> {
     if word == VISITOR {
         return Some(Source::Visitor);
@@ -31,7 +32,7 @@ pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyN
         .then_some(Source::Policy(policy))
 }
 
-/// Returns the word of a player.
+/// Returns the name of a player in the address.
 pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> String {
     match source {
         Source::Policy(policy) => policy.name().to_owned(),
@@ -41,7 +42,7 @@ pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> Strin
     }
 }
 
-/// Returns the name of a player.
+/// Returns the readable name of a player.
 pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> String {
     match source {
         Source::Policy(policy) => W::policy_label(*policy).to_owned(),
@@ -51,12 +52,12 @@ pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> Stri
     }
 }
 
-/// Returns the task with a name or a number.
+/// Returns the task with this name or number.
 pub(super) fn parse_task<W: PageWorld>(word: &str) -> Option<W::Task> {
     W::Task::parse(word).or_else(|| W::Task::parse(&format!("task{word}")))
 }
 
-/// Reads actions; `None` if there are none, too many, or something else.
+/// Parses actions; `None` if there are none, too many, or if any part is invalid.
 pub(super) fn parse_codes<W: PageWorld>(mut text: &str) -> Option<Vec<W::Code>> {
     let mut codes = Vec::new();
     while !text.is_empty() {
@@ -68,15 +69,15 @@ pub(super) fn parse_codes<W: PageWorld>(mut text: &str) -> Option<Vec<W::Code>> 
     (!codes.is_empty()).then_some(codes)
 }
 
-/// Returns the sentence about a part of the address that is not understood.
+/// Returns a sentence about a part of the address that is not understood.
 pub(super) fn unknown(key: &str, word: &str) -> String {
     format!(
-        "The address says “{}”, which is not understood.",
+        "The address contains “{}”, which is not understood.",
         shortened(&format!("{key}={word}"))
     )
 }
 
-/// Cuts a text that may come from anywhere.
+/// Truncates a text from an unknown source to 60 characters.
 pub(super) fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {

@@ -1,4 +1,4 @@
-//! Players of the PolyGuard world, and what they say.
+//! The players of the PolyGuard world, and the reports of the agent stacks.
 
 use sentinel_env::Environment as _;
 use sentinel_env::polyguard::{Action, Formulary, Observation, PolyguardEnv, Setup};
@@ -15,8 +15,8 @@ use super::names;
 use crate::actor::{Actor, PolicyActor, Remark, Thoughts};
 use crate::format::grouped;
 
-/// The policies that the page plays. Those that were fitted to data play elsewhere only: their
-/// tables would be a large part of what a visitor loads.
+/// Policies that the page plays. Policies fitted to data are left out, since their tables would be
+/// a large part of the download.
 pub(super) const PLAYERS: [PolicyName; 10] = [
     PolicyName::Random,
     PolicyName::NoChange,
@@ -64,7 +64,7 @@ fn stack(mode: Mode) -> Box<dyn Actor<PolyguardEnv>> {
     })
 }
 
-/// A stack of agents, whose reports are shown; without a stack it never acts.
+/// A stack of agents whose reports are shown; without a stack it never acts.
 #[derive(Default)]
 struct StackActor {
     stack: Option<AgentStack>,
@@ -92,8 +92,8 @@ impl Actor<PolyguardEnv> for StackActor {
         Thoughts::default()
     }
 
-    /// Adds what each agent reported. Where a person acts no agent was asked, and what was said
-    /// before is about another moment.
+    /// Adds the reports of the agents. Where a person acts no agent was asked, and older reports
+    /// concern another state.
     fn add_values(&self, thoughts: &mut Thoughts) {
         let Some(stack) = self.stack.as_ref().filter(|_| self.fresh) else {
             return;
@@ -131,7 +131,7 @@ fn remark(formulary: &Formulary, entry: &AgentReport) -> Remark {
     }
 }
 
-/// Returns the part that an agent of the stack has.
+/// Returns the task of an agent within the stack.
 fn role(agent: &str) -> &'static str {
     match agent {
         "MedRec" => "Reconciles the chart: how much is taken, and what has no indication",

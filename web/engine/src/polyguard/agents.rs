@@ -1,4 +1,4 @@
-//! What the agents of a stack reported for the choice that follows.
+//! The panel with the reports of a stack's agents about the next choice.
 
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_page_protocol::{Card, Chip, Layout, Note, Panel, Tone};

@@ -1,4 +1,4 @@
-//! How far each rule against cheating is from being broken (spec polyguard §8.3).
+//! The panel of the rules against cheating, with the counts toward each (spec polyguard §8.3).
 
 use sentinel_env::polyguard::{ActKind, Exploit, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Card, Layout, Panel, Tone};
@@ -46,7 +46,7 @@ pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     }
 }
 
-/// Returns what counts toward a rule so far.
+/// Returns the count toward a rule so far, in words.
 fn count(o: &Observation, rule: Exploit) -> String {
     let steps = o.history.len();
     let share = |count: usize| format!("{count} of {steps} steps");
@@ -69,18 +69,18 @@ fn count(o: &Observation, rule: Exploit) -> String {
                 let asked = past.act.is_some_and(|act| act.kind.is_information());
                 asked && past.violation.is_none() && !past.gained
             });
-            format!("{} in vain", empty.count())
+            format!("{} without a result", empty.count())
         }
         Exploit::IllegalChoice => {
             let unknown = o.history.iter().filter(|past| past.act.is_none());
             format!("{} not shown", unknown.count())
         }
-        // Neither leaves a trace but the end.
+        // The only trace of either is the end of the episode.
         Exploit::CandidateMismatch | Exploit::ParserExploit => "–".to_owned(),
     }
 }
 
-/// Returns how often the last act was chosen without another between.
+/// Returns how often the last act was chosen without another act in between.
 fn in_a_row(o: &Observation) -> usize {
     let Some(last) = o.history.last().and_then(|past| past.act) else {
         return 0;

@@ -8,7 +8,7 @@ use super::describe::{act_warning, describe_act};
 use super::words;
 use crate::run::PublicFrame;
 
-/// Difference of risks that is more than rounding.
+/// Smallest difference of risks that is shown as a change.
 const CHANGED: f64 = 0.005;
 
 /// Returns the panel.
@@ -25,7 +25,7 @@ pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
         ),
         summary: match hidden.is_empty() {
             true => String::new(),
-            false => format!("No {hidden}: what is not allowed is not shown"),
+            false => format!("Not shown because not allowed: {hidden}"),
         },
         layout: Layout::List,
         cards: cards.collect(),
@@ -34,8 +34,8 @@ pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     }
 }
 
-/// Returns the numbers that are missing before the last one that is shown; how many follow it is
-/// hidden.
+/// Returns the numbers that are missing before the last one shown; the number of candidates after
+/// it stays hidden.
 fn gaps(o: &Observation) -> String {
     let last = o
         .candidates

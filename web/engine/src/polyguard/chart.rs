@@ -1,4 +1,4 @@
-//! The chart of a run: what is visible over the steps, and with the truth what is not.
+//! The chart of an episode: visible values over the steps, and hidden values with the truth.
 
 use sentinel_env::PrivilegedState as _;
 use sentinel_env::polyguard::{Observation, PolyguardEnv};

@@ -11,12 +11,12 @@ use sentinel_env::polyguard::{
     Action, CandidateId, Choice, Confidence, Observation, RationaleTerms, Violation,
 };
 
-/// An answer in the shortest form that an address can carry.
+/// An answer, in the shortest form that an address can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A candidate with the rationale and the confidence that fit the observation.
     Grounded(CandidateId),
-    /// Any other answer.
+    /// Any other answer, written out in full.
     Exact(Action),
 }
 
@@ -41,18 +41,18 @@ impl Code {
     }
 }
 
-/// Returns the key of a candidate: its number, `0` for the tenth.
+/// Returns the key of a candidate: its number, with `0` for the tenth.
 pub(super) fn digit(id: CandidateId) -> char {
     char::from(b'0' + id.number() % 10)
 }
 
-/// Returns the candidate of a key.
+/// Returns the candidate with this key.
 fn candidate(digit: char) -> Option<CandidateId> {
     let number = u8::try_from(digit.to_digit(10)?).ok()?;
     CandidateId::new(if number == 0 { 10 } else { number })
 }
 
-/// Writes an answer.
+/// Appends the code of an answer to `out`.
 pub(super) fn write(code: Code, out: &mut String) {
     let choice = match code {
         Code::Grounded(id) => return out.push(digit(id)),
@@ -79,7 +79,7 @@ pub(super) fn write(code: Code, out: &mut String) {
     out.push('.');
 }
 
-/// Reads the first answer of `text` and leaves the rest.
+/// Parses the first answer of `text` and removes it from `text`.
 pub(super) fn read(text: &mut &str) -> Option<Code> {
     let first = letter(text)?;
     match first {

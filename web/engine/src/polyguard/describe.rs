@@ -1,4 +1,4 @@
-//! Actions in words, and what would go wrong with them.
+//! Actions in words, and warnings about them.
 
 use sentinel_env::polyguard::{
     Act, ActArg, ActKind, Action, DoseBucket, Drug, Exploit, Observation,
@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{
 
 use super::{names, words};
 
-/// Returns an act as an order, such as `Replace warfarin by DOAC`.
+/// Returns an act as an order, such as `Replace warfarin with DOAC`.
 pub(super) fn describe_act(o: &Observation, act: Act) -> String {
     let formulary = o.formulary();
     let name = |drug: Drug| names::in_sentence(formulary, drug);
@@ -17,10 +17,10 @@ pub(super) fn describe_act(o: &Observation, act: Act) -> String {
         (_, ActArg::Target(target)) => {
             // What must be tapered stays at a low dose while the new one comes in.
             let cross = act.drug.is_some_and(|drug| drug.needs_taper(formulary));
-            let cross = if cross { " with a taper" } else { "" };
+            let cross = if cross { ", with a taper" } else { "" };
             let by = match act.kind {
                 ActKind::SubstituteWithinClass => "to",
-                _ => "by",
+                _ => "with",
             };
             format!("{verb} {drug} {by} {}{cross}", name(target))
         }
@@ -78,12 +78,12 @@ pub(super) fn third_person(order: &str) -> String {
     format!("The agent {verb}{ending} {rest}")
 }
 
-/// Returns what would go wrong with an act that is shown, as far as the observation tells.
+/// Returns a sentence about what would go wrong with a shown act; empty if nothing is known.
 pub(super) fn act_warning(o: &Observation, act: Act) -> String {
     o.predicted_exploit(act).map_or_else(String::new, cheating)
 }
 
-/// Returns what would go wrong with an action, as far as the observation tells.
+/// Returns a sentence about what would go wrong with an action; empty if nothing is known.
 pub(super) fn warning(o: &Observation, action: Action) -> String {
     match action {
         Action::Choose(choice) => match o.candidates.get(choice.id) {
@@ -100,7 +100,7 @@ pub(super) fn warning(o: &Observation, action: Action) -> String {
 
 fn cheating(why: Exploit) -> String {
     format!(
-        "Would end the episode as cheating: {}.",
+        "This would end the episode as cheating: {}.",
         words::exploit(why).1
     )
 }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn orders_become_statements() {
         assert_eq!(third_person("Stop NSAID"), "The agent stops NSAID");
-        let switch = third_person("Switch SSRI to SNRI with a taper");
-        assert_eq!(switch, "The agent switches SSRI to SNRI with a taper");
+        let switch = third_person("Switch SSRI to SNRI, with a taper");
+        assert_eq!(switch, "The agent switches SSRI to SNRI, with a taper");
     }
 }

@@ -1,5 +1,5 @@
-//! The interaction graph: medicines as points, flagged pairs and broken rules as lines; and the
-//! pairs that public traits make suspect.
+//! The interaction graph, with medicines as points and flagged pairs and broken rules as lines; and
+//! the list of pairs that public traits make suspect.
 
 use sentinel_env::polyguard::{ArchetypeId, Observation, Severity, each_archetype};
 use sentinel_page_protocol::{Card, Edge, Layout, Panel, Tone};
@@ -51,7 +51,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
             words::severity(Severity::Contraindicated).to_lowercase()
         ),
         summary: match (flagged.len(), broken) {
-            (0, 0) => "Nothing is flagged; there may be more than is shown".to_owned(),
+            (0, 0) => "Nothing is flagged; other interactions may exist".to_owned(),
             (_, 0) => pairs,
             (0, _) => counted(broken, "broken rule", "broken rules"),
             (_, _) => format!(
@@ -72,7 +72,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
     }
 }
 
-/// Returns the key of the row in which an archetype is known to be.
+/// Returns the key of the row that is known to contain an archetype.
 fn row_of(o: &Observation, id: ArchetypeId) -> Option<String> {
     let row = (o.regimen.iter()).find(|row| o.known_archetypes(row.drug) & id.bit() != 0)?;
     Some(row.drug.name(o.formulary()).to_owned())
@@ -126,7 +126,7 @@ fn suspects(o: &Observation) -> Vec<(ArchetypeId, ArchetypeId)> {
     pairs
 }
 
-/// Returns a line for each suspected pair. It has no label: the pairs have a panel of their own.
+/// Returns a dashed line for each suspected pair, without a label since the pairs have their own panel.
 fn dashed(o: &Observation) -> Vec<Edge> {
     let edge = |(a, b): (ArchetypeId, ArchetypeId)| {
         Some(Edge {
@@ -140,7 +140,7 @@ fn dashed(o: &Observation) -> Vec<Edge> {
     suspects(o).into_iter().filter_map(edge).collect()
 }
 
-/// Returns the panel of pairs that public traits make suspect among what is taken.
+/// Returns the panel of taken pairs that public traits make suspect.
 pub(super) fn suspected(o: &Observation) -> Panel {
     let formulary = o.formulary();
     let card = |(a, b): (ArchetypeId, ArchetypeId)| Card {

@@ -1,11 +1,11 @@
-//! Texts, menus and glossary of the PolyGuard world.
+//! Menus, help texts and glossary of the PolyGuard world.
 
 use sentinel_env::polyguard::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 use sentinel_page_protocol::{Axis, Choice, TaskInfo, WorldInfo};
 
 use super::words;
 
-/// Completes the description of the world.
+/// Adds texts, menus and tasks to the description of the world.
 pub(super) fn complete(info: &mut WorldInfo) {
     info.title = "PolyGuard".to_owned();
     info.tagline =
@@ -18,8 +18,8 @@ pub(super) fn complete(info: &mut WorldInfo) {
         "A made-up patient takes three to fourteen medicines of made-up archetypes. Some interact, some are no longer needed, some are dosed wrong, and part of the information that would show this is missing.",
         "Each step offers up to ten candidates. Choose one by a click or by its number, 0 for the tenth. A verifier refuses what is not allowed, and thirteen components grade the step.",
         "What must be put right depends on the case and is hidden: pairs that interact but are not flagged, medicines that are no longer needed, doses that do not fit. The verifier alone ends an episode as a safe resolution.",
-        "The score is the mean of what the steps counted over all steps that there are. Steps saved by a good end count nearly in full; any other end costs most of the score. Until the end the mean reward so far is shown in its place.",
-        "Choose a candidate at any frame, also in a player’s episode: a branch begins there.",
+        "The score is the mean of the step values over the whole step budget. Steps saved by a good end count nearly in full; any other end costs most of the score. Until the end, the mean reward so far is shown instead.",
+        "You can choose a candidate at any step, even in a player’s episode; a branch starts there.",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -84,7 +84,7 @@ const GLOSSARY: [(&str, &str); 14] = [
     ),
     (
         "Symptom",
-        "In the case “Find the culprit”, how strong the symptom is, read with noise. It moves toward .8 while the culprit is taken, and toward .2 otherwise.",
+        "In the case “Find the culprit”, how strong the symptom is, measured with noise. It moves toward .8 while the culprit is taken, and toward .2 otherwise.",
     ),
     (
         "Verifier",
@@ -143,7 +143,7 @@ fn axes() -> Vec<Axis> {
     ]
 }
 
-/// Iterates over every task: first those of the world's own list, in its order, then those of other
+/// Returns every task: first those of the world's own list, in its order, then those of other
 /// splits and formularies.
 fn tasks() -> impl Iterator<Item = TaskSpec> {
     // No task has a higher number: 24 cells in three splits, and 24 more of the reference.

@@ -1,5 +1,5 @@
-//! Readable names of medicines, conditions and traits. A code such as `nsaid_like` stands in
-//! explanations only.
+//! Readable names of medicines, conditions and traits. Codes such as `nsaid_like` appear only in
+//! explanations.
 
 use sentinel_env::polyguard::{
     ActKind, ArchetypeId, CandidateId, Condition, Drug, Formulary, Lab, Observation, PRODUCT_NAME,
@@ -10,7 +10,7 @@ use sentinel_policy::polyguard::stack::{Focus, Veto};
 
 use super::words;
 
-/// Returns the readable name of an archetype, a class or the product: `nsaid_like` is `NSAID`.
+/// Returns the readable name of an archetype, a class or the product; `nsaid_like` becomes `NSAID`.
 pub(super) fn readable(code: &str) -> String {
     let stem = code.strip_suffix("_like").unwrap_or(code);
     let name = match stem {
@@ -52,7 +52,7 @@ pub(super) fn drug(formulary: &Formulary, drug: Drug) -> String {
     readable(drug.name(formulary))
 }
 
-/// Returns the name of a medicine within a sentence: the product has an article.
+/// Returns the name of a medicine within a sentence; the product gets an article.
 pub(super) fn in_sentence(formulary: &Formulary, medicine: Drug) -> String {
     match medicine {
         Drug::Known(_) => drug(formulary, medicine),
@@ -190,7 +190,7 @@ pub(super) fn traits(formulary: &Formulary, id: ArchetypeId) -> String {
     text
 }
 
-/// Returns a text of the policies with readable names in place of codes.
+/// Replaces the codes in a text of the policies by readable names.
 pub(super) fn plain(formulary: &Formulary, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The patient, and what was measured; what is missing is shown as missing.
+//! The panel of the patient and the measured values; missing values are shown as missing.
 
 use sentinel_env::polyguard::{Lab, Observation, each_archetype};
 use sentinel_page_protocol::{Card, Layout, Panel, Tone};
@@ -6,7 +6,7 @@ use sentinel_page_protocol::{Card, Layout, Panel, Tone};
 use super::{names, words};
 use crate::format::capitalized;
 
-/// The panel of the patient.
+/// Identifier of the patient's panel.
 pub(super) const PATIENT: &str = "patient";
 
 /// Returns the panel: laboratory values, vital signs, conditions.
@@ -23,7 +23,7 @@ pub(super) fn panel(o: &Observation) -> Panel {
         Card::fact(
             "adherence",
             "Adherence",
-            "Share of the doses that is taken, as observed: off by up to .1",
+            "Share of doses that are taken, as observed: off by up to .1",
             format!("{:.1}", p.adherence),
         ),
         Card::fact(

@@ -1,5 +1,4 @@
-//! The medicines: what each is, how much of it is taken, what for, and what is known or asked
-//! about it.
+//! The panel of the medicines: name, dose, indication, and known or open questions.
 
 use sentinel_env::polyguard::{Drug, Medication, Observation, PolyguardEnv, each_archetype};
 use sentinel_page_protocol::{Card, Chip, Layout, Meter, Note, Panel, Tone};
@@ -9,10 +8,10 @@ use super::{names, words};
 use crate::format::capitalized;
 use crate::run::PublicFrame;
 
-/// The panel of the medicines.
+/// Identifier of the panel of medicines.
 pub(super) const REGIMEN: &str = "regimen";
 
-/// Returns a dose or an exposure, 1 for the usual one, as a share of the highest dose.
+/// Converts a dose or an exposure, 1 for the usual one, into a share of the highest dose.
 pub(super) fn share(multiple: f64) -> f32 {
     (multiple / 1.5).clamp(0.0, 1.0) as f32
 }
@@ -134,7 +133,7 @@ fn indication(row: &Medication) -> Note {
     )
 }
 
-/// Returns what is known or asked about a medicine.
+/// Returns chips for everything that is known or asked about a medicine.
 fn chips(o: &Observation, row: &Medication) -> Vec<Chip> {
     let chip = |text: &str, help: &str, tone| Chip {
         text: text.to_owned(),
@@ -168,7 +167,8 @@ fn chips(o: &Observation, row: &Medication) -> Vec<Chip> {
     chips
 }
 
-/// Returns what may hold of any medicine: whether it does, its color, its label and its meaning.
+/// Returns the statements that may hold of a medicine: whether each holds, its color, label and
+/// meaning.
 #[rustfmt::skip]
 fn asked(o: &Observation, row: &Medication) -> [(bool, Tone, &'static str, &'static str); 9] {
     let taper = row.drug.needs_taper(o.formulary()) && !row.tapering;

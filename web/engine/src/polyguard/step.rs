@@ -1,4 +1,4 @@
-//! What everyone may know of a step, and how it turned out in words.
+//! The public part of a step, with its result in words.
 
 use sentinel_env::polyguard::{
     Act, ActArg, ActKind, Action, Drug, EndReason, Exploit, Lab, Medication, Observation, PastStep,
@@ -9,14 +9,14 @@ use sentinel_page_protocol::{StepLine, Tone};
 use super::describe::{describe_action, third_person};
 use super::{names, words};
 
-/// Change of the visible risk that is more than rounding.
+/// Smallest change of the visible risk that is shown as a change.
 const CHANGED: f64 = 0.005;
 
-/// What everyone may know of a step. Apart from the answer, the verdict on cheating and the reward,
-/// which are public, everything is read off the observations before and after the step.
+/// The public part of a step. Apart from the answer, the verdict on cheating and the reward, which
+/// are public, everything follows from the observations before and after the step.
 #[derive(Clone, Debug)]
 pub struct PublicStep {
-    /// The answer.
+    /// The answer of the agent.
     pub action: Action,
     /// The answer in words.
     pub label: String,
@@ -24,7 +24,7 @@ pub struct PublicStep {
     pub act: Option<Act>,
     /// The reason why the step was refused, if it was.
     pub violation: Option<Violation>,
-    /// The exploit that the step was judged to be, if any.
+    /// The exploit that the step was judged to be; `None` if it was honest.
     pub exploit: Option<Exploit>,
     /// The reason why the episode ended; `None` if it continues.
     pub end: Option<EndReason>,
@@ -32,16 +32,15 @@ pub struct PublicStep {
     pub gained: bool,
     /// Visible risk before and after the step.
     pub risk: [f64; 2],
-    /// What became visible, as sentences without a full stop.
+    /// Sentences, without a full stop, about everything that became visible.
     pub findings: Vec<String>,
     /// Reward of the step.
     pub reward: f64,
 }
 
 impl PublicStep {
-    /// Keeps the public part of a step: `info` has the true risk, burden and control, the parts of
-    /// the reward, the number of resolved issues and whether there was progress, which all stay
-    /// behind.
+    /// Extracts the public part of a step. The true risk, burden and control, the parts of the
+    /// reward, the number of resolved issues and the progress flag of `info` are left out.
     pub(super) fn new(before: &Observation, info: &Step, after: &Observation) -> Self {
         let last = after.history.last();
         Self {
@@ -71,7 +70,7 @@ impl PublicStep {
     }
 }
 
-/// Returns what became visible between two observations.
+/// Returns sentences about everything that became visible between two observations.
 fn findings(before: &Observation, after: &Observation) -> Vec<String> {
     let mut found = Vec::new();
     let formulary = after.formulary();
@@ -123,7 +122,7 @@ fn findings(before: &Observation, after: &Observation) -> Vec<String> {
     found
 }
 
-/// Returns what became visible of a medicine.
+/// Returns sentences about everything that became visible about a medicine.
 fn found_of(o: &Observation, old: &Medication, row: &Medication) -> Vec<String> {
     let name = names::in_sentence(o.formulary(), row.drug);
     let mut found = Vec::new();
@@ -141,7 +140,7 @@ fn found_of(o: &Observation, old: &Medication, row: &Medication) -> Vec<String> 
     found
 }
 
-/// Returns where a level lies.
+/// Returns the position of a level relative to its window, in words.
 pub(super) fn level_in_words(o: &Observation, row: &Medication, level: f64) -> String {
     let (low, high) = row.window(o.formulary());
     let place = if level < low {

@@ -1,14 +1,13 @@
-//! A reward of the PolyGuard world as a sum of terms, and the score at the end (spec polyguard §7,
-//! §8).
+//! The rewards and the final score of the PolyGuard world as sums of terms (spec polyguard §7, §8).
 
 use sentinel_env::polyguard::{EndReason, Observation, PolyguardEnv, Step};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::RewardTerm;
 
-use super::judge::Judged;
+use super::reward_reasons::ComponentReason;
 use super::words;
 
-/// The group of the terms of the score.
+/// Group of the terms of the score.
 const SCORE: &str = "Score";
 
 fn term(group: &str, name: &str, weight: Option<f64>, value: f64, help: String) -> RewardTerm {
@@ -23,8 +22,8 @@ fn term(group: &str, name: &str, weight: Option<f64>, value: f64, help: String) 
 
 /// Returns the terms of a step's reward: thirteen components, and a factor where nothing of their
 /// sum is paid.
-pub(super) fn step_terms(step: &Step, judged: &[Judged]) -> Vec<RewardTerm> {
-    let component = |judged: &Judged| {
+pub(super) fn step_terms(step: &Step, judged: &[ComponentReason]) -> Vec<RewardTerm> {
+    let component = |judged: &ComponentReason| {
         let (name, formula) = words::component(judged.component);
         let channel = words::channel(judged.component.channel());
         let help = format!("Here: {}. {formula}. Channel: {channel}.", judged.reason);
@@ -53,14 +52,14 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: EndReason) -> Vec<RewardT
             "steps taken",
             Some(taken / budget),
             mean,
-            "Weight: share of the steps that there are. Value: mean of what those taken counted, which is their rewards, at most .8 where a step made no progress".to_owned(),
+            "Weight: share of the step budget that was used. Value: mean reward of these steps, where a step without progress counts at most .8".to_owned(),
         ),
         term(
             SCORE,
             "steps saved",
             Some((budget - taken) / budget),
             pad,
-            "Weight: share of the steps that were not needed. Value: what each of them counts after this end".to_owned(),
+            "Weight: share of the step budget that was not needed. Value: what each of these steps counts after this end".to_owned(),
         ),
         term(
             SCORE,
@@ -74,7 +73,7 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: EndReason) -> Vec<RewardT
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::judge;
+    use super::super::reward_reasons::reward_reasons;
     use super::*;
     use sentinel_env::polyguard::{
         Action, COMPONENT_COUNT, Episode, Rules, Setup, TaskSpec, Violation,
@@ -115,7 +114,7 @@ mod tests {
                         steps += 1;
                         let before = episode.observation().clone();
                         let step = episode.step(action).expect("not over").info;
-                        let judged = judge(&step, &before, episode.observation());
+                        let judged = reward_reasons(&step, &before, episode.observation());
                         let terms = step_terms(&step, &judged);
                         assert!(terms.len() >= COMPONENT_COUNT);
                         let sum = total(&terms);

@@ -1,4 +1,4 @@
-//! What is hidden from the agent in the PolyGuard world.
+//! Hidden state of the PolyGuard world, shown only with the truth.
 
 use sentinel_env::polyguard::{
     ArchetypeId, Channel, Episode, Issue, Lab, Observation, PolyguardEnv, Step,
@@ -9,9 +9,9 @@ use sentinel_page_protocol::{
 };
 
 use super::describe::describe_act;
-use super::judge::{Judged, Verdict, judge};
 use super::patient::PATIENT;
 use super::regimen::{REGIMEN, share};
+use super::reward_reasons::{ComponentReason, Verdict, reward_reasons};
 use super::terms::{score_terms, step_terms};
 use super::{graph, names, words};
 use crate::format::{capitalized, counted};
@@ -20,7 +20,7 @@ use crate::run::Frame;
 /// Largest number of reasons that are listed.
 const REASONS_MAX: usize = 6;
 
-/// Returns the line of a step with what it truly did to the issues.
+/// Returns the line of a step with its true effect on the issues.
 pub(super) fn step_line(frame: &Frame<PolyguardEnv>, mut line: StepLine) -> StepLine {
     let Some(step) = &frame.info else {
         return line;
@@ -48,7 +48,7 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
     let mut panels = Vec::new();
     let mut terms: Vec<RewardTerm> = Vec::new();
     if let (Some(step), Some(before)) = (&frame.info, index.checked_sub(1)) {
-        let judged = judge(step, frames[before].episode.observation(), o);
+        let judged = reward_reasons(step, frames[before].episode.observation(), o);
         terms = step_terms(step, &judged);
         terms.extend(
             step.end
@@ -109,15 +109,15 @@ fn moved(was: f64, now: f64) -> String {
     }
 }
 
-/// Returns what speaks for a step or against it, by how much of the reward is at stake.
-fn reasons(step: &Step, judged: &[Judged]) -> Panel {
-    let mut weighty: Vec<&Judged> = judged
+/// Returns the reasons for and against a step, by how much of the reward is at stake.
+fn reasons(step: &Step, judged: &[ComponentReason]) -> Panel {
+    let mut weighty: Vec<&ComponentReason> = judged
         .iter()
         .filter(|judged| judged.verdict != Verdict::Neither)
         .collect();
     weighty.sort_by(|a, b| b.stake().total_cmp(&a.stake()));
     weighty.truncate(REASONS_MAX);
-    let card = |judged: &&Judged| {
+    let card = |judged: &&ComponentReason| {
         let (name, formula) = words::component(judged.component);
         Card {
             key: judged.component.name().to_owned(),
@@ -135,10 +135,10 @@ fn reasons(step: &Step, judged: &[Judged]) -> Panel {
     Panel {
         id: "reasons".to_owned(),
         title: format!("Why the step earned {:.3}", step.total),
-        help: "What speaks for the step or against it, the weightiest first. The reward is a weighted mean of thirteen components.".to_owned(),
+        help: "Reasons for and against the step, the most important first. The reward is a weighted mean of thirteen components.".to_owned(),
         layout: Layout::List,
         cards: weighty.iter().map(card).collect(),
-        empty: "Nothing speaks for it or against it.".to_owned(),
+        empty: "There is no reason for or against it.".to_owned(),
         ..Panel::default()
     }
 }
@@ -188,21 +188,21 @@ fn describe_issue(episode: &Episode, issue: Issue) -> String {
             let mut rows = o.regimen.iter().enumerate();
             let row = rows.find(|(at, _)| episode.hidden().truth(*at).mark == mark);
             row.map_or_else(
-                || "A medicine that is not needed must go".to_owned(),
-                |(_, row)| format!("{} is not needed and must go", medicine(row.drug)),
+                || "A medicine that is not needed must be stopped".to_owned(),
+                |(_, row)| format!("{} is not needed and must be stopped", medicine(row.drug)),
             )
         }
         Issue::Culprit(id) => format!(
-            "{} causes the symptom: it must go, and the other suspects must stay",
+            "{} causes the symptom: it must be stopped, and the other suspects kept",
             name(id)
         ),
         Issue::Dose(id) => format!("{} must be measured and settle in its window", name(id)),
         Issue::Info => "The eGFR must be known".to_owned(),
-        Issue::Renal(id) => format!("{} must go: the kidney does not allow it", name(id)),
+        Issue::Renal(id) => format!("{} must be stopped: the eGFR is too low for it", name(id)),
         Issue::Sign => "Once nothing else is left, the regimen must be kept to sign off".to_owned(),
-        Issue::Decompose => "The product must be looked up, or go".to_owned(),
+        Issue::Decompose => "The product must be looked up or stopped".to_owned(),
         Issue::Replace(drug, condition) => format!(
-            "{} must go, and something tolerated must treat {}",
+            "{} must be replaced by a tolerated medicine for {}",
             medicine(drug),
             names::condition(condition)
         ),
@@ -235,7 +235,7 @@ fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
         Card::fact(
             "adherence",
             "True adherence",
-            "Share of the doses that is taken",
+            "Share of doses that are taken",
             format!("{:.2}", h.adherence),
         ),
         Card::fact(
@@ -291,7 +291,7 @@ fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
     }
 }
 
-/// Returns the pairs that are listed and taken and not flagged.
+/// Returns the listed pairs that are taken and not flagged.
 fn hidden_pairs(episode: &Episode) -> Panel {
     let (o, h) = (episode.observation(), episode.hidden());
     let formulary = o.formulary();
@@ -333,7 +333,7 @@ fn hidden_pairs(episode: &Episode) -> Panel {
     }
 }
 
-/// Returns the candidates that are not shown because they are not allowed.
+/// Returns the candidates that are withheld because they are not allowed.
 fn withheld(episode: &Episode) -> Panel {
     let o: &Observation = episode.observation();
     let withheld = episode.hidden().withheld().filter(|_| !o.done());
@@ -354,7 +354,7 @@ fn withheld(episode: &Episode) -> Panel {
     }
 }
 
-/// Returns what is true of the medicine in a row.
+/// Returns the hidden facts about the medicine in a row.
 fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
     let (o, h) = (episode.observation(), episode.hidden());
     let (row, truth) = (&o.regimen[place], h.truth(place));
@@ -371,7 +371,10 @@ fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
     };
     let mut notes = vec![
         note(
-            format!("acts {:.2} of {low:.2} to {high:.2}", truth.exposure),
+            format!(
+                "exposure {:.2}, window {low:.2} to {high:.2}",
+                truth.exposure
+            ),
             "True exposure and its window; it settles over several steps after a change of the dose",
             if outside { Tone::Warn } else { Tone::Neutral },
             Some(share(truth.exposure)),
@@ -385,7 +388,7 @@ fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
             ),
             false => note(
                 "not needed".to_owned(),
-                "It can go without loss",
+                "It can be stopped without loss",
                 Tone::Warn,
                 None,
             ),
@@ -397,7 +400,7 @@ fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
             unmask: true,
             ..note(
                 "causes the symptom".to_owned(),
-                "The culprit: it must go",
+                "The culprit, which must be stopped",
                 Tone::Bad,
                 None,
             )
@@ -410,7 +413,7 @@ fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
     notes
 }
 
-/// Returns the values behind laboratory values that are missing.
+/// Returns the true values of missing laboratory values.
 fn missing_labs(episode: &Episode) -> impl Iterator<Item = TruthNote> {
     let (o, h) = (episode.observation(), episode.hidden());
     let missing = Lab::ALL.iter().filter(|lab| o.labs.get(**lab).is_none());

@@ -34,7 +34,7 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, PolyguardEnv>) -> AgentView {
             Some(end) => format!("Ended: {}", words::end(end).0),
             None => format!("Step {} of {}", o.step_count, o.budget),
         },
-        terms_note: "The parts of a reward depend on hidden facts, such as pairs that are not flagged, so they are shown with the truth only. The agent is told their sum."
+        terms_note: "The reward terms depend on hidden facts, such as pairs that are not flagged, so they are shown only with the truth. The agent receives only their sum."
             .to_owned(),
         status: status(frame),
         panels,
@@ -81,14 +81,14 @@ fn detail(frame: &PublicFrame<'_, PolyguardEnv>) -> String {
 fn refusals(o: &Observation, step: &PublicStep) -> String {
     match step.violation {
         Some(_) => format!(
-            "Refused {} of {REFUSALS_MAX} times: the last of them ends the episode.",
+            "{} of {REFUSALS_MAX} refusals; the last one ends the episode.",
             o.invalid_count
         ),
         None => String::new(),
     }
 }
 
-/// Returns what the chart shows to be wrong or missing.
+/// Returns a summary of everything on the chart that is wrong or missing.
 fn open_problems(o: &Observation) -> String {
     let flags = o.flagged_pairs().count();
     let serious = o
@@ -180,7 +180,7 @@ fn status(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<Meter> {
     ];
     meters.extend(o.symptom.map(|symptom| Meter {
         label: format!("Symptom {symptom:.2}"),
-        help: "Read with noise. It moves toward .8 while its culprit is taken, and toward .2 otherwise.".to_owned(),
+        help: "Measured with noise. It moves toward .8 while its culprit is taken, and toward .2 otherwise.".to_owned(),
         value: symptom as f32,
         tone: warn(symptom >= STRONG_SYMPTOM),
         ..Meter::default()

@@ -1,4 +1,4 @@
-//! The vocabularies of the world in words for a person who has never met them.
+//! Readable texts for the vocabularies of the world.
 
 use sentinel_env::polyguard::{
     ActKind, Channel, Component, Difficulty, DoseBucket, EndReason, Exploit, FormularyName, Lab,
@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{
 };
 use sentinel_policy::polyguard::PolicyName;
 
-/// Returns the name of a sub-environment, and what must be put right in it.
+/// Returns the name of a sub-environment, and its goal.
 pub(super) const fn sub(sub: SubEnvironment) -> (&'static str, &'static str) {
     match sub {
         SubEnvironment::Ddi => (
@@ -71,7 +71,7 @@ pub(super) const fn split(split: Split) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns the name of a formulary, and where it comes from.
+/// Returns the name of a formulary, and its origin.
 pub(super) const fn formulary(formulary: FormularyName) -> (&'static str, &'static str) {
     match formulary {
         FormularyName::Extended => ("Extended", "46 archetypes, made for this project"),
@@ -131,7 +131,7 @@ pub(super) const fn dose(bucket: DoseBucket) -> &'static str {
     }
 }
 
-/// Returns the meaning of a severity.
+/// Returns a sentence about a severity.
 pub(super) const fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Contraindicated => "Never together; weighs .90 in the risk",
@@ -140,7 +140,7 @@ pub(super) const fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// Returns the name of a rule about sets, and what it says.
+/// Returns the name of a rule about sets, and its definition.
 pub(super) const fn rule(rule: SetRule) -> (&'static str, &'static str) {
     match rule {
         SetRule::Cns3 => (
@@ -162,7 +162,7 @@ pub(super) const fn rule(rule: SetRule) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns the name of a laboratory value, its unit, and what it tells.
+/// Returns the name of a laboratory value, its unit, and its meaning.
 pub(super) const fn lab(lab: Lab) -> (&'static str, &'static str, &'static str) {
     match lab {
         Lab::Egfr => (
@@ -185,7 +185,7 @@ pub(super) fn lab_value(which: Lab, value: f64) -> String {
     }
 }
 
-/// Returns the reason of a refusal.
+/// Returns the reason for a refusal.
 pub(super) const fn violation(why: Violation) -> &'static str {
     match why {
         Violation::UnknownCandidate => "no such candidate is shown",
@@ -196,12 +196,12 @@ pub(super) const fn violation(why: Violation) -> &'static str {
         Violation::TaperState => "the taper has not begun, or has begun already",
         Violation::DuplicateDrug => "the new medicine is taken already",
         Violation::CreatesMajorPair => "the new medicine makes a known serious pair",
-        Violation::RenalUnsafe => "the kidney is known not to allow the new medicine",
+        Violation::RenalUnsafe => "the known eGFR is too low for the new medicine",
         Violation::NothingToDecompose => "there is no product of unknown components",
         Violation::NotAnAlternative => "the new medicine does not treat what the old one treats",
         Violation::Empty => "the answer says nothing",
         Violation::NoCandidate => "the answer names no candidate",
-        Violation::BadId => "the answer names a candidate in a form that does not exist",
+        Violation::BadId => "the id of the candidate has an invalid form",
         Violation::Ambiguous => "the answer names several candidates",
         Violation::UnknownField => "the answer has an unknown field",
         Violation::BadConfidence => "the confidence is not a number from 0 to 1",
@@ -238,7 +238,7 @@ pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
             "keeping twice in a row while a serious pair is flagged",
         ),
         Exploit::FailedRetry => (
-            "Asking again in vain",
+            "Repeating a failed request",
             "asking again for the same information without progress since",
         ),
         Exploit::ParserExploit => (
@@ -314,13 +314,13 @@ pub(super) const fn channel(channel: Channel) -> &'static str {
     }
 }
 
-/// Returns the name of a component, and how it is computed.
+/// Returns the name of a component, and its definition.
 pub(super) const fn component(component: Component) -> (&'static str, &'static str) {
     match component {
         Component::FormatCompliance => ("form", "1 in the requested form, .4 repaired, else 0"),
         Component::CandidateAlignment => (
             "alignment",
-            "1 if the candidate is shown and what is stated of it agrees, else 0",
+            "1 if the candidate is shown and the answer does not contradict it, else 0",
         ),
         Component::Legality => ("legality", "1 if the verifier allows it, else 0"),
         Component::SafetyDelta => (
@@ -333,7 +333,7 @@ pub(super) const fn component(component: Component) -> (&'static str, &'static s
         ),
         Component::DiseaseStability => (
             "control",
-            "How well the conditions are controlled, less what was just lost of it",
+            "How well the conditions are controlled, minus any control that was just lost",
         ),
         Component::DosingQuality => (
             "doses",
@@ -343,14 +343,14 @@ pub(super) const fn component(component: Component) -> (&'static str, &'static s
             "asking",
             "Whether changing, keeping, asking or handing over was right for what is known",
         ),
-        Component::Efficiency => ("efficiency", "1 − steps taken / (steps there are + 1)"),
+        Component::Efficiency => ("efficiency", "1 − steps taken / (step budget + 1)"),
         Component::ProcessFidelity => (
             "process",
             "Whether what should be known first was known first",
         ),
         Component::ExplanationGrounding => (
             "rationale",
-            "Share of the rationale’s words that stand on the chart; at most .5 unless it names the medicine",
+            "Share of the rationale’s words that appear on the chart; at most .5 unless it names the medicine",
         ),
         Component::AntiCheat => ("honesty", ".999, or .001 for cheating"),
         Component::UncertaintyCalibration => (

@@ -4,7 +4,7 @@
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::Action;
 
-/// Writes an action.
+/// Appends the code of an action to `out`.
 pub(super) fn write(action: Action, out: &mut String) {
     let (letter, slot) = match action {
         Action::Delegate(slot) => ('d', Some(slot)),
@@ -16,7 +16,7 @@ pub(super) fn write(action: Action, out: &mut String) {
     out.extend(slot.and_then(|slot| char::from_digit(slot.index() as u32, 10)));
 }
 
-/// Reads the first action of `text` and leaves the rest.
+/// Parses the first action of `text` and removes it from `text`.
 pub(super) fn read(text: &mut &str) -> Option<Action> {
     let mut letters = text.chars();
     let letter = letters.next()?;

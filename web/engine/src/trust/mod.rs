@@ -18,10 +18,10 @@ use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 
-/// What everyone may know of a step. That an answer was poison is hidden; that it was wrong is not.
+/// The public part of a step. It says that an answer was wrong; that it was poison stays hidden.
 #[derive(Clone, Debug)]
 pub struct PublicStep {
-    /// The action.
+    /// The action as the agent sent it.
     pub action: Action,
     /// Index of the subtask.
     pub node: usize,
@@ -63,7 +63,7 @@ impl PageWorld for TrustEnv {
             PolicyName::OracleLite => "Oracle (sees the truth)",
             PolicyName::SelfSolve => "Self-solve",
             PolicyName::Bayes => "Bayes look-ahead",
-            PolicyName::Oracle => "Bayes, told the truth",
+            PolicyName::Oracle => "Bayes look-ahead (sees the truth)",
         }
     }
 

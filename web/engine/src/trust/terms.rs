@@ -1,4 +1,4 @@
-//! A reward of the trust world as a sum of terms (spec trust §8, §9).
+//! Rewards of the trust world as sums of terms (spec trust §8, §9).
 
 use sentinel_env::trust::{Grades, Task, TerminalReward};
 use sentinel_page_protocol::RewardTerm;
@@ -21,7 +21,7 @@ pub(super) fn step_terms(task: Task, g: &Grades) -> Vec<RewardTerm> {
             "skip",
             1.0,
             g.efficiency,
-            "A skipped subtask brings .02 and nothing else",
+            "A skipped subtask earns .02 and nothing else",
         )];
     }
     let accuracy = |w| share("accuracy", w, g.task_accuracy, ACCURACY);

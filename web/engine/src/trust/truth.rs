@@ -1,4 +1,4 @@
-//! What is hidden from the agent in the trust world.
+//! Hidden state of the trust world, shown only with the truth.
 
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behavior, TrustEnv, text};
@@ -12,8 +12,8 @@ use crate::run::Frame;
 /// Returns the description of a behavior.
 const fn describe(behavior: Behavior) -> &'static str {
     match behavior {
-        Behavior::AccurateSlow => "Right 9 times of 10, but takes two steps",
-        Behavior::OverconfidentFast => "Right 6 times of 10 and always sure of it",
+        Behavior::AccurateSlow => "Right 9 times out of 10, but takes two steps",
+        Behavior::OverconfidentFast => "Right 6 times out of 10, and always sure of it",
         Behavior::DomainBound => "Right in analyze and verify, useless elsewhere",
         Behavior::Adversarial => {
             "Good until stakes reach its threshold, then gives poisoned answers"
@@ -96,7 +96,7 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
     }
 }
 
-/// Replaces the signs of rewards by the true ones.
+/// Replaces the signs of rewards with the true ones.
 pub(super) fn charts(frames: &[Frame<TrustEnv>], mut charts: Vec<Chart>) -> Vec<Chart> {
     let strips = charts.iter_mut().flat_map(|chart| chart.strips.first_mut());
     for bar in strips.flat_map(|strip| strip.bars.iter_mut().zip(&frames[1..])) {

@@ -14,19 +14,19 @@ use super::{PublicStep, subtasks};
 use crate::format::{counted, percent};
 use crate::run::PublicFrame;
 
-/// The panel of the specialists.
+/// Identifier of the panel of specialists.
 pub(super) const SPECIALISTS: &str = "specialists";
-/// The panel of counters.
+/// Identifier of the panel of counters.
 pub(super) const COUNTERS: &str = "counters";
 
-/// Completes the description of the world.
+/// Adds texts and menus to the description of the world.
 pub(super) fn complete_info(info: &mut WorldInfo) {
     info.title = "Whom to trust".to_owned();
     info.tagline =
         "An orchestrator hands out subtasks to five specialists. One of them lies when it matters."
             .to_owned();
     info.help = vec![
-        "Each subtask can be delegated to a specialist, verified (one step more; a wrong answer is not believed), solved alone (two steps, always correct) or skipped.".to_owned(),
+        "Each subtask can be delegated to a specialist, verified (one more step; a wrong answer is not believed), solved alone (two steps, always correct) or skipped.".to_owned(),
         "Behind the slots S0 to S4 are five behaviors, shuffled in every episode: accurate but slow, fast and overconfident, good in its own domain only, adversarial once stakes are high, and degrading with use.".to_owned(),
         "The score is the mean of all rewards, the final one included.".to_owned(),
     ];
@@ -35,7 +35,7 @@ pub(super) fn complete_info(info: &mut WorldInfo) {
         ("Stakes", "What is at risk in a subtask, 0 to 1. From .70 on, the adversary gives poisoned answers by default."),
         ("Trust", "The estimate of how reliable a specialist is, from its answers so far. Answers at high stakes weigh more."),
         ("Poison", "A wrong answer that the adversary gives on purpose. Believed poison at stakes of .85 or more ends the episode."),
-        ("Verify", "Asks a specialist and checks the answer. It costs one step more."),
+        ("Verify", "Asks a specialist and checks the answer. It costs one more step."),
     ]
     .map(|(term, text)| (term.to_owned(), text.to_owned()))
     .to_vec();
@@ -79,7 +79,7 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, TrustEnv>) -> AgentView {
             subtasks(o.task)
         ),
         terms_note:
-            "The parts of a reward depend on who is who, so they are shown with the truth only."
+            "The reward terms depend on hidden behaviors, so they are shown only with the truth."
                 .to_owned(),
         status: status(frame),
         panels: vec![specialists(frame), alone(frame), counters(frame)],
@@ -99,16 +99,18 @@ fn happened(step: &PublicStep) -> String {
         (Action::Skip, ..) => "The agent skips the subtask.".to_owned(),
         (Action::SolveIndependently, ..) => "The agent solves the subtask alone.".to_owned(),
         (Action::Delegate(slot), Some(true), _) => {
-            format!("{slot} is asked and believed: correct.")
+            format!("The agent delegates to {slot}, whose answer is correct.")
         }
         (Action::Delegate(slot), ..) => {
-            format!("{slot} is asked and believed: the answer is wrong.")
+            format!("The agent delegates to {slot}, whose answer is wrong.")
         }
-        (Action::Verify(slot), Some(true), _) => format!("{slot} is asked and checked: correct."),
+        (Action::Verify(slot), Some(true), _) => {
+            format!("The agent verifies {slot}, whose answer is correct.")
+        }
         (Action::Verify(slot), _, Some(true)) => {
-            format!("{slot} is asked and checked: wrong, and put right.")
+            format!("The agent verifies {slot}, whose answer is wrong and is corrected.")
         }
-        (Action::Verify(slot), ..) => format!("{slot} is asked and checked: the answer is wrong."),
+        (Action::Verify(slot), ..) => format!("The agent verifies {slot}, whose answer is wrong."),
     }
 }
 
@@ -293,7 +295,7 @@ fn believed(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Optio
     let (likely, chance) = (&ranked[0].label, f64::from(ranked[0].value));
     let text = match chance {
         sure if sure > 0.995 => format!("believed {likely}"),
-        unsure if unsure < 0.25 => "no idea yet".to_owned(),
+        unsure if unsure < 0.25 => "not known yet".to_owned(),
         _ => format!("{likely} {}", percent(chance)),
     };
     let all: Vec<String> = ranked
@@ -351,7 +353,7 @@ fn alone(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
     Panel {
         id: "alone".to_owned(),
         title: "Without a specialist".to_owned(),
-        help: "Solving alone takes two steps and is always correct; skipping takes one and brings .02.".to_owned(),
+        help: "Solving alone takes two steps and is always correct; skipping takes one step and earns .02.".to_owned(),
         layout: Layout::List,
         cards: vec![Card { key: "alone".to_owned(), buttons, ..Card::default() }],
         ..Panel::default()

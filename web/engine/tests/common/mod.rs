@@ -1,4 +1,4 @@
-//! Checks that hold of the engine of every world.
+//! Checks that the engine of every world must pass.
 
 #![allow(
     dead_code,
@@ -34,7 +34,7 @@ pub(crate) fn episode_ref<W: PageWorld>(origin: &EpisodeSpec<W>) -> EpisodeRef {
 
 /// Sends a request and returns all replies once the work is done.
 pub(crate) fn ask<W: PageWorld>(engine: &mut Engine<W>, request: Request) -> Vec<Reply> {
-    // Both ways through the encoding, as in the page.
+    // Encoded and decoded in both directions, as in the page.
     let message = encode(&request).expect("a message");
     engine.handle(decode(&message).expect("the same message"));
     while engine.work(|| false) {}
@@ -175,7 +175,7 @@ where
         if public(&a) != public(&b) {
             break;
         }
-        // What the player does next may depend on what it saw only, so it is equal too.
+        // The next action may depend only on observations, so it is equal too.
         if a.next.as_ref().map(|next| next.code) != b.next.as_ref().map(|next| next.code) {
             break;
         }
@@ -190,8 +190,7 @@ where
     equal
 }
 
-/// Checks that messages of an address that make no sense are answered with a sentence and play the
-/// defaults.
+/// Checks that invalid words of an address are reported, and that the defaults are played instead.
 pub(crate) fn unknown_words_are_named<W: PageWorld>() {
     let mut engine = Engine::<W>::default();
     let replies = ask(

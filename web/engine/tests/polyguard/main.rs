@@ -262,7 +262,7 @@ fn trained_policy_says_how_likely_each_candidate_is() {
     assert!(curves, "{replies:?}");
 }
 
-/// A replay of the repository plays without a miss, and no policy stands in for it.
+/// Checks that a replay of the repository plays without a miss, and that no policy replaces it.
 #[test]
 fn replay_of_the_repository_plays() {
     let mut engine = Engine::<PolyguardEnv>::default();
@@ -299,7 +299,7 @@ fn replay_of_the_repository_plays() {
     assert_eq!(update.digest, run.digest());
 }
 
-/// The oracle puts everything right in every sub-environment, and the end is told in words.
+/// Checks that the oracle resolves every issue in every sub-environment, and that the end is named.
 #[test]
 fn good_end_is_told() {
     for sub in SubEnvironment::ALL {

@@ -62,7 +62,7 @@ fn other_worlds(episode: &Episode) -> Vec<Episode> {
     all.map(other).into_iter().collect()
 }
 
-/// Policies that see observations only play the same in worlds that look the same.
+/// Checks that policies that see only observations play the same in episodes that look the same.
 #[test]
 fn views_do_not_depend_on_hidden_state() {
     let (mut equal, mut beyond_start) = (0, 0);
@@ -109,7 +109,7 @@ fn score_of_a_running_episode_is_the_mean_reward() {
     assert!(views.len() > 3);
 }
 
-/// The agent's views, step lines and charts speak of nothing that is hidden, and use no codes.
+/// Checks that the agent's views, step lines and charts contain no hidden facts and no codes.
 #[test]
 fn words_of_views_are_public_and_readable() {
     let codes: Vec<&str> = [Formulary::extended(), Formulary::reference()]

@@ -1,4 +1,4 @@
-//! What the agent's view and the truth show.
+//! Tests of the agent's view and of the truth.
 
 use sentinel_env::polyguard::{Exploit, PolyguardEnv, TaskSpec};
 use sentinel_env::{Environment as _, PrivilegedState as _};
@@ -73,7 +73,7 @@ fn next_candidate_and_chances_are_shown_on_its_button() {
     assert!(last.panels.iter().all(|panel| panel.id != "agents"));
 }
 
-/// Where the visitor acts no agent is asked, and nothing is shown as reported.
+/// Checks that no agent is asked where the visitor acts, and that no report is shown there.
 #[test]
 fn remarks_belong_to_the_choice_that_follows() {
     let branch = Branch {
@@ -91,7 +91,7 @@ fn remarks_belong_to_the_choice_that_follows() {
     assert_eq!(reported, [true, false, false]);
 }
 
-/// A rule against cheating that ends an episode is named, and it was predicted where it is public.
+/// Checks that a broken rule against cheating is named, and that it was predicted if it is public.
 #[test]
 fn rules_against_cheating_are_named_and_predicted() {
     let mut caught = 0;

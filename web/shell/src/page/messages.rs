@@ -1,27 +1,27 @@
-//! What the page does with the messages of engines, and when its world changes.
+//! Handling of events from the engines, and of changes of the world.
 
 use super::*;
 
 impl Page {
     pub(super) fn enter_world(&self, world: &str) {
-        let known = self
-            .known
-            .with_value(|all| all.iter().find(|k| k.world == world).cloned());
-        let known = known.unwrap_or_default();
-        if known.info.is_none() {
+        let cached = self
+            .cached_worlds
+            .with_value(|all| all.iter().find(|c| c.world == world).cloned());
+        let cached = cached.unwrap_or_default();
+        if cached.info.is_none() {
             self.send(Role::Play, &Request::Describe);
         }
-        self.info.set(known.info);
-        self.replays.set(known.replays);
+        self.info.set(cached.info);
+        self.replays.set(cached.replays);
     }
 
-    /// Takes in a message of an engine.
-    pub(super) fn hear(&self, world: &str, role: Role, event: Event) {
-        let here = self.view.with_untracked(|view| view.world == world);
+    /// Handles an event from the engine of `world`.
+    pub(super) fn handle_event(&self, world: &str, role: Role, event: EngineEvent) {
+        let here = self.state.with_untracked(|state| state.world == world);
         match event {
-            Event::Ready => {}
-            Event::Reply(reply) => self.hear_reply(world, here, *reply),
-            Event::Failed(sentence) => {
+            EngineEvent::Ready => {}
+            EngineEvent::Reply(reply) => self.handle_reply(world, here, *reply),
+            EngineEvent::Failed(sentence) => {
                 self.engines
                     .update_value(|engines| engines.stop(world, role));
                 if here && role == Role::Play {
@@ -30,35 +30,35 @@ impl Page {
                 } else if here {
                     self.tournament
                         .update(|tournament| tournament.stopped = true);
-                    self.tell(sentence);
+                    self.add_notice(sentence);
                 }
             }
         }
     }
 
-    pub(super) fn hear_reply(&self, world: &str, here: bool, reply: Reply) {
+    pub(super) fn handle_reply(&self, world: &str, here: bool, reply: Reply) {
         match reply {
             Reply::World(info) => {
                 let info = Arc::<WorldInfo>::from(info);
-                self.remember(world, |known| known.info = Some(info.clone()));
+                self.cache_world(world, |cached| cached.info = Some(info.clone()));
                 if here {
                     self.info.set(Some(info));
                 }
             }
             Reply::Replays(replays) => {
                 let replays = Arc::new(replays);
-                self.remember(world, |known| known.replays = replays.clone());
+                self.cache_world(world, |cached| cached.replays = replays.clone());
                 if here {
                     self.replays.set(replays);
                 }
             }
-            // What was asked for in another world is no longer wanted.
+            // Answers to requests from another world are dropped.
             _ if !here => {}
-            Reply::Run(update) => self.hear_run(*update),
+            Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
-                let shown = self.view.with_untracked(|view| view.truth);
-                if let Some(lane) = self.lane(update.run).filter(|_| shown) {
-                    lane.receive_truth(*update);
+                let shown = self.state.with_untracked(|state| state.truth);
+                if let Some(episode) = self.episode_of_run(update.run).filter(|_| shown) {
+                    episode.apply_truth(*update);
                 }
             }
             Reply::Checked {
@@ -68,7 +68,7 @@ impl Page {
                 warning,
             } => {
                 if run == self.main.run.get_value() {
-                    self.composer.checked.set(Checked {
+                    self.composer.checked.set(CheckedAction {
                         code,
                         label,
                         warning,
@@ -83,47 +83,47 @@ impl Page {
             Reply::Curves(curves) => {
                 self.curves.set(Some(Arc::new(curves)));
                 if self.screen() != Screen::Training {
-                    // A dropped file.
-                    self.view.update(|view| view.screen = Screen::Training);
+                    // The visitor dropped a training log.
+                    self.state.update(|state| state.screen = Screen::Training);
                 }
             }
-            Reply::Opened(episode) => self.restart(|view| view.open(&episode)),
-            Reply::Problem(sentence) => self.tell(sentence),
-            // Answered by the worker's script.
+            Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
+            Reply::Problem(sentence) => self.add_notice(sentence),
+            // The worker's script answers it.
             Reply::Need(_) => {}
         }
     }
 
-    pub(super) fn lane(&self, run: u32) -> Option<Lane> {
+    pub(super) fn episode_of_run(&self, run: u32) -> Option<EpisodeView> {
         let all = [self.main, self.versus];
         all.into_iter()
-            .find(|lane| run != 0 && lane.run.get_value() == run)
+            .find(|episode| run != 0 && episode.run.get_value() == run)
     }
 
-    pub(super) fn hear_run(&self, update: sentinel_page_protocol::RunUpdate) {
-        let Some(lane) = self.lane(update.run) else {
+    pub(super) fn handle_run(&self, update: sentinel_page_protocol::RunUpdate) {
+        let Some(episode) = self.episode_of_run(update.run) else {
             return;
         };
         let played = update.episode.clone();
         let is_main = self.main.run.get_value() == update.run;
-        if !lane.receive(update) || played.player.is_empty() {
+        if !episode.apply_update(update) || played.player.is_empty() {
             return;
         }
-        // The view takes over what was understood, without asking for the same run again.
-        lane.asked.update_value(|asked| {
-            if let Some(asked) = asked {
-                asked.adopt(&played);
+        // The state takes the words that were understood, without requesting the same run again.
+        episode.requested.update_value(|requested| {
+            if let Some(requested) = requested {
+                requested.apply_episode(&played);
             }
         });
-        let mut view = self.view.get_untracked();
+        let mut state = self.state.get_untracked();
         if is_main {
-            view.adopt(&played);
+            state.apply_episode(&played);
         } else {
-            view.versus.clone_from(&played.player);
+            state.versus.clone_from(&played.player);
         }
-        if self.view.with_untracked(|old| *old != view) {
-            self.entry.set_value(view.entry());
-            self.view.set(view);
+        if self.state.with_untracked(|old| *old != state) {
+            self.history_entry.set_value(state.history_entry());
+            self.state.set(state);
         }
     }
 }

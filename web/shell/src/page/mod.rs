@@ -1,4 +1,4 @@
-//! The page's signals, and what can be done to them.
+//! The signals of the page, and the operations on them.
 
 mod messages;
 
@@ -11,86 +11,86 @@ use sentinel_page_protocol::{
 };
 
 use crate::browser;
-use crate::compose::{Checked, Composer};
-use crate::engine::Event;
-use crate::engines::{Engines, Program, Role};
-use crate::lane::{Inputs, Lane};
+use crate::draft_action::{CheckedAction, ComposerSignals};
+use crate::engine::EngineEvent;
+use crate::engine_pool::{EnginePool, Program, Role};
+use crate::episode_view::{EpisodeView, RunInputs};
 use crate::query::parse_query;
-use crate::reactive::{Memo, Signal, effect, effect_with, memo};
-use crate::state::{PageState, Screen, index};
+use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
+use crate::state::{PageState, Screen, to_u32};
 
-/// The name of the setting that switches single-key shortcuts off.
+/// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
 
-/// What is known of a world whose engine has run.
+/// Data of a world that was visited before.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct CachedWorld {
     world: String,
     info: Option<Arc<WorldInfo>>,
     replays: Arc<Vec<ListedReplay>>,
-    /// What was shown when the visitor left it.
-    view: Option<PageState>,
+    /// State of the page when the visitor left the world.
+    state: Option<PageState>,
 }
 
-/// A tournament.
+/// A tournament, with its progress and results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tournament {
-    /// The number of the request; 0 for none.
+    /// Number under which the engine reports the standings; 0 before the first tournament.
     pub run: u32,
-    /// What is played.
+    /// Players, tasks and seeds.
     pub spec: TournamentSpec,
     /// `true` while it is paused.
     pub paused: bool,
-    /// `true` if the visitor ended it.
+    /// `true` if the visitor stopped it or its engine failed.
     pub stopped: bool,
-    /// The results so far.
+    /// Results so far; `None` before the first episode.
     pub standings: Option<Standings>,
 }
 
-/// The page's signals; a copy goes to every component.
+/// Handles of the page's signals; every component gets a copy.
 #[derive(Clone, Copy)]
 pub struct Page {
-    /// What is shown; the address follows it.
-    pub view: Signal<PageState>,
-    /// The same without the cursor, so that moving it concerns only what shows the moment.
-    pub still: Memo<PageState>,
-    /// `true` while time runs.
+    /// State of the page, which the address mirrors.
+    pub state: Signal<PageState>,
+    /// The state with a cursor of 0, so that readers are not notified when the cursor moves.
+    pub without_cursor: Memo<PageState>,
+    /// `true` while the episode is played back.
     pub playing: Signal<bool>,
-    /// The worlds.
+    /// Worlds that the page has, in the order of the tabs.
     pub programs: StoredValue<Vec<Program>>,
-    /// The current world, once its engine has described it.
+    /// Description of the current world; `None` until its engine has sent it.
     pub info: Signal<Option<Arc<WorldInfo>>>,
-    /// The replay files of the current world.
+    /// Replay files of the current world.
     pub replays: Signal<Arc<Vec<ListedReplay>>>,
-    /// The curves of the current world's training run.
+    /// Curves of the current world's training run; `None` until they arrive.
     pub curves: Signal<Option<Arc<Curves>>>,
-    /// The tournament.
+    /// The current or last tournament of this world.
     pub tournament: Signal<Tournament>,
-    /// Sentences about what went wrong.
+    /// Sentences about what went wrong, oldest first.
     pub notices: Signal<Vec<String>>,
-    /// The sentence with which the current world's engine failed; empty while it runs.
+    /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
     /// `true` while the help is open.
     pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
     pub dragging: Signal<bool>,
-    /// `true` if single keys act.
+    /// `true` if single-key shortcuts are on.
     pub shortcuts: Signal<bool>,
-    /// `true` if charts show what lies ahead of the cursor.
+    /// `true` if charts show the part ahead of the cursor.
     pub future: Signal<bool>,
-    /// The action that the visitor composes.
-    pub composer: Composer,
-    /// The episode.
-    pub main: Lane,
-    /// The episode beside it.
-    pub versus: Lane,
+    /// Signals of the action that the visitor composes.
+    pub composer: ComposerSignals,
+    /// Main episode, in which the visitor can act.
+    pub main: EpisodeView,
+    /// Episode to compare with; without frames if there is none.
+    pub versus: EpisodeView,
     last: Memo<usize>,
     cursor: Memo<usize>,
-    engines: StoredValue<Engines, LocalStorage>,
-    known: StoredValue<Vec<Known>>,
-    number: StoredValue<u32>,
-    /// The part of the view that the latest entry of the history shows.
-    pub entry: StoredValue<PageState>,
+    engines: StoredValue<EnginePool, LocalStorage>,
+    cached_worlds: StoredValue<Vec<CachedWorld>>,
+    last_run: StoredValue<u32>,
+    /// Part of the state that the latest entry of the browser's history shows.
+    pub history_entry: StoredValue<PageState>,
 }
 
 impl Default for Page {
@@ -100,7 +100,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// Reads the address; no engine is started yet.
+    /// Creates the signals from the address. No engine is started yet.
     #[must_use]
     pub fn new() -> Self {
         let program = |(world, module, title)| Program {
@@ -117,17 +117,17 @@ impl Page {
             .map(|program| program.world.as_str())
             .collect();
         let (start, problems) = parse_query(&browser::query(), &worlds);
-        let entry = start.entry();
-        let view = Signal::new(start);
-        let wanted = memo(move || view.with(|view| view.cursor as usize));
-        let (main, versus) = (Lane::new(wanted), Lane::new(wanted));
-        let last = memo(move || main.last().max(versus.last()));
+        let history_entry = start.history_entry();
+        let state = Signal::new(start);
+        let wanted = memo(move || state.with(|state| state.cursor as usize));
+        let (main, versus) = (EpisodeView::new(wanted), EpisodeView::new(wanted));
+        let last = memo(move || main.action_count().max(versus.action_count()));
         Self {
-            view,
-            still: memo(move || {
-                let mut still = view.get();
-                still.cursor = 0;
-                still
+            state,
+            without_cursor: memo(move || {
+                let mut state = state.get();
+                state.cursor = 0;
+                state
             }),
             playing: Signal::new(false),
             programs: StoredValue::new(programs.clone()),
@@ -139,27 +139,27 @@ impl Page {
             failure: Signal::default(),
             help: Signal::new(false),
             dragging: Signal::new(false),
-            shortcuts: Signal::new(browser::setting(SHORTCUTS).as_deref() != Some("off")),
+            shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),
             future: Signal::new(false),
-            composer: Composer::default(),
+            composer: ComposerSignals::default(),
             main,
             versus,
             last,
             cursor: memo(move || wanted.get().min(last.get())),
-            engines: StoredValue::new_local(Engines::new(browser::engine_script(), programs)),
-            known: StoredValue::default(),
-            number: StoredValue::new(0),
-            entry: StoredValue::new(entry),
+            engines: StoredValue::new_local(EnginePool::new(browser::engine_script(), programs)),
+            cached_worlds: StoredValue::default(),
+            last_run: StoredValue::new(0),
+            history_entry: StoredValue::new(history_entry),
         }
     }
 
-    /// Starts everything that follows the signals by itself: engines, boards, time.
+    /// Starts the effects that follow the signals: engines, panels and playback.
     pub fn connect(self) {
-        let listener = move |world: &str, role, event| self.hear(world, role, event);
+        let listener = move |world: &str, role, event| self.handle_event(world, role, event);
         self.engines
             .update_value(|engines| engines.listen(Rc::new(listener)));
-        let world = memo(move || self.still.with(|view| view.world.clone()));
-        effect_with(move |before: Option<String>| {
+        let world = memo(move || self.without_cursor.with(|state| state.world.clone()));
+        effect_with_previous(move |before: Option<String>| {
             let world = world.get();
             if before.as_ref().is_some_and(|before| *before != world) {
                 self.leave_world();
@@ -168,26 +168,26 @@ impl Page {
             world
         });
         effect(move || {
-            let main = self.still.with(|view| {
-                let info = if view.legacy { self.info.get() } else { None };
-                Inputs::main(view, info.as_deref())
+            let main = self.without_cursor.with(|state| {
+                let info = if state.legacy { self.info.get() } else { None };
+                RunInputs::main(state, info.as_deref())
             });
-            self.play(self.main, main);
+            self.play_episode(self.main, main);
         });
-        effect(move || self.play(self.versus, self.still.with(Inputs::versus)));
-        effect_with(move |before: Option<bool>| {
-            let show = self.still.with(|view| view.truth);
+        effect(move || self.play_episode(self.versus, self.without_cursor.with(RunInputs::versus)));
+        effect_with_previous(move |before: Option<bool>| {
+            let show = self.without_cursor.with(|state| state.truth);
             if before.is_some_and(|before| before != show) {
-                for lane in [self.main, self.versus] {
-                    self.show_truth(lane, show);
+                for episode in [self.main, self.versus] {
+                    self.show_truth(episode, show);
                 }
             }
             show
         });
-        for lane in [self.main, self.versus] {
+        for episode in [self.main, self.versus] {
             effect(move || {
-                let moment = lane.moment.get();
-                lane.board.show(
+                let moment = episode.moment.get();
+                episode.panels.update(
                     moment
                         .as_ref()
                         .map_or(&[], |moment| moment.panels.as_slice()),
@@ -197,10 +197,10 @@ impl Page {
         self.run_clock();
     }
 
-    /// Lets time run: one action per tick until the end.
+    /// Starts the playback clock: one action per tick until the end.
     fn run_clock(self) {
-        let speed = memo(move || self.still.with(|view| view.speed));
-        effect_with(move |before: Option<Option<IntervalHandle>>| {
+        let speed = memo(move || self.without_cursor.with(|state| state.speed));
+        effect_with_previous(move |before: Option<Option<IntervalHandle>>| {
             if let Some(handle) = before.flatten() {
                 handle.clear();
             }
@@ -208,8 +208,8 @@ impl Page {
             let tick = move || {
                 let waits = !self.main.status.with_untracked(|status| status.complete);
                 if self.cursor.get_untracked() < self.last.get_untracked() {
-                    let next = index(self.cursor.get_untracked() + 1);
-                    self.view.update(|view| view.cursor = next);
+                    let next = to_u32(self.cursor.get_untracked() + 1);
+                    self.state.update(|state| state.cursor = next);
                 } else if !waits {
                     self.playing.set(false);
                 }
@@ -222,11 +222,11 @@ impl Page {
 
     /// Returns the number of actions of the longer episode.
     #[must_use]
-    pub fn last(&self) -> usize {
+    pub fn action_count(&self) -> usize {
         self.last.get()
     }
 
-    /// Returns the cursor, within the episode.
+    /// Returns the cursor, at most the number of actions.
     #[must_use]
     pub fn cursor(&self) -> usize {
         self.cursor.get()
@@ -235,87 +235,90 @@ impl Page {
     /// Returns the current screen.
     #[must_use]
     pub fn screen(&self) -> Screen {
-        self.still.with(|view| view.screen)
+        self.without_cursor.with(|state| state.screen)
     }
 
-    /// Returns the cursor for handlers of events.
+    /// Returns the cursor without subscribing to it, for event handlers.
     #[must_use]
-    pub fn cursor_now(&self) -> usize {
+    pub fn cursor_untracked(&self) -> usize {
         self.cursor.get_untracked()
     }
 
-    /// Moves the cursor and stops time.
+    /// Moves the cursor and stops playback.
     pub fn seek(&self, action: usize) {
-        let action = index(action.min(self.last.get_untracked()));
+        let action = to_u32(action.min(self.last.get_untracked()));
         self.playing.set(false);
-        if self.view.with_untracked(|view| view.cursor != action) {
-            self.view.update(|view| view.cursor = action);
+        if self.state.with_untracked(|state| state.cursor != action) {
+            self.state.update(|state| state.cursor = action);
         }
     }
 
-    /// Starts or stops time; at the end it starts over.
+    /// Starts or stops playback; at the end it starts over.
     pub fn toggle_play(&self) {
         let playing = self.playing.get_untracked();
-        if !playing && self.cursor_now() >= self.last.get_untracked() {
-            self.view.update(|view| view.cursor = 0);
+        if !playing && self.cursor_untracked() >= self.last.get_untracked() {
+            self.state.update(|state| state.cursor = 0);
         }
         self.playing.set(!playing);
     }
 
-    /// Changes what is played; the cursor goes back to the start.
+    /// Changes what is played, and returns the cursor to the start.
     pub fn restart(&self, change: impl FnOnce(&mut PageState)) {
         self.playing.set(false);
-        self.view.update(|view| {
-            change(view);
-            view.restart();
+        self.state.update(|state| {
+            change(state);
+            state.restart();
         });
     }
 
-    /// Takes an action of the visitor at the cursor: the episode branches there.
-    pub fn act(&self, code: &str) {
+    /// Takes an action of the visitor at the cursor; the episode branches there.
+    pub fn take_action(&self, code: &str) {
         let at = self.main.at.get_untracked();
         let played = self.main.steps.get_untracked();
         self.playing.set(false);
-        self.view.update(|view| view.take(&played, at, code));
-        self.composer.draft.update(crate::compose::Draft::clear);
+        self.state
+            .update(|state| state.take_action(&played, at, code));
+        self.composer
+            .draft
+            .update(crate::draft_action::DraftAction::clear);
     }
 
-    /// Shows another world: what it showed before, or its default.
-    pub fn go_to_world(&self, world: &str) {
+    /// Shows another world as the visitor left it, or its default.
+    pub fn open_world(&self, world: &str) {
         self.playing.set(false);
-        self.remember_view();
-        let there = self.view_of(world);
-        self.view.set(there);
+        self.cache_state();
+        let there = self.state_of_world(world);
+        self.state.set(there);
     }
 
-    /// Returns the view that a link to another world leads to.
+    /// Returns the state that a link to another world leads to.
     #[must_use]
-    pub fn view_of(&self, world: &str) -> PageState {
-        self.view.with_untracked(|now| {
+    pub fn state_of_world(&self, world: &str) -> PageState {
+        self.state.with_untracked(|now| {
             let fresh = now.in_world(world);
-            let known = self.known.with_value(|known| {
-                let known = known.iter().find(|known| known.world == world);
-                known.and_then(|known| known.view.clone())
+            let cached = self.cached_worlds.with_value(|all| {
+                let cached = all.iter().find(|cached| cached.world == world);
+                cached.and_then(|cached| cached.state.clone())
             });
             PageState {
                 truth: fresh.truth,
                 embed: fresh.embed,
                 theme: fresh.theme,
                 speed: fresh.speed,
-                ..known.unwrap_or(fresh)
+                ..cached.unwrap_or(fresh)
             }
         })
     }
 
-    /// Remembers what is shown, for the way back to this world.
-    fn remember_view(&self) {
-        let view = self.view.get_untracked();
-        let world = view.world.clone();
-        self.remember(&world, |known| known.view = Some(view));
+    /// Remembers the state for the visitor's return to this world.
+    fn cache_state(&self) {
+        let state = self.state.get_untracked();
+        let world = state.world.clone();
+        self.cache_world(&world, |cached| cached.state = Some(state));
     }
 
-    /// Adds a sentence about what went wrong.
-    pub fn tell(&self, sentence: String) {
+    /// Adds a sentence about what went wrong; a sentence that is already listed is not repeated.
+    pub fn add_notice(&self, sentence: String) {
         self.notices.update(|notices| {
             if !notices.contains(&sentence) {
                 notices.push(sentence);
@@ -323,10 +326,10 @@ impl Page {
         });
     }
 
-    /// Switches single-key shortcuts on or off, for the next visit too.
+    /// Turns single-key shortcuts on or off, also for later visits.
     pub fn set_shortcuts(&self, on: bool) {
         self.shortcuts.set(on);
-        browser::keep_setting(SHORTCUTS, if on { "on" } else { "off" });
+        browser::store_setting(SHORTCUTS, if on { "on" } else { "off" });
     }
 
     /// Reads files that the visitor dropped or chose, and sends them to the engine.
@@ -342,27 +345,27 @@ impl Page {
                             dropped: true,
                         },
                     ),
-                    Err(sentence) => self.tell(sentence),
+                    Err(sentence) => self.add_notice(sentence),
                 }
             });
         }
     }
 
-    /// Asks what would go wrong with a composed action at the cursor.
-    pub fn check(&self, code: &str) {
+    /// Asks the engine what would go wrong with a draft action at the cursor.
+    pub fn check_action(&self, code: &str) {
         let (run, at) = (
             self.main.run.get_value(),
-            index(self.main.at.get_untracked()),
+            to_u32(self.main.at.get_untracked()),
         );
         let code = code.to_owned();
         self.send(Role::Play, &Request::Check { run, at, code });
     }
 
-    /// Starts a tournament in place of the one before.
+    /// Starts a tournament in place of the previous one.
     pub fn start_tournament(&self, spec: TournamentSpec) {
-        let run = self.next_number();
+        let run = self.next_run();
         self.send(
-            Role::Work,
+            Role::Tournament,
             &Request::Tournament {
                 run,
                 spec: spec.clone(),
@@ -378,40 +381,43 @@ impl Page {
     /// Pauses or continues the tournament.
     pub fn pause_tournament(&self, paused: bool) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
-        self.send(Role::Work, &Request::Pause { run, paused });
+        self.send(Role::Tournament, &Request::Pause { run, paused });
         self.tournament
             .update(|tournament| tournament.paused = paused);
     }
 
-    /// Ends the tournament; its results stay.
+    /// Stops the tournament; its results stay.
     pub fn stop_tournament(&self) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
-        self.send(Role::Work, &Request::Stop { run });
+        self.send(Role::Tournament, &Request::Stop { run });
         self.tournament
             .update(|tournament| tournament.stopped = true);
     }
 
-    /// Asks for the curves of the training run.
-    pub fn ask_for_curves(&self) {
+    /// Requests the curves of the training run.
+    pub fn request_curves(&self) {
         self.send(Role::Play, &Request::Curves);
     }
 
     /// Starts the engine again after it failed.
     pub fn restart_engine(&self) {
         self.failure.set(String::new());
-        for lane in [self.main, self.versus] {
-            lane.asked.set_value(None);
+        for episode in [self.main, self.versus] {
+            episode.requested.set_value(None);
         }
-        let (main, versus) = self.still.with_untracked(|view| {
+        let (main, versus) = self.without_cursor.with_untracked(|state| {
             let info = self.info.get_untracked();
-            (Inputs::main(view, info.as_deref()), Inputs::versus(view))
+            (
+                RunInputs::main(state, info.as_deref()),
+                RunInputs::versus(state),
+            )
         });
-        self.play(self.main, main);
-        self.play(self.versus, versus);
+        self.play_episode(self.main, main);
+        self.play_episode(self.versus, versus);
     }
 
     fn send(&self, role: Role, request: &Request) {
-        let world = self.view.with_untracked(|view| view.world.clone());
+        let world = self.state.with_untracked(|state| state.world.clone());
         let sent = self
             .engines
             .try_update_value(|engines| engines.send(&world, role, request));
@@ -420,26 +426,29 @@ impl Page {
         }
     }
 
-    fn next_number(&self) -> u32 {
-        self.number.update_value(|number| *number += 1);
-        self.number.get_value()
+    fn next_run(&self) -> u32 {
+        self.last_run.update_value(|number| *number += 1);
+        self.last_run.get_value()
     }
 
-    /// Asks for a run, if it is not the one that was asked for last.
-    fn play(&self, lane: Lane, inputs: Option<Inputs>) {
-        if lane.asked.with_value(|asked| *asked == inputs) {
+    /// Requests a run, unless the same run was requested last.
+    fn play_episode(&self, episode: EpisodeView, inputs: Option<RunInputs>) {
+        if episode
+            .requested
+            .with_value(|requested| *requested == inputs)
+        {
             return;
         }
-        let old = lane.run.get_value();
+        let old = episode.run.get_value();
         if old != 0 {
             self.send(Role::Play, &Request::Stop { run: old });
         }
         let Some(inputs) = inputs else {
-            lane.clear();
+            episode.clear();
             return;
         };
-        let run = self.next_number();
-        lane.run.set_value(run);
+        let run = self.next_run();
+        episode.run.set_value(run);
         self.failure.set(String::new());
         let request = Request::Play {
             run,
@@ -447,30 +456,30 @@ impl Page {
             player: inputs.player.clone(),
             branch: inputs.branch.clone(),
         };
-        lane.asked.set_value(Some(inputs));
+        episode.requested.set_value(Some(inputs));
         self.send(Role::Play, &request);
-        if self.view.with_untracked(|view| view.truth) {
+        if self.state.with_untracked(|state| state.truth) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
     }
 
-    fn show_truth(&self, lane: Lane, show: bool) {
-        let run = lane.run.get_value();
+    fn show_truth(&self, episode: EpisodeView, show: bool) {
+        let run = episode.run.get_value();
         if run != 0 {
             self.send(Role::Play, &Request::ShowTruth { run, show });
         }
         if !show {
-            lane.forget_truth();
+            episode.clear_truth();
         }
     }
 
-    fn remember(&self, world: &str, change: impl FnOnce(&mut Known)) {
-        self.known.update_value(|all| {
-            let found = all.iter().position(|known| known.world == world);
+    fn cache_world(&self, world: &str, change: impl FnOnce(&mut CachedWorld)) {
+        self.cached_worlds.update_value(|all| {
+            let found = all.iter().position(|cached| cached.world == world);
             let place = found.unwrap_or_else(|| {
-                all.push(Known {
+                all.push(CachedWorld {
                     world: world.to_owned(),
-                    ..Known::default()
+                    ..CachedWorld::default()
                 });
                 all.len() - 1
             });
@@ -484,6 +493,8 @@ impl Page {
         self.failure.set(String::new());
         self.curves.set(None);
         self.tournament.set(Tournament::default());
-        self.composer.draft.set(crate::compose::Draft::default());
+        self.composer
+            .draft
+            .set(crate::draft_action::DraftAction::default());
     }
 }

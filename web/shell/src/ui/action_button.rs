@@ -1,14 +1,14 @@
-//! A button that takes an action, with what the player thinks of it.
+//! Buttons that take an action, with the probability or value that the player assigns to it.
 
 use sentinel_page_protocol::Button;
 
-use super::parts::bar;
+use super::widgets::bar;
 use crate::dom::El;
 use crate::dom::html::{button, div, kbd, p, span};
-use crate::num::{percent, signed};
+use crate::number_format::{percent, signed};
 use crate::page::Page;
 
-/// The buttons of a card, and what is known to go wrong with them.
+/// Returns the buttons of a card, followed by the warnings about them.
 #[must_use]
 pub fn buttons(page: Page, buttons: &[Button]) -> Vec<El> {
     if buttons.is_empty() {
@@ -46,12 +46,12 @@ fn action_button(page: Page, action: &Button) -> El {
     let code = action.code.clone();
     button()
         .class("act")
-        .toggle("next", action.next)
-        .toggle("warns", !action.warning.is_empty())
+        .toggle_class("next", action.next)
+        .toggle_class("warns", !action.warning.is_empty())
         .attr("data-act", action.code.clone())
         .label(name)
         .attr("aria-keyshortcuts", key)
-        .on_press(move || page.act(&code))
+        .on_press(move || page.take_action(&code))
         .child(label.child(sign))
         .child(span().class("act-thought").child(thought))
         .child(action.chance.map(bar))

@@ -1,27 +1,27 @@
-//! A card in the shapes that the layouts give it.
+//! Cards in the shapes that the layouts give them.
 
 use sentinel_page_protocol::Card;
 
 use super::action_button::buttons;
 use super::face::face;
-use super::parts::{chip, meter, note, shares, state, term, tone};
 use super::truth::{truth_mask, truth_notes};
-use crate::board::CardSlot;
+use super::widgets::{chip, meter, note, shares, state_label, text_with_help, tone_name};
 use crate::browser;
 use crate::dom::html::{button, dd, div, dt, li, p, span, td, th, tr};
 use crate::dom::{El, IntoView, View};
-use crate::lane::Hidden;
+use crate::episode_view::TruthSignals;
 use crate::page::Page;
+use crate::panel_signals::CardSignal;
 
-/// Where a card stands.
+/// Surroundings of a card.
 #[derive(Clone)]
 pub struct CardContext {
-    /// The page.
+    /// Signals of the page.
     pub page: Page,
-    /// The id of the card's panel.
+    /// Identifier of the card's panel.
     pub panel: String,
-    /// Hidden state, for the Truth layer on the card.
-    pub hidden: Hidden,
+    /// Hidden state, for the Truth layer of the card.
+    pub truth: TruthSignals,
 }
 
 fn class(kind: &'static str, card: &Card, picked: bool) -> String {
@@ -47,21 +47,24 @@ fn is_picked(page: Page, card: &Card) -> bool {
     card.pick.as_ref().is_some_and(is)
 }
 
-/// Gives the card to the action that is being composed, unless another button of it was pressed.
-fn pick(page: Page, slot: &CardSlot, event: &web_sys::Event) {
+/// Adds the card to the draft action, unless another button of the card was pressed.
+fn pick(page: Page, slot: &CardSignal, event: &web_sys::Event) {
     let Some(code) = slot.card.with_untracked(|card| card.pick.clone()) else {
         return;
     };
-    let button = browser::target(event).and_then(|target| target.closest("button").ok().flatten());
+    let button =
+        browser::event_target(event).and_then(|target| target.closest("button").ok().flatten());
     if button.is_none_or(|button| button.has_attribute("data-pick")) {
-        page.composer.draft.update(|draft| draft.toggle(&code));
+        page.composer.draft.update(|draft| draft.toggle_card(&code));
     }
 }
 
-/// The name of a card: a button where pointing at the card means something.
+/// Returns the name of a card, as a button if the card can be picked.
 fn title(page: Page, card: &Card) -> El {
     let Some(code) = card.pick.clone() else {
-        return span().class("title").child(term(&card.title, &card.help));
+        return span()
+            .class("title")
+            .child(text_with_help(&card.title, &card.help));
     };
     let pressed = if is_picked(page, card) {
         "true"
@@ -82,7 +85,7 @@ fn subtitle(card: &Card) -> Option<El> {
 
 fn head(page: Page, card: &Card) -> View {
     let row = div().class("card-head").child(title(page, card));
-    let row = row.child(state(&card.state, card.tone));
+    let row = row.child(state_label(&card.state, card.tone));
     vec![row.into_view(), subtitle(card).into_view()].into_view()
 }
 
@@ -90,10 +93,10 @@ fn all<T>(items: &[T], draw: fn(&T) -> El) -> View {
     items.iter().map(draw).collect::<Vec<El>>().into_view()
 }
 
-/// Everything of a card below its name.
+/// Returns everything of a card below its name.
 fn body(page: Page, card: &Card) -> View {
     let chips = || div().class("chips").child(all(&card.chips, chip));
-    View::Many(vec![
+    View::Fragment(vec![
         all(&card.meters, meter),
         shares(&card.shares).into_view(),
         (!card.chips.is_empty()).then(chips).into_view(),
@@ -102,81 +105,84 @@ fn body(page: Page, card: &Card) -> View {
     ])
 }
 
-/// Returns a closure that draws something of a card anew when the card changes.
-fn of<R, F: Fn(&Card) -> R>(slot: &CardSlot, draw: F) -> impl Fn() -> R + use<R, F> {
+/// Returns a closure that draws something of a card, again whenever the card changes.
+fn from_card<R, F: Fn(&Card) -> R>(slot: &CardSignal, draw: F) -> impl Fn() -> R + use<R, F> {
     let card = slot.card.clone();
     move || card.with(|card| draw(card))
 }
 
 /// Marks an element as that of a card, and lets the visitor pick the card.
-fn card_element(element: El, context: &CardContext, slot: &CardSlot, kind: &'static str) -> El {
+fn card_element(element: El, context: &CardContext, slot: &CardSignal, kind: &'static str) -> El {
     let page = context.page;
     let clicked = slot.clone();
     element
-        .class(of(slot, move |card| {
+        .class(from_card(slot, move |card| {
             class(kind, card, is_picked(page, card))
         }))
-        .attr("data-tone", of(slot, |card| tone(card.tone)))
+        .attr("data-tone", from_card(slot, |card| tone_name(card.tone)))
         .attr("data-card", slot.key.clone())
         .on("click", move |event| pick(page, &clicked, &event))
 }
 
-/// A character: face, name, and what is known of it.
+/// Returns a character: face, name and known facts.
 #[must_use]
-pub fn character(context: &CardContext, slot: &CardSlot) -> El {
+pub fn character(context: &CardContext, slot: &CardSignal) -> El {
     let page = context.page;
     let portrait = div()
         .class("portrait")
-        .child(of(slot, |card| face(card.slot, card.face)))
+        .child(from_card(slot, |card| face(card.slot, card.face)))
         .child(truth_mask(context, &slot.key));
     card_element(li(), context, slot, "who")
         .child(portrait)
-        .child(of(slot, move |card| head(page, card)))
-        .child(of(slot, move |card| body(page, card)))
+        .child(from_card(slot, move |card| head(page, card)))
+        .child(from_card(slot, move |card| body(page, card)))
         .child(truth_notes(context, &slot.key))
 }
 
-/// A box.
+/// Returns a box with the card's name and content; `kind` is its class.
 #[must_use]
-pub fn tile(context: &CardContext, slot: &CardSlot, kind: &'static str) -> El {
+pub fn tile(context: &CardContext, slot: &CardSignal, kind: &'static str) -> El {
     let page = context.page;
     card_element(li(), context, slot, kind)
-        .child(of(slot, move |card| head(page, card)))
-        .child(of(slot, move |card| body(page, card)))
+        .child(from_card(slot, move |card| head(page, card)))
+        .child(from_card(slot, move |card| body(page, card)))
         .child(truth_notes(context, &slot.key))
 }
 
-/// A row of a table; `numeric` says which cells are numbers.
+/// Returns a row of a table; `numeric` says which cells are numbers.
 #[must_use]
-pub fn row(context: &CardContext, slot: &CardSlot, numeric: Vec<bool>) -> El {
+pub fn row(context: &CardContext, slot: &CardSignal, numeric: Vec<bool>) -> El {
     let page = context.page;
     let cells = move |card: &Card| {
         let cell = |(index, text): (usize, &String)| {
             let number = numeric.get(index).copied().unwrap_or(false);
-            td().toggle("num", number).child(text.clone())
+            td().toggle_class("num", number).child(text.clone())
         };
         card.cells.iter().enumerate().map(cell).collect::<Vec<El>>()
     };
     let name = move |card: &Card| {
-        let state = state(&card.state, card.tone);
-        View::Many(vec![title(page, card).into_view(), state.into_view()])
+        let state = state_label(&card.state, card.tone);
+        View::Fragment(vec![title(page, card).into_view(), state.into_view()])
     };
-    let rest = move |card: &Card| View::Many(vec![subtitle(card).into_view(), body(page, card)]);
-    let rest = td().class("rest").child(of(slot, rest));
+    let rest =
+        move |card: &Card| View::Fragment(vec![subtitle(card).into_view(), body(page, card)]);
+    let rest = td().class("rest").child(from_card(slot, rest));
     card_element(tr(), context, slot, "row")
-        .child(th().attr("scope", "row").child(of(slot, name)))
-        .child(of(slot, cells))
+        .child(th().attr("scope", "row").child(from_card(slot, name)))
+        .child(from_card(slot, cells))
         .child(rest.child(truth_notes(context, &slot.key)))
 }
 
-/// A name with a number.
+/// Returns a name with its value.
 #[must_use]
-pub fn counter(context: &CardContext, slot: &CardSlot) -> El {
+pub fn counter(context: &CardContext, slot: &CardSignal) -> El {
     div()
         .class("counter")
         .attr("data-card", slot.key.clone())
-        .attr("data-tone", of(slot, |card| tone(card.tone)))
-        .child(dt().child(of(slot, |card| term(&card.title, &card.help))))
-        .child(dd().child(of(slot, |card| card.state.clone())))
+        .attr("data-tone", from_card(slot, |card| tone_name(card.tone)))
+        .child(dt().child(from_card(slot, |card| {
+            text_with_help(&card.title, &card.help)
+        })))
+        .child(dd().child(from_card(slot, |card| card.state.clone())))
         .child(truth_notes(context, &slot.key))
 }

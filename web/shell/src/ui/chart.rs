@@ -9,27 +9,27 @@ use sentinel_page_protocol::{Bar, Chart, Line, Strip};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 
-use super::parts::tone;
+use super::widgets::tone_name;
+use crate::chart_geometry::{Scale, value_at};
 use crate::dom::html::{b, div, h3, i, p, section, small, span};
 use crate::dom::svg::{line, path, rect, svg, text};
 use crate::dom::{El, IntoView, NodeRef, View};
-use crate::num::{css, fixed, short};
-use crate::plot::{Plane, value_at};
+use crate::number_format::{compact, css, fixed};
 use crate::reactive::{Memo, Signal, effect, memo};
 
-/// The positions that a chart's cursor can take, and where it is.
+/// Cursor of a chart, with the positions that it can take.
 #[derive(Clone, Copy)]
 pub struct Scrubber {
-    /// The positions, in order.
+    /// Positions that the cursor can take, in ascending order.
     pub stops: Memo<Arc<Vec<f32>>>,
-    /// Index of the position at the cursor.
+    /// Index of the current position in `stops`.
     pub at: Memo<usize>,
     /// Moves the cursor to the position with this index.
     pub seek: Callback<usize>,
-    /// `true` to fade what lies ahead of the cursor.
-    pub fades: Memo<bool>,
-    /// `true` to write the values at the cursor below the chart.
-    pub reads: bool,
+    /// `true` to fade the part of the chart ahead of the cursor.
+    pub fades_future: Memo<bool>,
+    /// `true` to show the values at the cursor below the chart.
+    pub shows_values: bool,
 }
 
 impl Scrubber {
@@ -44,26 +44,26 @@ impl Scrubber {
     }
 }
 
-/// The chart with this content. It is a slider: arrow keys, pointing and dragging move the cursor.
+/// Returns a chart. It is a slider: arrow keys, pressing and dragging move the cursor.
 #[must_use]
 pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
     let node = NodeRef::new_local(None);
     let width = measured_width(node);
-    let plane = memo(move || {
+    let scale = memo(move || {
         let last = scrubber
             .stops
             .with(|stops| f64::from(stops.last().copied().unwrap_or(1.0)));
-        chart.with(|chart| Plane::new(chart, width.get(), last))
+        chart.with(|chart| Scale::new(chart, width.get(), last))
     });
     let point = move |event: &web_sys::PointerEvent| {
         let Some(node) = node.get_value() else {
             return;
         };
         let x = f64::from(event.client_x()) - node.get_bounding_client_rect().left();
-        let plane = plane.get_untracked();
+        let scale = scale.get_untracked();
         let index = scrubber
             .stops
-            .with_untracked(|stops| plane.nearest(stops, x));
+            .with_untracked(|stops| scale.nearest_stop(stops, x));
         scrubber.seek.run(index);
     };
     let press = move |event: web_sys::KeyboardEvent| {
@@ -83,14 +83,14 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
         event.stop_propagation();
         scrubber.seek.run(to.min(end));
     };
-    let drawing = move || chart.with(|chart| drawing(chart, &plane.get()));
-    let x = memo(move || plane.get().x(f64::from(scrubber.position())));
-    let spoken = move || chart.with(|chart| spoken(chart, scrubber.position()));
-    let dots = move || chart.with(|chart| dots(chart, &plane.get(), scrubber.position()));
+    let drawing = move || chart.with(|chart| drawing(chart, &scale.get()));
+    let x = memo(move || scale.get().x(f64::from(scrubber.position())));
+    let value_text = move || chart.with(|chart| value_text(chart, scrubber.position()));
+    let dots = move || chart.with(|chart| dots(chart, &scale.get(), scrubber.position()));
     let read = move || {
         chart.with(|chart| {
             let at = scrubber.position();
-            if scrubber.reads {
+            if scrubber.shows_values {
                 readout(chart, at)
             } else {
                 strip_text(chart, at)
@@ -98,12 +98,12 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
         })
     };
     let title = move |of: fn(&Chart) -> &String| move || chart.with(|chart| of(chart).clone());
-    let px = move |of: fn(&Plane) -> f64| move || css(plane.with(of)) + "px";
+    let px = move |of: fn(&Scale) -> f64| move || css(scale.with(of)) + "px";
     let shift = move |to: f64| format!("translateX({}px)", css(to));
     let fog = div()
         .class("fog")
-        .hidden(move || !scrubber.fades.get())
-        .style("transform", move || shift(x.get() - plane.get().left));
+        .hidden(move || !scrubber.fades_future.get())
+        .style("transform", move || shift(x.get() - scale.get().left));
     let field = div()
         .class("field")
         .style("left", px(|p| p.left))
@@ -124,7 +124,7 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
         .attr("aria-valuemin", "0")
         .attr("aria-valuemax", move || scrubber.end().to_string())
         .attr("aria-valuenow", move || scrubber.at.get().to_string())
-        .attr("aria-valuetext", spoken)
+        .attr("aria-valuetext", value_text)
         .style("height", px(|p| p.height))
         .on_pointer("pointerdown", move |event| point(&event))
         .on_pointer("pointermove", move |event| {
@@ -147,7 +147,7 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
         .child(p().class("readout").child(read))
 }
 
-/// The width of an element in pixels, kept up to date.
+/// Returns the width of an element in pixels, kept up to date.
 fn measured_width(node: NodeRef) -> Signal<f64> {
     let width = Signal::new(640.0);
     let observer = StoredValue::new_local(None::<(web_sys::ResizeObserver, Closure<dyn FnMut()>)>);
@@ -181,49 +181,49 @@ fn measured_width(node: NodeRef) -> Signal<f64> {
     width
 }
 
-/// Returns everything that stays while the cursor moves.
-fn drawing(chart: &Chart, plane: &Plane) -> View {
+/// Returns the parts of the chart that do not depend on the cursor.
+fn drawing(chart: &Chart, scale: &Scale) -> View {
     let grid: Vec<View> = if chart.lines.is_empty() {
         Vec::new()
     } else {
-        let values = plane.ticks.values();
+        let values = scale.ticks.values();
         values
-            .map(|value| grid_line(plane, plane.y(value), plane.ticks.label(value)))
+            .map(|value| grid_line(scale, scale.y(value), scale.ticks.label(value)))
             .collect()
     };
-    let foot = plane.height - 18.0;
-    let positions = plane.positions().into_iter();
+    let foot = scale.height - 18.0;
+    let positions = scale.x_ticks().into_iter();
     let positions: Vec<El> = positions
         .map(|position| {
-            let (x, label) = (plane.x(position), fixed(position, 0));
+            let (x, label) = (scale.x(position), fixed(position, 0));
             tick(x, foot, label).attr("text-anchor", "middle")
         })
         .collect();
-    // The first line lies on top.
+    // The first line is drawn on top.
     let lines: Vec<View> = chart
         .lines
         .iter()
         .rev()
-        .map(|line| curve(plane, line))
+        .map(|line| curve(scale, line))
         .collect();
     let names: Vec<El> = if chart.lines.len() > 1 {
-        let places = plane.names(&chart.lines);
+        let places = scale.name_positions(&chart.lines);
         chart
             .lines
             .iter()
             .zip(places)
-            .map(|(line, y)| end_name(plane, line, y))
+            .map(|(line, y)| end_name(scale, line, y))
             .collect()
     } else {
         Vec::new()
     };
     let strips = chart.strips.iter().enumerate();
     let strips: Vec<View> = strips
-        .map(|(index, strip)| bars(plane, index, strip))
+        .map(|(index, strip)| bars(scale, index, strip))
         .collect();
-    let label_y = plane.height - 3.0;
-    let x_label = tick(plane.right, label_y, chart.x_label.clone());
-    View::Many(vec![
+    let label_y = scale.height - 3.0;
+    let x_label = tick(scale.right, label_y, chart.x_label.clone());
+    View::Fragment(vec![
         grid.into_view(),
         tick(0.0, label_y, chart.y_label.clone()).into_view(),
         x_label.attr("text-anchor", "end").into_view(),
@@ -234,21 +234,21 @@ fn drawing(chart: &Chart, plane: &Plane) -> View {
     ])
 }
 
-/// A text of an axis.
+/// Returns a text beside an axis.
 fn tick(x: f64, y: f64, label: String) -> El {
     let tick = text().class("tick").attr("x", css(x)).attr("y", css(y));
     tick.child(label)
 }
 
-fn grid_line(plane: &Plane, y: f64, label: String) -> View {
+fn grid_line(scale: &Scale, y: f64, label: String) -> View {
     let line = line()
         .class("grid")
-        .attr("x1", css(plane.left))
-        .attr("x2", css(plane.right))
+        .attr("x1", css(scale.left))
+        .attr("x2", css(scale.right))
         .attr("y1", css(y))
         .attr("y2", css(y));
-    let label = tick(plane.left - 6.0, y + 4.0, label).attr("text-anchor", "end");
-    View::Many(vec![line.into_view(), label.into_view()])
+    let label = tick(scale.left - 6.0, y + 4.0, label).attr("text-anchor", "end");
+    View::Fragment(vec![line.into_view(), label.into_view()])
 }
 
 fn style(line: &Line) -> String {
@@ -257,31 +257,31 @@ fn style(line: &Line) -> String {
     class
 }
 
-fn curve(plane: &Plane, line: &Line) -> View {
-    let band = plane.band(line);
+fn curve(scale: &Scale, line: &Line) -> View {
+    let band = scale.band_path(line);
     let class = style(line);
     let interval = || path().class(class.clone() + " interval");
     let band = (!band.is_empty()).then(|| interval().attr("d", band));
     let curve = path().class(class.clone() + " line");
-    let curve = curve.attr("d", plane.path(line));
-    View::Many(vec![band.into_view(), curve.into_view()])
+    let curve = curve.attr("d", scale.line_path(line));
+    View::Fragment(vec![band.into_view(), curve.into_view()])
 }
 
-fn end_name(plane: &Plane, line: &Line, y: f64) -> El {
+fn end_name(scale: &Scale, line: &Line, y: f64) -> El {
     text()
         .class(style(line) + " end")
-        .attr("x", css(plane.right + 8.0))
+        .attr("x", css(scale.right + 8.0))
         .attr("y", css(y + 4.5))
         .child(line.name.clone())
 }
 
-fn bars(plane: &Plane, index: usize, strip: &Strip) -> View {
+fn bars(scale: &Scale, index: usize, strip: &Strip) -> View {
     let bar = |(i, bar): (usize, &Bar)| {
-        let [x, y, width, height] = plane.bar(index, i + 1, bar.value);
+        let [x, y, width, height] = scale.bar(index, i + 1, bar.value);
         let sign = || {
             text()
                 .class("bar-sign")
-                .attr("data-tone", tone(bar.tone))
+                .attr("data-tone", tone_name(bar.tone))
                 .attr("text-anchor", "middle")
                 .attr("x", css(x + width / 2.0))
                 .attr("y", css(y - 3.0))
@@ -289,28 +289,28 @@ fn bars(plane: &Plane, index: usize, strip: &Strip) -> View {
         };
         let drawn = rect()
             .class("bar")
-            .attr("data-tone", tone(bar.tone))
+            .attr("data-tone", tone_name(bar.tone))
             .attr("x", css(x))
             .attr("y", css(y))
             .attr("width", css(width))
             .attr("height", css(height))
             .attr("rx", "1.5");
         let sign = (!bar.sign.is_empty()).then(sign);
-        View::Many(vec![drawn.into_view(), sign.into_view()])
+        View::Fragment(vec![drawn.into_view(), sign.into_view()])
     };
     let bars: Vec<View> = strip.bars.iter().enumerate().map(bar).collect();
-    let base = plane.strip(index);
-    let label = tick(plane.right + 8.0, base - 3.0, strip.label.clone());
-    View::Many(vec![label.into_view(), bars.into_view()])
+    let base = scale.strip_base(index);
+    let label = tick(scale.right + 8.0, base - 3.0, strip.label.clone());
+    View::Fragment(vec![label.into_view(), bars.into_view()])
 }
 
 /// Returns a dot on every line at the cursor.
-fn dots(chart: &Chart, plane: &Plane, at: f32) -> Vec<El> {
+fn dots(chart: &Chart, scale: &Scale, at: f32) -> Vec<El> {
     let dot = |line: &Line| {
         let value = value_at(line, at);
         let (x, y) = (
-            plane.x(f64::from(at)),
-            plane.y(f64::from(value.unwrap_or(0.0))),
+            scale.x(f64::from(at)),
+            scale.y(f64::from(value.unwrap_or(0.0))),
         );
         let place = format!("translate({}px,{}px)", css(x), css(y));
         let dot = i().class(style(line) + " dot").hidden(value.is_none());
@@ -325,7 +325,7 @@ fn readout(chart: &Chart, at: f32) -> Vec<El> {
     let first = span().child(label);
     let value = |line: &Line| {
         let text =
-            value_at(line, at).map_or_else(|| "–".to_owned(), |value| short(f64::from(value)));
+            value_at(line, at).map_or_else(|| "–".to_owned(), |value| compact(f64::from(value)));
         let key = i().class(style(line) + " key");
         let value = span().child(key).child(line.name.clone()).child(" ");
         value.child(b().child(text))
@@ -335,7 +335,7 @@ fn readout(chart: &Chart, at: f32) -> Vec<El> {
         .collect()
 }
 
-/// Returns what the bars of the action at the cursor say.
+/// Returns the descriptions of the bars of the action at the cursor.
 fn strip_text(chart: &Chart, at: f32) -> Vec<El> {
     let text = |strip: &Strip| {
         let bar = (at as usize)
@@ -348,12 +348,12 @@ fn strip_text(chart: &Chart, at: f32) -> Vec<El> {
     chart.strips.iter().filter_map(text).collect()
 }
 
-/// Returns the moment at the cursor in words.
-fn spoken(chart: &Chart, at: f32) -> String {
+/// Returns the position and values at the cursor in words, for screen readers.
+fn value_text(chart: &Chart, at: f32) -> String {
     let mut out = chart.x_label.clone() + " " + &fixed(f64::from(at), 0);
     for line in &chart.lines {
         if let Some(value) = value_at(line, at) {
-            out = out + ", " + &line.name + " " + &short(f64::from(value));
+            out = out + ", " + &line.name + " " + &compact(f64::from(value));
         }
     }
     for strip in &chart.strips {

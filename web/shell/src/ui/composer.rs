@@ -1,4 +1,4 @@
-//! The form that composes an action of a verb and of parts.
+//! The form that composes an action of a verb and parts.
 
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use sentinel_page_protocol::{Slot, Verb, WorldInfo};
 use super::select::{Item, select};
 use crate::dom::html::{button, div, h2, input, label, p, section, span};
 use crate::dom::{El, IntoView, View};
-use crate::lane::Lane;
+use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 
-/// The form, in worlds whose actions have parts.
+/// Returns the form; nothing in worlds whose actions all have buttons, and after the end of the
+/// episode.
 #[must_use]
 pub fn composer(page: Page) -> View {
     let info = page.info;
@@ -28,7 +29,7 @@ pub fn composer(page: Page) -> View {
     view.into_view()
 }
 
-fn verb_of(page: Page) -> Option<Verb> {
+fn selected_verb(page: Page) -> Option<Verb> {
     let index = page.composer.draft.with(|draft| draft.verb);
     page.info
         .with(|info: &Option<std::sync::Arc<WorldInfo>>| info.as_ref()?.verbs.get(index).cloned())
@@ -37,12 +38,12 @@ fn verb_of(page: Page) -> Option<Verb> {
 fn form(page: Page, info: &WorldInfo) -> El {
     let composer = page.composer;
     let code = memo(move || {
-        let verb = verb_of(page);
+        let verb = selected_verb(page);
         composer
             .draft
             .with(|draft| verb.map_or_else(String::new, |verb| draft.code(&verb)))
     });
-    // Asked a little later, so that scrubbing sends nothing.
+    // Asked with a delay, so that scrubbing sends nothing.
     let timer = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
         let code = code.get();
@@ -51,7 +52,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         if let Some(timer) = timer.get_value() {
             timer.clear();
         }
-        let ask = move || page.check(&code);
+        let ask = move || page.check_action(&code);
         timer.set_value(set_timeout_with_handle(ask, Duration::from_millis(150)).ok());
     });
     let checked = memo(move || {
@@ -64,7 +65,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
     let action = move || {
         let label = checked.with(|checked| checked.label.clone());
         if label.is_empty() {
-            verb_of(page).map_or_else(String::new, |verb| verb.label)
+            selected_verb(page).map_or_else(String::new, |verb| verb.label)
         } else {
             label
         }
@@ -79,7 +80,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         .map(|(index, verb)| verb_button(page, index, verb))
         .collect();
     let slots = move || {
-        let slots = verb_of(page).map_or_else(Vec::new, |verb| verb.slots);
+        let slots = selected_verb(page).map_or_else(Vec::new, |verb| verb.slots);
         slots
             .into_iter()
             .map(|slot| slot_menu(page, page.main, slot))
@@ -92,7 +93,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
     };
     let flag = move || {
         verb_index.track();
-        let flag = untrack(move || verb_of(page))?.flag?;
+        let flag = untrack(move || selected_verb(page))?.flag?;
         let change = move |event| {
             let on = event_target_checked(&event);
             composer.draft.update(|draft| draft.flag = on);
@@ -110,9 +111,9 @@ fn form(page: Page, info: &WorldInfo) -> El {
         .id("act")
         .class("primary")
         .attr("data-act", move || code.get())
-        .on_press(move || page.act(&code.get_untracked()))
+        .on_press(move || page.take_action(&code.get_untracked()))
         .child(action);
-    let note = "Choose here or by pressing names on the board. A part that is left out is chosen by rule. The episode branches at the cursor.";
+    let note = "Choose parts here, or click names in the panels. Parts that you leave out are chosen by rule. The episode branches at the cursor.";
     section()
         .class("card composer")
         .label("Act yourself")
@@ -131,7 +132,7 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
         draft.update(|draft| {
             draft.verb = index;
             draft.flag = false;
-            draft.touched = true;
+            draft.is_touched = true;
         });
     };
     button()
@@ -145,14 +146,14 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
         .child(verb.label.clone())
 }
 
-/// The menu of the cards that a part can be.
-fn slot_menu(page: Page, lane: Lane, slot: Slot) -> El {
+/// Returns the menu of the cards that fit a slot.
+fn slot_menu(page: Page, episode: EpisodeView, slot: Slot) -> El {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
     let items = memo(move || {
-        let panels = lane.board.panels.get();
+        let panels = episode.panels.list.get();
         let found = panels.iter().find(|found| found.id == panel);
         let cards = found.map_or_else(Vec::new, |found| found.cards.get());
-        let card = |card: &crate::board::CardSlot| {
+        let card = |card: &crate::panel_signals::CardSignal| {
             card.card.with(|card| {
                 let code = card.pick.clone().filter(|code| code.starts_with(letter))?;
                 Some(Item::new(&code, &card.title, ""))
@@ -165,7 +166,7 @@ fn slot_menu(page: Page, lane: Lane, slot: Slot) -> El {
     });
     let draft = page.composer.draft;
     let chosen = memo(move || draft.with(|draft| draft.part(&slot).to_owned()));
-    let change = move |code: String| draft.update(|draft| draft.choose(letter, &code));
+    let change = move |code: String| draft.update(|draft| draft.set_part(letter, &code));
     select(
         format!("act-slot-{letter}"),
         label,

@@ -1,4 +1,4 @@
-//! What is played: player, task and seed in one row, everything else under "Advanced".
+//! Controls of the episode: player, task and seed in one row, everything else under "Advanced".
 
 use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Axis, Choice, WorldInfo};
@@ -11,10 +11,10 @@ use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::query::parse_seed;
 use crate::reactive::{Memo, Signal, memo};
-use crate::rules::Parts;
+use crate::rules_param::RulesParam;
 use crate::state::{PageState, SEED_MAX};
 
-/// The row of controls with its drawer.
+/// Returns the row of controls with its drawer.
 #[must_use]
 pub fn controls(page: Page) -> El {
     let open = Signal::new(false);
@@ -55,7 +55,8 @@ fn choices(choices: &[Choice]) -> Vec<Item> {
         .collect()
 }
 
-/// Returns a memo of something in the world's description.
+/// Returns a memo of a part of the world's description; the default while the description is
+/// missing.
 fn of_world<T>(page: Page, of: impl Fn(&WorldInfo) -> T + Send + Sync + 'static) -> Memo<T>
 where
     T: Default + PartialEq + Send + Sync + 'static,
@@ -66,9 +67,9 @@ where
     })
 }
 
-/// Returns a memo of a word of the view.
-fn of_view(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
-    memo(move || page.still.with(|view| of(view)))
+/// Returns a memo of a part of the page's state.
+fn of_state(page: Page, of: impl Fn(&PageState) -> String + Send + Sync + 'static) -> Memo<String> {
+    memo(move || page.without_cursor.with(|state| of(state)))
 }
 
 fn player_menu(page: Page, versus: bool) -> El {
@@ -93,14 +94,14 @@ fn player_menu(page: Page, versus: bool) -> El {
         });
         items
     });
-    let chosen = of_view(page, move |view| {
-        if versus { &view.versus } else { &view.player }.clone()
+    let chosen = of_state(page, move |state| {
+        if versus { &state.versus } else { &state.player }.clone()
     });
     let change = move |word: String| {
         if versus {
-            return page.view.update(|view| view.versus = word);
+            return page.state.update(|state| state.versus = word);
         }
-        // A replay has some episodes only: it opens one of them.
+        // A replay contains only some episodes, so one of them is opened.
         let name = word.strip_prefix("replay:");
         let first = page.replays.with_untracked(|replays| {
             let found = replays
@@ -108,11 +109,11 @@ fn player_menu(page: Page, versus: bool) -> El {
                 .find(|replay| Some(replay.name.as_str()) == name);
             found.map(|replay| replay.first.clone())
         });
-        page.restart(|view| {
+        page.restart(|state| {
             if let Some(first) = first.filter(|first| !first.task.is_empty()) {
-                view.adopt(&first);
+                state.apply_episode(&first);
             }
-            view.player = word;
+            state.player = word;
         });
     };
     let (id, label) = if versus {
@@ -123,8 +124,8 @@ fn player_menu(page: Page, versus: bool) -> El {
     select(id, label, "", items, chosen, change)
 }
 
-/// Returns the task that has `choice` on axis `axis` and else as many coordinates as possible of
-/// the task `now`.
+/// Returns the task that has `choice` on axis `axis` and shares as many other coordinates as
+/// possible with the task `now`.
 fn task_with(info: &WorldInfo, now: &str, axis: usize, choice: u8) -> Option<String> {
     let now = info.tasks.iter().find(|task| task.name == now);
     let now = now.map_or(&[][..], |task| task.coordinates.as_slice());
@@ -155,7 +156,7 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
     let items = choices(&axis.choices);
     let items = memo(move || items.clone());
     let chosen = memo(move || {
-        let task = page.still.with(|view| view.task.clone());
+        let task = page.without_cursor.with(|state| state.task.clone());
         page.info
             .with(|info| {
                 let info = info.as_ref()?;
@@ -170,11 +171,11 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
             let info = info.as_ref()?;
             let choices = &info.axes.get(index)?.choices;
             let choice = choices.iter().position(|choice| choice.name == word)?;
-            let now = page.view.with_untracked(|view| view.task.clone());
+            let now = page.state.with_untracked(|state| state.task.clone());
             task_with(info, &now, index, u8::try_from(choice).ok()?)
         });
         if let Some(task) = found {
-            page.restart(|view| view.task = task);
+            page.restart(|state| state.task = task);
         }
     };
     let id = format!("axis-{index}");
@@ -182,16 +183,16 @@ fn axis_menu(page: Page, index: usize, axis: Axis) -> El {
 }
 
 fn seed_field(page: Page) -> El {
-    let text = of_view(page, |view| view.seed.to_string());
+    let text = of_state(page, |state| state.seed.to_string());
     let change = move |event: web_sys::Event| {
         let typed = event_target_value(&event);
         match parse_seed(&typed) {
-            Some(seed) => page.restart(|view| view.seed = seed),
+            Some(seed) => page.restart(|state| state.seed = seed),
             None => {
-                page.tell(format!(
+                page.add_notice(format!(
                     "“{typed}” is not a seed: use a whole number from 0 to 2^63 − 1."
                 ));
-                // The field shows what is played, not what was refused.
+                // The field keeps showing the seed that is played.
                 if let Some(input) = input_of(&event) {
                     input.set_value(&text.get_untracked());
                 }
@@ -199,7 +200,7 @@ fn seed_field(page: Page) -> El {
         }
     };
     let step = move |by: i64| {
-        page.restart(|view| view.seed = view.seed.saturating_add_signed(by).min(SEED_MAX));
+        page.restart(|state| state.seed = state.seed.saturating_add_signed(by).min(SEED_MAX));
     };
     let beside = |by: i64, name: &'static str, sign: &'static str| {
         button().label(name).on_press(move || step(by)).child(sign)
@@ -222,16 +223,16 @@ fn seed_field(page: Page) -> El {
     div().class("field").child(name).child(joined)
 }
 
-/// Plays another seed.
+/// Plays the episode of a new random seed.
 pub fn new_seed(page: Page) {
     let seed = browser::random_seed();
-    page.restart(|view| view.seed = seed);
+    page.restart(|state| state.seed = seed);
 }
 
 fn streams_menu(page: Page) -> View {
     let items = of_world(page, |info| choices(&info.streams));
-    let chosen = of_view(page, |view| view.streams.clone());
-    let change = move |word| page.restart(|view| view.streams = word);
+    let chosen = of_state(page, |state| state.streams.clone());
+    let change = move |word| page.restart(|state| state.streams = word);
     let help = "How the random streams of an episode are seeded.";
     let menu = move || {
         let menu = || select("streams", "Random streams", help, items, chosen, change);
@@ -240,57 +241,57 @@ fn streams_menu(page: Page) -> View {
     menu.into_view()
 }
 
-/// Returns a memo of the rules in parts, once the world is known.
-fn rule_parts(page: Page) -> Memo<Option<Parts>> {
+/// Returns a memo of the parsed rules; `None` until the world is known.
+fn rules_param(page: Page) -> Memo<Option<RulesParam>> {
     memo(move || {
-        let word = page.still.with(|view| view.rules.clone());
+        let word = page.without_cursor.with(|state| state.rules.clone());
         page.info
-            .with(|info| info.as_ref().map(|info| Parts::new(&word, info)))
+            .with(|info| info.as_ref().map(|info| RulesParam::new(&word, info)))
     })
 }
 
 fn rules_menu(page: Page) -> El {
     let items = of_world(page, |info| choices(&info.rules));
-    let parts = rule_parts(page);
+    let param = rules_param(page);
     let chosen =
-        memo(move || parts.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
-    let change = move |word| page.restart(|view| view.rules = word);
-    let help = "The rules of the reference, or rules that close its exploits.";
+        memo(move || param.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
+    let change = move |word| page.restart(|state| state.rules = word);
+    let help = "The reference rules, or rules that close their loopholes.";
     select("rules", "Rules", help, items, chosen, change)
 }
 
-/// A switch for each single change of the rules.
+/// Returns a switch for each single change of the rules.
 fn rule_changes(page: Page) -> El {
     let changes = of_world(page, |info| info.rule_changes.clone());
-    let parts = rule_parts(page);
+    let param = rules_param(page);
     let switches = move || {
         let changes = changes.get().into_iter();
-        let switch = |change| rule_switch(page, parts, change);
+        let switch = |change| rule_switch(page, param, change);
         changes.map(switch).collect::<Vec<El>>()
     };
     details()
         .class("changes")
         .hidden(move || changes.with(Vec::is_empty))
-        .child(summary().child("Single changes of the rules"))
+        .child(summary().child("Single rule changes"))
         .child(div().class("checks").child(switches))
 }
 
-fn rule_switch(page: Page, parts: Memo<Option<Parts>>, change: Choice) -> El {
+fn rule_switch(page: Page, param: Memo<Option<RulesParam>>, change: Choice) -> El {
     let (name, flipped) = (change.name.clone(), change.name);
     let has = move || {
         page.info.with(|info| {
-            let has = |parts: &Option<Parts>| Some(parts.as_ref()?.has(&name, info.as_ref()?));
-            parts.with(has).unwrap_or_default()
+            let has = |param: &Option<RulesParam>| Some(param.as_ref()?.has(&name, info.as_ref()?));
+            param.with(has).unwrap_or_default()
         })
     };
     let toggle = move |_| {
         let word = page.info.with_untracked(|info| {
-            let mut parts = parts.get_untracked()?;
-            parts.toggle(&flipped);
-            Some(parts.word(info.as_ref()?))
+            let mut param = param.get_untracked()?;
+            param.toggle(&flipped);
+            Some(param.to_param(info.as_ref()?))
         });
         if let Some(word) = word {
-            page.restart(|view| view.rules = word);
+            page.restart(|state| state.rules = word);
         }
     };
     let switch = input().attr("type", "checkbox").prop("checked", has);
@@ -304,7 +305,7 @@ fn rule_switch(page: Page, parts: Memo<Option<Parts>>, change: Choice) -> El {
 fn file_button(page: Page) -> El {
     let change = move |event: web_sys::Event| {
         if let Some(input) = input_of(&event) {
-            page.open_files(browser::files(input.files()));
+            page.open_files(browser::files_of_list(input.files()));
             input.set_value("");
         }
     };

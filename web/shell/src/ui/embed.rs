@@ -1,4 +1,4 @@
-//! The page inside another one.
+//! The page embedded in another one.
 
 use leptos::prelude::document;
 use wasm_bindgen::closure::Closure;
@@ -10,7 +10,7 @@ use crate::dom::El;
 use crate::dom::html::{a, p};
 use crate::page::Page;
 
-/// Tells the page around this one the height of the content, whenever it changes.
+/// Reports the height of the content to the parent page, whenever it changes.
 pub fn report_height() {
     let Some(body) = document().body() else {
         return;
@@ -20,24 +20,24 @@ pub fn report_height() {
         move || {
             let height = JsValue::from_f64(f64::from(body.offset_height()));
             let kind = JsValue::from_str("sentinel-height");
-            browser::tell_parent(&[("type", kind), ("height", height)], "*");
+            browser::post_to_parent(&[("type", kind), ("height", height)], "*");
         }
     };
     let on_resize = Closure::<dyn FnMut()>::new(report);
     if let Ok(observer) = web_sys::ResizeObserver::new(on_resize.as_ref().unchecked_ref()) {
         observer.observe(&body);
-        // As long as the page.
+        // It lives as long as the page.
         on_resize.forget();
     }
 }
 
-/// A link to the same moment on the whole page.
+/// Returns a link that opens the same frame on the full page.
 #[must_use]
 pub fn full_page_link(page: Page) -> El {
     let href = move || {
-        let mut view = page.view.get();
-        view.embed = false;
-        format!("?{}", query_of(page, &view))
+        let mut state = page.state.get();
+        state.embed = false;
+        format!("?{}", query_of(page, &state))
     };
     let link = a().attr("href", href).attr("target", "_blank");
     let link = link.attr("rel", "noopener").child("Open the full page");

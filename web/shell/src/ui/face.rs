@@ -1,12 +1,12 @@
-//! Characters: a shape for each slot, with an expression.
+//! Faces of characters: a shape for each slot, with an expression.
 
 use sentinel_page_protocol::Face;
 
 use crate::dom::El;
 use crate::dom::svg::{path, svg};
 
-/// A face. The name beside it says who it is and its notes what happened, so it is hidden from
-/// those who hear the page.
+/// Returns a face. It is hidden from screen readers, since the name beside it says who it is and
+/// the card's notes say what happened.
 #[must_use]
 pub fn face(slot: Option<u8>, expression: Face) -> El {
     drawing("face")
@@ -37,7 +37,7 @@ const fn word(expression: Face) -> &'static str {
     }
 }
 
-/// Returns the outline of a slot's shape.
+/// Returns the SVG path of a slot's shape.
 #[must_use]
 pub const fn shape(slot: Option<u8>) -> &'static str {
     match slot {
@@ -85,10 +85,10 @@ const fn badge(expression: Face) -> &'static str {
     }
 }
 
-/// What an adversary looks like without its mask: horns, and eyes that glow. Part of the Truth
-/// layer.
+/// Returns the face of an adversary without its mask, with horns and glowing eyes. It belongs to
+/// the Truth layer.
 #[must_use]
-pub fn unmasked() -> El {
+pub fn unmasked_face() -> El {
     drawing("face unmasked")
         .child(line(
             "horn",

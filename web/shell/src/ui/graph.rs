@@ -4,13 +4,13 @@ use std::f64::consts::TAU;
 
 use sentinel_page_protocol::{Card, Edge, Layout, Tone};
 
-use super::parts::{state, tone};
-use crate::board::{CardSlot, PanelSlot};
+use super::widgets::{state_label, tone_name};
 use crate::dom::html::{b, li, ul};
 use crate::dom::svg::{self, circle, g, svg};
 use crate::dom::{El, IntoView, View};
-use crate::num::css;
+use crate::number_format::css;
 use crate::page::Page;
+use crate::panel_signals::{CardSignal, PanelSignal};
 use crate::reactive::memo;
 
 /// Half the width of the drawing.
@@ -18,12 +18,12 @@ const HALF: f64 = 200.0;
 /// Radius of the circle of nodes.
 const RADIUS: f64 = 128.0;
 
-/// The graph, and its lines as a list of words below it.
+/// Returns the graph, with its lines listed in words below it.
 #[must_use]
-pub fn graph(page: Page, slot: &PanelSlot) -> View {
+pub fn graph(page: Page, slot: &PanelSignal) -> View {
     let slot = slot.clone();
     let data = memo(move || {
-        let cards = |cards: &Vec<CardSlot>| cards.iter().map(|c| c.card.get()).collect();
+        let cards = |cards: &Vec<CardSignal>| cards.iter().map(|c| c.card.get()).collect();
         let cards: Vec<Card> = slot.cards.with(cards);
         let edges = slot.head.with(|head| match &head.layout {
             Layout::Graph(edges) => edges.clone(),
@@ -37,33 +37,33 @@ pub fn graph(page: Page, slot: &PanelSlot) -> View {
             let count = cards.len();
             let nodes = cards.iter().enumerate();
             let nodes: Vec<El> = nodes.map(|(i, card)| node(page, card, i, count)).collect();
-            View::Many(vec![lines.into_view(), nodes.into_view()])
+            View::Fragment(vec![lines.into_view(), nodes.into_view()])
         })
     };
     let list = move || {
         data.with(|(cards, edges)| {
-            let words = |edge: &Edge| words(cards, edge);
+            let edge_row = |edge: &Edge| edge_row(cards, edge);
             let labeled = edges.iter().filter(|edge| !edge.label.is_empty());
-            labeled.map(words).collect::<Vec<El>>()
+            labeled.map(edge_row).collect::<Vec<El>>()
         })
     };
     let drawn = svg().class("graph").attr("viewBox", "-200 -170 400 340");
     let drawn = drawn.attr("aria-hidden", "true").child(drawing);
     let list = ul().class("edges").child(list);
-    View::Many(vec![drawn.into_view(), list.into_view()])
+    View::Fragment(vec![drawn.into_view(), list.into_view()])
 }
 
-/// Returns the place of a node.
-fn place(index: usize, count: usize) -> (f64, f64) {
+/// Returns the coordinates of a node.
+fn node_position(index: usize, count: usize) -> (f64, f64) {
     let angle = TAU * index as f64 / count.max(1) as f64 - TAU / 4.0;
-    // Those of Rust would be 8 kB of the program.
+    // Rust's own functions would add 8 kB to the program.
     let (x, y) = (js_sys::Math::cos(angle), js_sys::Math::sin(angle));
     (RADIUS * x, RADIUS * y)
 }
 
 fn find(cards: &[Card], key: &str) -> Option<(f64, f64)> {
     let index = cards.iter().position(|card| card.key == key)?;
-    Some(place(index, cards.len()))
+    Some(node_position(index, cards.len()))
 }
 
 fn line(cards: &[Card], edge: &Edge) -> Option<El> {
@@ -71,7 +71,7 @@ fn line(cards: &[Card], edge: &Edge) -> Option<El> {
     let width = css(1.0 + 5.0 * f64::from(edge.weight.clamp(0.0, 1.0)));
     let line = svg::line()
         .class("edge")
-        .attr("data-tone", tone(edge.tone))
+        .attr("data-tone", tone_name(edge.tone))
         .attr("x1", css(x1))
         .attr("y1", css(y1))
         .attr("x2", css(x2))
@@ -80,7 +80,7 @@ fn line(cards: &[Card], edge: &Edge) -> Option<El> {
 }
 
 fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
-    let (x, y) = place(index, count);
+    let (x, y) = node_position(index, count);
     let side = if x.abs() < HALF * 0.1 {
         "middle"
     } else if x > 0.0 {
@@ -88,7 +88,7 @@ fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
     } else {
         "end"
     };
-    // The name stands outside of the circle where it can; a long one is cut in the drawing only.
+    // The name is outside the circle if possible; a long name is cut in the drawing only.
     let (dx, dy) = (
         x / RADIUS * 14.0,
         if side == "middle" {
@@ -108,7 +108,7 @@ fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
         .is_some_and(|c| page.composer.draft.with(|d| d.parts.contains(c)));
     let pick = move || {
         if let Some(code) = &code {
-            page.composer.draft.update(|draft| draft.toggle(code));
+            page.composer.draft.update(|draft| draft.toggle_card(code));
         }
     };
     let dot = circle()
@@ -121,16 +121,16 @@ fn node(page: Page, card: &Card, index: usize, count: usize) -> El {
         .attr("text-anchor", side)
         .child(name);
     g().class("node")
-        .toggle("active", card.active)
-        .toggle("picked", picked)
+        .toggle_class("active", card.active)
+        .toggle_class("picked", picked)
         .attr("data-card", card.key.clone())
-        .attr("data-tone", tone(card.tone))
+        .attr("data-tone", tone_name(card.tone))
         .on_press(pick)
         .child(dot)
         .child(label)
 }
 
-fn words(cards: &[Card], edge: &Edge) -> El {
+fn edge_row(cards: &[Card], edge: &Edge) -> El {
     let name = |key: &str| {
         let card = cards.iter().find(|card| card.key == key);
         card.map_or_else(|| key.to_owned(), |card| card.title.clone())
@@ -139,7 +139,7 @@ fn words(cards: &[Card], edge: &Edge) -> El {
     let label = if edge.tone == Tone::Neutral {
         None
     } else {
-        state(&edge.label, edge.tone)
+        state_label(&edge.label, edge.tone)
     };
     let plain = if label.is_some() {
         String::new()

@@ -1,4 +1,4 @@
-//! The head of the page: worlds, screens, and the page's own switches.
+//! The header of the page: worlds, screens, and settings of the page itself.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::browser;
 use crate::dom::El;
 use crate::dom::html::{a, button, div, nav, span};
 use crate::dom::svg::{circle, path, svg};
-use crate::engines::Program;
+use crate::engine_pool::Program;
 use crate::page::Page;
 use crate::reactive::Signal;
 use crate::state::{PageState, Screen};
 
-/// The head of the page.
+/// Returns the header of the page.
 #[must_use]
 pub fn header(page: Page) -> El {
     let has_training = move || {
@@ -52,18 +52,23 @@ fn brand() -> El {
         .child(path().class("lid").attr("d", "M-12 0Q0-13 12 0Q0 13-12 0Z"))
         .child(circle().attr("r", "4.6"));
     let brand = a().class("brand").attr("href", "?");
-    brand.label("Sentinel, start").child(sign).child("Sentinel")
+    brand.label("Sentinel, home").child(sign).child("Sentinel")
 }
 
-/// The page's own switches.
+/// Returns the buttons of the page itself: share, theme and help.
 fn tools(page: Page) -> El {
-    let theme_name = move || format!("Theme: {}", page.still.with(|view| view.theme.word()));
+    let theme_name = move || {
+        format!(
+            "Theme: {}",
+            page.without_cursor.with(|state| state.theme.as_str())
+        )
+    };
     let theme = button()
         .id("theme")
         .class("icon-button")
         .label(theme_name)
         .attr("title", theme_name)
-        .on_press(move || page.view.update(|view| view.theme = view.theme.next()))
+        .on_press(move || page.state.update(|state| state.theme = state.theme.next()))
         .child(icon("M8 1.5A6.5 6.5 0 1 0 8 14.5V1.5Z"));
     let help = button()
         .id("help-open")
@@ -76,28 +81,28 @@ fn tools(page: Page) -> El {
     tools.child(theme).child(help)
 }
 
-/// Copies the address; says so when it is on the clipboard.
+/// Returns the button that copies the address; it reports when the link is on the clipboard.
 fn share(page: Page) -> El {
     let copied = Signal::new(false);
     let share = move || {
         leptos::task::spawn_local(async move {
-            if browser::copy(&browser::address()).await {
+            if browser::copy_to_clipboard(&browser::address()).await {
                 copied.set(true);
                 set_timeout(move || copied.set(false), Duration::from_secs(2));
             } else {
-                page.tell("The browser did not allow copying. The address bar holds the link to this view.".to_owned());
+                page.add_notice("The browser did not allow copying. The address bar holds the link to this view.".to_owned());
             }
         });
     };
     let word = move || if copied.get() { "Link copied" } else { "Share" };
     button()
         .id("share")
-        .attr("data-help", "Copies a link to exactly this view.")
+        .attr("data-help", "Copies a link to this exact view.")
         .on_press(share)
         .child(span().attr("aria-live", "polite").child(word))
 }
 
-/// Returns `true` if a click means this page and not another tab.
+/// Returns `true` if a click opens the link in this tab, not in another one.
 fn is_plain(event: &web_sys::MouseEvent) -> bool {
     !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0)
 }
@@ -109,14 +114,14 @@ fn world_link(page: Page, program: &Program) -> El {
         program.world.clone(),
     );
     let href = move || {
-        page.still.track();
-        format!("?{}", query_of(page, &page.view_of(&there)))
+        page.without_cursor.track();
+        format!("?{}", query_of(page, &page.state_of_world(&there)))
     };
-    let here = move || page.still.with(|view| view.world == world);
+    let here = move || page.without_cursor.with(|state| state.world == world);
     let go = move |event: web_sys::MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
-            page.go_to_world(&target);
+            page.open_world(&target);
         }
     };
     a().attr("href", href)
@@ -126,12 +131,12 @@ fn world_link(page: Page, program: &Program) -> El {
         .child(program.title.clone())
 }
 
-/// A way to another screen, which is also a link that can be copied.
+/// Returns a link to another screen.
 fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
     let href = move || {
-        let there = page.still.with(|view| PageState {
+        let there = page.without_cursor.with(|state| PageState {
             screen,
-            ..view.clone()
+            ..state.clone()
         });
         format!("?{}", query_of(page, &there))
     };
@@ -140,7 +145,7 @@ fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
         if is_plain(&event) {
             event.prevent_default();
             page.playing.set(false);
-            page.view.update(|view| view.screen = screen);
+            page.state.update(|state| state.screen = screen);
         }
     };
     let word = if screen == Screen::Training {

@@ -1,49 +1,54 @@
-//! The band above an episode: what happened, where it stands, and what is to be said about the run.
+//! The band above an episode: the last action, the state of the episode, and notes about the run.
 
 use sentinel_page_protocol::Branch;
 
-use super::parts::meter;
 use super::truth::truth_headline;
+use super::widgets::meter;
 use crate::dom::html::{b, button, div, h1, h2, p, span};
 use crate::dom::{El, IntoView, View};
-use crate::lane::{Lane, first_difference};
+use crate::episode_view::{EpisodeView, first_difference};
 use crate::page::Page;
 use crate::reactive::memo;
-use crate::state::index;
+use crate::state::to_u32;
 
-/// The band; `main` for the episode that the visitor plays.
+/// Returns the band; `main` is `true` for the episode in which the visitor can act.
 #[must_use]
-pub fn headline(page: Page, lane: Lane, main: bool) -> El {
+pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
     let headline = memo(move || {
-        let text = lane.moment.with(|m| m.as_ref().map(|m| m.headline.clone()));
+        let text = episode
+            .moment
+            .with(|m| m.as_ref().map(|m| m.headline.clone()));
         text.unwrap_or_else(|| "Starting the world…".to_owned())
     });
     let detail = move || {
-        lane.moment
+        episode
+            .moment
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.detail.clone()))
     };
     let standing = move || {
-        lane.moment
+        episode
+            .moment
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.standing.clone()))
     };
     let next = move || {
-        let next = lane
+        let next = episode
             .moment
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.next.clone()));
         (!next.is_empty()).then(|| span().child("Next: ").child(b().child(next)))
     };
     let player = move || {
-        lane.status
+        episode
+            .status
             .with(|status| status.episode.player_label.clone())
     };
-    let digest = move || lane.status.with(|status| status.digest.clone());
+    let digest = move || episode.status.with(|status| status.digest.clone());
     let status = move || {
-        lane.moment.with(|m| {
+        episode.moment.with(|m| {
             let meters = m.as_ref().map_or(&[][..], |m| m.status.as_slice());
             meters.iter().map(meter).collect::<Vec<El>>()
         })
     };
-    // Only the text depends on the moment, so that the element stays.
+    // Only the text depends on the frame, so that the element stays.
     let title = if main {
         h1()
     } else {
@@ -53,7 +58,7 @@ pub fn headline(page: Page, lane: Lane, main: bool) -> El {
         .class("digest")
         .attr(
             "data-help",
-            "Number of actions and a hash of the trajectory: equal on every machine.",
+            "Number of actions and hash of the trajectory; the same on every machine.",
         )
         .child(digest);
     let facts = p()
@@ -62,20 +67,20 @@ pub fn headline(page: Page, lane: Lane, main: bool) -> El {
         .child(span().child(standing))
         .child(next)
         .child(digest);
-    let story = div()
+    let summary = div()
         .class("story")
         .child(title.child(move || unbroken(&headline.get())))
         .child(p().class("detail").child(detail))
-        .child(truth_headline(lane.hidden))
+        .child(truth_headline(episode.truth))
         .child(facts);
     div()
         .class("headline")
-        .child(story)
+        .child(summary)
         .child(div().class("status").child(status))
-        .child(notes(page, lane, main))
+        .child(notes(page, episode, main))
 }
 
-/// Returns a text in which names such as JOB-013 are not broken after their hyphen.
+/// Splits a text so that names such as JOB-013 are not broken after their hyphen.
 fn unbroken(text: &str) -> Vec<View> {
     let is_name = |word: &str| word.contains('-') && word.contains(|c: char| c.is_ascii_digit());
     let mut parts = Vec::new();
@@ -96,29 +101,37 @@ fn unbroken(text: &str) -> Vec<View> {
     parts
 }
 
-/// Sentences about the run: still playing, how a replay fits, own actions, the first difference.
-fn notes(page: Page, lane: Lane, main: bool) -> View {
+/// Returns notes about the run: still playing, fit of a replay, own actions, first difference.
+fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
     let playing = move || {
-        let waits = lane
+        let waits = episode
             .status
             .with(|status| !status.complete && !status.episode.player.is_empty());
         waits.then(|| {
-            let text = format!("Playing… {} actions so far", lane.last());
+            let text = format!("Playing… {} actions so far", episode.action_count());
             note("playing").attr("role", "status").child(text)
         })
     };
     let source = move || {
-        let (text, warns) = lane
+        let (text, warns) = episode
             .status
             .with(|status| (status.note.clone(), status.warns));
         let tone = if warns { "warn" } else { "neutral" };
         (!text.is_empty()).then(|| note("source").attr("data-tone", tone).child(text))
     };
-    let branch = memo(move || page.still.with(|view| view.branch.clone()).filter(|_| main));
-    let own = move || branch.get().map(|branch| branch_note(page, lane, branch));
+    let branch = memo(move || {
+        page.without_cursor
+            .with(|state| state.branch.clone())
+            .filter(|_| main)
+    });
+    let own = move || {
+        branch
+            .get()
+            .map(|branch| branch_note(page, episode, branch))
+    };
     let differs = move || (!main).then(|| difference(page));
-    View::Many(vec![
+    View::Fragment(vec![
         playing.into_view(),
         source.into_view(),
         own.into_view(),
@@ -132,12 +145,12 @@ fn difference(page: Page) -> El {
         Some(at) => button()
             .class("link differs")
             .on_press(move || page.seek(at))
-            .child(format!("First differs at action {at}")),
+            .child(format!("First difference at action {at}")),
         None => p().class("quiet differs").child("Same actions throughout"),
     }
 }
 
-/// Returns a sentence about the visitor's own actions: `at` actions came before, `own` are theirs.
+/// Returns a sentence about the visitor's own actions: `own` of them follow the first `at` actions.
 fn own_actions(at: u32, own: u32, refused: &str) -> String {
     let first = at + 1;
     match own {
@@ -148,34 +161,35 @@ fn own_actions(at: u32, own: u32, refused: &str) -> String {
     }
 }
 
-/// What the visitor did, and the ways on from there.
-fn branch_note(page: Page, lane: Lane, branch: Branch) -> El {
+/// Returns the note about the visitor's own actions, with buttons to resume or discard.
+fn branch_note(page: Page, episode: EpisodeView, branch: Branch) -> El {
     let (at, resumes) = (branch.at, branch.resume);
     let text = move || {
-        let own = lane
+        let own = episode
             .steps
             .with(|steps| steps.iter().filter(|step| step.own).count());
-        lane.status
-            .with(|status| own_actions(at, index(own), &status.refused))
+        episode
+            .status
+            .with(|status| own_actions(at, to_u32(own), &status.refused))
     };
     let resume = move || {
-        page.view.update(|view| {
-            if let Some(branch) = &mut view.branch {
+        page.state.update(|state| {
+            if let Some(branch) = &mut state.branch {
                 branch.resume = !branch.resume;
             }
         });
     };
-    let discard = move || page.view.update(|view| view.branch = None);
+    let discard = move || page.state.update(|state| state.branch = None);
     let label = move || {
         if resumes {
             return "Stop after my moves".to_owned();
         }
-        let player = lane
+        let player = episode
             .status
             .with(|status| status.episode.player_label.clone());
         format!("Let {player} finish")
     };
-    let is_you = move || page.still.with(|view| view.player == "you");
+    let is_you = move || page.without_cursor.with(|state| state.player == "you");
     let resume = button()
         .id("resume")
         .hidden(is_you)

@@ -1,10 +1,10 @@
-//! The help: how an episode works, terms, and keys.
+//! The help: explanation of an episode, glossary and keys.
 
 use leptos::prelude::{GetValue, event_target_checked};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlDialogElement;
 
-use super::keys::KEYS;
+use super::keyboard::KEYS;
 use crate::browser;
 use crate::dom::html::{
     button, dd, dialog, div, dl, dt, h2, h3, input, kbd, label, p, table, tbody, td, th, tr,
@@ -13,7 +13,8 @@ use crate::dom::{El, IntoView, NodeRef, View};
 use crate::page::Page;
 use crate::reactive::effect;
 
-/// The help as a dialog, which the browser keeps the focus in and returns it from.
+/// Returns the help as a modal dialog; the browser keeps the focus in it and restores it
+/// afterwards.
 #[must_use]
 pub fn help_dialog(page: Page) -> El {
     let node = NodeRef::new_local(None);
@@ -31,9 +32,9 @@ pub fn help_dialog(page: Page) -> El {
             dialog.close();
         }
     });
-    // A press beside the dialog comes from the dialog itself.
+    // A click on the backdrop has the dialog itself as its target.
     let press = move |event| {
-        if browser::target(&event).is_some_and(|target| target.tag_name() == "DIALOG") {
+        if browser::event_target(&event).is_some_and(|target| target.tag_name() == "DIALOG") {
             page.help.set(false);
         }
     };
@@ -57,7 +58,7 @@ fn content(page: Page) -> View {
     let terms: Vec<View> = terms
         .map(|(term, text)| {
             let (term, text) = (dt().child(term.clone()), dd().child(text.clone()));
-            View::Many(vec![term.into_view(), text.into_view()])
+            View::Fragment(vec![term.into_view(), text.into_view()])
         })
         .collect();
     let glossary = div().hidden(terms.is_empty()).child(h3().child("Terms"));
@@ -81,7 +82,7 @@ fn content(page: Page) -> View {
         .child(h2().id("help-title").child(title))
         .child(close.child("Close"));
     let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it.";
-    View::Many(vec![
+    View::Fragment(vec![
         head.into_view(),
         p().child(tagline).into_view(),
         paragraphs.into_view(),

@@ -1,26 +1,26 @@
-//! Signs on buttons. Drawn, because not every system has a font with them.
+//! Icons of buttons, drawn because not every system has a font with them.
 
 use crate::dom::El;
 use crate::dom::svg;
 
-/// Play.
+/// Starts playback: a triangle.
 pub const PLAY: &str = "M4 2 13 8 4 14Z";
-/// Pause.
+/// Pauses playback: two bars.
 pub const PAUSE: &str = "M3 2H7V14H3ZM9 2H13V14H9Z";
-/// To the start.
+/// Goes to the start: a bar and a triangle.
 pub const FIRST: &str = "M2 2H4V14H2ZM14 2 5 8 14 14Z";
-/// One step back.
+/// Goes one action back.
 pub const BACK: &str = "M11 2 3 8 11 14Z";
-/// One step forward.
+/// Goes one action forward.
 pub const FORWARD: &str = "M5 2 13 8 5 14Z";
-/// To the end.
+/// Goes to the end: a triangle and a bar.
 pub const LAST: &str = "M2 2 11 8 2 14ZM12 2H14V14H12Z";
-/// The previous notable step.
+/// Goes to the previous notable action.
 pub const PREVIOUS_NOTABLE: &str = "M8 2 1 8 8 14ZM12 2A2 2 0 1 1 11.9 2ZM11 8H13V14H11Z";
-/// The next notable step.
+/// Goes to the next notable action.
 pub const NEXT_NOTABLE: &str = "M8 2 15 8 8 14ZM4 2A2 2 0 1 1 3.9 2ZM3 8H5V14H3Z";
 
-/// A sign.
+/// Returns an icon with this SVG path, 16 units wide and high.
 #[must_use]
 pub fn icon(path: &'static str) -> El {
     svg::svg()

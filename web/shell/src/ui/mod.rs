@@ -1,32 +1,32 @@
 //! The components of the page.
 
 mod action_button;
-mod actions;
+mod action_list;
 mod card;
 mod chart;
 mod composer;
 mod controls;
+mod drop_zone;
 mod embed;
+mod episode;
 mod face;
-mod files;
 mod graph;
 mod header;
 mod headline;
 mod help;
 mod icons;
-mod keys;
+mod keyboard;
 mod notices;
-mod pane;
 mod panel;
-mod parts;
 mod reward;
 mod select;
 mod timeline;
-mod tip;
+mod tooltip;
 mod tournament;
 mod training;
 mod transcript;
 pub mod truth;
+mod widgets;
 
 use crate::address;
 use crate::browser;
@@ -36,17 +36,17 @@ use crate::page::Page;
 use crate::reactive::{effect, memo};
 use crate::state::Screen;
 
-/// The page.
+/// Creates the page and starts everything that drives it.
 #[must_use]
 pub fn app() -> View {
     let page = Page::new();
     page.connect();
-    address::follow(page);
-    keys::listen(page);
+    address::sync(page);
+    keyboard::listen(page);
     let training = memo(move || page.screen() == Screen::Training);
-    let world = memo(move || page.still.with(|view| view.world.clone()));
-    let theme = memo(move || page.still.with(|view| view.theme));
-    effect(move || browser::set_root_attribute("data-theme", theme.get().word()));
+    let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
+    let theme = memo(move || page.without_cursor.with(|state| state.theme));
+    effect(move || browser::set_root_attribute("data-theme", theme.get().as_str()));
     effect(move || {
         page.playing.set(false);
         let place = page.info.with(|info| {
@@ -56,11 +56,11 @@ pub fn app() -> View {
         let screen = if training.get() { "Training · " } else { "" };
         browser::set_title(&format!("{screen}{place}Sentinel"));
     });
-    let embed = page.view.with_untracked(|view| view.embed);
+    let embed = page.state.with_untracked(|state| state.embed);
     if embed {
         embed::report_height();
     }
-    let double = memo(move || page.still.with(|view| !view.versus.is_empty()));
+    let double = memo(move || page.without_cursor.with(|state| !state.versus.is_empty()));
     let ready = move || page.main.moment.with(Option::is_some);
     let warning = move || {
         let text = page.info.with(|info| {
@@ -74,20 +74,24 @@ pub fn app() -> View {
         if training.get() {
             return training::training(page);
         }
-        let versus = move || double.get().then(|| pane::pane(page, page.versus, false));
+        let versus = move || {
+            double
+                .get()
+                .then(|| episode::episode(page, page.versus, false))
+        };
         let panes = div()
             .class("panes")
-            .toggle("double", move || double.get())
-            .child(pane::pane(page, page.main, true))
+            .toggle_class("double", move || double.get())
+            .child(episode::episode(page, page.main, true))
             .child(versus);
         let tournament = (!embed).then(|| tournament::tournament(page));
-        View::Many(vec![panes.into_view(), tournament.into_view()])
+        View::Fragment(vec![panes.into_view(), tournament.into_view()])
     };
     let episode = move || !training.get();
     let head = (!embed).then(|| {
         let skip = a().class("skip").attr("href", "#main");
         let skip = skip.child("Skip to the content");
-        View::Many(vec![skip.into_view(), header::header(page).into_view()])
+        View::Fragment(vec![skip.into_view(), header::header(page).into_view()])
     });
     let content = main()
         .id("main")
@@ -97,17 +101,17 @@ pub fn app() -> View {
         .child(warning)
         .child(screen)
         .child(embed.then(|| embed::full_page_link(page)))
-        .child(tip::tip());
+        .child(tooltip::tooltip());
     div()
         .class("page")
-        .toggle("embed", embed)
-        .toggle("training", move || training.get())
+        .toggle_class("embed", embed)
+        .toggle_class("training", move || training.get())
         .attr("data-of", move || world.get())
         .attr("data-ready", move || ready().then_some("true"))
         .child(head)
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
         .child(help::help_dialog(page))
-        .child(files::drop_zone(page))
+        .child(drop_zone::drop_zone(page))
         .into_view()
 }

@@ -1,10 +1,10 @@
-//! What went wrong, in words; never in the way of what works.
+//! Notices about what went wrong, shown above the episode without blocking it.
 
 use crate::dom::El;
 use crate::dom::html::{b, button, div, li, p, ul};
 use crate::page::Page;
 
-/// The notices, and the way on after an engine failed.
+/// Returns the notices, with ways to recover after an engine failed.
 #[must_use]
 pub fn notices(page: Page) -> El {
     let list = move || {
@@ -34,22 +34,22 @@ fn failed(page: Page, sentence: String) -> El {
     let copy = move || {
         let text = format!("{report}\n{}", crate::browser::address());
         leptos::task::spawn_local(async move {
-            let done = crate::browser::copy(&text).await;
-            page.tell(if done {
-                "The report is on the clipboard: please send it to the project.".to_owned()
+            let done = crate::browser::copy_to_clipboard(&text).await;
+            page.add_notice(if done {
+                "The report is on the clipboard. Please send it to the project.".to_owned()
             } else {
-                format!("The browser did not allow copying. The report: {text}")
+                format!("The browser did not allow copying. Report: {text}")
             });
         });
     };
     let text = p()
-        .child(b().child("The world stopped. "))
-        .child(sentence + " The rest of the page works on.");
+        .child(b().child("The engine of this world stopped. "))
+        .child(sentence + " The rest of the page still works.");
     let restart = button().id("restart").class("primary");
     let restart = restart.on_press(move || page.restart_engine());
     div()
         .class("notices failure")
         .child(text)
         .child(restart.child("Restart"))
-        .child(button().on_press(copy).child("Copy a report"))
+        .child(button().on_press(copy).child("Copy report"))
 }

@@ -4,21 +4,21 @@ use sentinel_page_protocol::{Column, Layout, Panel, Share};
 
 use super::card::{CardContext, character, counter, row, tile};
 use super::graph::graph;
-use super::parts::{shares_legend, term};
-use crate::board::{CardSlot, PanelSlot, kind};
+use super::widgets::{shares_legend, text_with_help};
 use crate::dom::html::{
     details, div, dl, h2, p, section, span, summary, table, tbody, th, thead, tr, ul,
 };
 use crate::dom::{El, IntoView, View, each};
-use crate::lane::Hidden;
+use crate::episode_view::TruthSignals;
 use crate::page::Page;
+use crate::panel_signals::{CardSignal, PanelSignal, layout_kind};
 use crate::reactive::memo;
 
-/// A panel. It is built anew only if its layout changes.
+/// Returns a panel. Its cards are rebuilt only if the kind of its layout changes.
 #[must_use]
-pub fn panel(page: Page, slot: &PanelSlot, hidden: Hidden) -> El {
+pub fn panel(page: Page, slot: &PanelSignal, truth: TruthSignals) -> El {
     let head = slot.head.clone();
-    let layout = memo(move || head.with(|head| kind(&head.layout)));
+    let layout = memo(move || head.with(|head| layout_kind(&head.layout)));
     let head = slot.head.clone();
     let of = move |text: fn(&Panel) -> &String| {
         let head = head.clone();
@@ -28,7 +28,7 @@ pub fn panel(page: Page, slot: &PanelSlot, hidden: Hidden) -> El {
     let context = CardContext {
         page,
         panel: slot.id.clone(),
-        hidden,
+        truth,
     };
     let frame = section()
         .class("card panel")
@@ -45,13 +45,13 @@ pub fn panel(page: Page, slot: &PanelSlot, hidden: Hidden) -> El {
         return frame.child(fill(fold));
     }
     let head = slot.head.clone();
-    let title = h2().child(move || head.with(|head| term(&head.title, &head.help)));
+    let title = h2().child(move || head.with(|head| text_with_help(&head.title, &head.help)));
     let head = div().class("panel-head").child(title).child(quiet);
     fill(frame.child(head))
 }
 
-/// The text in place of cards.
-fn empty(slot: &PanelSlot) -> View {
+/// Returns the text in place of cards.
+fn empty(slot: &PanelSignal) -> View {
     let slot = slot.clone();
     let view = move || {
         let none = slot.cards.with(Vec::is_empty);
@@ -61,12 +61,12 @@ fn empty(slot: &PanelSlot) -> View {
     view.into_view()
 }
 
-/// The names of the patterns, once for all cards of the panel.
-fn legend(slot: &PanelSlot) -> View {
+/// Returns the names of the patterns, once for all cards of the panel.
+fn legend(slot: &PanelSignal) -> View {
     let slot = slot.clone();
     let shares = memo(move || {
-        let first = |cards: &Vec<CardSlot>| {
-            let shares = |card: &CardSlot| card.card.with(|card| card.shares.clone());
+        let first = |cards: &Vec<CardSignal>| {
+            let shares = |card: &CardSignal| card.card.with(|card| card.shares.clone());
             cards.iter().map(shares).find(|shares| !shares.is_empty())
         };
         let plain = |share: Share| Share {
@@ -80,9 +80,9 @@ fn legend(slot: &PanelSlot) -> View {
     view.into_view()
 }
 
-/// The cards of a panel, each drawn once and kept as long as its key is there.
-fn cards(context: &CardContext, slot: &PanelSlot, layout: u8) -> View {
-    let all = |draw: fn(&CardContext, &CardSlot) -> El| {
+/// Returns the cards of a panel. Each is created once and kept as long as its key exists.
+fn cards(context: &CardContext, slot: &PanelSignal, layout: u8) -> View {
+    let all = |draw: fn(&CardContext, &CardSignal) -> El| {
         let context = context.clone();
         each_card(slot, move |slot| draw(&context, slot))
     };
@@ -101,7 +101,7 @@ fn cards(context: &CardContext, slot: &PanelSlot, layout: u8) -> View {
     list.into_view()
 }
 
-fn each_card(slot: &PanelSlot, draw: impl Fn(&CardSlot) -> El + 'static) -> View {
+fn each_card(slot: &PanelSignal, draw: impl Fn(&CardSignal) -> El + 'static) -> View {
     let cards = slot.cards.clone();
     each(
         move || cards.get(),
@@ -110,7 +110,7 @@ fn each_card(slot: &PanelSlot, draw: impl Fn(&CardSlot) -> El + 'static) -> View
     )
 }
 
-fn rows(context: &CardContext, slot: &PanelSlot) -> El {
+fn rows(context: &CardContext, slot: &PanelSignal) -> El {
     let numeric = slot.head.with_untracked(|head| {
         let columns = columns(head).iter();
         columns.map(|column| column.numeric).collect::<Vec<bool>>()
@@ -118,8 +118,10 @@ fn rows(context: &CardContext, slot: &PanelSlot) -> El {
     let head = slot.head.clone();
     let headings = move || {
         let heading = |column: &Column| {
-            let heading = th().attr("scope", "col").toggle("num", column.numeric);
-            heading.child(term(&column.title, &column.help))
+            let heading = th()
+                .attr("scope", "col")
+                .toggle_class("num", column.numeric);
+            heading.child(text_with_help(&column.title, &column.help))
         };
         head.with(|head| columns(head).iter().map(heading).collect::<Vec<El>>())
     };

@@ -1,39 +1,39 @@
-//! The reward of the last action: its sum, and the terms that hide nothing.
+//! The score and the reward of the last action, with the terms that reveal nothing hidden.
 
 use sentinel_page_protocol::RewardTerm;
 
-use super::parts::{bar, percent_of, term};
+use super::widgets::{bar, css_percent, text_with_help};
 use crate::dom::El;
 use crate::dom::html::{caption, details, h2, p, section, summary, table, tbody, td, th, tr};
-use crate::lane::Lane;
-use crate::num::{fixed, signed};
+use crate::episode_view::EpisodeView;
+use crate::number_format::{fixed, signed};
 use crate::reactive::memo;
 
-/// The score so far with the reward of the last action.
+/// Returns the score so far, with the reward of the last action.
 #[must_use]
-pub fn score(lane: Lane) -> El {
+pub fn score_card(episode: EpisodeView) -> El {
     let score = move || {
-        let score = lane
+        let score = episode
             .moment
             .with(|moment| moment.as_ref().map(|moment| moment.score));
         score.map_or_else(|| "–".to_owned(), |score| fixed(score, 3))
     };
     let reward = move || {
-        let reward = lane
+        let reward = episode
             .moment
             .with(|moment| moment.as_ref().and_then(|moment| moment.reward));
         reward.map_or_else(String::new, |reward| {
-            format!("{} by the last action", signed(reward, 3))
+            format!("{} from the last action", signed(reward, 3))
         })
     };
     let note = move || {
-        lane.moment.with(|m| {
+        episode.moment.with(|m| {
             m.as_ref()
                 .map_or_else(String::new, |m| m.terms_note.clone())
         })
     };
     let table = move || {
-        lane.moment.with(|moment| {
+        episode.moment.with(|moment| {
             terms_table(
                 moment
                     .as_ref()
@@ -46,16 +46,18 @@ pub fn score(lane: Lane) -> El {
             let m: &sentinel_page_protocol::AgentView = m;
             !m.terms.is_empty() || !m.terms_note.is_empty()
         };
-        lane.moment.with(|moment| moment.as_ref().is_some_and(has))
+        episode
+            .moment
+            .with(|moment| moment.as_ref().is_some_and(has))
     });
     let value = p()
         .class("score")
         .attr("data-score", score)
-        .attr("data-frame", move || lane.at.get().to_string())
+        .attr("data-frame", move || episode.at.get().to_string())
         .child(score);
     let terms = details()
         .hidden(move || !has_more.get())
-        .child(summary().child("Terms of the reward"))
+        .child(summary().child("Reward terms"))
         .child(table)
         .child(p().class("quiet").child(note));
     section()
@@ -67,7 +69,8 @@ pub fn score(lane: Lane) -> El {
         .child(terms)
 }
 
-/// A table of terms: the length of a bar is the weight, its filled part the value.
+/// Returns a table of reward terms; `None` without terms. The length of a bar is the weight, its
+/// filled part the value.
 #[must_use]
 pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
     if terms.is_empty() {
@@ -88,7 +91,7 @@ pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
         }
         rows.push(term_row(row, most));
     }
-    let name = caption().class("sr").child("Terms of the reward");
+    let name = caption().class("sr").child("Reward terms");
     Some(
         table()
             .class("terms")
@@ -99,7 +102,7 @@ pub fn terms_table(terms: &[RewardTerm]) -> Option<El> {
 
 fn term_row(row: &RewardTerm, most: f64) -> El {
     let weight = row.weight.unwrap_or(most.max(1e-9));
-    let width = percent_of(if most > 0.0 {
+    let width = css_percent(if most > 0.0 {
         (weight / most) as f32
     } else {
         1.0
@@ -109,7 +112,10 @@ fn term_row(row: &RewardTerm, most: f64) -> El {
         None => format!("× {}", fixed(row.value, 3)),
     };
     let bar = bar(row.value as f32).style("width", width);
-    tr().child(th().attr("scope", "row").child(term(&row.name, &row.help)))
-        .child(td().class("bar-cell").child(bar))
-        .child(td().class("num").child(text))
+    tr().child(
+        th().attr("scope", "row")
+            .child(text_with_help(&row.name, &row.help)),
+    )
+    .child(td().class("bar-cell").child(bar))
+    .child(td().class("num").child(text))
 }

@@ -1,4 +1,4 @@
-//! A labeled menu.
+//! A menu with a label.
 
 use leptos::prelude::event_target_value;
 
@@ -9,16 +9,16 @@ use crate::reactive::Memo;
 /// An item of a menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The word.
+    /// Value that is reported when the item is chosen.
     pub value: String,
-    /// The text.
+    /// Text of the item.
     pub label: String,
-    /// The explanation.
+    /// Explanation of the item; empty for none.
     pub help: String,
 }
 
 impl Item {
-    /// Makes an item.
+    /// Creates an item from its value, text and explanation.
     #[must_use]
     pub fn new(value: &str, label: &str, help: &str) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Item {
     }
 }
 
-/// A menu with its label. A chosen word that is no item is shown as it is.
+/// Returns a menu with its label. A chosen value that is not among the items is added to them.
 pub fn select(
     id: impl Into<String>,
     name: impl Into<String>,

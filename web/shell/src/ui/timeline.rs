@@ -1,20 +1,20 @@
-//! The bar at the foot: play, step, seek, and what is shown while doing so.
+//! The playback bar at the bottom of the page: play, step, seek, speed, and the Truth switch.
 
 use leptos::prelude::{event_target_value, untrack};
 
 use super::icons::{BACK, FIRST, FORWARD, LAST, NEXT_NOTABLE, PAUSE, PLAY, PREVIOUS_NOTABLE, icon};
-use super::parts::{percent_of, tone};
+use super::widgets::{css_percent, tone_name};
 use crate::dom::El;
 use crate::dom::html::{button, div, i, input, section, span};
-use crate::lane::notable;
+use crate::episode_view::find_notable;
 use crate::page::Page;
 use crate::state::Speed;
 
-/// The bar.
+/// Returns the playback bar.
 #[must_use]
 pub fn timeline(page: Page) -> El {
-    let back = move || page.seek(page.cursor_now().saturating_sub(1));
-    let forward = move || page.seek(page.cursor_now() + 1);
+    let back = move || page.seek(page.cursor_untracked().saturating_sub(1));
+    let forward = move || page.seek(page.cursor_untracked() + 1);
     let play_sign = move || icon(if page.playing.get() { PAUSE } else { PLAY });
     let play_word = move || if page.playing.get() { "Pause" } else { "Play" };
     let scrub = move |event| {
@@ -23,19 +23,19 @@ pub fn timeline(page: Page) -> El {
         }
     };
     let speed = move || {
-        page.view.update(|view| {
+        page.state.update(|state| {
             let now = Speed::ALL
                 .iter()
-                .position(|speed| *speed == view.speed)
+                .position(|speed| *speed == state.speed)
                 .unwrap_or(0);
-            view.speed = Speed::ALL[(now + 1) % Speed::ALL.len()];
+            state.speed = Speed::ALL[(now + 1) % Speed::ALL.len()];
         });
     };
-    let speed_word = move || page.still.with(|view| view.speed.word());
-    let truth = move || page.still.with(|view| view.truth);
-    let flip_truth = move || page.view.update(|view| view.truth = !view.truth);
-    let count = move || format!("{} / {}", page.cursor(), page.last());
-    let value_text = move || format!("{} of {} actions", page.cursor(), page.last());
+    let speed_word = move || page.without_cursor.with(|state| state.speed.as_str());
+    let truth = move || page.without_cursor.with(|state| state.truth);
+    let flip_truth = move || page.state.update(|state| state.truth = !state.truth);
+    let count = move || format!("{} / {}", page.cursor(), page.action_count());
+    let value_text = move || format!("{} of {} actions", page.cursor(), page.action_count());
     let pressed = move || if truth() { "true" } else { "false" };
     let truth_word = move || {
         if truth() {
@@ -44,7 +44,7 @@ pub fn timeline(page: Page) -> El {
             "Truth: hidden"
         }
     };
-    // Drawn as a whole, so that the end is set before the value, which the browser limits by it.
+    // Drawn as a whole, so that the end is set before the value, which the browser clamps to it.
     let scrubber = move || {
         input()
             .attr("type", "range")
@@ -52,8 +52,8 @@ pub fn timeline(page: Page) -> El {
             .id("scrubber")
             .label("Action")
             .attr("aria-valuetext", value_text())
-            .attr("max", page.last().to_string())
-            .prop("value", page.cursor().min(page.last()).to_string())
+            .attr("max", page.action_count().to_string())
+            .prop("value", page.cursor().min(page.action_count()).to_string())
             .on("input", scrub)
     };
     let marks = span()
@@ -107,7 +107,7 @@ pub fn timeline(page: Page) -> El {
         .child(truth)
 }
 
-/// A button that moves the cursor.
+/// Returns a button that moves the cursor.
 fn step(
     id: &'static str,
     name: &'static str,
@@ -123,22 +123,24 @@ fn step(
         .child(icon(path))
 }
 
-/// Goes to the next or previous action that a viewer may want to see, or to an end.
+/// Moves the cursor to the next or previous notable action, or to the end or start if there is
+/// none.
 pub fn seek_notable(page: Page, forward: bool) {
-    let lines = untrack(move || page.main.lines());
-    let found = notable(&lines, page.cursor_now(), forward);
+    let lines = untrack(move || page.main.step_lines());
+    let found = find_notable(&lines, page.cursor_untracked(), forward);
     page.seek(found.unwrap_or(if forward { usize::MAX } else { 0 }));
 }
 
 fn marks(page: Page) -> Vec<El> {
-    let (lines, last) = (page.main.lines(), page.last().max(1));
+    let (lines, last) = (page.main.step_lines(), page.action_count().max(1));
     let notable = lines
         .iter()
         .enumerate()
         .filter(|(_, line)| line.notable || line.missed);
     let mark = |(index, line): (usize, &sentinel_page_protocol::StepLine)| {
-        let left = percent_of((index + 1) as f32 / last as f32);
-        i().attr("data-tone", tone(line.tone)).style("left", left)
+        let left = css_percent((index + 1) as f32 / last as f32);
+        i().attr("data-tone", tone_name(line.tone))
+            .style("left", left)
     };
     notable.map(mark).collect()
 }

@@ -1,18 +1,18 @@
-//! The standings: how the players compare over many episodes, played here and now.
+//! The tournament: all players on the same episodes, played in this tab.
 
 use leptos::prelude::window;
 use sentinel_page_protocol::{EpisodeScore, Placement, Standings, TournamentSpec, WorldInfo};
 
-use super::parts::bar;
 use super::select::{Item, select};
+use super::widgets::bar;
 use crate::dom::html::{button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
 use crate::dom::{El, IntoView, View};
-use crate::num::{fixed, grouped};
+use crate::number_format::{fixed, grouped};
 use crate::page::{Page, Tournament};
 use crate::reactive::{Signal, memo};
-use crate::standings::{difference, interval, is_clear};
+use crate::standings::{format_difference, format_interval, is_significant};
 
-/// The tournament: what to play, how far it is, and its results.
+/// Returns the tournament: its settings, its progress and its results.
 #[must_use]
 pub fn tournament(page: Page) -> El {
     let seeds = Signal::new("100".to_owned());
@@ -108,17 +108,17 @@ fn spec(page: Page, info: &WorldInfo, seeds: u32, all_tasks: bool) -> Tournament
         .players
         .iter()
         .filter(|player| !player.slow && player.name != "you");
-    page.view.with_untracked(|view| TournamentSpec {
+    page.state.with_untracked(|state| TournamentSpec {
         tasks: if all_tasks {
             info.tasks.iter().map(|task| task.name.clone()).collect()
         } else {
-            vec![view.task.clone()]
+            vec![state.task.clone()]
         },
         players: players.map(|player| player.name.clone()).collect(),
         first_seed: 0,
         seeds,
-        streams: view.streams.clone(),
-        rules: view.rules.clone(),
+        streams: state.streams.clone(),
+        rules: state.rules.clone(),
     })
 }
 
@@ -160,7 +160,7 @@ fn results(page: Page, tournament: &Tournament) -> Option<View> {
             .collect::<Vec<_>>()
             .join(", ")
     });
-    let left_out = format!("Left out because an episode takes them seconds: {slow}.");
+    let left_out = format!("Left out because they need seconds for each episode: {slow}.");
     let left_out = (!slow.is_empty()).then(|| p().class("quiet").child(left_out));
     let heading = || th().attr("scope", "col");
     let bars = span().class("sr").child("Mean as a bar");
@@ -168,7 +168,7 @@ fn results(page: Page, tournament: &Tournament) -> Option<View> {
         .child(heading().child("Player"))
         .child(heading().child(bars))
         .child(heading().class("num").child("Mean score"))
-        .child(heading().class("num").child("To the best"))
+        .child(heading().class("num").child("Difference to best"))
         .child(heading().child("Open"));
     let table = table()
         .class("league")
@@ -180,7 +180,10 @@ fn results(page: Page, tournament: &Tournament) -> Option<View> {
         .attr("role", "group")
         .label("Results")
         .child(table);
-    Some(View::Many(vec![scroll.into_view(), left_out.into_view()]))
+    Some(View::Fragment(vec![
+        scroll.into_view(),
+        left_out.into_view(),
+    ]))
 }
 
 fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &Placement) -> El {
@@ -197,11 +200,11 @@ fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &P
         .class("num")
         .attr("data-mean", placement.player.clone())
         .attr("data-half-width", fixed(half_width, 4))
-        .child(interval(mean, half_width));
+        .child(format_interval(mean, half_width));
     let difference = td()
         .class("num")
-        .toggle("quiet", !is_clear(standings, &placement.player))
-        .child(difference(standings, &placement.player));
+        .toggle_class("quiet", !is_significant(standings, &placement.player))
+        .child(format_difference(standings, &placement.player));
     let name = th().attr("scope", "row").child(placement.label.clone());
     tr().child(name)
         .child(td().class("bar-cell").child(bar(mean as f32)))
@@ -210,7 +213,7 @@ fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &P
         .child(td().class("links").child(links))
 }
 
-/// A button that opens one of a player's episodes.
+/// Returns a button that opens one of a player's episodes.
 fn episode_link(
     page: Page,
     tournament: &Tournament,
@@ -226,11 +229,11 @@ fn episode_link(
     let text = format!("{word}: seed {seed}, {score}");
     let open = move || {
         let (task, player) = (task.clone(), player.clone());
-        page.restart(|view| {
-            view.player = player;
-            view.seed = seed;
+        page.restart(|state| {
+            state.player = player;
+            state.seed = seed;
             if !task.is_empty() {
-                view.task = task;
+                state.task = task;
             }
         });
         window().scroll_to_with_x_and_y(0.0, 0.0);

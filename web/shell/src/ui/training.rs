@@ -1,4 +1,4 @@
-//! How the trained policy came to be: the curves of its training run.
+//! The training screen: curves of the run in which the policy was trained.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use leptos::prelude::Callback;
 use sentinel_page_protocol::{Chart, Curves};
 
 use super::chart::{Scrubber, chart_view};
+use crate::chart_geometry::stops;
 use crate::dom::html::{a, div, h1, p, span};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
-use crate::plot::stops;
 use crate::reactive::{Signal, memo};
 
-/// The curves, which are asked for when they are first shown.
+/// Returns the training screen; the curves are requested when it is first shown.
 #[must_use]
 pub fn training(page: Page) -> View {
     if page.curves.with_untracked(Option::is_none) {
-        page.ask_for_curves();
+        page.request_curves();
     }
     let summary = move || {
         page.curves.with(|curves| match curves {
@@ -42,13 +42,13 @@ pub fn training(page: Page) -> View {
         .attr("role", "status")
         .child(summary);
     let facts = p().class("facts").hidden(move || file().is_empty());
-    let story = div()
+    let summary = div()
         .class("story")
         .child(h1().child("How the policy was trained"))
         .child(summary)
         .child(facts.child(source));
-    View::Many(vec![
-        div().class("headline").child(story).into_view(),
+    View::Fragment(vec![
+        div().class("headline").child(summary).into_view(),
         div().class("curves").child(charts).into_view(),
     ])
 }
@@ -58,7 +58,7 @@ fn drawn(curves: &Curves) -> Vec<El> {
     curves.charts.iter().map(one).collect()
 }
 
-/// A chart with a cursor of its own.
+/// Returns a chart with its own cursor.
 fn curve(chart: Arc<Chart>) -> El {
     let all = Arc::new(stops(&chart));
     let at = Signal::new(all.len().saturating_sub(1));
@@ -66,8 +66,8 @@ fn curve(chart: Arc<Chart>) -> El {
         stops: memo(move || all.clone()),
         at: memo(move || at.get()),
         seek: Callback::new(move |index| at.set(index)),
-        fades: memo(|| false),
-        reads: true,
+        fades_future: memo(|| false),
+        shows_values: true,
     };
     chart_view(memo(move || chart.clone()), scrubber)
 }

@@ -1,17 +1,18 @@
-//! What a language model was shown and answered for the next action.
+//! Prompt and completion of a language model for the next action.
 
 use sentinel_page_protocol::Transcript;
 
 use crate::dom::html::{details, div, h2, h3, p, pre, section, summary};
 use crate::dom::{IntoView, View};
-use crate::lane::Lane;
+use crate::episode_view::EpisodeView;
 use crate::reactive::memo;
 
-/// The transcript of the moment, if there is one.
+/// Returns the transcript at the cursor; nothing if there is none.
 #[must_use]
-pub fn transcript(lane: Lane) -> View {
+pub fn transcript(episode: EpisodeView) -> View {
     let transcript = memo(move || {
-        lane.moment
+        episode
+            .moment
             .with(|m| m.as_ref().and_then(|m| m.transcript.clone()))
     });
     let is_there = memo(move || transcript.with(Option::is_some));
@@ -25,7 +26,7 @@ pub fn transcript(lane: Lane) -> View {
     };
     let card = move || {
         is_there.get().then(|| {
-            let title = h2().child("What the model was shown and answered");
+            let title = h2().child("Prompt and completion");
             let reading = p().class("quiet").child(move || text(|t| &t.reading));
             let fold = details()
                 .attr("open", true)

@@ -1,4 +1,4 @@
-//! The Truth layer: hidden state, labeled as such. These components alone take parts of a `Truth`,
+//! The Truth layer: hidden state, labeled as such. Only these components take parts of a `Truth`,
 //! and there is nothing to draw while the engine sends none.
 
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use sentinel_page_protocol::{Truth, TruthNote};
 
 use super::card::CardContext;
-use super::face::unmasked;
+use super::face::unmasked_face;
 use super::panel::panel;
-use super::parts::{bar, term, tone};
 use super::reward::terms_table;
-use crate::board::Board;
+use super::widgets::{bar, text_with_help, tone_name};
 use crate::dom::html::{b, h2, p, section, span};
 use crate::dom::{El, IntoView, View, each};
-use crate::lane::Hidden;
+use crate::episode_view::TruthSignals;
 use crate::page::Page;
+use crate::panel_signals::PanelSignals;
 use crate::reactive::{effect, memo};
 
 fn notes_of(truth: &Option<Arc<Truth>>, panel: &str, card: &str) -> Vec<TruthNote> {
@@ -27,59 +27,59 @@ fn notes_of(truth: &Option<Arc<Truth>>, panel: &str, card: &str) -> Vec<TruthNot
 fn note_view(note: &TruthNote) -> El {
     p().class("truth")
         .attr("data-truth", true)
-        .attr("data-tone", tone(note.tone))
+        .attr("data-tone", tone_name(note.tone))
         .child(span().class("sr").child("Truth: "))
-        .child(term(&note.text, &note.help))
+        .child(text_with_help(&note.text, &note.help))
         .child(note.value.map(bar))
 }
 
-/// Hidden facts about a card.
+/// Returns the hidden facts about a card.
 #[must_use]
 pub fn truth_notes(context: &CardContext, key: &str) -> View {
-    let (hidden, panel, key) = (context.hidden, context.panel.clone(), key.to_owned());
+    let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
     let notes = move || {
-        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &key));
+        let notes = signals.moment.with(|truth| notes_of(truth, &panel, &key));
         notes.iter().map(note_view).collect::<Vec<El>>()
     };
     notes.into_view()
 }
 
-/// What is drawn over the face of an adversary.
+/// Returns the drawing over the face of an adversary.
 #[must_use]
 pub fn truth_mask(context: &CardContext, key: &str) -> View {
-    let (hidden, panel, key) = (context.hidden, context.panel.clone(), key.to_owned());
+    let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
     let is_adversary = memo(move || {
-        let notes = hidden.moment.with(|truth| notes_of(truth, &panel, &key));
+        let notes = signals.moment.with(|truth| notes_of(truth, &panel, &key));
         notes.iter().any(|note| note.unmask)
     });
-    let mask = move || is_adversary.get().then(unmasked);
+    let mask = move || is_adversary.get().then(unmasked_face);
     mask.into_view()
 }
 
-/// What really happened in the last action.
+/// Returns the sentence about what really happened in the last action.
 #[must_use]
-pub fn truth_headline(hidden: Hidden) -> View {
+pub fn truth_headline(signals: TruthSignals) -> View {
     let line = move || {
         let of = |truth: &Option<Arc<Truth>>| truth.as_ref().map(|truth| truth.headline.clone());
-        let text = hidden.moment.with(of).filter(|text| !text.is_empty())?;
+        let text = signals.moment.with(of).filter(|text| !text.is_empty())?;
         let line = p().class("truth truth-line").attr("data-truth", true);
         Some(line.child(b().child("Truth")).child(" ").child(text))
     };
     line.into_view()
 }
 
-/// Panels that only the Truth layer has, and all terms of the reward.
+/// Returns the panels that only the Truth layer has, and all terms of the reward.
 #[must_use]
-pub fn truth_panels(page: Page, hidden: Hidden) -> View {
-    let board = Board::default();
+pub fn truth_panels(page: Page, signals: TruthSignals) -> View {
+    let panels = PanelSignals::default();
     effect(move || {
-        hidden.moment.with(|truth| {
-            board.show(truth.as_ref().map_or(&[], |truth| truth.panels.as_slice()));
+        signals.moment.with(|truth| {
+            panels.update(truth.as_ref().map_or(&[], |truth| truth.panels.as_slice()));
         });
     });
-    let is_shown = memo(move || hidden.moment.with(Option::is_some));
+    let is_shown = memo(move || signals.moment.with(Option::is_some));
     let terms = move || {
-        hidden.moment.with(|truth| {
+        signals.moment.with(|truth| {
             let terms = truth
                 .as_ref()
                 .map_or(&[][..], |truth| truth.terms.as_slice());
@@ -87,11 +87,11 @@ pub fn truth_panels(page: Page, hidden: Hidden) -> View {
         })
     };
     let layer = move || {
-        let note = "Hidden from the agent. It is here to judge the agent, not to advise it.";
+        let note = "Hidden from the agent. It is shown to judge the agent, not to advise it.";
         let panels = each(
-            move || board.panels.get(),
+            move || panels.list.get(),
             |slot| slot.id.clone(),
-            move |slot| panel(page, &slot, hidden),
+            move |slot| panel(page, &slot, signals),
         );
         let layer = section().class("truth-layer").attr("data-truth", true);
         is_shown.get().then(|| {

@@ -1,5 +1,5 @@
-//! The panels of a moment as signals: one for each card, so that a card is drawn again only when it
-//! changed, and keeps its elements, its focus and its transitions when it is.
+//! The panels of a frame as signals, one for each card. A card is drawn again only when it changed,
+//! and then keeps its elements, its focus and its transitions.
 
 use sentinel_page_protocol::{Card, Layout, Panel};
 
@@ -7,50 +7,51 @@ use crate::reactive::{ArcSignal, Signal};
 
 /// A card whose content may change.
 #[derive(Clone, Debug)]
-pub struct CardSlot {
-    /// Identifies the card in its panel.
+pub struct CardSignal {
+    /// Key of the card in its panel; never changes.
     pub key: String,
-    /// The content.
+    /// Current content of the card.
     pub card: ArcSignal<Card>,
 }
 
 /// A panel whose cards may change.
 #[derive(Clone, Debug)]
-pub struct PanelSlot {
-    /// Identifies the panel.
+pub struct PanelSignal {
+    /// Identifier of the panel; never changes.
     pub id: String,
     /// The panel without its cards.
     pub head: ArcSignal<Panel>,
-    /// The cards.
-    pub cards: ArcSignal<Vec<CardSlot>>,
+    /// Cards in the order in which they are drawn.
+    pub cards: ArcSignal<Vec<CardSignal>>,
 }
 
 /// The panels of an episode.
 #[derive(Clone, Copy, Debug)]
-pub struct Board {
-    /// The panels.
-    pub panels: Signal<Vec<PanelSlot>>,
+pub struct PanelSignals {
+    /// Panels in the order in which they are drawn.
+    pub list: Signal<Vec<PanelSignal>>,
 }
 
-impl Default for Board {
+impl Default for PanelSignals {
     fn default() -> Self {
         Self {
-            panels: Signal::new(Vec::new()),
+            list: Signal::new(Vec::new()),
         }
     }
 }
 
-impl Board {
-    /// Shows `panels`: sets the signals of what is different, and of nothing else.
-    pub fn show(&self, panels: &[Panel]) {
-        let slots = self.panels.get_untracked();
-        let (slots, moved) = matched(slots, panels, |slot| &slot.id, |panel| &panel.id, new_panel);
+impl PanelSignals {
+    /// Shows `panels`: sets the signals of everything that changed, and no others.
+    pub fn update(&self, panels: &[Panel]) {
+        let slots = self.list.get_untracked();
+        let (slots, moved) =
+            reconcile(slots, panels, |slot| &slot.id, |panel| &panel.id, new_panel);
         for (slot, panel) in slots.iter().zip(unique(panels, |panel| &panel.id)) {
             if !slot.head.with_untracked(|head| same_head(head, panel)) {
                 slot.head.set(head(panel));
             }
             let cards = slot.cards.get_untracked();
-            let (cards, moved) = matched(
+            let (cards, moved) = reconcile(
                 cards,
                 &panel.cards,
                 |slot| &slot.key,
@@ -67,29 +68,29 @@ impl Board {
             }
         }
         if moved {
-            self.panels.set(slots);
+            self.list.set(slots);
         }
     }
 }
 
-fn new_panel(panel: &Panel) -> PanelSlot {
-    PanelSlot {
+fn new_panel(panel: &Panel) -> PanelSignal {
+    PanelSignal {
         id: panel.id.clone(),
         head: ArcSignal::new(head(panel)),
         cards: ArcSignal::new(Vec::new()),
     }
 }
 
-fn new_card(card: &Card) -> CardSlot {
-    CardSlot {
+fn new_card(card: &Card) -> CardSignal {
+    CardSignal {
         key: card.key.clone(),
         card: ArcSignal::new(card.clone()),
     }
 }
 
-/// Returns the slots of `items`, old ones where there are some, and `true` if they are not exactly
-/// the old ones.
-fn matched<S: Clone, I>(
+/// Returns one signal for each item, reusing old ones with the same key, and `true` if the result
+/// is not exactly `old`.
+fn reconcile<S: Clone, I>(
     old: Vec<S>,
     items: &[I],
     slot_key: fn(&S) -> &String,
@@ -112,7 +113,7 @@ fn matched<S: Clone, I>(
     (unique(items, item_key).map(find).collect(), true)
 }
 
-/// Returns the items whose key no earlier one has.
+/// Returns the items without those whose key an earlier item has.
 fn unique<I>(items: &[I], key: fn(&I) -> &String) -> impl Iterator<Item = &I> {
     let first =
         move |(index, item): &(usize, &I)| !items[..*index].iter().any(|i| key(i) == key(item));
@@ -144,9 +145,9 @@ fn same_head(a: &Panel, b: &Panel) -> bool {
         && a.folded == b.folded
 }
 
-/// Returns a number for the kind of a layout: a panel is built anew only if this changes.
+/// Returns a number for the kind of a layout. A panel is rebuilt only if this number changes.
 #[must_use]
-pub const fn kind(layout: &Layout) -> u8 {
+pub const fn layout_kind(layout: &Layout) -> u8 {
     match layout {
         Layout::Characters => 0,
         Layout::Tiles => 1,
@@ -192,13 +193,13 @@ mod tests {
     fn only_changed_cards_are_set() {
         let owner = Owner::new();
         owner.set();
-        let board = Board::default();
-        board.show(&[panel("p", &[("a", "one"), ("b", "two")])]);
-        let cards = board.panels.get_untracked()[0].cards.get_untracked();
+        let signals = PanelSignals::default();
+        signals.update(&[panel("p", &[("a", "one"), ("b", "two")])]);
+        let cards = signals.list.get_untracked()[0].cards.get_untracked();
         let (a, count_a) = counted(&cards[0].card);
         let (b, count_b) = counted(&cards[1].card);
         let _ = (a.get_untracked(), b.get_untracked());
-        board.show(&[panel("p", &[("a", "one"), ("b", "three")])]);
+        signals.update(&[panel("p", &[("a", "one"), ("b", "three")])]);
         let _ = (a.get_untracked(), b.get_untracked());
         assert_eq!(count_a.load(Ordering::Relaxed), 1);
         assert_eq!(count_b.load(Ordering::Relaxed), 2);
@@ -208,12 +209,12 @@ mod tests {
     fn cards_keep_their_slots_when_others_come_and_go() {
         let owner = Owner::new();
         owner.set();
-        let board = Board::default();
-        board.show(&[panel("p", &[("a", "one"), ("b", "two")]), panel("q", &[])]);
-        let before = board.panels.get_untracked()[0].cards.get_untracked();
-        // A key that comes twice is drawn once.
-        board.show(&[panel("p", &[("c", "new"), ("b", "two"), ("b", "again")])]);
-        let panels = board.panels.get_untracked();
+        let signals = PanelSignals::default();
+        signals.update(&[panel("p", &[("a", "one"), ("b", "two")]), panel("q", &[])]);
+        let before = signals.list.get_untracked()[0].cards.get_untracked();
+        // A repeated key is drawn once.
+        signals.update(&[panel("p", &[("c", "new"), ("b", "two"), ("b", "again")])]);
+        let panels = signals.list.get_untracked();
         assert_eq!(panels.len(), 1);
         let after = panels[0].cards.get_untracked();
         let keys: Vec<_> = after.iter().map(|slot| slot.key.as_str()).collect();

@@ -1,33 +1,33 @@
-//! All actions in order; each leads to its moment.
+//! The list of all actions; a press on one moves the cursor to it.
 
 use leptos::prelude::{GetValue, request_animation_frame};
 use sentinel_page_protocol::StepLine;
 
-use super::parts::tone;
+use super::widgets::tone_name;
 use crate::browser;
 use crate::dom::html::{button, details, h2, li, ol, section, small, span, summary};
 use crate::dom::{El, NodeRef};
-use crate::lane::Lane;
-use crate::num::fixed;
+use crate::episode_view::EpisodeView;
+use crate::number_format::fixed;
 use crate::page::Page;
-use crate::reactive::{effect_with, memo};
-use crate::state::index;
+use crate::reactive::{effect_with_previous, memo};
+use crate::state::to_u32;
 
-/// The list of actions. Moving the cursor only moves the mark of the current row.
-pub fn actions(page: Page, lane: Lane) -> El {
+/// Returns the list of actions. When the cursor moves, only the mark of the current row changes.
+pub fn action_list(page: Page, episode: EpisodeView) -> El {
     let list = NodeRef::new_local(None);
-    let lines = memo(move || lane.lines());
+    let lines = memo(move || episode.step_lines());
     let rows = move || {
         let lines = lines.get();
         let rows = lines.iter().enumerate();
         rows.map(|(index, line)| row(page, index + 1, line))
             .collect::<Vec<El>>()
     };
-    effect_with(move |before: Option<u32>| {
-        let cursor = index(lane.at.get());
+    effect_with_previous(move |before: Option<u32>| {
+        let cursor = to_u32(episode.at.get());
         lines.track();
         if let Some(list) = list.get_value() {
-            // After this frame is drawn: asking for heights before would lay out the page twice.
+            // Measured after the next paint: measuring earlier would lay out the page twice.
             request_animation_frame(move || {
                 if let Some(before) = before {
                     set_current(&list, before, false);
@@ -70,7 +70,7 @@ fn row(page: Page, action: usize, line: &StepLine) -> El {
     let what = span().class("what").child(label);
     let sign = span()
         .class("log-sign")
-        .attr("data-tone", tone(line.tone))
+        .attr("data-tone", tone_name(line.tone))
         .child(sign);
     let row = button()
         .attr("data-index", action.to_string())
@@ -84,7 +84,7 @@ fn row(page: Page, action: usize, line: &StepLine) -> El {
     li().child(row)
 }
 
-/// Marks the row of an action as the current one, or not.
+/// Marks the row of an action as the current one, or removes the mark.
 fn set_current(list: &web_sys::Element, action: u32, current: bool) {
     let row = action
         .checked_sub(1)
@@ -99,7 +99,7 @@ fn set_current(list: &web_sys::Element, action: u32, current: bool) {
     };
 }
 
-/// Scrolls the list, and only the list, so that the current action is in its middle.
+/// Scrolls the list, but not the page, so that the current action is near its middle.
 fn keep_in_sight(list: &web_sys::Element, cursor: u32) {
     let row = cursor
         .checked_sub(1)

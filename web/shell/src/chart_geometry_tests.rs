@@ -45,47 +45,50 @@ fn labels_are_round_and_hold_the_data() {
 
 #[test]
 fn a_line_breaks_where_it_has_no_value() {
-    let plane = Plane {
+    let scale = Scale {
         width: 500.0,
         height: 150.0,
         left: 40.0,
         right: 440.0,
         top: 10.0,
         bottom: 110.0,
-        last: 4.0,
+        x_max: 4.0,
         ticks: ticks(0.0, 1.0, 4.0),
     };
-    let path = plane.path(&line(&[0.0, 1.0, f32::NAN, 0.5, 2.0]));
+    let path = scale.line_path(&line(&[0.0, 1.0, f32::NAN, 0.5, 2.0]));
     assert_eq!(path, "M40.0 110.0L140.0 10.0M340.0 60.0L440.0 10.0");
     let band = Line {
         half_width: vec![0.1, f32::NAN, 0.1],
         ..line(&[0.5, 0.5, 0.5])
     };
     assert_eq!(
-        plane.band(&band),
+        scale.band_path(&band),
         "M40.0 50.0L240.0 50.0L240.0 70.0L40.0 70.0"
     );
-    assert_eq!(plane.band(&line(&[0.5])), "");
+    assert_eq!(scale.band_path(&line(&[0.5])), "");
 }
 
 #[test]
 fn a_place_leads_to_the_nearest_stop() {
-    let plane = Plane::new(&chart(vec![line(&[0.0; 5])]), 600.0, 200.0);
+    let scale = Scale::new(&chart(vec![line(&[0.0; 5])]), 600.0, 200.0);
     let stops = [0.0, 50.0, 100.0, 200.0];
     for (index, stop) in stops.iter().enumerate() {
         assert_eq!(
-            plane.nearest(&stops, plane.x(f64::from(*stop)) + 9.0),
+            scale.nearest_stop(&stops, scale.x(f64::from(*stop)) + 9.0),
             index
         );
     }
     assert_eq!(
-        (plane.nearest(&stops, -1e9), plane.nearest(&stops, 1e9)),
+        (
+            scale.nearest_stop(&stops, -1e9),
+            scale.nearest_stop(&stops, 1e9)
+        ),
         (0, 3)
     );
-    assert_eq!(plane.nearest(&[], 7.0), 0);
-    assert_eq!(plane.positions().first(), Some(&0.0));
-    let short = Plane::new(&chart(vec![]), 360.0, 1.0);
-    assert_eq!(short.positions(), [0.0, 1.0]);
+    assert_eq!(scale.nearest_stop(&[], 7.0), 0);
+    assert_eq!(scale.x_ticks().first(), Some(&0.0));
+    let short = Scale::new(&chart(vec![]), 360.0, 1.0);
+    assert_eq!(short.x_ticks(), [0.0, 1.0]);
 }
 
 #[test]
@@ -93,26 +96,33 @@ fn a_chart_fits_a_phone() {
     let mut chart = chart(vec![line(&[0.1]), line(&[0.2])]);
     chart.lines[0].name = "a name that is far too long for a phone".to_owned();
     chart.strips = vec![Strip::default(), Strip::default()];
-    let plane = Plane::new(&chart, 300.0, 20.0);
-    assert!(plane.right > plane.left + 100.0 && plane.right < 300.0);
-    assert!(plane.strip(1) < plane.height);
-    let [x, y, width, height] = plane.bar(1, 20, 1.0);
-    assert!(x + width <= plane.right && y + height <= plane.strip(1) + 1e-9 && y > plane.strip(0));
+    let scale = Scale::new(&chart, 300.0, 20.0);
+    assert!(scale.right > scale.left + 100.0 && scale.right < 300.0);
+    assert!(scale.strip_base(1) < scale.height);
+    let [x, y, width, height] = scale.bar(1, 20, 1.0);
+    assert!(
+        x + width <= scale.right
+            && y + height <= scale.strip_base(1) + 1e-9
+            && y > scale.strip_base(0)
+    );
 }
 
 #[test]
 fn names_are_apart_and_in_order() {
     assert_eq!(
-        spread(vec![50.0, 10.0, 90.0], 16.0, 0.0, 100.0),
+        spread_labels(vec![50.0, 10.0, 90.0], 16.0, 0.0, 100.0),
         [50.0, 10.0, 90.0]
     );
-    assert_eq!(spread(vec![50.0, 50.0], 16.0, 0.0, 100.0), [42.0, 58.0]);
     assert_eq!(
-        spread(vec![98.0, 99.0, 100.0], 16.0, 0.0, 100.0),
+        spread_labels(vec![50.0, 50.0], 16.0, 0.0, 100.0),
+        [42.0, 58.0]
+    );
+    assert_eq!(
+        spread_labels(vec![98.0, 99.0, 100.0], 16.0, 0.0, 100.0),
         [68.0, 84.0, 100.0]
     );
-    assert_eq!(spread(vec![0.0, 1.0], 16.0, 0.0, 100.0), [0.0, 16.0]);
-    let many = spread(
+    assert_eq!(spread_labels(vec![0.0, 1.0], 16.0, 0.0, 100.0), [0.0, 16.0]);
+    let many = spread_labels(
         (0..9).map(|i| f64::from(i % 3) * 5.0 + 40.0).collect(),
         16.0,
         0.0,
@@ -124,7 +134,7 @@ fn names_are_apart_and_in_order() {
         sorted.windows(2).all(|pair| pair[1] - pair[0] > 15.9),
         "{sorted:?}"
     );
-    assert_eq!(spread(vec![], 16.0, 0.0, 100.0), Vec::<f64>::new());
+    assert_eq!(spread_labels(vec![], 16.0, 0.0, 100.0), Vec::<f64>::new());
 }
 
 #[test]

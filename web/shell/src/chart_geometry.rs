@@ -1,30 +1,30 @@
-//! The geometry of charts: which values to label, where points lie, and where names fit.
+//! Geometry of charts: axis ticks, positions of points, and places for names.
 
 use sentinel_page_protocol::{Chart, Line};
 
-use crate::num::{css, fixed, power_of_ten, scientific};
+use crate::number_format::{css, fixed, power_of_ten, scientific};
 
 /// Height of the plot in pixels.
 pub const PLOT: f64 = 200.0;
-/// Height of a strip of bars with its label.
+/// Height of a strip of bars with its label, in pixels.
 pub const STRIP: f64 = 34.0;
-/// Room for the signs above the bars of a strip.
+/// Space for the signs above the bars of a strip, in pixels.
 const SIGNS: f64 = 14.0;
-/// Room above the plot for half a label.
+/// Space above the plot for half a label, in pixels.
 const TOP: f64 = 10.0;
-/// Room for the labels of the horizontal axis.
+/// Space for the labels of the horizontal axis, in pixels.
 const FOOT: f64 = 36.0;
-/// Distance between two names at the ends of lines.
+/// Smallest distance between two names at the ends of lines, in pixels.
 const NAME_GAP: f64 = 16.0;
 
-/// Values to label on an axis, a whole number of equal steps apart.
+/// Labeled values of an axis, a whole number of equal steps apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ticks {
-    /// The first, at or below the lowest value.
+    /// First value, at or below the lowest value of the data.
     pub low: f64,
-    /// The last, at or above the highest value.
+    /// Last value, at or above the highest value of the data.
     pub high: f64,
-    /// The distance between two.
+    /// Distance between two neighboring values.
     pub step: f64,
 }
 
@@ -36,7 +36,8 @@ impl Ticks {
         (0..=count.min(50)).map(move |i| low + step * f64::from(i))
     }
 
-    /// Returns the text of a labeled value: as many decimals as tell it from its neighbors.
+    /// Returns the text of a labeled value, with as many decimals as needed to tell it from its
+    /// neighbors.
     #[must_use]
     pub fn label(&self, value: f64) -> String {
         if value.abs() < self.step / 2.0 {
@@ -55,15 +56,15 @@ impl Ticks {
     }
 }
 
-/// Returns about `count` values with `low` and `high` between them, 1, 2, 2.5 or 5 times a power of
-/// ten apart.
+/// Returns about `count` ticks that enclose `low` and `high`; their step is 1, 2, 2.5 or 5 times a
+/// power of ten.
 #[must_use]
 pub fn ticks(low: f64, high: f64, count: f64) -> Ticks {
     let (low, high) = if high > low && (high - low).is_finite() {
         (low, high)
     } else {
         let low = if low.is_finite() { low } else { 0.0 };
-        // A constant lies in the middle.
+        // A constant is drawn in the middle.
         let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
         (low - room, low + room)
     };
@@ -81,9 +82,9 @@ pub fn ticks(low: f64, high: f64, count: f64) -> Ticks {
     }
 }
 
-/// The place of a chart's parts in pixels.
+/// Mapping from the values of a chart to pixels of its drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plane {
+pub struct Scale {
     /// Width of the drawing.
     pub width: f64,
     /// Height of the drawing.
@@ -96,14 +97,15 @@ pub struct Plane {
     pub top: f64,
     /// Bottom edge of the plot.
     pub bottom: f64,
-    /// The highest position on the horizontal axis; the lowest is 0.
-    pub last: f64,
-    /// The values between bottom and top.
+    /// Highest horizontal position; the lowest is 0.
+    pub x_max: f64,
+    /// Ticks of the vertical axis, which span the plot from bottom to top.
     pub ticks: Ticks,
 }
 
-impl Plane {
-    /// Arranges `chart` in a drawing of `width` pixels, with positions from 0 to `last`.
+impl Scale {
+    /// Creates the scale of `chart` for a drawing of `width` pixels, with positions from 0 to
+    /// `x_max`.
     #[must_use]
     pub fn new(chart: &Chart, width: f64, last: f64) -> Self {
         let [low, high] = chart.range.map(f64::from);
@@ -131,35 +133,35 @@ impl Plane {
             right: (width - name.min(width * 0.34)).max(left + 60.0),
             top: if has_plot { TOP } else { 2.0 },
             bottom,
-            last: last.max(1.0),
+            x_max: last.max(1.0),
             ticks,
         }
     }
 
-    /// Returns where a position lies.
+    /// Returns the x coordinate of a horizontal position.
     #[must_use]
     pub fn x(&self, position: f64) -> f64 {
-        self.left + (self.right - self.left) * (position / self.last).clamp(0.0, 1.0)
+        self.left + (self.right - self.left) * (position / self.x_max).clamp(0.0, 1.0)
     }
 
-    /// Returns where a value lies.
+    /// Returns the y coordinate of a value.
     #[must_use]
     pub fn y(&self, value: f64) -> f64 {
         let share = (value - self.ticks.low) / (self.ticks.high - self.ticks.low);
         self.bottom - (self.bottom - self.top) * share.clamp(0.0, 1.0)
     }
 
-    /// Returns the lower edge of the bars of a strip.
+    /// Returns the y coordinate of the lower edge of a strip's bars.
     #[must_use]
-    pub fn strip(&self, index: usize) -> f64 {
+    pub fn strip_base(&self, index: usize) -> f64 {
         self.bottom + (index + 1) as f64 * STRIP
     }
 
-    /// Returns left edge, top edge, width and height of a bar of strip `strip`, for action
-    /// `action` from 1 on.
+    /// Returns left edge, top edge, width and height of a bar in strip `strip`; `action` counts
+    /// from 1.
     #[must_use]
     pub fn bar(&self, strip: usize, action: usize, value: f32) -> [f64; 4] {
-        let slot = (self.right - self.left) / self.last;
+        let slot = (self.right - self.left) / self.x_max;
         let gap = (slot * 0.12).clamp(0.2, 3.0);
         let value = if value.is_finite() {
             f64::from(value.clamp(0.0, 1.0))
@@ -170,15 +172,15 @@ impl Plane {
         let right = self.x(action as f64);
         [
             right - slot + gap / 2.0,
-            self.strip(strip) - height,
+            self.strip_base(strip) - height,
             (slot - gap).max(0.4),
             height,
         ]
     }
 
-    /// Returns the index of the stop nearest to a horizontal place; 0 if there is none.
+    /// Returns the index of the stop nearest to the x coordinate `x`; 0 if there is no stop.
     #[must_use]
-    pub fn nearest(&self, stops: &[f32], x: f64) -> usize {
+    pub fn nearest_stop(&self, stops: &[f32], x: f64) -> usize {
         let mut nearest = (0, f64::INFINITY);
         for (index, stop) in stops.iter().enumerate() {
             let distance = (self.x(f64::from(*stop)) - x).abs();
@@ -189,18 +191,18 @@ impl Plane {
         nearest.0
     }
 
-    /// Returns the positions to label, with room for their numbers.
+    /// Returns the horizontal positions to label, far enough apart for their numbers.
     #[must_use]
-    pub fn positions(&self) -> Vec<f64> {
+    pub fn x_ticks(&self) -> Vec<f64> {
         let room = ((self.right - self.left) / 80.0).clamp(1.0, 10.0);
-        let ticks = ticks(0.0, self.last, room);
+        let ticks = ticks(0.0, self.x_max, room);
         let whole = ticks.values().filter(|value| value.fract() == 0.0);
-        whole.filter(|value| *value <= self.last).collect()
+        whole.filter(|value| *value <= self.x_max).collect()
     }
 
-    /// Returns the outline of a line; it breaks where there is no value.
+    /// Returns the SVG path of a line; it breaks where there is no value.
     #[must_use]
-    pub fn path(&self, line: &Line) -> String {
+    pub fn line_path(&self, line: &Line) -> String {
         let mut out = String::new();
         let mut draws = false;
         for (index, value) in line.y.iter().enumerate() {
@@ -212,9 +214,9 @@ impl Plane {
         out
     }
 
-    /// Returns the outline of a line's interval; empty if it has none.
+    /// Returns the SVG path of a line's interval; empty if the line has none.
     #[must_use]
-    pub fn band(&self, line: &Line) -> String {
+    pub fn band_path(&self, line: &Line) -> String {
         let mut out = String::new();
         let known: Vec<usize> = (0..line.y.len().min(line.half_width.len()))
             .filter(|i| line.y[*i].is_finite() && line.half_width[*i].is_finite())
@@ -233,19 +235,20 @@ impl Plane {
 
     fn point(&self, out: &mut String, letter: char, line: &Line, index: usize, value: f32) {
         out.push(letter);
-        out.push_str(&css(self.x(f64::from(position(line, index)))));
+        out.push_str(&css(self.x(f64::from(point_x(line, index)))));
         out.push(' ');
         out.push_str(&css(self.y(f64::from(value))));
     }
 
-    /// Returns the vertical places of the names at the ends of lines, none over another.
+    /// Returns the y coordinates of the names at the ends of lines, moved apart so that none
+    /// overlap.
     #[must_use]
-    pub fn names(&self, lines: &[Line]) -> Vec<f64> {
+    pub fn name_positions(&self, lines: &[Line]) -> Vec<f64> {
         let end = |line: &Line| {
             let last = line.y.iter().rev().find(|value| value.is_finite());
             last.map_or(self.bottom, |value| self.y(f64::from(*value)))
         };
-        spread(
+        spread_labels(
             lines.iter().map(end).collect(),
             NAME_GAP,
             self.top,
@@ -254,13 +257,13 @@ impl Plane {
     }
 }
 
-/// Returns the horizontal position of a point of a line.
+/// Returns the horizontal position of point `index` of a line.
 #[must_use]
-pub fn position(line: &Line, index: usize) -> f32 {
+pub fn point_x(line: &Line, index: usize) -> f32 {
     line.x.get(index).copied().unwrap_or(index as f32)
 }
 
-/// Returns the value of a line at a position, if it has a point there.
+/// Returns the value of a line at a horizontal position; `None` if it has no point there.
 #[must_use]
 pub fn value_at(line: &Line, at: f32) -> Option<f32> {
     let index = if line.x.is_empty() {
@@ -271,13 +274,13 @@ pub fn value_at(line: &Line, at: f32) -> Option<f32> {
     line.y.get(index).copied().filter(|value| value.is_finite())
 }
 
-/// Returns all positions where a line of `chart` has a point, in order.
+/// Returns all horizontal positions at which a line of `chart` has a point, in ascending order.
 #[must_use]
 pub fn stops(chart: &Chart) -> Vec<f32> {
     let mut all: Vec<f32> = Vec::new();
     for line in &chart.lines {
         for index in 0..line.y.len() {
-            let x = position(line, index);
+            let x = point_x(line, index);
             if x.is_finite()
                 && let Err(place) = all.binary_search_by(|other| other.total_cmp(&x))
             {
@@ -288,7 +291,7 @@ pub fn stops(chart: &Chart) -> Vec<f32> {
     all
 }
 
-/// Returns the highest position in `chart`.
+/// Returns the highest horizontal position in `chart`.
 #[must_use]
 pub fn extent(chart: &Chart) -> f64 {
     let line = |line: &Line| match line.x.last() {
@@ -300,12 +303,12 @@ pub fn extent(chart: &Chart) -> f64 {
     f64::from(lines.chain(strips).fold(0.0, f32::max))
 }
 
-/// Moves places apart until neighbors are `gap` from each other, as little as possible, between
-/// `low` and `high` where there is room.
+/// Moves positions apart until neighbors are at least `gap` from each other, as little as possible,
+/// and within `low..=high` if there is room.
 #[must_use]
-pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
+pub fn spread_labels(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..places.len()).collect();
-    // Few names: the standard library's sort would be larger than this program's other tables.
+    // Insertion sort for a few names: the standard library's sort would enlarge the program.
     for i in 1..order.len() {
         let mut j = i;
         while j > 0 && places[order[j]] < places[order[j - 1]] {
@@ -313,7 +316,7 @@ pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
             j -= 1;
         }
     }
-    // Groups of touching names: sum of (place - offset), number of names, offset of the next.
+    // Groups of touching names: sum of their positions, and number of names.
     let mut groups: Vec<(f64, usize)> = Vec::new();
     let start = |group: (f64, usize)| {
         let count = group.1 as f64;
@@ -342,5 +345,5 @@ pub fn spread(mut places: Vec<f64>, gap: f64, low: f64, high: f64) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "plot_tests.rs"]
+#[path = "chart_geometry_tests.rs"]
 mod tests;

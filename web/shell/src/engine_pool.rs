@@ -1,47 +1,47 @@
-//! The engines that run: one for each world that was looked at lately, and one for long work.
+//! The running engines: one for each world visited lately, and one for tournaments.
 
 use std::rc::Rc;
 
 use sentinel_page_protocol::Request;
 
-use crate::engine::{Engine, Event};
+use crate::engine::{Engine, EngineEvent};
 
-/// The number of worlds whose engines are kept.
-const KEPT: usize = 3;
+/// Largest number of worlds whose engines are kept running.
+const WORLDS_MAX: usize = 3;
 
-/// What an engine is for.
+/// Purpose of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Plays the episodes that are shown.
     Play,
-    /// Plays tournaments, so that playing stays quick.
-    Work,
+    /// Plays tournaments, so that episodes never wait for them.
+    Tournament,
 }
 
-/// A world that the page has.
+/// A world for which the page has an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The word in the address.
+    /// Name of the world in the address.
     pub world: String,
-    /// The address of its engine.
+    /// Address of the engine's program.
     pub module: String,
-    /// The title of the tab.
+    /// Title of the world's tab.
     pub title: String,
 }
 
-type Listener = Rc<dyn Fn(&str, Role, Event)>;
+type Listener = Rc<dyn Fn(&str, Role, EngineEvent)>;
 
-/// The engines that run.
-pub struct Engines {
+/// Engines that are started when needed and kept while they are in use.
+pub struct EnginePool {
     script: String,
     programs: Vec<Program>,
-    /// The latest used comes last.
+    /// Running engines, the most recently used last.
     running: Vec<(String, Role, Engine)>,
     listener: Option<Listener>,
 }
 
-impl Engines {
-    /// Starts nothing yet.
+impl EnginePool {
+    /// Creates a pool without a running engine. `script` is the address of the worker script.
     #[must_use]
     pub const fn new(script: String, programs: Vec<Program>) -> Self {
         Self {
@@ -52,12 +52,12 @@ impl Engines {
         }
     }
 
-    /// Sets the function that gets every message, with its world and the role of its engine.
+    /// Sets the function that receives every event, with the world and role of its engine.
     pub fn listen(&mut self, listener: Listener) {
         self.listener = Some(listener);
     }
 
-    /// Sends a request, after starting the engine if it does not run.
+    /// Sends a request, and first starts the engine if it does not run.
     ///
     /// # Errors
     /// Returns a sentence if the engine cannot be started.
@@ -88,7 +88,7 @@ impl Engines {
 
     fn start(&self, world: &str, role: Role) -> Result<Engine, String> {
         let program = self.programs.iter().find(|program| program.world == world);
-        let program = program.ok_or("The page has no program for this world.")?;
+        let program = program.ok_or("The page has no engine for this world.")?;
         let (world, listener) = (world.to_owned(), self.listener.clone());
         Engine::start(&self.script, &program.module, move |event| {
             if let Some(listener) = &listener {
@@ -99,8 +99,8 @@ impl Engines {
 
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
-            Role::Play => KEPT,
-            Role::Work => 1,
+            Role::Play => WORLDS_MAX,
+            Role::Tournament => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {
@@ -109,7 +109,7 @@ impl Engines {
         }
     }
 
-    /// Ends an engine; the next request starts it again.
+    /// Terminates an engine; the next request starts it again.
     pub fn stop(&mut self, world: &str, role: Role) {
         self.running.retain(|(w, r, _)| w != world || *r != role);
     }

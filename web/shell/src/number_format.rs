@@ -1,18 +1,18 @@
-//! Numbers as text, by integer arithmetic: the formatting of floats in the standard library would
-//! be a noticeable part of the program.
+//! Numbers as text, by integer arithmetic: float formatting of the standard library would be a
+//! noticeable part of the program.
 
-/// The minus sign of numbers that people read.
+/// Minus sign in text for people.
 const MINUS: &str = "−";
-/// The text in place of a number that does not exist.
+/// Text in place of a number that is not finite.
 const NONE: &str = "–";
 
-/// Returns `value` with `digits` decimals, for people.
+/// Formats `value` with `digits` decimals, for people.
 #[must_use]
 pub fn fixed(value: f64, digits: u32) -> String {
     decimal(value, digits, MINUS)
 }
 
-/// Returns `value` with its sign and `digits` decimals, for people.
+/// Formats `value` with its sign and `digits` decimals, for people.
 #[must_use]
 pub fn signed(value: f64, digits: u32) -> String {
     let text = fixed(value, digits);
@@ -22,13 +22,13 @@ pub fn signed(value: f64, digits: u32) -> String {
     text
 }
 
-/// Returns a share as a percentage, for people.
+/// Formats a share as a percentage, for people.
 #[must_use]
 pub fn percent(share: f32) -> String {
     fixed(f64::from(share) * 100.0, 0) + " %"
 }
 
-/// Returns `value` with one decimal, for style sheets and drawings; 0 if it does not exist.
+/// Formats `value` with one decimal, for style sheets and SVG; 0 if it is not finite.
 #[must_use]
 pub fn css(value: f64) -> String {
     if value.is_finite() {
@@ -38,9 +38,9 @@ pub fn css(value: f64) -> String {
     }
 }
 
-/// Returns the transform that shrinks a full bar to `share` of its length.
+/// Returns the CSS transform that shrinks a bar to `share` of its length.
 #[must_use]
-pub fn scale(share: f32) -> String {
+pub fn scale_x(share: f32) -> String {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
@@ -49,9 +49,9 @@ pub fn scale(share: f32) -> String {
     format!("scaleX({})", decimal(f64::from(share), 3, "-"))
 }
 
-/// Returns a number with few digits, or as a power of ten if it is tiny.
+/// Formats a number with few digits, or as a power of ten if it is tiny.
 #[must_use]
-pub fn short(value: f64) -> String {
+pub fn compact(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         small if small < 1e-3 => scientific(value, 2),
@@ -61,7 +61,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Returns a number as a power of ten, such as `3.00e-4`.
+/// Formats a number as a power of ten, such as `3.00e-4`.
 #[must_use]
 pub fn scientific(value: f64, digits: u32) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -89,7 +89,7 @@ pub fn power_of_ten(value: f64) -> (f64, i32) {
     (power, exponent)
 }
 
-/// Returns a whole number with thin spaces between groups of three digits.
+/// Formats a whole number with thin spaces between groups of three digits.
 #[must_use]
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
@@ -108,7 +108,7 @@ fn decimal(value: f64, digits: u32, minus: &str) -> String {
         return NONE.to_owned();
     }
     let scale = 10u64.pow(digits);
-    // Saturates far above everything that is shown.
+    // Saturates far above every number that is shown.
     let whole = (value.abs() * scale as f64).round() as u64;
     let sign = if value < 0.0 && whole > 0 { minus } else { "" };
     let mut out = format!("{sign}{}", whole / scale);
@@ -139,14 +139,14 @@ mod tests {
         assert_eq!(signed(-0.5, 2), "−0.50");
         assert_eq!(css(-3.26), "-3.3");
         assert_eq!(css(f64::INFINITY), "0");
-        assert_eq!(scale(f32::NAN), "scaleX(0.000)");
-        assert_eq!(scale(0.5), "scaleX(0.500)");
+        assert_eq!(scale_x(f32::NAN), "scaleX(0.000)");
+        assert_eq!(scale_x(0.5), "scaleX(0.500)");
         assert_eq!(percent(0.625), "63 %");
     }
 
     #[test]
     fn numbers_are_short() {
-        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(short);
+        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(compact);
         assert_eq!(texts, ["0", "0.812", "0.0123", "3.00e-4", "123456"]);
         assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(grouped(12), "12");

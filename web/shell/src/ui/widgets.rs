@@ -1,15 +1,15 @@
-//! The small parts of cards: terms, meters, shares, chips, notes.
+//! Small parts that many components share: bars, labels, chips, and texts with an explanation.
 
 use sentinel_page_protocol::{Chip, Meter, Note, Share, Tone};
 
 use crate::dom::El;
 use crate::dom::html::{b, button, div, i, li, p, span, ul};
 use crate::dom::svg::{path, svg};
-use crate::num::{percent, scale};
+use crate::number_format::{percent, scale_x};
 
-/// Returns the class of a tone.
+/// Returns the value of `data-tone` for a tone.
 #[must_use]
-pub const fn tone(tone: Tone) -> &'static str {
+pub const fn tone_name(tone: Tone) -> &'static str {
     match tone {
         Tone::Neutral => "neutral",
         Tone::Good => "good",
@@ -20,7 +20,8 @@ pub const fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// A sign that says what a color says. Drawn, because not every system has a font with it.
+/// Returns a sign with the meaning of the color; drawn, because not every system has a font with
+/// it.
 fn sign(tone: Tone) -> Option<El> {
     let line = match tone {
         Tone::Good => "M2 6 5 9 10 3",
@@ -36,9 +37,9 @@ fn sign(tone: Tone) -> Option<El> {
     )
 }
 
-/// A text. One with an explanation is a button that shows it: by mouse, touch and keyboard.
+/// Returns a text. With an explanation it is a button that shows it, by mouse, touch and keyboard.
 #[must_use]
-pub fn term(text: &str, help: &str) -> El {
+pub fn text_with_help(text: &str, help: &str) -> El {
     let text = text.to_owned();
     if help.is_empty() {
         return span().child(text);
@@ -49,43 +50,44 @@ pub fn term(text: &str, help: &str) -> El {
         .child(text)
 }
 
-/// A bar whose filled part is `share` long.
+/// Returns a bar that is filled up to `share`, `0..=1`.
 #[must_use]
 pub fn bar(share: f32) -> El {
-    let filled = i().style("transform", scale(share));
+    let filled = i().style("transform", scale_x(share));
     span()
         .class("bar")
         .attr("aria-hidden", "true")
         .child(filled)
 }
 
-/// A labeled bar.
+/// Returns a bar with a label.
 #[must_use]
 pub fn meter(meter: &Meter) -> El {
-    let mark = meter.mark.map(|mark| b().style("left", percent_of(mark)));
+    let mark = meter.mark.map(|mark| b().style("left", css_percent(mark)));
     div()
         .class("meter")
-        .attr("data-tone", tone(meter.tone))
+        .attr("data-tone", tone_name(meter.tone))
         .child(
             span()
                 .class("meter-label")
-                .child(term(&meter.label, &meter.help)),
+                .child(text_with_help(&meter.label, &meter.help)),
         )
         .child(bar(meter.value).child(mark))
 }
 
-/// Returns a share as a length of a style sheet.
+/// Formats a share as a CSS percentage, limited to 0 % and 100 %.
 #[must_use]
-pub fn percent_of(share: f32) -> String {
+pub fn css_percent(share: f32) -> String {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
         0.0
     };
-    crate::num::css(f64::from(share) * 100.0) + "%"
+    crate::number_format::css(f64::from(share) * 100.0) + "%"
 }
 
-/// A distribution as one bar of patterns, with its parts in words on demand.
+/// Returns a distribution as one bar of patterns, with its parts in words on demand; `None` if it
+/// is empty.
 #[must_use]
 pub fn shares(shares: &[Share]) -> Option<El> {
     if shares.is_empty() {
@@ -97,7 +99,7 @@ pub fn shares(shares: &[Share]) -> Option<El> {
         .collect();
     let words = words.join(", ");
     let part = |share: &Share| {
-        let grow = crate::num::css(f64::from(share.value) * 100.0);
+        let grow = crate::number_format::css(f64::from(share.value) * 100.0);
         pattern(share).style("flex-grow", grow)
     };
     let parts: Vec<El> = shares.iter().map(part).collect();
@@ -109,7 +111,7 @@ fn pattern(share: &Share) -> El {
     i().attr("data-kind", share.kind.to_string())
 }
 
-/// The names of the patterns of a distribution.
+/// Returns the names of the patterns of a distribution.
 #[must_use]
 pub fn shares_legend(shares: &[Share]) -> El {
     let item = |share: &Share| {
@@ -120,27 +122,27 @@ pub fn shares_legend(shares: &[Share]) -> El {
         .child(shares.iter().map(item).collect::<Vec<El>>())
 }
 
-/// A short label in a frame.
+/// Returns a short label in a frame.
 #[must_use]
 pub fn chip(chip: &Chip) -> El {
-    let label = span().class("chip").attr("data-tone", tone(chip.tone));
+    let label = span().class("chip").attr("data-tone", tone_name(chip.tone));
     label
         .child(sign(chip.tone))
-        .child(term(&chip.text, &chip.help))
+        .child(text_with_help(&chip.text, &chip.help))
 }
 
-/// A sentence.
+/// Returns a sentence with its sign.
 #[must_use]
 pub fn note(note: &Note) -> El {
-    let sentence = p().class("note").attr("data-tone", tone(note.tone));
+    let sentence = p().class("note").attr("data-tone", tone_name(note.tone));
     sentence
         .child(sign(note.tone))
-        .child(term(&note.text, &note.help))
+        .child(text_with_help(&note.text, &note.help))
 }
 
-/// A word for a state.
+/// Returns a word for a state, with its sign; `None` for an empty word.
 #[must_use]
-pub fn state(text: &str, of: Tone) -> Option<El> {
-    let word = || span().class("state").attr("data-tone", tone(of));
+pub fn state_label(text: &str, of: Tone) -> Option<El> {
+    let word = || span().class("state").attr("data-tone", tone_name(of));
     (!text.is_empty()).then(|| word().child(sign(of)).child(text.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Explanations: one box beside the text that has one, by mouse, touch and keyboard.
+//! Explanations: one tooltip for every text that has one, by mouse, touch and keyboard.
 
 use leptos::prelude::{
     SetValue, StoredValue, UpdateValue, WithValue, on_cleanup, window, window_event_listener,
@@ -9,15 +9,15 @@ use web_sys::{Element, HtmlElement};
 use crate::browser;
 use crate::dom::El;
 use crate::dom::html::div;
-use crate::num::css;
+use crate::number_format::css;
 use crate::reactive::Signal;
 
-/// The largest width of the box in pixels.
+/// Largest width of the tooltip in pixels.
 const WIDTH: f64 = 300.0;
 
-/// The explanation that is shown.
+/// Content and position of the tooltip; an empty text hides it.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Shown {
+struct TooltipState {
     text: String,
     left: f64,
     top: f64,
@@ -25,16 +25,16 @@ struct Shown {
     pinned: bool,
 }
 
-/// The box. It explains every element with `data-help`: while the mouse is over it, or after it was
-/// pressed.
+/// Returns the tooltip. It explains every element with `data-help`, while the mouse is over the
+/// element or after the element was pressed.
 #[must_use]
-pub fn tip() -> El {
-    let shown = Signal::new(Shown::default());
+pub fn tooltip() -> El {
+    let shown = Signal::new(TooltipState::default());
     let anchor = StoredValue::new_local(None::<Element>);
     let hide = move || {
         if let Some(old) = anchor.try_update_value(Option::take).flatten() {
             let _ = old.remove_attribute("aria-describedby");
-            shown.set(Shown::default());
+            shown.set(TooltipState::default());
         }
     };
     let show = move |element: Element, pinned: bool| {
@@ -47,7 +47,7 @@ pub fn tip() -> El {
         let _ = element.set_attribute("aria-describedby", "tip");
         anchor.set_value(Some(element));
         let (left, top) = (place.left().min(room).max(8.0), place.bottom() + 6.0);
-        shown.set(Shown {
+        shown.set(TooltipState {
             text,
             left,
             top,
@@ -86,7 +86,7 @@ pub fn tip() -> El {
         key.remove();
         scroll.remove();
     });
-    let px = move |of: fn(&Shown) -> f64| move || css(shown.with(of)) + "px";
+    let px = move |of: fn(&TooltipState) -> f64| move || css(shown.with(of)) + "px";
     div()
         .id("tip")
         .attr("role", "tooltip")
@@ -97,9 +97,11 @@ pub fn tip() -> El {
         .child(move || shown.with(|shown| shown.text.clone()))
 }
 
-/// Returns the element with an explanation that an event is about.
+/// Returns the closest element with an explanation that an event is about.
 fn explained(event: &web_sys::Event) -> Option<Element> {
-    let element = browser::target(event)?.closest("[data-help]").ok()??;
+    let element = browser::event_target(event)?
+        .closest("[data-help]")
+        .ok()??;
     let text = element.get_attribute("data-help")?;
     (!text.is_empty())
         .then(|| element.dyn_into::<HtmlElement>().ok().map(Into::into))

@@ -1,4 +1,4 @@
-//! Files: those that an engine asked for, and those that the visitor dropped.
+//! Handling of files: those that the engine asked for, and those that the visitor dropped.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::library::{self, MANIFEST};
 use crate::world::{PageWorld, TRAINED};
 
 impl<W: PageWorld> Engine<W> {
-    pub(super) fn take_file(
+    pub(super) fn handle_file(
         &mut self,
         path: &str,
         content: Result<Vec<u8>, String>,
@@ -21,24 +21,24 @@ impl<W: PageWorld> Engine<W> {
     ) {
         if dropped {
             match content {
-                Ok(bytes) => self.take_dropped(base_name(path), bytes),
+                Ok(bytes) => self.handle_dropped(base_name(path), bytes),
                 Err(reason) => self.problem(reason),
             }
         } else if path == W::WEIGHTS {
-            self.take_model(path, content);
+            self.handle_model(path, content);
         } else if path == MANIFEST {
-            self.take_manifest(content);
+            self.handle_manifest(content);
         } else if path == W::CURVES {
-            self.take_curves(path, content);
+            self.handle_curves(path, content);
         } else if let Some(name) = path
             .strip_prefix(REPLAYS)
             .and_then(|file| file.strip_suffix(".jsonl"))
         {
-            self.take_replay(name, content);
+            self.handle_replay(name, content);
         }
     }
 
-    fn take_dropped(&mut self, name: &str, bytes: Vec<u8>) {
+    fn handle_dropped(&mut self, name: &str, bytes: Vec<u8>) {
         if name.ends_with(".safetensors") {
             match Model::from_bytes(&bytes) {
                 Ok(model) => {
@@ -49,7 +49,7 @@ impl<W: PageWorld> Engine<W> {
                         ..PlayedEpisode::default()
                     }));
                 }
-                Err(error) => self.problem(format!("{name} holds no policy: {error}.")),
+                Err(error) => self.problem(format!("{name} does not contain a policy: {error}.")),
             }
             return;
         }
@@ -76,18 +76,18 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+    fn handle_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let read = match content {
             Ok(bytes) => Model::from_bytes(&bytes).map_err(|e| {
-                format!("{path} holds no policy: {e}. No other policy takes its place.")
+                format!("{path} does not contain a policy: {e}. No other policy replaces it.")
             }),
             Err(reason) => Err(format!(
-                "{reason}. Without its weights the trained policy cannot play, and no other policy takes its place: \
-                 put the file there (`cargo xtask demo` copies it from the repository) and try again."
+                "{reason}. Without its weights the trained policy cannot play, and no other policy replaces it. \
+                 Put the file there (`cargo xtask demo` copies it from the repository) and try again."
             )),
         };
         match read {
-            // A model that the visitor dropped meanwhile stays.
+            // A model that the visitor dropped in the meantime stays.
             Ok(model) if self.model.ready().is_none() => {
                 self.model = Fetched::Ready(Arc::new(model));
             }
@@ -103,7 +103,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_manifest(&mut self, content: Result<Vec<u8>, String>) {
+    fn handle_manifest(&mut self, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(MANIFEST, bytes));
         match read.and_then(|text| self.library.read_manifest(&text)) {
             Ok(refused) => {
@@ -111,7 +111,7 @@ impl<W: PageWorld> Engine<W> {
                     .push_back(Reply::Replays(self.library.listed().to_vec()));
                 for file in refused {
                     self.problem(format!(
-                        "{REPLAYS}{file} cannot be named in an address: rename it."
+                        "An address cannot contain the name of {REPLAYS}{file}. Rename the file."
                     ));
                 }
             }
@@ -119,7 +119,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn take_replay(&mut self, name: &str, content: Result<Vec<u8>, String>) {
+    fn handle_replay(&mut self, name: &str, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(name, bytes));
         let file = match read {
             Ok(text) => {
@@ -137,11 +137,11 @@ impl<W: PageWorld> Engine<W> {
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
     }
 
-    fn take_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+    fn handle_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let read = content
             .map_err(|reason| {
                 format!(
-                    "{reason}. The curves are drawn from this file alone: put it there (`sentinel train` writes it, \
+                    "{reason}. The curves are drawn only from this file. Put it there (`sentinel train` writes it, \
                      `cargo xtask demo` copies it from the repository) and try again."
                 )
             })

@@ -1,4 +1,4 @@
-//! The keyboard.
+//! Keyboard shortcuts of the page.
 
 use leptos::prelude::{on_cleanup, window_event_listener};
 
@@ -8,7 +8,7 @@ use crate::browser;
 use crate::page::Page;
 use crate::state::Screen;
 
-/// Keys and what they do, for the help.
+/// Keys with their effects, as the help lists them.
 pub const KEYS: [(&str, &str); 10] = [
     ("Space", "Play or pause"),
     ("← →", "One action back or forward"),
@@ -17,16 +17,16 @@ pub const KEYS: [(&str, &str); 10] = [
     ("[ ]", "Previous or next notable action"),
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
-    ("?", "This help"),
+    ("?", "Open this help"),
     ("Esc", "Close the help or an explanation"),
-    ("other keys", "The action with this key on its button"),
+    ("other keys", "Take the action with this key on its button"),
 ];
 
-/// Listens to the whole window, but not to what is typed into a field.
+/// Starts to handle keys that are pressed anywhere in the window, except in form fields.
 pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         let foreign = event.ctrl_key() || event.meta_key() || event.alt_key();
-        // Behind an open dialog nothing moves.
+        // Shortcuts are off behind an open dialog.
         let blocked = page.help.get_untracked() || !page.shortcuts.get_untracked();
         if foreign || blocked || event.default_prevented() || browser::is_typing(&event) {
             return;
@@ -42,19 +42,19 @@ pub fn listen(page: Page) {
     on_cleanup(move || handle.remove());
 }
 
-/// Does what a key means; returns `false` if it means nothing.
+/// Performs the shortcut of a key; returns `false` if the key has none.
 fn press(page: Page, key: &str, shift: bool) -> bool {
     if key == "?" {
         page.help.set(true);
         return true;
     }
     if page
-        .view
-        .with_untracked(|view| view.screen == Screen::Training)
+        .state
+        .with_untracked(|state| state.screen == Screen::Training)
     {
         return false;
     }
-    let cursor = page.cursor_now();
+    let cursor = page.cursor_untracked();
     let far = if shift { 5 } else { 1 };
     match key {
         " " => page.toggle_play(),
@@ -64,14 +64,14 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "End" => page.seek(usize::MAX),
         "[" => seek_notable(page, false),
         "]" => seek_notable(page, true),
-        "t" | "T" => page.view.update(|view| view.truth = !view.truth),
+        "t" | "T" => page.state.update(|state| state.truth = !state.truth),
         "n" | "N" => new_seed(page),
         other => return act(page, other),
     }
     true
 }
 
-/// Takes the action whose button has this key.
+/// Takes the action whose button has this key; returns `false` if there is none.
 fn act(page: Page, pressed: &str) -> bool {
     let mut chars = pressed.chars();
     let (Some(key), None) = (chars.next(), chars.next()) else {
@@ -84,7 +84,7 @@ fn act(page: Page, pressed: &str) -> bool {
     let mut buttons = cards.flat_map(|card| &card.buttons);
     let found = buttons.find(|button| button.key == Some(key));
     if let Some(button) = found {
-        page.act(&button.code);
+        page.take_action(&button.code);
     }
     found.is_some()
 }

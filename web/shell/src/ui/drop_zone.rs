@@ -1,4 +1,4 @@
-//! Files that are dropped anywhere on the page.
+//! The drop zone for files, which covers the whole page.
 
 use leptos::prelude::{on_cleanup, window_event_listener};
 
@@ -7,7 +7,7 @@ use crate::dom::El;
 use crate::dom::html::{div, p};
 use crate::page::Page;
 
-/// Marks the page while files are dragged over it, and opens what is dropped.
+/// Highlights the page while files are dragged over it, and opens the files that are dropped.
 #[must_use]
 pub fn drop_zone(page: Page) -> El {
     let over = window_event_listener(leptos::ev::dragover, move |event| {
@@ -17,7 +17,7 @@ pub fn drop_zone(page: Page) -> El {
         }
     });
     let leave = window_event_listener(leptos::ev::dragleave, move |event| {
-        // Leaving the window leads to no other element.
+        // There is no related element when the pointer leaves the window.
         if event.related_target().is_none() {
             page.dragging.set(false);
         }
@@ -25,7 +25,7 @@ pub fn drop_zone(page: Page) -> El {
     let drop = window_event_listener(leptos::ev::drop, move |event| {
         event.prevent_default();
         page.dragging.set(false);
-        page.open_files(browser::files(
+        page.open_files(browser::files_of_list(
             event.data_transfer().and_then(|data| data.files()),
         ));
     });

@@ -1,6 +1,7 @@
-//! The reason for the value of each reward component. The reasons are read off the step and the
-//! observations around it, by the rules that the environment grades by (spec polyguard §8). They
-//! depend on hidden state.
+//! Reasons for the value of each reward component.
+//!
+//! They are derived from the step and the observations around it, by the rules that the environment
+//! grades by (spec polyguard §8), and depend on hidden state.
 
 use sentinel_env::polyguard::{
     Act, ActKind, Action, Component, Observation, REVIEW_UNCERTAINTY, Step, Violation,
@@ -8,25 +9,25 @@ use sentinel_env::polyguard::{
 
 use super::words;
 
-/// Distance from .5 at which a gain or a loss begins.
+/// Distance from .5 at which a component counts as a gain or a loss.
 const CHANGED: f64 = 0.004;
 
-/// The direction in which a component speaks.
+/// Direction in which a component speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// For the step.
+    /// Speaks for the step.
     Good,
-    /// Against the step.
+    /// Speaks against the step.
     Bad,
-    /// Neither.
+    /// Speaks neither for nor against the step.
     Neither,
 }
 
-/// A component's value with its reason.
-pub(super) struct Judged {
-    /// The component.
+/// A reward component with the reason for its value.
+pub(super) struct ComponentReason {
+    /// Component of the step's reward.
     pub(super) component: Component,
-    /// Its value.
+    /// Value of the component, `0..=1`.
     pub(super) value: f64,
     /// The direction in which it speaks.
     pub(super) verdict: Verdict,
@@ -34,8 +35,8 @@ pub(super) struct Judged {
     pub(super) reason: String,
 }
 
-impl Judged {
-    /// Returns how much of the reward is gained or lost against a value of .5.
+impl ComponentReason {
+    /// Returns how much of the reward is gained or lost compared with a value of .5.
     pub(super) fn stake(&self) -> f64 {
         self.component.weight() * (self.value - 0.5).abs()
     }
@@ -72,8 +73,13 @@ impl Turn<'_> {
     }
 }
 
-/// Returns all components of a step, in order. `before` and `after` are the observations around it.
-pub(super) fn judge(step: &Step, before: &Observation, after: &Observation) -> Vec<Judged> {
+/// Returns the judgments of all components of a step, in order. `before` and `after` are the
+/// observations around it.
+pub(super) fn reward_reasons(
+    step: &Step,
+    before: &Observation,
+    after: &Observation,
+) -> Vec<ComponentReason> {
     let turn = Turn {
         step,
         before,
@@ -82,7 +88,7 @@ pub(super) fn judge(step: &Step, before: &Observation, after: &Observation) -> V
     let one = |component: &Component| {
         let value = step.reward.component(*component);
         let (verdict, reason) = reason(&turn, *component, value);
-        Judged {
+        ComponentReason {
             component: *component,
             value,
             verdict,
@@ -101,7 +107,7 @@ fn reason(turn: &Turn<'_>, which: Component, value: f64) -> (Verdict, String) {
             _ => bad("the answer named nothing that is shown"),
         },
         Component::CandidateAlignment if turn.done().is_some() => {
-            neither("the candidate is shown, and nothing else was stated of it")
+            neither("the candidate is shown, and the answer does not contradict it")
         }
         Component::Legality if turn.done().is_some() => neither("the verifier allows it"),
         Component::CandidateAlignment => bad("it was not carried out"),
@@ -119,11 +125,11 @@ fn reason(turn: &Turn<'_>, which: Component, value: f64) -> (Verdict, String) {
         Component::Efficiency => neither("each step costs a little"),
         Component::ProcessFidelity => process(turn, value),
         Component::ExplanationGrounding => match value {
-            v if v > 0.99 => neither("the rationale speaks of what stands on the chart"),
+            v if v > 0.99 => neither("the rationale refers to the chart"),
             v if v > 0.01 => {
-                bad("the rationale speaks of other things too, or does not name the medicine")
+                bad("the rationale also refers to other things, or does not name the medicine")
             }
-            _ => bad("there is no rationale that speaks of the chart"),
+            _ => bad("no rationale refers to the chart"),
         },
         Component::AntiCheat => step.exploit.map_or_else(
             || neither("no rule against cheating was broken"),
@@ -176,7 +182,7 @@ fn control(step: &Step, value: f64) -> (Verdict, String) {
     }
 }
 
-/// Returns `true` if the dose of a medicine is judged.
+/// Returns `true` if the dose of a taken medicine is graded.
 fn has_delicate(o: &Observation) -> bool {
     let narrow = |id| o.formulary().get(id).narrow;
     let mut taken = o.regimen.iter().filter(|row| row.is_active());
@@ -246,7 +252,7 @@ fn process(turn: &Turn<'_>, value: f64) -> (Verdict, String) {
         };
     }
     if o.has_unknown_product() {
-        bad("changed something while it was unknown what the product is made of")
+        bad("changed something before the components of the product were known")
     } else {
         bad("the medicine depends on the eGFR, and that is missing")
     }
@@ -300,7 +306,7 @@ mod tests {
                     let before = episode.clone();
                     let step = episode.step(action).expect("not over").info;
                     let (was, now) = (before.hidden().risk, episode.hidden().risk);
-                    let all = judge(&step, before.observation(), episode.observation());
+                    let all = reward_reasons(&step, before.observation(), episode.observation());
                     for judged in all {
                         let at = format!("{case} {policy:?}: {}", judged.reason);
                         match judged.reason.as_str() {

@@ -1,52 +1,52 @@
-//! An action that is composed of a verb and of parts, in menus or by pointing at cards.
+//! An action that the visitor composes of a verb and parts, in menus or by picking cards.
 
 use sentinel_page_protocol::{Slot, Verb};
 
 use crate::reactive::Signal;
 
-/// The engine's answer about a composed action.
+/// The engine's answer about a draft action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
-    /// The action.
+pub struct CheckedAction {
+    /// The checked action as the address writes it.
     pub code: String,
-    /// The action in words.
+    /// The action in words; empty if the code is not an action.
     pub label: String,
-    /// What would go wrong; empty if nothing is known to.
+    /// Sentence about what would go wrong; empty if nothing is known.
     pub warning: String,
 }
 
-/// The parts that are chosen so far.
+/// The verb and the parts that the visitor has chosen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
-    /// Index of the verb.
+pub struct DraftAction {
+    /// Index into the world's verbs.
     pub verb: usize,
-    /// Codes of cards, such as `j12`; each begins with the letter of its slot.
+    /// Codes of the chosen cards, such as `j12`; each starts with the letter of its slot.
     pub parts: Vec<String>,
     /// `true` if the verb's switch is on.
     pub flag: bool,
-    /// `true` once the visitor chose something.
-    pub touched: bool,
+    /// `true` once the visitor has chosen something.
+    pub is_touched: bool,
 }
 
-impl Draft {
-    /// Returns the code of the part for a slot; empty if it is left out.
+impl DraftAction {
+    /// Returns the code of the card chosen for a slot; empty if there is none.
     #[must_use]
     pub fn part(&self, slot: &Slot) -> &str {
         let part = self.parts.iter().find(|part| part.starts_with(slot.letter));
         part.map_or("", String::as_str)
     }
 
-    /// Chooses the part for the slot that its letter names, or takes it back with an empty rest.
-    pub fn choose(&mut self, letter: char, code: &str) {
+    /// Chooses the card for the slot with `letter`; an empty `code` clears the slot.
+    pub fn set_part(&mut self, letter: char, code: &str) {
         self.parts.retain(|part| !part.starts_with(letter));
         if code.starts_with(letter) {
             self.parts.push(code.to_owned());
         }
-        self.touched = true;
+        self.is_touched = true;
     }
 
-    /// Chooses the card with this code, or takes it back if it is chosen.
-    pub fn toggle(&mut self, code: &str) {
+    /// Chooses the card with this code, or clears its slot if it is already chosen.
+    pub fn toggle_card(&mut self, code: &str) {
         let Some(letter) = code.chars().next() else {
             return;
         };
@@ -55,11 +55,11 @@ impl Draft {
         } else {
             code
         };
-        self.choose(letter, rest);
+        self.set_part(letter, rest);
     }
 
-    /// Returns the action as the address writes it: the letter of the verb, the parts in the order
-    /// of its slots, and the code of its switch.
+    /// Returns the action as the address writes it: the letter of the verb, the parts in slot
+    /// order, and the code of the switch.
     #[must_use]
     pub fn code(&self, verb: &Verb) -> String {
         let mut code = verb.code.clone();
@@ -67,7 +67,7 @@ impl Draft {
             code.push_str(self.part(slot));
         }
         if let (true, Some(flag)) = (self.flag, &verb.flag) {
-            // The switch of a verb may be another letter in its place, or follow it.
+            // The switch either replaces the letter of the verb or follows the parts.
             if flag.name.len() == 1 && verb.code.len() == 1 {
                 code.replace_range(..1, &flag.name);
             } else {
@@ -77,28 +77,29 @@ impl Draft {
         code
     }
 
-    /// Forgets the parts after the action was taken; the next one is likely of the same verb.
+    /// Clears the parts after the action was taken. The verb stays, since the next action is likely
+    /// of the same kind.
     pub fn clear(&mut self) {
         self.parts.clear();
         self.flag = false;
-        self.touched = false;
+        self.is_touched = false;
     }
 }
 
-/// The signals of the composer.
+/// Signals of the form that composes an action.
 #[derive(Clone, Copy, Debug)]
-pub struct Composer {
-    /// What is chosen.
-    pub draft: Signal<Draft>,
-    /// The latest answer of the engine.
-    pub checked: Signal<Checked>,
+pub struct ComposerSignals {
+    /// The draft action, which menus and cards change.
+    pub draft: Signal<DraftAction>,
+    /// Latest answer of the engine about the draft action.
+    pub checked: Signal<CheckedAction>,
 }
 
-impl Default for Composer {
+impl Default for ComposerSignals {
     fn default() -> Self {
         Self {
-            draft: Signal::new(Draft::default()),
-            checked: Signal::new(Checked::default()),
+            draft: Signal::new(DraftAction::default()),
+            checked: Signal::new(CheckedAction::default()),
         }
     }
 }
@@ -126,29 +127,29 @@ mod tests {
 
     #[test]
     fn parts_follow_the_order_of_the_slots() {
-        let mut draft = Draft::default();
+        let mut draft = DraftAction::default();
         let allocate = verb("a", "jgw", None);
         assert_eq!(draft.code(&allocate), "a");
-        draft.toggle("w4");
-        draft.toggle("j12");
+        draft.toggle_card("w4");
+        draft.toggle_card("j12");
         assert_eq!(draft.code(&allocate), "aj12w4");
-        draft.toggle("g3");
-        draft.toggle("j7");
+        draft.toggle_card("g3");
+        draft.toggle_card("j7");
         assert_eq!(draft.code(&allocate), "aj7g3w4");
         assert_eq!(draft.code(&verb("p", "jw", None)), "pj7w4");
         assert_eq!(draft.code(&verb("t", "", None)), "t");
-        draft.toggle("g3");
-        draft.choose('w', "");
+        draft.toggle_card("g3");
+        draft.set_part('w', "");
         assert_eq!(draft.code(&allocate), "aj7");
-        draft.toggle("");
+        draft.toggle_card("");
         draft.clear();
-        assert_eq!(draft, Draft::default());
+        assert_eq!(draft, DraftAction::default());
     }
 
     #[test]
     fn a_switch_changes_the_code() {
-        let mut draft = Draft::default();
-        draft.toggle("j2");
+        let mut draft = DraftAction::default();
+        draft.toggle_card("j2");
         draft.flag = true;
         assert_eq!(draft.code(&verb("v", "jw", Some("f"))), "fj2");
         assert_eq!(draft.code(&verb("v", "jw", Some("-flag"))), "vj2-flag");

@@ -1,30 +1,30 @@
-//! An episode: what happened, the board of the moment, charts, and all actions.
+//! One episode: headline, panels, charts, and the list of actions.
 
 use std::sync::Arc;
 
 use leptos::prelude::{Callback, event_target_checked};
 
-use super::actions::actions;
+use super::action_list::action_list;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
 use super::panel::panel;
-use super::reward::score;
+use super::reward::score_card;
 use super::transcript::transcript;
 use super::truth::truth_panels;
-use crate::board::PanelSlot;
+use crate::chart_geometry::extent;
 use crate::dom::html::{article, div, input, label, span};
 use crate::dom::{El, each};
-use crate::lane::Lane;
+use crate::episode_view::EpisodeView;
 use crate::page::Page;
-use crate::plot::extent;
+use crate::panel_signals::PanelSignal;
 use crate::reactive::memo;
 
-/// An episode; `main` for the one that the visitor plays.
+/// Returns an episode; `main` is `true` for the one in which the visitor can act.
 #[must_use]
-pub fn pane(page: Page, lane: Lane, main: bool) -> El {
+pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
     let name = move || {
-        let player = lane
+        let player = episode
             .status
             .with(|status| status.episode.player_label.clone());
         if player.is_empty() {
@@ -33,33 +33,39 @@ pub fn pane(page: Page, lane: Lane, main: bool) -> El {
             format!("Episode of {player}")
         }
     };
-    let is_empty = memo(move || lane.moment.with(Option::is_none));
-    let (hidden, embed) = (lane.hidden, page.view.with_untracked(|view| view.embed));
+    let is_empty = memo(move || episode.moment.with(Option::is_none));
+    let (truth, embed) = (
+        episode.truth,
+        page.state.with_untracked(|state| state.embed),
+    );
     let word = if main { "main" } else { "versus" };
-    let player = move || lane.status.with(|status| status.episode.player.clone());
-    // The first panel and the charts are what one looks at; the other panels follow.
+    let player = move || episode.status.with(|status| status.episode.player.clone());
+    // The first panel and the charts come first; the other panels follow.
     let panels = move |aside: bool, skip: usize, take: usize| {
         let slots = move || {
-            let slots = lane.board.panels.get().into_iter();
+            let slots = episode.panels.list.get().into_iter();
             let of_column = slots.filter(|slot| slot.head.with(|head| head.aside == aside));
-            of_column.skip(skip).take(take).collect::<Vec<PanelSlot>>()
+            of_column
+                .skip(skip)
+                .take(take)
+                .collect::<Vec<PanelSignal>>()
         };
-        let draw = move |slot| panel(page, &slot, hidden);
+        let draw = move |slot| panel(page, &slot, truth);
         each(slots, |slot| slot.id.clone(), draw)
     };
     let focal = div().class("focal").child(panels(false, 0, 1));
     let wide = div()
         .class("column wide")
-        .child(focal.child(charts(page, lane)))
+        .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
         .child(panels(false, 1, usize::MAX))
-        .child(truth_panels(page, hidden))
-        .child(transcript(lane));
+        .child(truth_panels(page, truth))
+        .child(transcript(episode));
     let narrow = div()
         .class("column narrow")
-        .child(score(lane))
+        .child(score_card(episode))
         .child(panels(true, 0, usize::MAX))
-        .child((!embed).then(|| actions(page, lane)));
+        .child((!embed).then(|| action_list(page, episode)));
     let skeleton = div()
         .class("skeleton")
         .hidden(move || !is_empty.get())
@@ -73,34 +79,34 @@ pub fn pane(page: Page, lane: Lane, main: bool) -> El {
         .attr("data-player", player)
         .label(name)
         .attr("aria-busy", move || is_empty.get().to_string())
-        .child(headline(page, lane, main))
+        .child(headline(page, episode, main))
         .child(skeleton)
         .child(grid.child(wide).child(narrow))
 }
 
-/// The charts of an episode, with one cursor.
-fn charts(page: Page, lane: Lane) -> El {
+/// Returns the charts of an episode, which share one cursor.
+fn charts(page: Page, episode: EpisodeView) -> El {
     let charts = memo(move || {
-        let hidden = lane.hidden.charts.get();
+        let hidden = episode.truth.charts.get();
         if hidden.is_empty() {
-            lane.charts.get()
+            episode.charts.get()
         } else {
             hidden
         }
     });
-    let is_truth = move || lane.hidden.charts.with(|charts| !charts.is_empty());
+    let is_truth = move || episode.truth.charts.with(|charts| !charts.is_empty());
     let count = memo(move || charts.with(|charts| charts.len()));
     let stops = memo(move || {
         let drawn = charts.with(|charts| charts.iter().map(extent).fold(0.0, f64::max));
-        let last = page.last().max(drawn as usize);
+        let last = page.action_count().max(drawn as usize);
         Arc::new((0..=last).map(|action| action as f32).collect::<Vec<_>>())
     });
     let scrubber = Scrubber {
         stops,
-        at: lane.at,
+        at: episode.at,
         seek: Callback::new(move |action| page.seek(action)),
-        fades: memo(move || !page.future.get()),
-        reads: false,
+        fades_future: memo(move || !page.future.get()),
+        shows_values: false,
     };
     let chart = move |index: usize| {
         let nth =

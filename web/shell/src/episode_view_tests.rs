@@ -1,4 +1,4 @@
-//! Runs: frames are replaced from where an engine says, and hidden state goes when it must.
+//! Tests of episode views: updates replace frames, and hidden state is dropped with its run.
 
 use super::*;
 use crate::reactive::memo;
@@ -20,24 +20,25 @@ fn step(code: &str, notable: bool) -> StepLine {
     }
 }
 
-fn lane() -> (Owner, Signal<usize>, Lane) {
+fn episode() -> (Owner, Signal<usize>, EpisodeView) {
     let owner = Owner::new();
     owner.set();
     let cursor = Signal::new(0);
-    let lane = Lane::new(memo(move || cursor.get()));
-    (owner, cursor, lane)
+    let episode = EpisodeView::new(memo(move || cursor.get()));
+    (owner, cursor, episode)
 }
 
-fn headline(lane: &Lane) -> Option<String> {
-    lane.moment
+fn headline(episode: &EpisodeView) -> Option<String> {
+    episode
+        .moment
         .get_untracked()
         .map(|moment| moment.headline.clone())
 }
 
 #[test]
 fn frames_are_replaced_from_where_the_update_says() {
-    let (_owner, cursor, lane) = lane();
-    assert_eq!(headline(&lane), None);
+    let (_owner, cursor, episode) = episode();
+    assert_eq!(headline(&episode), None);
     cursor.set(9);
     let update = RunUpdate {
         run: 1,
@@ -45,8 +46,11 @@ fn frames_are_replaced_from_where_the_update_says() {
         steps: vec![step("a", false)],
         ..RunUpdate::default()
     };
-    assert!(lane.receive(update));
-    assert_eq!((headline(&lane).as_deref(), lane.last()), (Some("one"), 1));
+    assert!(episode.apply_update(update));
+    assert_eq!(
+        (headline(&episode).as_deref(), episode.action_count()),
+        (Some("one"), 1)
+    );
     let update = RunUpdate {
         run: 1,
         from: 1,
@@ -54,9 +58,12 @@ fn frames_are_replaced_from_where_the_update_says() {
         steps: vec![step("x", false), step("b", true)],
         ..RunUpdate::default()
     };
-    assert!(!lane.receive(update));
-    assert_eq!((headline(&lane).as_deref(), lane.last()), (Some("two"), 2));
-    let codes: Vec<_> = lane
+    assert!(!episode.apply_update(update));
+    assert_eq!(
+        (headline(&episode).as_deref(), episode.action_count()),
+        (Some("two"), 2)
+    );
+    let codes: Vec<_> = episode
         .steps
         .get_untracked()
         .iter()
@@ -64,7 +71,7 @@ fn frames_are_replaced_from_where_the_update_says() {
         .collect();
     assert_eq!(codes, ["x", "b"]);
     cursor.set(1);
-    assert_eq!(headline(&lane).as_deref(), Some("uno"));
+    assert_eq!(headline(&episode).as_deref(), Some("uno"));
     // A new run starts over, and bytes that are no frame are no moment.
     let update = RunUpdate {
         run: 2,
@@ -72,13 +79,13 @@ fn frames_are_replaced_from_where_the_update_says() {
         frames: vec![vec![255; 3]],
         ..RunUpdate::default()
     };
-    assert!(lane.receive(update));
-    assert_eq!((headline(&lane), lane.last()), (None, 0));
+    assert!(episode.apply_update(update));
+    assert_eq!((headline(&episode), episode.action_count()), (None, 0));
 }
 
 #[test]
 fn hidden_state_goes_with_its_run() {
-    let (_owner, _cursor, lane) = lane();
+    let (_owner, _cursor, episode) = episode();
     let run = |run| RunUpdate {
         run,
         frames: vec![view("start")],
@@ -88,33 +95,33 @@ fn hidden_state_goes_with_its_run() {
         frames: vec![encode(&Truth::default()).expect("bytes")],
         ..TruthUpdate::default()
     };
-    lane.receive(run(1));
-    lane.receive_truth(truth());
-    assert!(lane.hidden.moment.get_untracked().is_some());
-    lane.forget_truth();
-    assert!(lane.hidden.moment.get_untracked().is_none());
-    lane.receive_truth(truth());
-    lane.receive(run(2));
-    assert!(lane.hidden.moment.get_untracked().is_none());
-    lane.receive_truth(truth());
-    lane.clear();
-    assert!(lane.hidden.moment.get_untracked().is_none() && headline(&lane).is_none());
+    episode.apply_update(run(1));
+    episode.apply_truth(truth());
+    assert!(episode.truth.moment.get_untracked().is_some());
+    episode.clear_truth();
+    assert!(episode.truth.moment.get_untracked().is_none());
+    episode.apply_truth(truth());
+    episode.apply_update(run(2));
+    assert!(episode.truth.moment.get_untracked().is_none());
+    episode.apply_truth(truth());
+    episode.clear();
+    assert!(episode.truth.moment.get_untracked().is_none() && headline(&episode).is_none());
 }
 
 #[test]
 fn an_older_address_waits_for_its_world() {
-    let view = PageState {
+    let state = PageState {
         legacy: true,
         ..PageState::default()
     };
-    assert_eq!(Inputs::main(&view, None), None);
+    assert_eq!(RunInputs::main(&state, None), None);
     let info = WorldInfo {
         legacy_player: "bayes".to_owned(),
         ..WorldInfo::default()
     };
-    let inputs = Inputs::main(&view, Some(&info)).expect("inputs");
+    let inputs = RunInputs::main(&state, Some(&info)).expect("inputs");
     assert_eq!(inputs.player, "bayes");
-    assert_eq!(Inputs::versus(&view), None);
+    assert_eq!(RunInputs::versus(&state), None);
     // What an engine understood is not asked for again.
     let played = PlayedEpisode {
         task: "task3".to_owned(),
@@ -122,10 +129,10 @@ fn an_older_address_waits_for_its_world() {
         player: "bayes".to_owned(),
         ..PlayedEpisode::default()
     };
-    let (mut inputs, mut view) = (inputs, view);
-    inputs.adopt(&played);
-    view.adopt(&played);
-    assert_eq!(Inputs::main(&view, None), Some(inputs));
+    let (mut inputs, mut state) = (inputs, state);
+    inputs.apply_episode(&played);
+    state.apply_episode(&played);
+    assert_eq!(RunInputs::main(&state, None), Some(inputs));
 }
 
 #[test]
@@ -136,14 +143,14 @@ fn notable_steps_are_found_in_both_directions() {
         step("c", true),
         step("d", false),
     ];
-    assert_eq!(notable(&steps, 0, true), Some(1));
-    assert_eq!(notable(&steps, 1, true), Some(3));
-    assert_eq!(notable(&steps, 3, true), None);
-    assert_eq!(notable(&steps, 4, false), Some(3));
-    assert_eq!(notable(&steps, 3, false), Some(1));
-    assert_eq!(notable(&steps, 1, false), None);
-    assert_eq!(notable(&[], 0, true), None);
-    assert_eq!(notable(&[], 9, false), None);
+    assert_eq!(find_notable(&steps, 0, true), Some(1));
+    assert_eq!(find_notable(&steps, 1, true), Some(3));
+    assert_eq!(find_notable(&steps, 3, true), None);
+    assert_eq!(find_notable(&steps, 4, false), Some(3));
+    assert_eq!(find_notable(&steps, 3, false), Some(1));
+    assert_eq!(find_notable(&steps, 1, false), None);
+    assert_eq!(find_notable(&[], 0, true), None);
+    assert_eq!(find_notable(&[], 9, false), None);
 }
 
 #[test]

@@ -1,0 +1,277 @@
+//! An episode on the page: the frames that an engine sent, and signals of the frame at the cursor.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use sentinel_page_protocol::{
+    AgentView, Branch, Chart, EpisodeRef, PlayedEpisode, RunUpdate, StepLine, Truth, TruthUpdate,
+    WorldInfo, decode,
+};
+
+use crate::panel_signals::PanelSignals;
+use crate::reactive::{Memo, Signal, memo, memo_notify_always};
+use crate::state::PageState;
+
+/// Everything that determines a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunInputs {
+    /// Name of the world.
+    pub world: String,
+    /// The episode, in the words of the address.
+    pub episode: EpisodeRef,
+    /// The player as the address writes it; empty for the default.
+    pub player: String,
+    /// The visitor's own actions, if any.
+    pub branch: Option<Branch>,
+}
+
+impl RunInputs {
+    /// Returns the inputs of the main episode; `None` while the default player of an older address
+    /// is unknown.
+    #[must_use]
+    pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
+        let player = match (state.legacy, info) {
+            (false, _) => state.player.clone(),
+            (true, Some(info)) if info.legacy_player.is_empty() => String::new(),
+            (true, Some(info)) => info.legacy_player.clone(),
+            (true, None) => return None,
+        };
+        Some(Self {
+            world: state.world.clone(),
+            episode: state.episode(),
+            player,
+            branch: state.branch.clone(),
+        })
+    }
+
+    /// Returns the inputs of the episode to compare with; `None` if there is none.
+    #[must_use]
+    pub fn versus(state: &PageState) -> Option<Self> {
+        (!state.versus.is_empty()).then(|| Self {
+            world: state.world.clone(),
+            episode: state.episode(),
+            player: state.versus.clone(),
+            branch: None,
+        })
+    }
+
+    /// Replaces the words of the address by those that the engine understood.
+    pub fn apply_episode(&mut self, played: &PlayedEpisode) {
+        self.episode = EpisodeRef {
+            task: played.task.clone(),
+            seed: played.seed,
+            streams: played.streams.clone(),
+            rules: played.rules.clone(),
+        };
+        self.player.clone_from(&played.player);
+    }
+}
+
+/// State of a run as a whole, as opposed to a single frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStatus {
+    /// The episode that is played, with the words that the engine understood.
+    pub episode: PlayedEpisode,
+    /// Number of actions and hash of the trajectory; empty before the end.
+    pub digest: String,
+    /// `true` if no more frames follow.
+    pub complete: bool,
+    /// `true` if the episode has ended.
+    pub done: bool,
+    /// Reason why the visitor's action was refused; empty if it was not.
+    pub refused: String,
+    /// Sentence about the replay or the model that plays; empty for other players.
+    pub note: String,
+    /// `true` if the note is a warning.
+    pub warns: bool,
+}
+
+/// Hidden state of a run. Only components of [`crate::ui::truth`] read its frames.
+#[derive(Clone, Copy, Debug)]
+pub struct TruthSignals {
+    frames: Signal<Vec<Vec<u8>>>,
+    /// Lines of the actions with their true results; empty while the truth is hidden.
+    pub steps: Signal<Arc<Vec<StepLine>>>,
+    /// Charts with hidden values; empty while the truth is hidden.
+    pub charts: Signal<Arc<Vec<Chart>>>,
+    /// Hidden state at the cursor; `None` while the truth is hidden.
+    pub moment: Memo<Option<Arc<Truth>>>,
+}
+
+/// Signals of one run: its frames, and the frame at the cursor.
+#[derive(Clone, Copy, Debug)]
+pub struct EpisodeView {
+    frames: Signal<Vec<Vec<u8>>>,
+    /// Lines of the actions so far.
+    pub steps: Signal<Arc<Vec<StepLine>>>,
+    /// Charts of the run so far.
+    pub charts: Signal<Arc<Vec<Chart>>>,
+    /// State of the run as a whole.
+    pub status: Signal<RunStatus>,
+    /// Number of actions at the cursor, at most that of this run.
+    pub at: Memo<usize>,
+    /// Frame at the cursor; `None` before the first frame arrives.
+    pub moment: Memo<Option<Arc<AgentView>>>,
+    /// Panels of the frame at the cursor.
+    pub panels: PanelSignals,
+    /// Hidden state of the run.
+    pub truth: TruthSignals,
+    /// Number of the run that was requested last; 0 for none.
+    pub run: StoredValue<u32>,
+    /// Number of the run whose frames are shown; 0 for none.
+    shown_run: StoredValue<u32>,
+    /// Inputs of the run that was requested last.
+    pub requested: StoredValue<Option<RunInputs>>,
+}
+
+impl EpisodeView {
+    /// Creates a view without frames. `wanted` is the cursor, which may lie beyond the end.
+    #[must_use]
+    pub fn new(wanted: Memo<usize>) -> Self {
+        let frames = Signal::new(Vec::<Vec<u8>>::new());
+        let at = memo(move || wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
+        let hidden_frames = Signal::new(Vec::<Vec<u8>>::new());
+        Self {
+            frames,
+            steps: Signal::default(),
+            charts: Signal::default(),
+            status: Signal::default(),
+            at,
+            moment: memo_notify_always(move || decode_frame(frames, at.get())),
+            panels: PanelSignals::default(),
+            truth: TruthSignals {
+                frames: hidden_frames,
+                steps: Signal::default(),
+                charts: Signal::default(),
+                moment: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
+            },
+            run: StoredValue::new(0),
+            shown_run: StoredValue::new(0),
+            requested: StoredValue::new(None),
+        }
+    }
+
+    /// Returns the number of actions of the run so far.
+    #[must_use]
+    pub fn action_count(&self) -> usize {
+        self.frames.with(Vec::len).saturating_sub(1)
+    }
+
+    /// Applies new frames; returns `true` if they are the first of their run.
+    pub fn apply_update(&self, update: RunUpdate) -> bool {
+        let first = self.shown_run.get_value() != update.run;
+        if first {
+            self.shown_run.set_value(update.run);
+            self.clear_truth();
+        }
+        let from = if first { 0 } else { update.from as usize };
+        self.steps.update(|steps| {
+            let steps = Arc::make_mut(steps);
+            steps.truncate(from.saturating_sub(1));
+            steps.extend(update.steps);
+        });
+        self.frames.update(|frames| {
+            frames.truncate(from);
+            frames.extend(update.frames);
+        });
+        self.charts.set(Arc::new(update.charts));
+        self.status.set(RunStatus {
+            episode: update.episode,
+            digest: update.digest,
+            complete: update.complete,
+            done: update.done,
+            refused: update.refused,
+            note: update.source_note,
+            warns: update.source_warning,
+        });
+        first
+    }
+
+    /// Applies new hidden state.
+    pub fn apply_truth(&self, update: TruthUpdate) {
+        let from = update.from as usize;
+        self.truth.steps.update(|steps| {
+            let steps = Arc::make_mut(steps);
+            steps.truncate(from.saturating_sub(1));
+            steps.extend(update.steps);
+        });
+        self.truth.charts.set(Arc::new(update.charts));
+        self.truth.frames.update(|frames| {
+            frames.truncate(from);
+            frames.extend(update.frames);
+        });
+    }
+
+    /// Drops all hidden state.
+    pub fn clear_truth(&self) {
+        if self
+            .truth
+            .frames
+            .with_untracked(|frames| !frames.is_empty())
+        {
+            self.truth.frames.set(Vec::new());
+            self.truth.steps.set(Arc::default());
+            self.truth.charts.set(Arc::default());
+        }
+    }
+
+    /// Drops the run with its frames and hidden state.
+    pub fn clear(&self) {
+        self.clear_truth();
+        self.requested.set_value(None);
+        self.run.set_value(0);
+        self.shown_run.set_value(0);
+        if self.frames.with_untracked(|frames| !frames.is_empty()) {
+            self.frames.set(Vec::new());
+            self.steps.set(Arc::default());
+            self.charts.set(Arc::default());
+            self.status.set(RunStatus::default());
+        }
+    }
+
+    /// Returns the lines of the actions, with their true results while the truth is shown.
+    #[must_use]
+    pub fn step_lines(&self) -> Arc<Vec<StepLine>> {
+        let hidden = self.truth.steps.get();
+        if hidden.is_empty() {
+            self.steps.get()
+        } else {
+            hidden
+        }
+    }
+}
+
+/// Decodes frame `at`; `None` if it is missing or invalid.
+fn decode_frame<T: serde::de::DeserializeOwned>(
+    frames: Signal<Vec<Vec<u8>>>,
+    at: usize,
+) -> Option<Arc<T>> {
+    frames.with(|frames| decode(frames.get(at)?).ok().map(Arc::new))
+}
+
+/// Returns the number of the first action in which two runs differ, counted from 1; `None` if they
+/// are equal.
+#[must_use]
+pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
+    let common = a
+        .iter()
+        .zip(b)
+        .take_while(|(a, b)| a.code == b.code)
+        .count();
+    (common < a.len().max(b.len())).then_some(common + 1)
+}
+
+/// Returns the number of the next (or previous) notable action after (or before) `cursor`.
+#[must_use]
+pub fn find_notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {
+    let is_notable = |action: &usize| steps.get(action - 1).is_some_and(|s| s.notable || s.missed);
+    if forward {
+        (cursor + 1..=steps.len()).find(is_notable)
+    } else {
+        (1..cursor.min(steps.len() + 1)).rev().find(is_notable)
+    }
+}
+
+#[cfg(test)]
+#[path = "episode_view_tests.rs"]
+mod tests;

@@ -49,9 +49,6 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     if state.truth {
         query.add("view", "truth");
     }
-    if state.hints {
-        query.add("hints", "1");
-    }
     if state.theme != Theme::Auto {
         query.add("theme", state.theme.as_str());
     }
@@ -117,7 +114,8 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
                 set(&mut state.cursor, parse_count(&value))
             }
             "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
-            "hints" => set(&mut state.hints, choice(&value, "0", "1")),
+            // Suspected pairs, which are always drawn now.
+            "hints" => choice(&value, "0", "1").is_some(),
             "embed" => set(&mut state.embed, choice(&value, "0", "1")),
             "theme" => set(&mut state.theme, parse_theme(&value)),
             "speed" => {

@@ -35,7 +35,6 @@ fn a_view_survives_its_address() {
         }),
         cursor: 7,
         truth: true,
-        hints: false,
         embed: true,
         theme: Theme::Dark,
         speed: Speed::Four,

@@ -118,8 +118,6 @@ pub struct PageState {
     pub cursor: u32,
     /// `true` to show hidden state.
     pub truth: bool,
-    /// `true` to show content that a world draws on demand only.
-    pub hints: bool,
     /// `true` if the page is embedded in another one.
     pub embed: bool,
     /// Color theme of the page.
@@ -148,7 +146,6 @@ impl Default for PageState {
             branch: None,
             cursor: 0,
             truth: false,
-            hints: false,
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
@@ -228,7 +225,6 @@ impl PageState {
         Self {
             cursor: 0,
             truth: false,
-            hints: false,
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,

@@ -41,7 +41,6 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
             .status
             .with(|status| status.episode.player_label.clone())
     };
-    let digest = move || episode.status.with(|status| status.digest.clone());
     let status = move || {
         episode.moment.with(|m| {
             let meters = m.as_ref().map_or(&[][..], |m| m.status.as_slice());
@@ -54,19 +53,11 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
     } else {
         h2().class("versus-title")
     };
-    let digest = span()
-        .class("digest")
-        .attr(
-            "data-help",
-            "Number of actions and hash of the trajectory; the same on every machine.",
-        )
-        .child(digest);
     let facts = p()
         .class("facts")
         .child(b().child(player))
         .child(span().child(standing))
-        .child(next)
-        .child(digest);
+        .child(next);
     let summary = div()
         .class("story")
         .child(title.child(move || unbroken(&headline.get())))

@@ -60,6 +60,13 @@ pub fn score_card(episode: EpisodeView) -> El {
         .child(summary().child("Reward terms"))
         .child(table)
         .child(p().class("quiet").child(note));
+    let digest = p()
+        .class("digest")
+        .attr(
+            "data-help",
+            "Number of actions and hash of the trajectory; the same on every machine.",
+        )
+        .child(move || episode.status.with(|status| status.digest.clone()));
     section()
         .class("card score-card")
         .label("Score")
@@ -67,6 +74,7 @@ pub fn score_card(episode: EpisodeView) -> El {
         .child(value)
         .child(p().class("quiet reward").child(reward))
         .child(terms)
+        .child(digest)
 }
 
 /// Returns a table of reward terms; `None` without terms. The length of a bar is the weight, its

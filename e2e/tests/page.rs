@@ -9,12 +9,12 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::TrustEnv;
-use sentinel_env::{Named as _, Origin, TaskName as _, TrajectoryDigest};
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, TrajectoryDigest};
 use sentinel_policy::{Playable, Scripted as _};
 use serde_json::{Value, json};
 
 /// Plays an episode natively: digest, score and number of actions.
-fn native<W: Playable>(origin: Origin<W>, policy: W::PolicyName) -> (String, f64, usize) {
+fn native<W: Playable>(origin: EpisodeSpec<W>, policy: W::PolicyName) -> (String, f64, usize) {
     let setup = origin.setup();
     let (mut episode, mut player) = (W::reset(&setup), policy.start(&setup));
     let (mut digest, mut actions) = (TrajectoryDigest::default(), 0);
@@ -30,7 +30,7 @@ fn native<W: Playable>(origin: Origin<W>, policy: W::PolicyName) -> (String, f64
 async fn plays_as_natively<W: Playable>(
     browser: &Browser,
     server: &Server,
-    origin: Origin<W>,
+    origin: EpisodeSpec<W>,
     policies: &[&str],
 ) -> Result<()> {
     for name in policies {
@@ -67,9 +67,9 @@ async fn plays_as_natively<W: Playable>(
 #[tokio::test]
 async fn page_plays_what_a_native_run_plays() -> Result<()> {
     let (server, browser) = open_page("").await?;
-    let trust = Origin::<TrustEnv> {
+    let trust = EpisodeSpec::<TrustEnv> {
         streams: Streams::Reference,
-        ..Origin::new(sentinel_env::trust::Task::Task3, 77)
+        ..EpisodeSpec::new(sentinel_env::trust::Task::Task3, 77)
     };
     let policies = [
         "random",
@@ -80,7 +80,7 @@ async fn page_plays_what_a_native_run_plays() -> Result<()> {
         "oracle",
     ];
     plays_as_natively(&browser, &server, trust, &policies).await?;
-    let cluster = Origin::<ClusterEnv>::new(sentinel_env::cluster::Task::Task2, 5);
+    let cluster = EpisodeSpec::<ClusterEnv>::new(sentinel_env::cluster::Task::Task2, 5);
     plays_as_natively(
         &browser,
         &server,
@@ -89,7 +89,7 @@ async fn page_plays_what_a_native_run_plays() -> Result<()> {
     )
     .await?;
     let case = sentinel_env::polyguard::TaskSpec::parse("REGIMEN_RISK-hard").expect("a cell");
-    let polyguard = Origin::<PolyguardEnv>::new(case, 11);
+    let polyguard = EpisodeSpec::<PolyguardEnv>::new(case, 11);
     let policies = ["random", "rules_only", "stack", "stack_replan", "oracle"];
     plays_as_natively(&browser, &server, polyguard, &policies).await
 }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use fantoccini::key::Key;
 use sentinel_e2e::{Browser, drop_file, open_page, screenshots};
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
@@ -12,7 +12,9 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{LmTranscript, Recordable, RecordedAction, ReplayRow, to_lines};
-use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{
+    InvalidActionPolicy, ParserStrictness, PromptState, PromptStyle, TextWorld,
+};
 use serde_json::{Value, json};
 
 /// A completion that is neither an action nor markup.
@@ -31,7 +33,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
             1 => format!("So I say:\n{plain}"),
             _ => NONSENSE.to_owned(),
         };
-        let heard = W::parse_action(Reader::Repair, &completion, observation);
+        let heard = W::parse_action(ParserStrictness::Repair, &completion, observation);
         let (action, repaired, fallback) = match heard {
             Ok(heard) => (heard.action, heard.repaired, false),
             Err(_) => match W::invalid_action_policy(&completion, observation) {
@@ -40,7 +42,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
             },
         };
         rows.push(ReplayRow {
-            origin: W::origin(setup),
+            origin: W::episode_spec(setup),
             step: W::step_count(observation),
             action: RecordedAction::new(observation, action),
             scenario_id: situation.episode().scenario_id(),
@@ -61,7 +63,7 @@ fn episode<W: TextWorld>(setup: &W::Setup, style: PromptStyle) -> Vec<ReplayRow<
 
 fn setup<W: World>(task: W::Task, rules: Rules<W::Change>) -> W::Setup {
     let streams = W::streams_or_default(Streams::Independent);
-    Origin::<W> {
+    EpisodeSpec::<W> {
         task,
         seed: 1007,
         streams,

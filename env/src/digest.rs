@@ -26,7 +26,7 @@ impl Default for Digest {
 
 impl Digest {
     /// Adds raw bytes to the digest.
-    pub fn bytes(&mut self, bytes: &[u8]) {
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -34,13 +34,13 @@ impl Digest {
     }
 
     /// Adds a float as the eight little-endian bytes of its bit pattern.
-    pub fn float(&mut self, value: f64) {
-        self.bytes(&value.to_bits().to_le_bytes());
+    pub fn write_f64(&mut self, value: f64) {
+        self.write_bytes(&value.to_bits().to_le_bytes());
     }
 
     /// Adds an integer as eight little-endian bytes.
-    pub fn int(&mut self, value: u64) {
-        self.bytes(&value.to_le_bytes());
+    pub fn write_u64(&mut self, value: u64) {
+        self.write_bytes(&value.to_le_bytes());
     }
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Digest {
 }
 
 /// Formats 128 bits as a version-4 UUID; six of them are replaced by the version and variant bits.
-pub(crate) fn uuid(high: u64, low: u64) -> String {
+pub(crate) fn format_uuid(high: u64, low: u64) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
     let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);
     format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")

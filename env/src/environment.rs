@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::fmt::{Debug, Display};
 
-use crate::controller::{Controller, DifficultyProfile};
+use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::digest::Digest;
 use crate::rng::Streams;
 use crate::rules::{RuleChange, Rules};
@@ -127,19 +127,19 @@ pub trait AdaptiveDifficulty: Environment {
     fn with_difficulty(setup: &Self::Setup, profile: DifficultyProfile) -> Self::Setup;
 
     /// Reports the result of this ended episode to the controller.
-    fn report_to(&self, controller: &mut Controller);
+    fn report_to(&self, controller: &mut DifficultyController);
 }
 
 /// The functions of [`AdaptiveDifficulty`] as a value, for code that handles all worlds.
 #[derive(Clone, Copy, Debug)]
-pub struct Adaptive<E: Environment> {
+pub struct AdaptiveHooks<E: Environment> {
     /// The function [`AdaptiveDifficulty::with_difficulty`] of `E`.
     pub with_difficulty: fn(&E::Setup, DifficultyProfile) -> E::Setup,
     /// The function [`AdaptiveDifficulty::report_to`] of `E`.
-    pub report_to: fn(&E, &mut Controller),
+    pub report_to: fn(&E, &mut DifficultyController),
 }
 
-impl<E: AdaptiveDifficulty> Adaptive<E> {
+impl<E: AdaptiveDifficulty> AdaptiveHooks<E> {
     /// The two functions of `E`.
     pub const HOOKS: Self = Self {
         with_difficulty: E::with_difficulty,
@@ -155,17 +155,17 @@ pub trait World: Environment<Action: Display> {
     /// The stream modes that the world supports, default first; never empty.
     const STREAMS: &'static [Streams] = &[Streams::Independent];
     /// The functions for adaptive difficulty, or `None` if the world does not support it.
-    const ADAPTIVE: Option<Adaptive<Self>> = None;
+    const ADAPTIVE: Option<AdaptiveHooks<Self>> = None;
     /// The type of the world's tasks.
     type Task: TaskName;
     /// The changes to the world's published rules that can be switched on.
     type Change: RuleChange;
 
-    /// Returns the setup of the episode that `origin` identifies, at default difficulty.
-    fn from_origin(origin: Origin<Self>) -> Self::Setup;
+    /// Returns the setup of the episode that `spec` identifies, at default difficulty.
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Self::Setup;
 
     /// Returns the task, seed, streams and rules of a setup.
-    fn origin(setup: &Self::Setup) -> Origin<Self>;
+    fn episode_spec(setup: &Self::Setup) -> EpisodeSpec<Self>;
 
     /// Returns the step budget of an episode of the task at default difficulty.
     fn max_steps(task: Self::Task) -> u32;
@@ -200,7 +200,7 @@ pub trait World: Environment<Action: Display> {
 
 /// The identity of an episode, apart from its difficulty: the part that files and the command line
 /// state.
-pub struct Origin<W: World> {
+pub struct EpisodeSpec<W: World> {
     /// The task of the episode.
     pub task: W::Task,
     /// The seed of the episode.
@@ -211,8 +211,8 @@ pub struct Origin<W: World> {
     pub rules: Rules<W::Change>,
 }
 
-impl<W: World> Origin<W> {
-    /// Creates the origin of an episode with independent streams under the published rules.
+impl<W: World> EpisodeSpec<W> {
+    /// Creates the spec of an episode with independent streams under the published rules.
     #[must_use]
     pub const fn new(task: W::Task, seed: u64) -> Self {
         Self {
@@ -226,12 +226,12 @@ impl<W: World> Origin<W> {
     /// Returns the setup of the episode.
     #[must_use]
     pub fn setup(self) -> W::Setup {
-        W::from_origin(self)
+        W::setup_from_spec(self)
     }
 }
 
-/// Lets a world use its origin as the complete setup.
-impl<W: World> Seeded for Origin<W> {
+/// Lets a world use its spec as the complete setup.
+impl<W: World> Seeded for EpisodeSpec<W> {
     fn seed(&self) -> u64 {
         self.seed
     }
@@ -242,24 +242,24 @@ impl<W: World> Seeded for Origin<W> {
 }
 
 // Implemented by hand because derives would require the same traits of `W`.
-impl<W: World> Clone for Origin<W> {
+impl<W: World> Clone for EpisodeSpec<W> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<W: World> Copy for Origin<W> {}
+impl<W: World> Copy for EpisodeSpec<W> {}
 
-impl<W: World> PartialEq for Origin<W> {
+impl<W: World> PartialEq for EpisodeSpec<W> {
     fn eq(&self, other: &Self) -> bool {
         (self.task, self.seed, self.streams, self.rules)
             == (other.task, other.seed, other.streams, other.rules)
     }
 }
 
-impl<W: World> Eq for Origin<W> {}
+impl<W: World> Eq for EpisodeSpec<W> {}
 
-impl<W: World> Debug for Origin<W> {
+impl<W: World> Debug for EpisodeSpec<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Origin")
             .field("world", &W::NAME)
@@ -271,20 +271,20 @@ impl<W: World> Debug for Origin<W> {
     }
 }
 
-impl<W: World> Origin<W> {
+impl<W: World> EpisodeSpec<W> {
     fn order(&self) -> (Rules<W::Change>, u8, W::Task, u64) {
         (self.rules, self.streams as u8, self.task, self.seed)
     }
 }
 
 /// Orders by rules, streams, task and seed, in this sequence.
-impl<W: World> Ord for Origin<W> {
+impl<W: World> Ord for EpisodeSpec<W> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.order().cmp(&other.order())
     }
 }
 
-impl<W: World> PartialOrd for Origin<W> {
+impl<W: World> PartialOrd for EpisodeSpec<W> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }

@@ -10,10 +10,10 @@
 //! let Json::Object(mut fields) = serde_json::from_str(r#"{"arm": "left", "sure": true}"#)? else {
 //!     panic!("it is an object");
 //! };
-//! assert_eq!(fields.fault(&["arm"]), Some(FieldFault::Unknown("sure")));
-//! assert_eq!(fields.flag("sure"), Ok(Some(true)));
-//! assert_eq!(fields.flag("repaired"), Ok(None));
-//! let wrong = fields.flag("arm").unwrap_err();
+//! assert_eq!(fields.first_fault(&["arm"]), Some(FieldFault::Unknown("sure")));
+//! assert_eq!(fields.take_bool("sure"), Ok(Some(true)));
+//! assert_eq!(fields.take_bool("repaired"), Ok(None));
+//! let wrong = fields.take_bool("arm").unwrap_err();
 //! assert_eq!((wrong.field, wrong.found), ("arm", Json::from("left")));
 //! # Ok::<(), serde_json::Error>(())
 //! ```
@@ -138,14 +138,14 @@ impl Json {
     }
 
     /// Calls `visit` with every string in the value, including field names, with escapes resolved.
-    pub(crate) fn texts<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
+    pub(crate) fn for_each_string<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Text(text) => visit(text),
-            Self::List(items) => items.iter().for_each(|item| item.texts(visit)),
+            Self::List(items) => items.iter().for_each(|item| item.for_each_string(visit)),
             Self::Object(fields) => {
                 for (name, value) in fields.iter() {
                     visit(name);
-                    value.texts(visit);
+                    value.for_each_string(visit);
                 }
             }
             Self::Null | Self::Bool(_) | Self::Number(_) => {}
@@ -153,13 +153,15 @@ impl Json {
     }
 
     /// Calls `visit` with every field name in the value, at any depth.
-    pub(crate) fn names<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
+    pub(crate) fn for_each_field_name<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
-            Self::List(items) => items.iter().for_each(|item| item.names(visit)),
+            Self::List(items) => items
+                .iter()
+                .for_each(|item| item.for_each_field_name(visit)),
             Self::Object(fields) => {
                 for (name, value) in fields.iter() {
                     visit(name);
-                    value.names(visit);
+                    value.for_each_field_name(visit);
                 }
             }
             _ => {}
@@ -167,7 +169,7 @@ impl Json {
     }
 
     /// Returns the type of the value in words, for error messages.
-    pub(crate) const fn what(&self) -> &'static str {
+    pub(crate) const fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "true or false",
@@ -241,7 +243,7 @@ impl Fields {
     ///
     /// # Errors
     /// Returns an error if the field holds another type.
-    pub fn text(&mut self, field: &'static str) -> Result<Option<String>, WrongType> {
+    pub fn take_string(&mut self, field: &'static str) -> Result<Option<String>, WrongType> {
         match self.take(field) {
             None => Ok(None),
             Some(Json::Text(text)) => Ok(Some(text)),
@@ -257,7 +259,7 @@ impl Fields {
     ///
     /// # Errors
     /// Returns an error if the field holds another type.
-    pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, WrongType> {
+    pub fn take_bool(&mut self, field: &'static str) -> Result<Option<bool>, WrongType> {
         match self.take(field) {
             None => Ok(None),
             Some(Json::Bool(on)) => Ok(Some(on)),
@@ -271,7 +273,7 @@ impl Fields {
 
     /// Returns the first field name that repeats an earlier one.
     #[must_use]
-    pub fn duplicate(&self) -> Option<&str> {
+    pub fn first_duplicate(&self) -> Option<&str> {
         let mut seen = BTreeSet::new();
         let mut names = self.0.iter().map(|(name, _)| name.as_str());
         names.find(|name| !seen.insert(*name))
@@ -279,7 +281,7 @@ impl Fields {
 
     /// Returns the first field that is not in `known` or that repeats an earlier one.
     #[must_use]
-    pub fn fault(&self, known: &[&str]) -> Option<FieldFault<'_>> {
+    pub fn first_fault(&self, known: &[&str]) -> Option<FieldFault<'_>> {
         let mut names = self.0.iter().map(|(name, _)| name.as_str()).enumerate();
         names.find_map(|(at, name)| {
             if !known.contains(&name) {
@@ -293,7 +295,7 @@ impl Fields {
 
 /// Iterates over the byte ranges of the JSON objects in a text, in order. Objects nested in other
 /// objects are not reported separately.
-pub fn objects(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub fn object_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         while let Some(at) = text[from..].find('{') {
@@ -426,19 +428,22 @@ mod tests {
         let mut found = fields(r#"{"a":null,"b":"x"}"#);
         assert!(found.contains("a"));
         assert_eq!(found.get("a"), None);
-        assert_eq!(found.text("a"), Ok(None));
+        assert_eq!(found.take_string("a"), Ok(None));
         assert!(!found.contains("a"));
-        assert_eq!(found.text("b"), Ok(Some("x".to_owned())));
+        assert_eq!(found.take_string("b"), Ok(Some("x".to_owned())));
         assert_eq!(found, Fields::default());
     }
 
     #[test]
     fn fault_returns_first_duplicate_or_unknown_field() {
         let found = fields(r#"{"a":1,"b":2,"a":3,"c":4}"#);
-        assert_eq!(found.duplicate(), Some("a"));
-        assert_eq!(found.fault(&["a", "b"]), Some(FieldFault::Duplicate("a")));
-        assert_eq!(found.fault(&["a"]), Some(FieldFault::Unknown("b")));
-        assert_eq!(fields("{}").fault(&[]), None);
+        assert_eq!(found.first_duplicate(), Some("a"));
+        assert_eq!(
+            found.first_fault(&["a", "b"]),
+            Some(FieldFault::Duplicate("a"))
+        );
+        assert_eq!(found.first_fault(&["a"]), Some(FieldFault::Unknown("b")));
+        assert_eq!(fields("{}").first_fault(&[]), None);
     }
 
     #[test]
@@ -452,7 +457,7 @@ mod tests {
     #[test]
     fn objects_in_text_are_found() {
         let text = r#"so {"a":{}} and { no, {"b":"}"}."#;
-        let found: Vec<&str> = objects(text).map(|place| &text[place]).collect();
+        let found: Vec<&str> = object_ranges(text).map(|place| &text[place]).collect();
         assert_eq!(found, [r#"{"a":{}}"#, r#"{"b":"}"}"#]);
     }
 

@@ -13,14 +13,14 @@ pub const HIGH_STAKES: f64 = 0.70;
 
 /// A success count out of a number of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rate {
+pub struct SuccessRate {
     /// Number of reports that turned out right.
     pub successes: u16,
     /// Number of all reports.
     pub count: u16,
 }
 
-impl Rate {
+impl SuccessRate {
     /// Returns `successes / count`, or `None` without any report.
     #[must_use]
     pub fn value(self) -> Option<f64> {
@@ -45,11 +45,11 @@ pub struct Evidence<const D: usize> {
     /// Number of reports so far, each of which states a confidence.
     pub calls: u16,
     /// Successes by domain index.
-    pub domains: [Rate; D],
+    pub domains: [SuccessRate; D],
     /// Successes at stakes below [`HIGH_STAKES`].
-    pub low: Rate,
+    pub low: SuccessRate,
     /// Successes at stakes of [`HIGH_STAKES`] or more.
-    pub high: Rate,
+    pub high: SuccessRate,
 }
 
 impl<const D: usize> Default for Evidence<D> {
@@ -59,9 +59,9 @@ impl<const D: usize> Default for Evidence<D> {
             beta: 1.0,
             gap_sum: 0.0,
             calls: 0,
-            domains: [Rate::default(); D],
-            low: Rate::default(),
-            high: Rate::default(),
+            domains: [SuccessRate::default(); D],
+            low: SuccessRate::default(),
+            high: SuccessRate::default(),
         }
     }
 }
@@ -131,7 +131,7 @@ impl<const D: usize> Serialize for HitRates<'_, D> {
     }
 }
 
-fn rounded(rate: Rate) -> Option<f64> {
+fn rounded(rate: SuccessRate) -> Option<f64> {
     rate.value().map(|value| round_to(value, 3))
 }
 
@@ -212,7 +212,7 @@ impl<const D: usize> Ledger<D> {
 
     /// Returns the trust in each slot, rounded to three decimals as in the observation.
     #[must_use]
-    pub fn snapshot(&self) -> PerSlot<f64> {
+    pub fn rounded_trust(&self) -> PerSlot<f64> {
         PerSlot(self.trust().map(|t| round_to(t, 3)))
     }
 

@@ -12,15 +12,15 @@
 //! * [`rng`]: CPython-compatible random streams, and the two modes of seeding them.
 //! * [`json`]: strict parsing of untrusted JSON that keeps every field.
 //! * [`ledger`]: evidence about each slot and the trust derived from it.
-//! * [`controller`]: adaptive difficulty, as a value that the caller owns.
+//! * [`adaptive_difficulty`]: adaptive difficulty, as a value that the caller owns.
 //! * [`named`]: enums whose variants have names, defined by [`named_enum!`].
 //! * [`rules`]: named changes to the reference's rules, which can be switched individually.
 //! * [`task`]: the common interface of the tasks of all worlds.
 //! * [`digest`]: digests for comparing two runs.
 
+pub mod adaptive_difficulty;
 pub mod batch;
 pub mod cluster;
-pub mod controller;
 pub mod digest;
 pub mod environment;
 pub mod json;
@@ -39,7 +39,7 @@ pub mod trust;
 
 pub use batch::Batch;
 pub use environment::{
-    AdaptiveDifficulty, Environment, Origin, PrivilegedState, RESET_LANES, Seeded, Transition,
+    AdaptiveDifficulty, Environment, EpisodeSpec, PrivilegedState, RESET_LANES, Seeded, Transition,
     World,
 };
 pub use named::Named;

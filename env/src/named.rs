@@ -37,7 +37,7 @@ pub trait Named: Copy + 'static {
     }
 
     /// Returns all names, separated by commas.
-    fn names() -> String {
+    fn joined_names() -> String {
         Self::NAMES.join(", ")
     }
 }
@@ -52,7 +52,7 @@ pub fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D:
         type Value = T;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "one of {}", T::names())
+            write!(f, "one of {}", T::joined_names())
         }
 
         fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {

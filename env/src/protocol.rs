@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::fmt::Debug;
 
-use crate::digest::{Digest, uuid};
+use crate::digest::{Digest, format_uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
 use crate::rng::derive_seed;
 
@@ -33,9 +33,9 @@ pub trait Protocol: World {
     /// the world has none.
     type Curriculum: Default;
     /// The content of a message besides its action; the default stands for an action from code.
-    type Remark: Default;
+    type MessageExtras: Default;
     /// The error of a step after the end of the episode.
-    const OVER: Self::StepError;
+    const EPISODE_OVER: Self::StepError;
     /// Salt of the episode id; the session id uses the next number. Both numbers belong to one world
     /// alone, and are at least 10, because smaller ones number random streams.
     const ID_SALT: u64;
@@ -63,11 +63,11 @@ pub trait Protocol: World {
     fn parse_message(
         &self,
         message: &Self::Message,
-    ) -> Result<(Self::Action, Self::Remark), Self::ActionError>;
+    ) -> Result<(Self::Action, Self::MessageExtras), Self::ActionError>;
 
     /// Records the step that the session's episode has just taken. The step is not yet in
     /// [`Session::steps`].
-    fn record(session: &mut Session<Self>, step: &Self::Info, remark: Self::Remark);
+    fn record(session: &mut Session<Self>, step: &Self::Info, remark: Self::MessageExtras);
 
     /// Reports the result of the ended episode to the curriculum if the episode took part in it.
     fn report_end(_session: &mut Session<Self>, _curriculum: &mut Self::Curriculum) {}
@@ -153,14 +153,14 @@ impl<W: Protocol> Session<W> {
     /// # Errors
     /// As [`Environment::step`]; nothing changes then.
     pub fn act(&mut self, action: W::Action) -> Result<Transition<W::Info>, W::StepError> {
-        self.take(action, W::Remark::default())
+        self.act_with_extras(action, W::MessageExtras::default())
     }
 
     /// Applies an action and records it together with the rest of its message.
-    pub(crate) fn take(
+    pub(crate) fn act_with_extras(
         &mut self,
         action: W::Action,
-        remark: W::Remark,
+        remark: W::MessageExtras,
     ) -> Result<Transition<W::Info>, W::StepError> {
         let transition = self.episode.step(action)?;
         W::record(self, &transition.info, remark);
@@ -180,10 +180,12 @@ impl<W: Protocol> Session<W> {
         message: &W::Message,
         curriculum: &mut W::Curriculum,
     ) -> Result<W::Reply, MessageErrorOf<W>> {
-        self.check(message)?;
+        self.check_message(message)?;
         let parsed = self.episode.parse_message(message);
         let (action, remark) = parsed.map_err(MessageError::Action)?;
-        let transition = self.take(action, remark).map_err(MessageError::Step)?;
+        let transition = self
+            .act_with_extras(action, remark)
+            .map_err(MessageError::Step)?;
         if transition.is_last() {
             W::report_end(self, curriculum);
         }
@@ -191,9 +193,9 @@ impl<W: Protocol> Session<W> {
     }
 
     /// Returns an error if the episode has ended or the message names another session.
-    pub(crate) fn check(&self, message: &W::Message) -> Result<(), MessageErrorOf<W>> {
+    pub(crate) fn check_message(&self, message: &W::Message) -> Result<(), MessageErrorOf<W>> {
         if W::is_done(self.episode.observation()) {
-            return Err(MessageError::Step(W::OVER));
+            return Err(MessageError::Step(W::EPISODE_OVER));
         }
         match W::session_id(message) {
             Some(given) if !given.is_empty() && given != self.session_id => {
@@ -252,7 +254,7 @@ impl<W: Protocol> Session<W> {
 /// Returns an id that depends only on the episode's seed, [`Protocol::id_key`] and `salt`.
 pub(crate) fn derive_id<W: Protocol>(episode: &W, salt: u64) -> String {
     let seed = episode.setup().seed();
-    uuid(derive_seed(seed, salt), derive_seed(episode.id_key(), salt))
+    format_uuid(derive_seed(seed, salt), derive_seed(episode.id_key(), salt))
 }
 
 /// A digest of a trajectory that also keeps a mark after each step, so that the first step at which

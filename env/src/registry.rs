@@ -71,9 +71,9 @@ impl WorldName {
 
     /// Returns all names for a message: commas between them, and `last` before the last one.
     #[must_use]
-    pub fn list(last: &str) -> String {
+    pub fn joined_names(last: &str) -> String {
         let names: Vec<&str> = Self::ALL.iter().map(|world| world.name()).collect();
-        crate::task::listed(&names, last)
+        crate::task::join_names(&names, last)
     }
 }
 

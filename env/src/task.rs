@@ -157,7 +157,7 @@ impl<'a> Selection<'a> {
         let mut found = Vec::new();
         for word in text.split(',').map(str::trim) {
             let task = T::parse(word).ok_or_else(|| {
-                let known = known::<T>(", ");
+                let known = joined_task_names::<T>(", ");
                 format!("unknown task {word:?}: use {known} or all")
             })?;
             if found.contains(&task) {
@@ -171,14 +171,14 @@ impl<'a> Selection<'a> {
 
 /// Returns the names of [`TaskName::ALL`] for a message, with `last` before the last one.
 #[must_use]
-pub fn known<T: TaskName>(last: &str) -> String {
+pub fn joined_task_names<T: TaskName>(last: &str) -> String {
     let names: Vec<&str> = T::ALL.iter().map(|task| task.name()).collect();
-    listed(&names, last)
+    join_names(&names, last)
 }
 
 /// Joins names for a message: commas between them, and `last` before the last one.
 #[must_use]
-pub fn listed(names: &[&str], last: &str) -> String {
+pub fn join_names(names: &[&str], last: &str) -> String {
     match names.split_last() {
         Some((end, [])) => (*end).to_owned(),
         Some((end, rest)) => format!("{}{last}{end}", rest.join(", ")),
@@ -236,6 +236,6 @@ mod tests {
 
     #[test]
     fn known_task_names_are_joined_for_messages() {
-        assert_eq!(known::<Task>(" or "), "task1, task2 or task3");
+        assert_eq!(joined_task_names::<Task>(" or "), "task1, task2 or task3");
     }
 }

@@ -2,7 +2,7 @@
 
 /// Returns the first `max` characters of `text`.
 #[must_use]
-pub fn clip(text: &str, max: usize) -> &str {
+pub fn truncate_chars(text: &str, max: usize) -> &str {
     match text.char_indices().nth(max) {
         Some((end, _)) => &text[..end],
         None => text,
@@ -12,7 +12,7 @@ pub fn clip(text: &str, max: usize) -> &str {
 /// Returns the first `max` characters of `text`, followed by an ellipsis if the text is longer.
 #[must_use]
 pub fn abbreviate(text: &str, max: usize) -> String {
-    let start = clip(text, max);
+    let start = truncate_chars(text, max);
     let mark = if start.len() < text.len() { "…" } else { "" };
     format!("{start}{mark}")
 }
@@ -29,8 +29,8 @@ mod tests {
 
     #[test]
     fn clip_and_abbreviate_respect_char_boundaries() {
-        assert_eq!(clip("größer", 3), "grö");
-        assert_eq!(clip("größer", 6), "größer");
+        assert_eq!(truncate_chars("größer", 3), "grö");
+        assert_eq!(truncate_chars("größer", 6), "größer");
         assert_eq!(abbreviate("größer", 3), "grö…");
         assert_eq!(abbreviate("größer", 6), "größer");
         assert_eq!(abbreviate("", 0), "");

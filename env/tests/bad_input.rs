@@ -7,7 +7,7 @@
 
 use sentinel_env::Environment;
 use sentinel_env::JsonEnv;
-use sentinel_env::controller::Controller;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{ActionMessage, ResetRequest, Task, TrustEnv};
 
@@ -31,7 +31,7 @@ fn message(action_type: &str, specialist_id: Option<&str>) -> ActionMessage {
 
 #[test]
 fn bad_action_error_names_value_and_keeps_state() {
-    let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
+    let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), DifficultyController::new());
     let early = env
         .step(&message("skip", None), &mut controller)
         .unwrap_err();
@@ -70,7 +70,8 @@ fn bad_action_error_names_value_and_keeps_state() {
 #[test]
 fn step_after_end_errors_and_keeps_state() {
     for adaptive in [false, true] {
-        let (mut env, mut controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
+        let (mut env, mut controller) =
+            (JsonEnv::<TrustEnv>::default(), DifficultyController::new());
         env.reset(
             &ResetRequest {
                 adaptive,
@@ -84,19 +85,23 @@ fn step_after_end_errors_and_keeps_state() {
                 .unwrap();
         }
         let before = *env.session().unwrap().episode();
-        let learned = controller.state();
+        let learned = controller.current_profile();
         let error = env
             .step(&message("skip", None), &mut controller)
             .unwrap_err();
         assert!(error.to_string().contains("has ended"), "{error}");
         assert_eq!(*env.session().unwrap().episode(), before);
-        assert_eq!(controller.state(), learned, "the controller was told twice");
+        assert_eq!(
+            controller.current_profile(),
+            learned,
+            "the controller was told twice"
+        );
     }
 }
 
 #[test]
 fn unknown_task_or_scenario_keeps_running_episode() {
-    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
+    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), DifficultyController::new());
     env.reset(&request("task2"), &controller).unwrap();
     let before = *env.session().unwrap().episode();
     let error = env.reset(&request("task9"), &controller).unwrap_err();
@@ -113,7 +118,7 @@ fn unknown_task_or_scenario_keeps_running_episode() {
 /// Checks that a scenario's task takes precedence over the requested task, as in the reference.
 #[test]
 fn scenario_id_overrides_requested_task() {
-    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), Controller::new());
+    let (mut env, controller) = (JsonEnv::<TrustEnv>::default(), DifficultyController::new());
     let asked = ResetRequest {
         scenario_id: Some("SCN-TASK2-006".to_owned()),
         ..request("nonsense")

@@ -9,8 +9,8 @@ use sentinel_env::cluster::AttackType::{
     CascadePanic, FabricateJob, FalseCompletion, FalseMemoryReport,
 };
 use sentinel_env::cluster::{
-    Action, Attack, AttackType, Behavior, Change, Episode, GpuId, GpuState, JobId, OPEN_STEPS,
-    Rules, Setup, Task,
+    Action, Attack, AttackType, Behavior, Change, DETECTION_WINDOW, Episode, GpuId, GpuState,
+    JobId, Rules, Setup, Task,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
@@ -87,7 +87,7 @@ fn attack_verified_in_time_counts_no_poisoning() {
     let (mut late, _) = attacked(FalseCompletion, rules(&[Change::Answers]));
     let mut in_time = late.clone();
     assert_eq!(late.observation().counters.poisonings, 0);
-    for _ in 0..OPEN_STEPS {
+    for _ in 0..DETECTION_WINDOW {
         late.step(Action::Tick).expect("it runs");
     }
     let c = late.observation().counters;
@@ -101,7 +101,7 @@ fn attack_verified_in_time_counts_no_poisoning() {
         .job;
     let step = in_time.step(verify(job)).expect("it runs");
     assert!(step.info.caught);
-    for _ in 0..OPEN_STEPS {
+    for _ in 0..DETECTION_WINDOW {
         in_time.step(Action::Tick).expect("it runs");
     }
     let c = in_time.observation().counters;

@@ -107,7 +107,7 @@ fn failed_gpu_and_completed_job_refuse_actions() {
                 .observation()
                 .gpus()
                 .iter()
-                .position(|gpu| !gpu.state.operational());
+                .position(|gpu| !gpu.state.is_operational());
             let Ok(step) = episode.step(allocate(n, down.unwrap_or(0) as u8)) else {
                 break;
             };

@@ -51,7 +51,7 @@ fn assert_invariants(episode: &Episode) {
             used + invented,
             "GPU {i} holds what its jobs take"
         );
-        if gpu.state.operational() {
+        if gpu.state.is_operational() {
             assert_eq!(gpu.state == GpuState::Idle, gpu.used == 0);
             assert_eq!(gpu.state == GpuState::Overloaded, gpu.used > GPU_MEMORY);
         }

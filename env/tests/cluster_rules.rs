@@ -99,7 +99,7 @@ fn waiting_rule_counts_drift_only_if_job_can_be_placed() {
             }
         }
         let step = episode.step(Action::Tick).expect("it runs");
-        let idle = episode.observation().can_place();
+        let idle = episode.observation().can_allocate();
         (step.info.drifted, idle)
     };
     assert_eq!(

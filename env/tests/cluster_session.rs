@@ -8,10 +8,10 @@ mod cluster_play;
 
 use cluster_play::action;
 use sentinel_env::JsonEnv;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::cluster::{
     Action, ActionMessage, Behavior, ClusterEnv, MessageError, ResetRequest, Session, Setup, Task,
 };
-use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 
 fn request(task: &str, adaptive: bool) -> ResetRequest {
@@ -35,7 +35,7 @@ fn played(task: Task, seed: u64) -> Session {
 
 #[test]
 fn invalid_message_or_session_id_keeps_state() {
-    let mut controller = Controller::new();
+    let mut controller = DifficultyController::new();
     let mut session = Session::from_request(&request("task2", false), &controller).unwrap();
     let before = session.episode().clone();
     let message = |json: &str| serde_json::from_str::<ActionMessage>(json).unwrap();
@@ -65,7 +65,10 @@ fn invalid_message_or_session_id_keeps_state() {
 
 #[test]
 fn refused_reset_keeps_running_episode() {
-    let (mut env, mut controller) = (JsonEnv::<ClusterEnv>::default(), Controller::new());
+    let (mut env, mut controller) = (
+        JsonEnv::<ClusterEnv>::default(),
+        DifficultyController::new(),
+    );
     let tick = ActionMessage::from(Action::Tick);
     let early = env.step(&tick, &mut controller).unwrap_err();
     assert!(early.to_string().contains("reset before"), "{early}");
@@ -83,7 +86,7 @@ fn refused_reset_keeps_running_episode() {
 
 #[test]
 fn adaptive_episode_updates_controller_once() {
-    let mut controller = Controller::new();
+    let mut controller = DifficultyController::new();
     let mut session = Session::from_request(&request("task3", true), &controller).unwrap();
     let mut last = session.reply();
     for n in 0.. {
@@ -97,12 +100,15 @@ fn adaptive_episode_updates_controller_once() {
         }
     }
     assert!(last.done && last.info.reward_report.is_some());
-    assert_eq!(controller.state().episodes_seen, 1);
+    assert_eq!(controller.current_profile().episodes_seen, 1);
     // The payload of the last step shows the profile after the episode was reported.
-    assert_eq!(last.observation.difficulty_profile, controller.state());
+    assert_eq!(
+        last.observation.difficulty_profile,
+        controller.current_profile()
+    );
     let error = session.step(&action(0, Task::Task3).into(), &mut controller);
     assert!(error.unwrap_err().to_string().contains("has ended"));
-    assert_eq!(controller.state().episodes_seen, 1);
+    assert_eq!(controller.current_profile().episodes_seen, 1);
 }
 
 #[test]

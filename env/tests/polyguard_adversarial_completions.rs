@@ -10,8 +10,8 @@ mod polyguard_play;
 
 use polyguard_play::{cases, noise, only_time_passed, shown};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, End, Episode, Exploit, Message, Rules, Session, Setup, TaskSpec,
-    Violation,
+    Action, CandidateId, Choice, EndReason, Episode, Exploit, Message, Rules, Session, Setup,
+    TaskSpec, Violation,
 };
 
 /// Returns the exploits of spec polyguard §8.3 (parser_exploit), each around an otherwise valid
@@ -105,7 +105,7 @@ fn exploit_completion_ends_episode_without_acting() {
             );
             assert_eq!(
                 step.info.end,
-                Some(End::ExploitDetection),
+                Some(EndReason::ExploitDetection),
                 "{case}: {text:?}"
             );
             assert_eq!(
@@ -202,7 +202,7 @@ fn megabyte_message_gives_short_error_or_exploit() {
         assert_eq!(reply.info.failure_reasons, ["parser_exploit"], "{head}");
         assert_eq!((reply.reward, reply.done), (0.001, true), "{head}");
         only_time_passed(&before, session.episode());
-        let kept = session.said().map_or(0, str::len);
+        let kept = session.last_completion().map_or(0, str::len);
         assert!(kept <= 2_001, "{head}: {kept} bytes are kept");
         let reply_json = serde_json::to_string(&reply).unwrap();
         assert!(

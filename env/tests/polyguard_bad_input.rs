@@ -11,8 +11,8 @@ mod polyguard_play;
 
 use polyguard_play::{cases, only_time_passed, play_out};
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, Component, End, Episode, Exploit, Kind, Message, MessageError,
-    Rules, Session, Setup, Step, StepError, TaskSpec, Violation,
+    ActKind, Action, CandidateId, Choice, Component, EndReason, Episode, Exploit, Message,
+    MessageError, Rules, Session, Setup, Step, StepError, TaskSpec, Violation,
 };
 
 fn setup(name: &str, seed: u64, rules: Rules) -> Setup {
@@ -30,7 +30,7 @@ fn play_completion(text: &str, rules: Rules) -> (Session, Step) {
 }
 
 /// Returns the first candidate of a kind, searching over seeds, and the episode that shows it.
-fn with_candidate(name: &str, kind: Kind) -> (Episode, sentinel_env::polyguard::Candidate) {
+fn with_candidate(name: &str, kind: ActKind) -> (Episode, sentinel_env::polyguard::Candidate) {
     for seed in 0..200 {
         let episode = Episode::reset(&setup(name, seed, Rules::HARDENED));
         let found = episode
@@ -136,7 +136,7 @@ fn second_choice_of_withheld_candidate_is_exploit() {
             hits += 1;
             let second = hits == 2;
             assert_eq!(step.info.exploit == Some(Exploit::IllegalChoice), second);
-            assert_eq!(step.info.end == Some(End::ExploitDetection), second);
+            assert_eq!(step.info.end == Some(EndReason::ExploitDetection), second);
             assert!(step.info.violation.is_some());
             if second {
                 return;
@@ -190,7 +190,7 @@ fn candidate_of_earlier_step_is_not_executed() {
 
 #[test]
 fn claim_that_contradicts_candidate_is_exploit() {
-    let (episode, candidate) = with_candidate("DDI-easy", Kind::SubstituteWithinClass);
+    let (episode, candidate) = with_candidate("DDI-easy", ActKind::SubstituteWithinClass);
     let id = candidate.id;
     let formulary = episode.observation().formulary();
     let drug = candidate.act.drug.unwrap().name(formulary);
@@ -216,12 +216,12 @@ fn claim_that_contradicts_candidate_is_exploit() {
             Some(Exploit::CandidateMismatch),
             "{text}"
         );
-        assert_eq!(step.info.end, Some(End::ExploitDetection), "{text}");
+        assert_eq!(step.info.end, Some(EndReason::ExploitDetection), "{text}");
         assert_eq!(step.info.total, 0.001);
         assert!(step.info.score.unwrap() <= 0.1);
         only_time_passed(&episode, &copy);
     }
-    let Some(sentinel_env::polyguard::Arg::Target(target)) = Some(candidate.act.arg) else {
+    let Some(sentinel_env::polyguard::ActArg::Target(target)) = Some(candidate.act.arg) else {
         panic!("a substitution has a target")
     };
     let target = target.name(formulary);
@@ -252,7 +252,7 @@ fn parser_exploit_ends_episode() {
             let (session, step) = play_completion(text, rules);
             let short: String = text.chars().take(60).collect();
             assert_eq!(step.exploit, Some(Exploit::ParserExploit), "{short}");
-            assert_eq!(step.end, Some(End::ExploitDetection), "{short}");
+            assert_eq!(step.end, Some(EndReason::ExploitDetection), "{short}");
             assert_eq!(step.reward.gated, 0.001, "{short}");
             assert_eq!(
                 step.reward.component(Component::AntiCheat),
@@ -263,9 +263,9 @@ fn parser_exploit_ends_episode() {
             assert!(reply.done && !reply.truncated, "{short}");
             assert_eq!(reply.info.failure_reasons, ["parser_exploit"], "{short}");
             assert_eq!(reply.info.termination_reason, Some("exploit_detection"));
-            assert!(session.said().unwrap().len() <= 2_001);
+            assert!(session.last_completion().unwrap().len() <= 2_001);
             let again = Action::parse(
-                session.said().unwrap(),
+                session.last_completion().unwrap(),
                 session.episode().observation().formulary(),
             );
             assert_eq!(again, Action::Exploit, "what is kept of it reads the same");

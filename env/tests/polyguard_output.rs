@@ -40,8 +40,8 @@ fn action_roundtrips_through_row_and_message() {
             for action in [Action::Choose(choice), Action::Choose(Choice::new(id))] {
                 let json = serde_json::to_string(&ActionRow::new(&action, formulary)).unwrap();
                 let message: Message = serde_json::from_str(&json).unwrap();
-                assert_eq!(message.read(formulary).action, action, "{json}");
-                assert_eq!(Message::from(action).read(formulary).action, action);
+                assert_eq!(message.parse(formulary).action, action, "{json}");
+                assert_eq!(Message::from(action).parse(formulary).action, action);
             }
         }
     }

@@ -6,7 +6,7 @@
 )]
 
 use sentinel_env::polyguard::{
-    Action, Arg, Choice, Formulary, Kind, ParsedCompletion, Terms, Violation,
+    ActArg, ActKind, Action, Choice, Formulary, ParsedCompletion, RationaleTerms, Violation,
 };
 
 fn read(text: &str) -> Action {
@@ -65,7 +65,7 @@ fn near_strict_form_is_repaired() {
         let choice = chosen(text);
         assert_eq!(choice.id.number(), 3, "{text}");
         assert!(choice.repaired, "{text}");
-        assert_eq!(choice.cites.words(), ["egfr"], "{text}");
+        assert_eq!(choice.cites.names(), ["egfr"], "{text}");
     }
 }
 
@@ -82,13 +82,13 @@ fn json_object_form_is_parsed() {
     assert_eq!(choice.confidence.map(|c| c.value()), Some(0.25));
     assert_eq!(
         choice.cites,
-        Terms::from_text("pain nsaid_like warfarin_like")
+        RationaleTerms::from_text("pain nsaid_like warfarin_like")
     );
-    assert_eq!(choice.claim.kind, Some(Kind::SubstituteWithinClass));
+    assert_eq!(choice.claim.kind, Some(ActKind::SubstituteWithinClass));
     let name = |drug: Option<_>| drug.map(|d: sentinel_env::polyguard::Drug| d.name(formulary));
     assert_eq!(choice.claim.drug.map(name), Some(Some("warfarin_like")));
     match choice.claim.arg {
-        Some(Arg::Target(drug)) => assert_eq!(drug.name(formulary), "doac_like"),
+        Some(ActArg::Target(drug)) => assert_eq!(drug.name(formulary), "doac_like"),
         other => panic!("{other:?}"),
     }
     assert!(!choice.claim.unknown);
@@ -96,7 +96,7 @@ fn json_object_form_is_parsed() {
     let dose = chosen(
         r#"{"candidate_id":"cand_02","rationale":"x","args":{"bucket_delta":-1},"drug":"none"}"#,
     );
-    assert_eq!(dose.claim.arg, Some(Arg::Dose(-1)));
+    assert_eq!(dose.claim.arg, Some(ActArg::Dose(-1)));
     assert_eq!(dose.claim.drug, Some(None));
     let bare =
         chosen(r#"{"candidate_id":"cand_02","rationale":"x","drug":null,"confidence":null}"#);

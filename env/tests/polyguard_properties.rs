@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use polyguard_play::{answer, cases, cells, noise, play_out, shown};
 use proptest::prelude::*;
 use sentinel_env::polyguard::{
-    Action, Arg, CandidateId, Choice, Component, Drug, End, Episode, Exploit, Issue, Kind,
-    Observation, Rules, Setup, Split, StepError, SubEnvironment, TaskSpec, Violation,
+    ActArg, ActKind, Action, CandidateId, Choice, Component, Drug, EndReason, Episode, Exploit,
+    Issue, Observation, Rules, Setup, Split, StepError, SubEnvironment, TaskSpec, Violation,
 };
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -41,7 +41,7 @@ fn assert_invariants(episode: &Episode) {
     assert_eq!(o.done(), o.candidates.count() == 0);
     if !o.done() {
         let first = o.candidates.get(CandidateId::FIRST).map(|c| c.act.kind);
-        assert_eq!(first, Some(Kind::KeepRegimen));
+        assert_eq!(first, Some(ActKind::KeepRegimen));
     }
     let drugs: BTreeSet<Drug> = o.regimen.iter().map(|row| row.drug).collect();
     assert_eq!(drugs.len(), o.regimen.len(), "no medicine twice");
@@ -49,7 +49,7 @@ fn assert_invariants(episode: &Episode) {
         assert!((0.0..=1.0).contains(&candidate.est_risk));
         assert!((candidate.est_delta - (candidate.est_risk - o.risk)).abs() < 1e-12);
     }
-    for (pair, _) in o.flags() {
+    for (pair, _) in o.flagged_pairs() {
         // Every flagged pair is a row of the table.
         assert!(pair.index() < o.formulary().pairs().len());
     }
@@ -176,7 +176,7 @@ fn gated_violation_or_exploit_earns_minimum_reward() {
 
 /// Chooses candidates of the given kinds in turn, and stops when one is not shown. Adds the
 /// exploits found to `seen`.
-fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTreeSet<Exploit>) {
+fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[ActKind], seen: &mut BTreeSet<Exploit>) {
     let mut episode = Episode::reset(&Setup::new(case, seed));
     for kind in kinds {
         let o = episode.observation();
@@ -185,7 +185,7 @@ fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTre
         };
         let step = episode.step(Action::Choose(Choice::new(id))).unwrap();
         if let Some(exploit) = step.info.exploit {
-            assert_eq!(step.info.end, Some(End::ExploitDetection));
+            assert_eq!(step.info.end, Some(EndReason::ExploitDetection));
             seen.insert(exploit);
         }
         if step.info.end.is_some() {
@@ -196,7 +196,7 @@ fn play_kinds_in_turn(case: TaskSpec, seed: u64, kinds: &[Kind], seen: &mut BTre
 
 #[test]
 fn exploits_possible_with_shown_candidates_are_detected() {
-    use Kind::{
+    use ActKind::{
         FetchExternalEvidence as Fetch, KeepRegimen as Keep, OrderMonitoring as Monitor,
         RequestPharmacistReview as Review,
     };
@@ -294,8 +294,8 @@ fn train_split_never_contains_held_out_items() {
                 let mask = present(&episode);
                 assert!(!has_held_out(o, mask), "{case} {seed}: taken");
                 for candidate in o.candidates.iter() {
-                    if let Arg::Target(drug) = candidate.act.arg {
-                        let target = o.parts(drug);
+                    if let ActArg::Target(drug) = candidate.act.arg {
+                        let target = o.known_archetypes(drug);
                         assert!(!has_held_out(o, mask | target), "{case} {seed}: offered");
                         offered += 1;
                     }
@@ -318,7 +318,7 @@ fn planted(episode: &Episode) -> u64 {
     let formulary = o.formulary();
     let rows = |is: &dyn Fn(&sentinel_env::polyguard::Medication) -> bool| {
         let rows = o.regimen.iter().filter(|row| is(row));
-        rows.fold(0, |bits, row| bits | o.parts(row.drug))
+        rows.fold(0, |bits, row| bits | o.known_archetypes(row.drug))
     };
     let pairs = h.issues().fold(0, |bits, issue| match issue {
         Issue::Pair(pair) | Issue::ComponentPair(pair) => {
@@ -327,7 +327,7 @@ fn planted(episode: &Episode) -> u64 {
         }
         _ => bits,
     });
-    let own = match o.case.sub() {
+    let own = match o.case.sub_environment() {
         Sub::Ddi => 0,
         Sub::BanditMining => rows(&|row| row.prior > 0),
         Sub::PrecisionDosing => rows(&|row| row.questioned),
@@ -339,10 +339,10 @@ fn planted(episode: &Episode) -> u64 {
             .fold(0, |b, id| b | id.bit()),
         Sub::WebSearchMissingData => rows(&|row| {
             let renal = |id| formulary.get(id).renal_below.is_some();
-            row.drug.known().is_some_and(renal)
+            row.drug.archetype().is_some_and(renal)
         }),
         Sub::AlternativeSuggestion => {
-            let problem = o.problem.and_then(Drug::known);
+            let problem = o.problem.and_then(Drug::archetype);
             let partners = problem.map_or(0, |id| formulary.partners(id));
             problem.map_or(0, |id| id.bit()) | partners & present(episode)
         }

@@ -59,7 +59,7 @@ proptest! {
         }
         let o = session.episode().observation();
         prop_assert!(o.done());
-        prop_assert!(session.episode().hidden().draws() <= 40);
+        prop_assert!(session.episode().hidden().draws_taken() <= 40);
         prop_assert_eq!(session.episode().tally().reward_events, taken + 1);
         prop_assert_eq!(session.events().len(), usize::from(taken) + 1);
         prop_assert!((0.0..=1.0).contains(&session.episode().tally().score()));

@@ -5,7 +5,7 @@
 )]
 
 use sentinel_env::Environment;
-use sentinel_env::controller::Controller;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
 use sentinel_env::trust::{Action, Change, Rules, Session, Setup, Task, episode_prompt};
@@ -101,7 +101,7 @@ fn missions_have_the_documented_keys() {
 /// trust §3, §12).
 #[test]
 fn hardened_stakes_show_two_decimals() {
-    let mut controller = Controller::new();
+    let mut controller = DifficultyController::new();
     let setup = |profile| Setup {
         profile,
         ..Setup::new(Task::Task3, 0, Streams::Reference)
@@ -110,7 +110,7 @@ fn hardened_stakes_show_two_decimals() {
     let text = plain.reply().observation.current_subtask;
     assert!(text.ends_with("stakes 0.2)."), "{text}");
     for _ in 0..100 {
-        controller.update(1, 1);
+        controller.record_episode(1, 1);
     }
     let hard = Session::new(&setup(controller.profile(true)));
     let hardened = hard

@@ -7,7 +7,7 @@
 use proptest::prelude::*;
 use sentinel_env::AdaptiveDifficulty;
 use sentinel_env::Environment;
-use sentinel_env::controller::Controller;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::RuleChange as _;
 use sentinel_env::slot::Slot;
@@ -146,10 +146,10 @@ fn unfinished_rule_counts_open_subtasks_as_events() {
 fn hardened_episode_without_encounters_skips_controller() {
     let alone = [Action::SolveIndependently];
     for (rules, seen) in [(Rules::REFERENCE, 1), (Rules::HARDENED, 0)] {
-        let mut controller = Controller::new();
+        let mut controller = DifficultyController::new();
         let (episode, _) = play(&setup(Task::Task3, 1, rules), &alone);
         episode.report_to(&mut controller);
-        assert_eq!(controller.state().episodes_seen, seen, "{rules}");
+        assert_eq!(controller.current_profile().episodes_seen, seen, "{rules}");
     }
 }
 

@@ -8,13 +8,18 @@ use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use sentinel_policy::polyguard::{FIT_SEEDS, Rule, fit_bandit, fit_imitation, oracle_choices};
+use sentinel_policy::polyguard::{
+    ExplorationRule, FIT_SEEDS, fit_bandit, fit_imitation, oracle_choices,
+};
 use serde::Serialize;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/polyguard");
     let folder = std::env::args().nth(1).map_or(usual, PathBuf::from);
-    for (name, rule) in [("linucb", Rule::LinUcb), ("thompson", Rule::Thompson)] {
+    for (name, rule) in [
+        ("linucb", ExplorationRule::LinUcb),
+        ("thompson", ExplorationRule::Thompson),
+    ] {
         let learned = fit_bandit(rule, FIT_SEEDS);
         let (steps, errors) = (learned.steps, learned.errors);
         write(&folder, name, &learned)?;

@@ -25,7 +25,7 @@ struct Trick {
 
 impl Policy<TrustEnv> for Trick {
     fn choose(&mut self, o: &Observation) -> Action {
-        let trust = o.ledger.snapshot().0;
+        let trust = o.ledger.rounded_trust().0;
         let least = argmax(&trust.map(|t| -t));
         (self.choose)(o, [argmax(&trust), least])
     }

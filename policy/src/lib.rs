@@ -5,7 +5,7 @@
 
 pub mod cluster;
 pub mod insertion_sort;
-mod ledger;
+mod ledger_features;
 pub mod nn;
 pub mod playable;
 pub mod policy;
@@ -17,7 +17,7 @@ pub mod trust;
 
 pub use playable::{Playable, Roles, Scripted};
 pub use policy::{ConstantPolicy, Cycle, Player, Policy, PrivilegedPolicy, Routine};
-pub use rollout::{Run, run_episode};
+pub use rollout::{EpisodeRun, run_episode};
 pub use sentinel_env::WorldName;
 
 /// The largest seed accepted in files, page addresses and on the command line: `2^63 - 1`.

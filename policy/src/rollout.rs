@@ -8,14 +8,14 @@ use crate::policy::Player;
 
 /// A finished episode with its rewards and trajectory digest.
 #[derive(Clone, Debug)]
-pub struct Run<W: World> {
+pub struct EpisodeRun<W: World> {
     episode: W,
     rewards: Vec<f64>,
     steps: Vec<W::Info>,
     digest: TrajectoryDigest,
 }
 
-impl<W: World> Run<W> {
+impl<W: World> EpisodeRun<W> {
     /// Returns the episode in its final state.
     #[must_use]
     pub const fn episode(&self) -> &W {
@@ -78,14 +78,17 @@ pub fn run_steps<E: Environment>(
 /// # assert!(run.episode().score() > 0.5);
 /// ```
 #[must_use]
-pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> Run<W> {
-    run_with(setup, |episode| player.act(episode))
+pub fn run_episode<W: World>(setup: &W::Setup, player: &mut Player<W>) -> EpisodeRun<W> {
+    run_with_choices(setup, |episode| player.act(episode))
 }
 
 /// Runs an episode with actions from `choose` until it returns `None`, and records its rewards and
 /// digest.
 #[must_use]
-pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::Action>) -> Run<W> {
+pub fn run_with_choices<W: World>(
+    setup: &W::Setup,
+    choose: impl FnMut(&W) -> Option<W::Action>,
+) -> EpisodeRun<W> {
     let (mut rewards, mut steps) = (Vec::new(), Vec::new());
     let mut digest = TrajectoryDigest::default();
     let episode = run_steps(setup, choose, |episode, transition| {
@@ -93,7 +96,7 @@ pub fn run_with<W: World>(setup: &W::Setup, choose: impl FnMut(&W) -> Option<W::
         digest.push(episode, &transition.info);
         steps.push(transition.info);
     });
-    Run {
+    EpisodeRun {
         episode,
         rewards,
         steps,

@@ -14,7 +14,7 @@ use sentinel_env::{World, WorldName, in_world};
 use sentinel_policy::cluster::{Player, PolicyName};
 use sentinel_policy::policy::Policy;
 use sentinel_policy::replay::{
-    EpisodeId, Replay, ReplayEpisode, ReplayRow, play, record_episode, to_lines, verify,
+    EpisodeId, Replay, ReplayEpisode, ReplayRow, play_replay, record_episode, to_lines, verify,
 };
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Playable, Roles, Scripted};
@@ -93,7 +93,7 @@ proptest! {
         let bad = place.index(lines.len());
         lines[bad] = &lines[bad][..lines[bad].len() / 2];
         let replay = Replay::<ClusterEnv>::parse(&lines.join("\n"));
-        prop_assert_eq!((replay.rows(), replay.problem_count()), (rows.len() - 1, 1));
+        prop_assert_eq!((replay.row_count(), replay.problem_count()), (rows.len() - 1, 1));
         prop_assert_eq!(replay.problems()[0].line, bad + 1);
         let found = verify(&replay);
         prop_assert_eq!(found.hits + found.unused, rows.len() - 1);
@@ -112,7 +112,10 @@ fn row_key_includes_rules() {
     let count = rows.len();
     rows.extend(recorded(Rules::HARDENED));
     let replay = Replay::<ClusterEnv>::parse(&to_lines(&rows).unwrap());
-    assert_eq!((replay.rows(), replay.problem_count()), (rows.len(), 0));
+    assert_eq!(
+        (replay.row_count(), replay.problem_count()),
+        (rows.len(), 0)
+    );
     let found = verify(&replay);
     assert!(found.fits(), "{found:?}");
     let means: Vec<&str> = found.means.iter().map(|mean| mean.rules.as_str()).collect();
@@ -130,7 +133,7 @@ fn row_key_includes_rules() {
     );
     // The same rows twice: the second copy is reported, and the first is kept.
     let twice = Replay::from_rows(rows[..count].iter().chain(&rows[..count]).cloned());
-    assert_eq!((twice.rows(), twice.problem_count()), (count, count));
+    assert_eq!((twice.row_count(), twice.problem_count()), (count, count));
     let message = twice.problems()[0].to_string();
     let expected = "a second row for cluster task2 seed 3 (independent streams) step 0";
     assert!(message.contains(expected), "{message}");
@@ -141,7 +144,7 @@ fn missing_row_falls_back_to_trust_policy() {
     let mut rows = recorded(Rules::REFERENCE);
     rows.remove(4);
     let setup = Setup::new(Task::Task2, 3, Streams::Independent);
-    let played = play(&Replay::from_rows(rows), &setup);
+    let played = play_replay(&Replay::from_rows(rows), &setup);
     assert_eq!(
         played.source.misses().iter().copied().collect::<Vec<u32>>(),
         [4]
@@ -159,7 +162,7 @@ fn probabilities_have_one_entry_per_action_type() {
     let replay = Replay::<ClusterEnv>::parse(&line);
     assert_eq!(replay.problem_count(), 0, "{:?}", replay.problems());
     let setup = Setup::new(Task::Task2, 3, Streams::Independent);
-    let key = ClusterEnv::origin(&setup);
+    let key = ClusterEnv::episode_spec(&setup);
     let mut source = ReplayEpisode::<ClusterEnv>::new(&replay, &key);
     let episode = sentinel_env::cluster::Episode::reset(&setup);
     source.observe(episode.observation());

@@ -15,20 +15,20 @@ use sentinel_policy::nn::{
 };
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::trust::learned::{
-    FEATURE_VERSION, FeatureSet, Features, NetConfig, Observer, PER_SLOT, Pooling, Trained,
+    FEATURE_VERSION, FeatureSet, Features, Observer, PER_SLOT, Pooling, Trained, TrustNet,
 };
 use sentinel_policy::{Player, run_episode};
 
-fn net(pooling: Pooling) -> NetConfig {
-    NetConfig {
+fn net(pooling: Pooling) -> TrustNet {
+    TrustNet {
         hidden: 16,
         pooling,
-        ..NetConfig::default()
+        ..TrustNet::default()
     }
 }
 
 /// Returns weights in which every part has an effect; initial weights have heads close to 0.
-fn weights(pooling: Pooling, seed: u64) -> Weights<NetConfig> {
+fn weights(pooling: Pooling, seed: u64) -> Weights<TrustNet> {
     let fresh = Weights::init(net(pooling), seed);
     let tensors: Vec<Vec<f32>> = (fresh.iter())
         .map(|(shape, values)| {
@@ -39,7 +39,7 @@ fn weights(pooling: Pooling, seed: u64) -> Weights<NetConfig> {
     Weights::from_tensors(net(pooling), tensors).expect("the same lengths")
 }
 
-fn run(weights: &Weights<NetConfig>, features: &Features) -> Output {
+fn run(weights: &Weights<TrustNet>, features: &Features) -> Output {
     let mut output = Output::default();
     weights.forward(features, &mut weights.config().scratch(), &mut output);
     output
@@ -206,9 +206,9 @@ fn model_roundtrips_through_bytes() {
     }
 }
 
-fn refused(model: &Model<NetConfig>) -> ModelError {
+fn refused(model: &Model<TrustNet>) -> ModelError {
     let bytes = model.to_bytes().expect("it can be written");
-    Model::<NetConfig>::from_bytes(&bytes).expect_err("it is not for this build")
+    Model::<TrustNet>::from_bytes(&bytes).expect_err("it is not for this build")
 }
 
 #[test]
@@ -219,10 +219,10 @@ fn invalid_model_is_refused() {
     };
     let bytes = good.to_bytes().expect("it can be written");
     for length in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
-        let error = Model::<NetConfig>::from_bytes(&bytes[..length]).expect_err("it is cut off");
+        let error = Model::<TrustNet>::from_bytes(&bytes[..length]).expect_err("it is cut off");
         assert!(error.to_string().contains("cut off"), "{length}: {error}");
     }
-    assert!(Model::<NetConfig>::from_bytes(b"{\"format\": \"something else\"}").is_err());
+    assert!(Model::<TrustNet>::from_bytes(b"{\"format\": \"something else\"}").is_err());
 
     let mut other = good.clone();
     other.config.world = "cluster".to_owned();
@@ -257,7 +257,7 @@ fn is_well_formed<N: Network>() {
         assert!(names.iter().all(|name| !name.is_empty()), "{}", schema.row);
     }
     let mut end = 0;
-    for segment in N::SEGMENTS {
+    for segment in N::FACTOR_COLUMNS {
         assert_eq!(segment.start, end, "{}", N::WORLD);
         end = segment.end;
     }
@@ -266,7 +266,7 @@ fn is_well_formed<N: Network>() {
 
 #[test]
 fn network_schemas_are_well_formed() {
-    is_well_formed::<NetConfig>();
+    is_well_formed::<TrustNet>();
     is_well_formed::<ClusterNet>();
     is_well_formed::<PolyguardNet>();
 }

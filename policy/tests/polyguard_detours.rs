@@ -2,7 +2,7 @@
 //! oracle's episode (spec polyguard §11, 7).
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Act, Action, Arg, Episode, Kind, Rules, Setup, TaskSpec};
+use sentinel_env::polyguard::{Act, ActArg, ActKind, Action, Episode, Rules, Setup, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::PolicyName;
@@ -62,9 +62,9 @@ fn anew(mut episode: Episode) -> f64 {
 }
 
 const KEEP: Act = Act {
-    kind: Kind::KeepRegimen,
+    kind: ActKind::KeepRegimen,
     drug: None,
-    arg: Arg::None,
+    arg: ActArg::None,
 };
 
 /// Returns the shown acts that can be reversed at once, each with its reversal.
@@ -73,13 +73,13 @@ fn loops(episode: &Episode) -> Vec<[Act; 2]> {
     let with_undo = shown.filter_map(|candidate| {
         let act = candidate.act;
         let back = match (act.kind, act.arg) {
-            (Kind::HoldDose, _) => 1,
-            (Kind::AdjustDoseBucket, Arg::Dose(by)) => -by,
+            (ActKind::HoldDose, _) => 1,
+            (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => -by,
             _ => return None,
         };
         let undo = Act {
-            kind: Kind::AdjustDoseBucket,
-            arg: Arg::Dose(back),
+            kind: ActKind::AdjustDoseBucket,
+            arg: ActArg::Dose(back),
             ..act
         };
         Some([act, undo])

@@ -6,7 +6,7 @@ mod polyguard_scores;
 use std::ops::Range;
 
 use polyguard_scores::{Interval, named, play, scores, share};
-use sentinel_env::polyguard::{End, Episode, PolyguardEnv, TaskSpec};
+use sentinel_env::polyguard::{EndReason, Episode, PolyguardEnv, TaskSpec};
 use sentinel_policy::Playable;
 use sentinel_policy::polyguard::PolicyName;
 
@@ -55,7 +55,7 @@ fn score_order_is_keep_random_rules_oracle() {
 #[test]
 fn oracle_usually_reaches_safe_resolution() {
     for case in TaskSpec::ALL {
-        let safe = share(&oracle(case), End::SafeResolution);
+        let safe = share(&oracle(case), EndReason::SafeResolution);
         assert!(safe >= 0.8, "{case}: {safe}");
     }
 }
@@ -96,9 +96,9 @@ fn honest_policies_are_rarely_flagged_as_exploits() {
     ] {
         for case in TaskSpec::ALL {
             let episodes = named(case, seeds.clone(), policy);
-            let caught = share(&episodes, End::ExploitDetection);
+            let caught = share(&episodes, EndReason::ExploitDetection);
             assert!(caught <= 0.02, "{case} {}: {caught}", policy.name());
-            let refused = share(&episodes, End::RepeatedInvalid);
+            let refused = share(&episodes, EndReason::RepeatedInvalid);
             assert_eq!(refused, 0.0, "{case} {}", policy.name());
         }
     }

@@ -2,11 +2,12 @@
 //! fitted ones beat the random policy.
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{End, Episode, PolyguardEnv, Rules, Setup, Split, TaskSpec};
+use sentinel_env::polyguard::{EndReason, Episode, PolyguardEnv, Rules, Setup, Split, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
-    Bandit, Imitation, ImitationPolicy, PolicyName, Rule, fit_bandit, fit_imitation, oracle_choices,
+    Bandit, ExplorationRule, Imitation, ImitationPolicy, PolicyName, fit_bandit, fit_imitation,
+    oracle_choices,
 };
 use sentinel_policy::rollout::run_steps;
 
@@ -37,7 +38,7 @@ fn mean(episodes: &[Episode]) -> f64 {
     scores / episodes.len() as f64
 }
 
-fn share(episodes: &[Episode], end: End) -> f64 {
+fn share(episodes: &[Episode], end: EndReason) -> f64 {
     let with = episodes.iter().filter(|e| e.observation().end == Some(end));
     with.count() as f64 / episodes.len() as f64
 }
@@ -61,9 +62,9 @@ fn observing_policies_are_rarely_flagged_as_exploits() {
             continue;
         }
         let episodes = named(policy);
-        let caught = share(&episodes, End::ExploitDetection);
+        let caught = share(&episodes, EndReason::ExploitDetection);
         assert!(caught <= 0.02, "{} {caught}", policy.name());
-        let refused = share(&episodes, End::RepeatedInvalid);
+        let refused = share(&episodes, EndReason::RepeatedInvalid);
         assert_eq!(refused, 0.0, "{}", policy.name());
     }
 }
@@ -88,7 +89,7 @@ fn fitted_policies_beat_random_and_improve_with_data() {
     let chance = mean(&play(Split::Train, |seed| {
         PolicyName::Random.player(seed, Streams::Independent)
     }));
-    for rule in [Rule::LinUcb, Rule::Thompson] {
+    for rule in [ExplorationRule::LinUcb, ExplorationRule::Thompson] {
         let learned = fit_bandit(rule, 0..480);
         let score = mean(&play(Split::Train, |seed| {
             Player::Public(Box::new(

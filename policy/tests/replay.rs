@@ -8,9 +8,9 @@
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::slot::Slot;
-use sentinel_env::task::listed;
+use sentinel_env::task::join_names;
 use sentinel_env::trust::{Action, Task, TrustEnv};
-use sentinel_env::{Origin, WorldName};
+use sentinel_env::{EpisodeSpec, WorldName};
 use sentinel_policy::replay::{PROBLEMS_KEPT, Replay, ReplayFile, ReplayRow};
 
 /// A line as written by the reference, with its six keys in sorted order.
@@ -36,14 +36,14 @@ fn parse(text: &str) -> Replay<TrustEnv> {
 /// Returns the diagnostic of a file with one invalid line.
 fn problem(line: &str) -> String {
     let replay = parse(line);
-    assert_eq!(replay.rows(), 0, "{line}");
+    assert_eq!(replay.row_count(), 0, "{line}");
     assert_eq!(replay.problem_count(), 1, "{line}");
     assert_eq!(replay.problems()[0].line, 1);
     replay.problems()[0].reason.clone()
 }
 
-fn key(task: Task, seed: u64) -> Origin<TrustEnv> {
-    Origin {
+fn key(task: Task, seed: u64) -> EpisodeSpec<TrustEnv> {
+    EpisodeSpec {
         rules: Rules::REFERENCE,
         streams: Streams::Reference,
         task,
@@ -118,7 +118,7 @@ fn bad_line_loses_only_its_row() {
         good(3),
     ];
     let replay = parse(&text.join("\n"));
-    assert_eq!(replay.rows(), 3);
+    assert_eq!(replay.row_count(), 3);
     let messages: Vec<String> = replay.problems().iter().map(ToString::to_string).collect();
     assert_eq!(
         messages,
@@ -188,7 +188,7 @@ fn unknown_name_error_lists_choices() {
         problem(&with(r#""seed": 7"#, r#""seed": 7, "world": "moon""#)),
         format!(
             "unknown world \"moon\": use trust (which a row without the key means), {}",
-            listed(&named, " or ")
+            join_names(&named, " or ")
         )
     );
     assert_eq!(
@@ -333,7 +333,7 @@ fn duplicate_row_is_reported_and_first_is_kept() {
         r#""seed": 7, "streams": "reference", "world": "trust""#,
     );
     let replay = parse(&[REFERENCE, &second, &other_streams, &named].join("\n"));
-    assert_eq!(replay.rows(), 2);
+    assert_eq!(replay.row_count(), 2);
     let row = replay
         .episode(&key(Task::Task3, 7))
         .unwrap()
@@ -354,7 +354,7 @@ fn duplicate_row_is_reported_and_first_is_kept() {
 fn git_lfs_pointer_is_reported_with_remedy() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
     let replay = parse(pointer);
-    assert_eq!(replay.rows(), 0);
+    assert_eq!(replay.row_count(), 0);
     assert_eq!(replay.problem_count(), 1);
     assert_eq!(
         replay.problems()[0].to_string(),
@@ -367,7 +367,7 @@ fn byte_order_mark_crlf_and_blank_lines_are_ignored() {
     let other = with(r#""seed": 7"#, r#""seed": 8"#);
     let replay = parse(&format!("\u{feff}{REFERENCE}\r\n\r\n   \n{other}"));
     clean(&replay);
-    assert_eq!(replay.rows(), 2);
+    assert_eq!(replay.row_count(), 2);
     let seeds: Vec<u64> = replay.episodes().map(|key| key.seed).collect();
     assert_eq!(seeds, [7, 8]);
     clean(&parse(""));
@@ -378,7 +378,7 @@ fn non_utf8_line_is_reported_with_byte_offset() {
     let mut replay = ReplayFile::default();
     replay.push_bytes(REFERENCE.as_bytes());
     replay.push_bytes(b"{\"seed\": \xff}\n");
-    assert_eq!(replay.rows(), 1);
+    assert_eq!(replay.row_count(), 1);
     assert_eq!(
         replay.problems()[0].to_string(),
         "line 2: not UTF-8 text from byte 10 on"
@@ -413,7 +413,7 @@ fn line_with_many_keys_is_parsed() {
     let keys: String = (0..100_000).map(|n| format!(r#""k{n}":0,"#)).collect();
     let many = with(r#""action_type""#, &format!("{keys}\"action_type\""));
     let replay = parse(&many);
-    assert_eq!((replay.rows(), replay.problem_count()), (1, 0));
+    assert_eq!((replay.row_count(), replay.problem_count()), (1, 0));
     let twice = with(
         r#""action_type""#,
         &format!("{keys}\"k7\":0,\"action_type\""),

@@ -25,15 +25,15 @@ fn rows_of_other_world_are_reported() {
     let text = to_lines(&ours).expect("rows of numbers and words")
         + &to_lines(&others).expect("rows of numbers and words");
     let both = ReplayFile::default().parse(&text);
-    assert_eq!(both.rows(), ours.len() + others.len());
+    assert_eq!(both.row_count(), ours.len() + others.len());
     assert_eq!(
-        both.replay::<TrustEnv>().map(Replay::rows),
+        both.replay::<TrustEnv>().map(Replay::row_count),
         Some(ours.len())
     );
     assert!(both.verify().fits());
     let replay = Replay::<TrustEnv>::parse(&text);
     assert_eq!(
-        (replay.rows(), replay.problem_count()),
+        (replay.row_count(), replay.problem_count()),
         (ours.len(), others.len())
     );
     let first = replay.problems().first().map(ToString::to_string);
@@ -42,7 +42,7 @@ fn rows_of_other_world_are_reported() {
     assert_eq!(first, Some(expected));
     let replay = Replay::<PolyguardEnv>::parse(&text);
     assert_eq!(
-        (replay.rows(), replay.problem_count()),
+        (replay.row_count(), replay.problem_count()),
         (others.len(), ours.len())
     );
 }

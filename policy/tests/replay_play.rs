@@ -10,7 +10,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Episode, Setup, Task, TrustEnv};
 use sentinel_policy::replay::{
-    Replay, ReplayEpisode, ReplayRow, play, record_episode, to_lines, verify,
+    Replay, ReplayEpisode, ReplayRow, play_replay, record_episode, to_lines, verify,
 };
 use sentinel_policy::trust::{Heuristic, PolicyName};
 use sentinel_policy::{Player, Policy, run_episode};
@@ -43,7 +43,7 @@ fn recorded_rows_replay_same_episodes_without_misses() {
             assert_eq!(replay.problem_count(), 0);
             let found = verify(&replay);
             assert!(found.fits(), "{}: {found:?}", policy.name());
-            assert_eq!((found.hits, found.episode_count), (replay.rows(), 15));
+            assert_eq!((found.hits, found.episode_count), (replay.row_count(), 15));
             for check in &found.episodes {
                 assert_eq!(check.id.streams, streams);
                 let task = Task::parse(check.id.task).unwrap();
@@ -62,16 +62,16 @@ fn missing_row_falls_back_to_heuristic() {
     rows.retain(|row| row.origin.task == Task::Task3 && row.step != 0);
     let replay = Replay::from_rows(rows);
     let setup = Setup::new(Task::Task3, 0, Streams::Reference);
-    let played = play(&replay, &setup);
+    let played = play_replay(&replay, &setup);
     assert!(played.source.misses().contains(&0));
     // On the first step trust is equal for all slots, so the heuristic delegates to S0.
     let start = Episode::reset(&setup);
-    let mut source = ReplayEpisode::<TrustEnv>::new(&replay, &TrustEnv::origin(&setup));
+    let mut source = ReplayEpisode::<TrustEnv>::new(&replay, &TrustEnv::episode_spec(&setup));
     let first = source.choose(start.observation());
     assert_eq!(first, Action::Delegate(Slot::ALL[0]));
     let found = verify(&replay);
     assert_eq!(found.episodes[0].misses[0], 0);
-    assert_eq!(found.hits + found.unused, replay.rows());
+    assert_eq!(found.hits + found.unused, replay.row_count());
     assert!(!found.fits());
 }
 
@@ -79,7 +79,7 @@ fn missing_row_falls_back_to_heuristic() {
 fn empty_replay_plays_reference_fallback_heuristic() {
     for seed in 0..10 {
         let setup = Setup::new(Task::Task3, seed, Streams::Reference);
-        let played = play(&Replay::<TrustEnv>::default(), &setup);
+        let played = play_replay(&Replay::<TrustEnv>::default(), &setup);
         let mut heuristic = Player::Public(Box::new(Heuristic::REPLAY_MISS));
         let expected = run_episode(&setup, &mut heuristic);
         assert_eq!(played.run.digest().digest(), expected.digest().digest());
@@ -133,7 +133,7 @@ fn replay_episode_exposes_belief_and_counts_hit_once() {
     rows[0].belief = Some(vec![vec![0.2; 5]; 5]);
     let setup = Setup::new(Task::Task1, 0, Streams::Reference);
     let mut source =
-        ReplayEpisode::<TrustEnv>::new(&Replay::from_rows(rows), &TrustEnv::origin(&setup));
+        ReplayEpisode::<TrustEnv>::new(&Replay::from_rows(rows), &TrustEnv::episode_spec(&setup));
     assert_eq!(source.current(), None);
     let episode = Episode::reset(&setup);
     source.observe(episode.observation());

@@ -4,8 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{self, ClusterEnv, GpuId, JobId};
 use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec, Violation};
@@ -15,13 +15,14 @@ use sentinel_env::slot::Slot;
 use sentinel_env::task::TaskName;
 use sentinel_env::trust::{self, TrustEnv};
 use sentinel_policy::text::{
-    InvalidActionPolicy, InvalidReward, PromptState, PromptStyle, Reader, Reason, TextWorld,
+    InvalidActionPolicy, InvalidReward, ParseErrorKind, ParserStrictness, PromptState, PromptStyle,
+    TextWorld,
 };
 
 fn start<W: TextWorld>(task: W::Task, seed: u64) -> PromptState<W> {
     let streams = W::streams_or_default(Streams::Independent);
     PromptState::new(
-        &Origin::<W> {
+        &EpisodeSpec::<W> {
             task,
             seed,
             streams,
@@ -47,9 +48,12 @@ fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
                     }
                     assert!(prompt.is_ascii(), "{prompt}");
                     let completion = W::format_action(style, prompt_state.observation(), action);
-                    let parsed =
-                        W::parse_action(Reader::Strict, &completion, prompt_state.observation())
-                            .unwrap();
+                    let parsed = W::parse_action(
+                        ParserStrictness::Strict,
+                        &completion,
+                        prompt_state.observation(),
+                    )
+                    .unwrap();
                     assert!(!parsed.repaired, "{completion}");
                     assert_eq!(
                         parsed.action.to_string(),
@@ -114,7 +118,8 @@ fn polyguard_policies_play_through_text() {
 
 #[track_caller]
 fn refused<W: TextWorld>(prompt_state: &PromptState<W>, text: &str) -> &'static str {
-    let error = W::parse_action(Reader::Strict, text, prompt_state.observation()).unwrap_err();
+    let error =
+        W::parse_action(ParserStrictness::Strict, text, prompt_state.observation()).unwrap_err();
     assert!(
         error.to_string().starts_with(error.reason.name()),
         "{error}"
@@ -123,15 +128,25 @@ fn refused<W: TextWorld>(prompt_state: &PromptState<W>, text: &str) -> &'static 
     error.reason.name()
 }
 
+/// Checks that each text is refused for its reason and ends the sample.
+#[track_caller]
+fn assert_refused(state: &PromptState<TrustEnv>, cases: &[(&str, &str)]) {
+    for (text, reason) in cases {
+        assert_eq!(refused(state, text), *reason, "{text}");
+        let invalid_action_policy = TrustEnv::invalid_action_policy(text, state.observation());
+        assert_eq!(invalid_action_policy, InvalidActionPolicy::EndSample);
+    }
+}
+
 #[test]
-fn invalid_trust_text_gives_reason() {
+fn trust_text_that_is_not_one_object_gives_reason() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let long = format!(
         r#"{{"action_type":"skip","reasoning":"{}"}}"#,
         "x".repeat(5000)
     );
     let deep = format!(r#"{{"action_type":{}"#, "[".repeat(2000));
-    for (text, reason) in [
+    let cases = [
         ("", "empty"),
         (" \n ", "empty"),
         ("skip", "not_json"),
@@ -157,6 +172,14 @@ fn invalid_trust_text_gives_reason() {
             r#"{"action_type":"skip","session_id":"x"}"#,
             "unknown_field",
         ),
+    ];
+    assert_refused(&s, &cases);
+}
+
+#[test]
+fn invalid_trust_fields_give_reason() {
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
+    let cases = [
         (r#"{"specialist_id":"S0"}"#, "missing_field"),
         (r#"{"action_type":null}"#, "missing_field"),
         (r#"{"action_type":3}"#, "wrong_type"),
@@ -185,13 +208,15 @@ fn invalid_trust_text_gives_reason() {
             "missing_field",
         ),
         (r#"{"action_type":"skip","reasoning":7}"#, "wrong_type"),
-    ] {
-        assert_eq!(refused(&s, text), reason, "{text}");
-        let invalid_action_policy = TrustEnv::invalid_action_policy(text, s.observation());
-        assert_eq!(invalid_action_policy, InvalidActionPolicy::EndSample);
-    }
+    ];
+    assert_refused(&s, &cases);
+}
+
+#[test]
+fn trust_text_with_white_space_and_null_is_valid() {
+    let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
     let text = " {\"reasoning\":\"why not\",\"specialist_id\":null,\"action_type\":\"skip\"}\n";
-    let parsed = TrustEnv::parse_action(Reader::Strict, text, s.observation()).unwrap();
+    let parsed = TrustEnv::parse_action(ParserStrictness::Strict, text, s.observation()).unwrap();
     assert_eq!(
         (parsed.action, parsed.repaired),
         (trust::Action::Skip, false)
@@ -201,7 +226,8 @@ fn invalid_trust_text_gives_reason() {
 #[test]
 fn repair_strips_only_surrounding_text() {
     let s = start::<TrustEnv>(trust::Task::Task1, 100_000);
-    let parse_action = |text: &str| TrustEnv::parse_action(Reader::Repair, text, s.observation());
+    let parse_action =
+        |text: &str| TrustEnv::parse_action(ParserStrictness::Repair, text, s.observation());
     let verify = trust::Action::Verify(Slot::ALL[2]);
     for text in [
         "```json\n{\"action_type\":\"verify\",\"specialist_id\":\"S2\"}\n```",
@@ -213,13 +239,19 @@ fn repair_strips_only_surrounding_text() {
     let whole = parse_action(r#"{"action_type":"verify","specialist_id":"S2"}"#).unwrap();
     assert!(!whole.repaired);
     for (text, reason) in [
-        ("no object", Reason::NotJson),
+        ("no object", ParseErrorKind::NotJson),
         (
             r#"{"action_type":"skip"} {"action_type":"skip"}"#,
-            Reason::SeveralObjects,
+            ParseErrorKind::SeveralObjects,
         ),
-        (r#"so: {"action_type":"Skip"}"#, Reason::UnknownAction),
-        (r#"so: {"action_type":"skip","x":1}"#, Reason::UnknownField),
+        (
+            r#"so: {"action_type":"Skip"}"#,
+            ParseErrorKind::UnknownAction,
+        ),
+        (
+            r#"so: {"action_type":"skip","x":1}"#,
+            ParseErrorKind::UnknownField,
+        ),
     ] {
         assert_eq!(parse_action(text).unwrap_err().reason, reason, "{text}");
     }
@@ -271,7 +303,7 @@ fn invalid_cluster_text_gives_reason() {
     }
     let text =
         r#"{"action_type":"allocate","job_id":"JOB-009","gpu_id":"GPU-07","worker_id":"S4"}"#;
-    let parsed = ClusterEnv::parse_action(Reader::Strict, text, s.observation()).unwrap();
+    let parsed = ClusterEnv::parse_action(ParserStrictness::Strict, text, s.observation()).unwrap();
     let action = cluster::Action::Allocate {
         job: Some(JobId(9)),
         gpu: Some(GpuId(7)),
@@ -301,7 +333,7 @@ fn polyguard_maps_invalid_text_to_actions() {
     );
     let text = "So:\ncandidate_id=cand_01; rationale=egfr";
     assert!(
-        PolyguardEnv::parse_action(Reader::Strict, text, s.observation())
+        PolyguardEnv::parse_action(ParserStrictness::Strict, text, s.observation())
             .unwrap()
             .repaired
     );

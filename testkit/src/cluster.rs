@@ -4,10 +4,10 @@
 use sentinel_env::Environment;
 use std::collections::BTreeMap;
 
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::cluster::{
     Action, ActionMessage, Episode, Setup, Step, Task, TraceFinal, TraceReset, TraceStep,
 };
-use sentinel_env::controller::Controller;
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_policy::cluster::{Player, PolicyName};
 use sentinel_policy::policy::POLICY_STREAM;
@@ -28,7 +28,7 @@ struct Running {
 pub(crate) struct ClusterEpisodes {
     running: Option<Running>,
     /// One controller per recorded adaptive sequence.
-    controllers: BTreeMap<(String, String), Controller>,
+    controllers: BTreeMap<(String, String), DifficultyController>,
 }
 
 impl ClusterEpisodes {
@@ -78,7 +78,7 @@ impl ClusterEpisodes {
         };
         let controller = self.controllers.entry(sequence(row)).or_default();
         let counters = &running.episode.observation().counters;
-        controller.update(counters.detections, counters.attempts);
+        controller.record_episode(counters.detections, counters.attempts);
         differences(row, &controller_row(controller), &LABELS)
     }
 }

@@ -1,7 +1,7 @@
 //! Checks complete payloads of the cluster world: every field of reset, step, state and stream.
 
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::cluster::{Session, Setup, Task};
-use sentinel_env::controller::Controller;
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::{Player, PolicyName};
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl ClusterShapes {
         };
         let (_, session, player) = self.running.insert(running.unwrap_or_else(start));
         let target = row["n"].as_u64().unwrap_or(0);
-        let mut controller = Controller::new();
+        let mut controller = DifficultyController::new();
         while (session.steps().len() as u64) < target {
             let Some(action) = player.act(session.episode()) else {
                 break;

@@ -3,8 +3,8 @@
 //! A list is recorded natively (`golden-digests`) and checked natively and in WebAssembly. For a
 //! digest that differs, the check finds the first differing step.
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::digest::Digest;
 use sentinel_env::polyguard::TaskSpec;
 use sentinel_env::rng::Streams;
@@ -180,7 +180,7 @@ fn play<W: Playable>(
     streams: Streams,
 ) -> Option<(Digest, String)> {
     let task = W::Task::parse(task)?;
-    let setup = Origin::<W> {
+    let setup = EpisodeSpec::<W> {
         task,
         seed,
         streams,

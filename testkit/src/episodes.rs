@@ -5,7 +5,7 @@ use sentinel_env::AdaptiveDifficulty;
 use sentinel_env::Environment;
 use std::collections::BTreeMap;
 
-use sentinel_env::controller::Controller;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{
     Action, ActionMessage, Session, Setup, Task, TraceFinal, TraceReset, TraceStep,
@@ -37,7 +37,7 @@ struct Running {
 pub(crate) struct Episodes {
     running: Option<Running>,
     /// One controller per recorded adaptive sequence.
-    controllers: BTreeMap<(String, String), Controller>,
+    controllers: BTreeMap<(String, String), DifficultyController>,
 }
 
 impl Episodes {
@@ -93,13 +93,13 @@ impl Episodes {
 }
 
 /// Returns the state of a controller in the form of a recorded row.
-pub(crate) fn controller_row(controller: &Controller) -> Value {
-    let p = controller.state();
+pub(crate) fn controller_row(controller: &DifficultyController) -> Value {
+    let p = controller.current_profile();
     let full = json!({
         "threshold": p.adversarial_threshold, "high_stakes_ratio": p.high_stakes_ratio,
         "penalty": p.verify_budget_penalty, "benign": p.adversary_benign_confidence,
         "poison": p.adversary_poison_confidence, "rolling": p.rolling_detection_rate,
-        "last_rate": controller.last_rate(),
+        "last_rate": controller.last_detection_rate(),
     });
     json!({"kind": "controller", "state": to_value(&p), "full": full})
 }

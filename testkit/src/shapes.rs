@@ -1,6 +1,6 @@
 //! Checks complete payloads of the trust world: every field of reset, step, state and stream.
 
-use sentinel_env::controller::Controller;
+use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Setup, Task};
 use sentinel_policy::trust::Player;
@@ -43,7 +43,7 @@ impl Shapes {
             return Vec::new();
         };
         let target = row["n"].as_u64().unwrap_or(0);
-        let mut controller = Controller::new();
+        let mut controller = DifficultyController::new();
         while u64::from(session.episode().tally().actions) < target {
             let Some(action) = player.act(session.episode()) else {
                 break;

@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     AdamOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig, Optimizer,
-    Pass, Qwen2, Trained,
+    Pass, Qwen2, TrainedPart,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -97,7 +97,7 @@ fn step(c: &mut Criterion) {
     let mut group = c.benchmark_group("step");
     group.sample_size(10);
     for lora in [false, true] {
-        model.train(Trained::Everything);
+        model.set_trained_part(TrainedPart::Everything);
         if lora {
             Lora::attach(&mut model, LoraConfig::default(), 0).expect("valid options");
         }
@@ -106,7 +106,7 @@ fn step(c: &mut Criterion) {
             let kept = if by_block { "checkpointed" } else { "whole" };
             group.bench_function(format!("{what}, {micro} rows, {kept}"), |b| {
                 let mut optimizer = Optimizer::new(&AdamOptions::default());
-                let pass = Pass::training(0).checkpointed(by_block);
+                let pass = Pass::training(0).with_gradient_checkpointing(by_block);
                 b.iter(|| {
                     let found = accumulate(&model, &samples, micro, &objective, pass);
                     let grads = found.expect("samples that fit").grads;

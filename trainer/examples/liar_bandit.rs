@@ -14,7 +14,7 @@ use sentinel_env::digest::Digest;
 use sentinel_env::rng::{PyRandom, derive_seed};
 use sentinel_env::rules::{NoChange, Rules};
 use sentinel_env::task::SingleTask;
-use sentinel_env::{Environment, Origin, Transition, World};
+use sentinel_env::{Environment, EpisodeSpec, Transition, World};
 use sentinel_policy::nn::{ChoiceSet, FeatureSchema, RowWriter, SetNet, TrainedPolicy};
 use sentinel_policy::replay::{
     Fields, Recordable, Replay, RowError, record_episode, to_lines, verify,
@@ -48,7 +48,7 @@ pub(crate) struct Observation {
 
 #[derive(Clone, Debug)]
 pub(crate) struct LiarBandit {
-    setup: Origin<Self>,
+    setup: EpisodeSpec<Self>,
     observation: Observation,
     liars: [bool; ARMS],
     random: PyRandom,
@@ -87,7 +87,7 @@ impl LiarBandit {
 }
 
 impl Environment for LiarBandit {
-    type Setup = Origin<Self>;
+    type Setup = EpisodeSpec<Self>;
     type Action = Arm;
     type Observation = Observation;
     type Info = ();
@@ -158,11 +158,11 @@ impl World for LiarBandit {
     type Task = SingleTask;
     type Change = NoChange;
 
-    fn from_origin(origin: Origin<Self>) -> Self::Setup {
-        origin
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Self::Setup {
+        spec
     }
 
-    fn origin(setup: &Self::Setup) -> Origin<Self> {
+    fn episode_spec(setup: &Self::Setup) -> EpisodeSpec<Self> {
         *setup
     }
 
@@ -171,7 +171,7 @@ impl World for LiarBandit {
     }
 
     fn write_digest(&self, (): &(), digest: &mut Digest) {
-        digest.float(self.earned);
+        digest.write_f64(self.earned);
     }
 }
 
@@ -220,10 +220,10 @@ impl ChoiceSet for LiarBandit {
 
     fn features(o: &Observation, arm: usize, row: &mut RowWriter<'_>) {
         row.push("claim", o.claims[arm]);
-        row.flag("high", o.high_stakes);
+        row.push_bool("high", o.high_stakes);
         row.push("high_claim", o.claims[arm] * f64::from(o.high_stakes));
-        row.flag("lied", o.lied[arm]);
-        row.flag("kept", o.kept[arm]);
+        row.push_bool("lied", o.lied[arm]);
+        row.push_bool("kept", o.kept[arm]);
     }
 
     fn choose(_o: &Observation, arm: usize) -> Arm {
@@ -254,7 +254,7 @@ impl Learn for LiarBandit {
     }
 
     fn policies() -> Vec<NamedPolicy<Self>> {
-        let start = |_: &Origin<Self>| Player::Public(Box::new(Gullible));
+        let start = |_: &EpisodeSpec<Self>| Player::Public(Box::new(Gullible));
         vec![NamedPolicy::new("gullible", false, start)]
     }
 }
@@ -287,7 +287,7 @@ pub(crate) fn run(
     let gullible = evaluate_baseline::<LiarBandit>(&gullible, rules, &tasks, config.test_seeds);
 
     let mut player = Player::Public(Box::new(TrainedPolicy::new(model)));
-    let (_, rows) = record_episode(&Origin::new(SingleTask, 1_000), &mut player, "grpo");
+    let (_, rows) = record_episode(&EpisodeSpec::new(SingleTask, 1_000), &mut player, "grpo");
     let replay = Replay::<LiarBandit>::parse(&to_lines(&rows)?);
     let found = verify(&replay);
     assert!(found.fits() && found.hits == rows.len(), "{found:?}");

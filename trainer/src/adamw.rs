@@ -35,7 +35,7 @@ impl Default for AdamOptions {
 
 impl AdamOptions {
     /// Returns the update rule for parameters with this weight decay.
-    pub(crate) fn rule(&self, weight_decay: f32) -> AdamW {
+    pub(crate) fn update_rule(&self, weight_decay: f32) -> AdamW {
         AdamWConfig::new()
             .with_beta_1(self.beta1)
             .with_beta_2(self.beta2)
@@ -68,7 +68,7 @@ impl Moments {
     ///
     /// # Errors
     /// Returns an error if the device cannot be read.
-    pub(crate) fn read(state: &AdamWState<2>) -> Result<Self, DeviceReadError> {
+    pub(crate) fn from_device(state: &AdamWState<2>) -> Result<Self, DeviceReadError> {
         let momentum = &state.momentum;
         Ok(Self {
             time: momentum.time,
@@ -78,7 +78,7 @@ impl Moments {
     }
 
     /// Copies the moments to a device; their lengths must fit the shape.
-    pub(crate) fn state(self, shape: [usize; 2], device: &Device) -> AdamWState<2> {
+    pub(crate) fn into_device(self, shape: [usize; 2], device: &Device) -> AdamWState<2> {
         let first = matrix(self.first, shape, device);
         let second = matrix(self.second, shape, device);
         let mut momentum = AdaptiveMomentumState::new(self.time, first, second);

@@ -3,7 +3,7 @@
 //! The random policy's episodes are recorded first. Their steps are then timed alone, in a batch
 //! that resets itself, and in a session with its payloads.
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ use sentinel_policy::rollout::run_steps;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args;
-use crate::episode::with_default;
+use crate::arg_parsers;
+use crate::episode_args::with_default;
 use crate::{EpisodeArgs, Error, SeedRange};
 
 /// The default seeds of the episodes that are repeated.
@@ -81,13 +81,13 @@ pub fn bench<W: Playable + Protocol>(
     progress: impl Fn(),
 ) -> Result<Speeds, Error> {
     let rules = config.episode.rules::<W>()?;
-    let random = args::policy::<W>(W::ROLES.random)?;
+    let random = arg_parsers::parse_policy::<W>(W::ROLES.random)?;
     let limit = Duration::from_secs_f64(config.seconds);
     let seeds = config.episode.seeds_or(SEEDS);
     let streams = config.episode.streams_or::<W>(Streams::Independent)?;
     let tasks = config.episode.tasks_or::<W>(None)?;
     let tasks = tasks.into_iter().map(|task| {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed: 0,
             streams,
@@ -120,7 +120,7 @@ fn speed_of<W: Playable + Protocol>(
     policy: W::PolicyName,
     limit: Duration,
 ) -> Result<TaskSpeed, Error> {
-    let task = W::origin(setup).task.name();
+    let task = W::episode_spec(setup).task.name();
     let refused = |reason: &dyn std::fmt::Display| Error::Bench {
         task,
         reason: reason.to_string(),
@@ -198,7 +198,7 @@ fn per_second(
 
 /// Returns the speeds as a table for a terminal.
 #[must_use]
-pub fn text(speeds: &Speeds) -> String {
+pub fn format_table(speeds: &Speeds) -> String {
     let mut text = format!(
         "world {}, {} rules, {} streams, one core; an episode is {} bytes\n\n",
         speeds.world.name(),

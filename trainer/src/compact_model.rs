@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{Error, files};
 
 /// The name of a compact policy's file in its folder.
-pub const MODEL: &str = "model.safetensors";
+pub const MODEL_FILE: &str = "model.safetensors";
 
 /// Reads the model of a folder, or of a file.
 ///
@@ -18,11 +18,11 @@ pub const MODEL: &str = "model.safetensors";
 ///
 /// use sentinel_env::{Environment, rng::Streams, trust::{Setup, Task}};
 /// use sentinel_policy::nn::TrainedPolicy;
-/// use sentinel_policy::{Player, rollout::run_episode, trust::learned::NetConfig};
+/// use sentinel_policy::{Player, rollout::run_episode, trust::learned::TrustNet};
 /// use sentinel_trainer::compact_model::load_model;
 ///
 /// # let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../replays/grpo"));
-/// let model = Arc::new(load_model::<NetConfig>(folder)?);
+/// let model = Arc::new(load_model::<TrustNet>(folder)?);
 /// let mut player = Player::Public(Box::new(TrainedPolicy::new(model)));
 /// let run = run_episode(&Setup::new(Task::Task3, 42, Streams::Independent), &mut player);
 /// println!("score {:.3}", run.episode().score());
@@ -34,7 +34,7 @@ pub const MODEL: &str = "model.safetensors";
 /// Returns an error if it cannot be read, or is no model that this build can run.
 pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
     let path = if path.is_dir() {
-        path.join(MODEL)
+        path.join(MODEL_FILE)
     } else {
         path.to_owned()
     };
@@ -53,12 +53,12 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
 /// # Errors
 /// Returns an error if the file cannot be written.
 pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), Error> {
-    let path = folder.join(MODEL);
+    let path = folder.join(MODEL_FILE);
     let bytes = model.to_bytes().map_err(|error| Error::Model {
         path: path.clone(),
         reason: error.to_string(),
     })?;
-    files::write(&path, &bytes)
+    files::write_atomic(&path, &bytes)
 }
 
 /// A kind of model that `--model` can name.
@@ -73,11 +73,11 @@ pub enum ModelKind {
 impl ModelKind {
     /// Returns the kind of model that a folder or file holds; `None` if it holds none.
     #[must_use]
-    pub fn of_files(path: &Path) -> Option<Self> {
+    pub fn from_files(path: &Path) -> Option<Self> {
         if has_model_type(&path.join("config.json")) {
             return Some(Self::Language);
         }
-        let compact = path.is_file() || path.join(MODEL).is_file();
+        let compact = path.is_file() || path.join(MODEL_FILE).is_file();
         compact.then_some(Self::Compact)
     }
 }

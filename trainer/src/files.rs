@@ -46,7 +46,7 @@ pub(crate) fn create_folder(folder: &Path) -> Result<(), Error> {
 /// Checks that a file can be written to `path`, and that this overwrites nothing but an earlier
 /// file of the same kind: a JSON object with these keys.
 pub(crate) fn check_replaces(path: &Path, kind: &'static str, keys: &[&str]) -> Result<(), Error> {
-    check_target(path)?;
+    check_writable(path)?;
     if !path.exists() {
         return Ok(());
     }
@@ -84,8 +84,8 @@ pub fn read_replay_of<W: Recordable>(path: &Path) -> Result<Replay<W>, Error> {
 ///
 /// # Errors
 /// Returns an error if its folder is missing or it is a folder itself.
-pub fn check_target(path: &Path) -> Result<(), Error> {
-    let folder = folder_of(path);
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    let folder = parent_folder(path);
     if !folder.is_dir() {
         return Err(Error::NoFolder {
             path: path.to_owned(),
@@ -111,7 +111,7 @@ pub(crate) fn is_occupied(folder: &Path, except: &[&str]) -> bool {
 }
 
 /// Returns the folder of a file.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+pub(crate) fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -122,8 +122,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 ///
 /// # Errors
 /// Returns an error if it cannot be written; the old content then stays.
-pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
-    check_target(path)?;
+pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
+    check_writable(path)?;
     let failed = |source| Error::Write {
         path: path.to_owned(),
         source,
@@ -141,8 +141,8 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
 ///
 /// # Errors
 /// Returns an error if it exists, or cannot be written.
-pub fn create(path: &Path, content: &[u8]) -> Result<(), Error> {
-    check_target(path)?;
+pub fn create_new(path: &Path, content: &[u8]) -> Result<(), Error> {
+    check_writable(path)?;
     let file = temporary(path, content)?;
     file.persist_noclobber(path)
         .map_err(|error| match error.error.kind() {
@@ -165,7 +165,7 @@ pub(crate) fn write_pieces(
     force: bool,
     pieces: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    check_target(path)?;
+    check_writable(path)?;
     if path.exists() && !force {
         return Err(Error::Exists(path.to_owned()));
     }
@@ -197,7 +197,7 @@ fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile, Error> {
     // With the permissions of a new file, not readable by the owner alone as temporary files are.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder_of(path)).map_err(failed)?;
+    let mut file = builder.tempfile_in(parent_folder(path)).map_err(failed)?;
     file.write_all(content).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
     Ok(file)

@@ -212,7 +212,7 @@ impl HttpClient {
             left = left.saturating_sub(began.elapsed());
             let may_repeat = request.is_repeatable || failure.is_unprocessed;
             if !failure.is_temporary || !may_repeat || attempts > self.config.retries {
-                return Err(failure.error.after(attempts));
+                return Err(failure.error.with_attempts(attempts));
             }
             let wait = failure.wait.unwrap_or(pause);
             if wait >= left {
@@ -224,7 +224,7 @@ impl HttpClient {
                         wait,
                         left,
                     },
-                    _ => failure.error.after(attempts),
+                    _ => failure.error.with_attempts(attempts),
                 });
             }
             if !(self.wait)(wait) {

@@ -8,19 +8,19 @@ const Z95: f64 = 1.96;
 
 /// A mean and half the width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// The mean over cells.
     pub mean: f64,
     /// Half the width: 1.96 standard errors.
     pub half_width: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// Computes the interval of a mean over cells with equal weights. The cells are all there are,
     /// so only the spread within each makes the mean uncertain; a cell of one episode contributes
     /// no variance.
     #[must_use]
-    pub fn of_cells(cells: &[Vec<f64>]) -> Self {
+    pub fn from_cells(cells: &[Vec<f64>]) -> Self {
         let count = cells.len().max(1) as f64;
         let (mut sum, mut variance) = (0.0, 0.0);
         for scores in cells {
@@ -72,7 +72,7 @@ impl PairedInterval {
     /// Computes the interval of a mean over cells with equal weights. The degrees of freedom are
     /// those of the smallest cell, which is conservative for several.
     #[must_use]
-    pub fn of_cells(cells: &[Vec<f64>]) -> Self {
+    pub fn from_cells(cells: &[Vec<f64>]) -> Self {
         let count = cells.len().max(1) as f64;
         let (mut sum, mut variance) = (0.0, 0.0);
         for differences in cells {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn paired_interval_needs_two_values_per_cell() {
-        let found = PairedInterval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
+        let found = PairedInterval::from_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
         let half = 3.1824 * (1f64 / 12.0).sqrt();
         assert!(
             found
@@ -152,17 +152,17 @@ mod tests {
         );
         assert_eq!(found.bounds(), Some([0.5 - half, 0.5 + half]));
         assert_eq!(
-            PairedInterval::of_cells(&[vec![1.0], vec![1.0, 2.0]]).half_width,
+            PairedInterval::from_cells(&[vec![1.0], vec![1.0, 2.0]]).half_width,
             None
         );
-        assert_eq!(PairedInterval::of_cells(&[]).half_width, None);
+        assert_eq!(PairedInterval::from_cells(&[]).half_width, None);
     }
 
     #[test]
     fn interval_weights_cells_equally_and_uses_spread_in_cells() {
-        let apart = Interval::of_cells(&[vec![0.0; 10], vec![1.0; 5]]);
+        let apart = ConfidenceInterval::from_cells(&[vec![0.0; 10], vec![1.0; 5]]);
         assert_eq!((apart.mean, apart.half_width), (0.5, 0.0));
-        let spread = Interval::of_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
+        let spread = ConfidenceInterval::from_cells(&[vec![0.0, 1.0, 0.0, 1.0]]);
         // s² = 1/3, standard error √(1/12).
         assert_eq!(spread.half_width, round_to(1.96 * (1f64 / 12.0).sqrt(), 4));
     }

@@ -23,13 +23,13 @@ pub mod ablate;
 pub mod adamw;
 #[cfg(feature = "burn")]
 pub mod algo;
-mod args;
+mod arg_parsers;
 pub mod bench;
 #[cfg(feature = "burn")]
 pub mod compact;
 pub mod compact_model;
 pub mod corpus;
-pub mod episode;
+pub mod episode_args;
 mod error;
 pub mod eval;
 pub mod evidence;
@@ -43,19 +43,19 @@ pub mod interval;
 pub mod lm;
 #[cfg(feature = "burn")]
 pub mod lm_agent;
-pub mod manifest;
-pub mod options;
+pub mod options_file;
 pub mod provenance;
 #[cfg(feature = "burn")]
 pub mod record;
+pub mod replay_manifest;
 pub mod rl;
 pub mod rng;
 pub mod rules;
 pub mod run;
 pub mod seeds;
-pub mod selection;
 #[cfg(feature = "burn")]
 pub mod sweep;
+pub mod task_selection;
 #[cfg(feature = "burn")]
 pub mod tensors;
 pub mod trace;
@@ -63,11 +63,11 @@ pub mod trainable;
 pub mod verify;
 pub mod worlds;
 
-pub use args::EvalPolicy;
-pub use episode::EpisodeArgs;
+pub use arg_parsers::EvalPolicy;
+pub use episode_args::EpisodeArgs;
 pub use error::Error;
 pub use seeds::SeedRange;
-pub use selection::{Cells, selected};
+pub use task_selection::{CellArgs, selected_tasks};
 
 /// A callback that is called after each episode, by any of the threads that play.
 pub type Progress<'a> = &'a (dyn Fn() + Sync);

@@ -4,7 +4,7 @@
 //! model, or an action of a script in place of a model's. Each stage copies the fallbacks of its
 //! inputs to its output, so that none is lost between the first and the last:
 //!
-//! * a model's folder holds them in [`FILE`], whichever command wrote it (`lm init`, `lm sft`,
+//! * a model's folder holds them in [`PROVENANCE_FILE`], whichever command wrote it (`lm init`, `lm sft`,
 //!   `lm grpo`, `lm merge`, `train`, `imitate`); a corpus has a file beside it ([`sidecar`]);
 //! * a replay has them in its rows, as a mark on the player's name ([`marked_name`]), and in its
 //!   manifest;
@@ -21,11 +21,11 @@ use sentinel_policy::replay::AnyReplay;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::selection::quoted;
+use crate::task_selection::shell_quote;
 use crate::{Error, files};
 
 /// The name of the provenance file in a model's folder.
-pub const FILE: &str = "sentinel.json";
+pub const PROVENANCE_FILE: &str = "sentinel.json";
 
 /// The suffix that marks the name of a fallback model in the rows of a replay.
 const MARK: &str = " (fallback)";
@@ -103,7 +103,7 @@ impl Provenance {
 
     /// Records the command line that makes the result: the arguments after the program's name.
     pub fn record_command(&mut self, arguments: impl IntoIterator<Item = String>) {
-        let words = arguments.into_iter().map(|word| quoted(&word));
+        let words = arguments.into_iter().map(|word| shell_quote(&word));
         let words: Vec<String> = std::iter::once("sentinel".to_owned())
             .chain(words)
             .collect();
@@ -112,14 +112,14 @@ impl Provenance {
 
     /// Adds a fallback unless it is present already.
     pub fn add_fallback(&mut self, stage: &str, what: impl Into<String>) {
-        self.inherit([Fallback {
+        self.add_fallbacks([Fallback {
             stage: stage.to_owned(),
             what: what.into(),
         }]);
     }
 
     /// Adds the fallbacks of an input.
-    pub fn inherit(&mut self, fallbacks: impl IntoIterator<Item = Fallback>) {
+    pub fn add_fallbacks(&mut self, fallbacks: impl IntoIterator<Item = Fallback>) {
         for fallback in fallbacks {
             if !self.fallbacks.contains(&fallback) {
                 self.fallbacks.push(fallback);
@@ -130,26 +130,27 @@ impl Provenance {
     /// Adds the fallbacks of a model's folder, or of the folder of a model's file.
     ///
     /// # Errors
-    /// Returns an error if [`FILE`] exists and cannot be read.
-    pub fn inherit_model(&mut self, model: &Path) -> Result<(), Error> {
+    /// Returns an error if [`PROVENANCE_FILE`] exists and cannot be read.
+    pub fn add_model_fallbacks(&mut self, model: &Path) -> Result<(), Error> {
         let folder = if model.is_dir() {
             model
         } else {
-            files::folder_of(model)
+            files::parent_folder(model)
         };
-        self.inherit(
-            Self::read(&folder.join(FILE))?.map_or_else(Vec::new, |found| found.fallbacks),
+        self.add_fallbacks(
+            Self::load(&folder.join(PROVENANCE_FILE))?
+                .map_or_else(Vec::new, |found| found.fallbacks),
         );
         Ok(())
     }
 
-    /// Returns `true` if a model depends on a fallback, by the [`FILE`] of its folder.
+    /// Returns `true` if a model depends on a fallback, by the [`PROVENANCE_FILE`] of its folder.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
     pub fn is_fallback_model(model: &Path) -> Result<bool, Error> {
         let mut found = Self::new();
-        found.inherit_model(model)?;
+        found.add_model_fallbacks(model)?;
         Ok(found.is_fallback())
     }
 
@@ -159,7 +160,7 @@ impl Provenance {
     /// # Errors
     /// Returns an error if a file cannot be read.
     pub fn add_model(&mut self, what: &str, model: &Path) -> Result<(), Error> {
-        self.inherit_model(model)?;
+        self.add_model_fallbacks(model)?;
         if model.is_file() {
             return self.add_file(what, model);
         }
@@ -195,9 +196,14 @@ impl Provenance {
     ///
     /// # Errors
     /// Returns an error if the file beside it exists and cannot be read.
-    pub fn inherit_corpus(&mut self, path: &Path, rows: usize, marked: usize) -> Result<(), Error> {
-        let beside = Self::read(&sidecar(path))?;
-        self.inherit(beside.into_iter().flat_map(|found| found.fallbacks));
+    pub fn add_corpus_fallbacks(
+        &mut self,
+        path: &Path,
+        rows: usize,
+        marked: usize,
+    ) -> Result<(), Error> {
+        let beside = Self::load(&sidecar(path))?;
+        self.add_fallbacks(beside.into_iter().flat_map(|found| found.fallbacks));
         if marked > 0 {
             self.add_fallback(
                 "corpus",
@@ -210,11 +216,11 @@ impl Provenance {
     /// Returns the provenance of a result that plays replays: one fallback for each marked player
     /// in them.
     #[must_use]
-    pub fn of_replays<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Self {
+    pub fn from_replays<'a>(replays: impl Iterator<Item = &'a dyn AnyReplay>) -> Self {
         let mut provenance = Self::new();
         let (mut all, mut marked) = (0_usize, BTreeMap::<String, usize>::new());
         for replay in replays {
-            replay.each_source(&mut |name, _| {
+            replay.visit_rows(&mut |name, _| {
                 all += 1;
                 if is_marked_name(name) {
                     *marked.entry(name.to_owned()).or_default() += 1;
@@ -231,7 +237,7 @@ impl Provenance {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or is something else.
-    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
+    pub fn load(path: &Path) -> Result<Option<Self>, Error> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -252,7 +258,7 @@ impl Provenance {
     /// # Errors
     /// Returns an error if it cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
-        self.write_file(&folder.join(FILE))
+        self.write_file(&folder.join(PROVENANCE_FILE))
     }
 
     /// Updates version and commit in a folder's provenance file to this program, which continues
@@ -261,7 +267,7 @@ impl Provenance {
     /// # Errors
     /// Returns an error if the file cannot be read or written.
     pub fn update_program_version(folder: &Path) -> Result<(), Error> {
-        let found = Self::read(&folder.join(FILE))?;
+        let found = Self::load(&folder.join(PROVENANCE_FILE))?;
         let now = Self::new();
         let (version, commit) = (now.version.clone(), now.commit.clone());
         let found = found.unwrap_or(now);
@@ -283,7 +289,7 @@ impl Provenance {
 
     fn write_file(&self, path: &Path) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        files::write(path, text.as_bytes())
+        files::write_atomic(path, text.as_bytes())
     }
 }
 
@@ -341,10 +347,13 @@ mod tests {
         made.add_fallback("init", "a tiny new model in place of a/b");
         made.write(folder.path())?;
         let mut next = Provenance::new();
-        next.inherit_model(folder.path())?;
-        next.inherit_model(&folder.path().join("model.safetensors"))?;
+        next.add_model_fallbacks(folder.path())?;
+        next.add_model_fallbacks(&folder.path().join("model.safetensors"))?;
         assert_eq!(next.fallbacks, made.fallbacks);
-        assert_eq!(Provenance::read(&folder.path().join(FILE))?, Some(made));
+        assert_eq!(
+            Provenance::load(&folder.path().join(PROVENANCE_FILE))?,
+            Some(made)
+        );
         Ok(())
     }
 
@@ -352,17 +361,17 @@ mod tests {
     fn missing_provenance_is_unmarked_and_broken_is_error() -> Tested {
         let folder = tempfile::tempdir()?;
         let mut found = Provenance::new();
-        found.inherit_model(folder.path())?;
+        found.add_model_fallbacks(folder.path())?;
         assert!(!found.is_fallback());
-        std::fs::write(folder.path().join(FILE), "{")?;
+        std::fs::write(folder.path().join(PROVENANCE_FILE), "{")?;
         let error = found
-            .inherit_model(folder.path())
+            .add_model_fallbacks(folder.path())
             .map_err(|e| e.to_string());
-        assert!(error.is_err_and(|text| text.contains(FILE)));
+        assert!(error.is_err_and(|text| text.contains(PROVENANCE_FILE)));
         // Unknown keys of a later version are ignored.
         let text = r#"{"version":"9","commit":"unknown","more":1,"fallbacks":[{"stage":"sft","what":"w"}]}"#;
-        std::fs::write(folder.path().join(FILE), text)?;
-        found.inherit_model(folder.path())?;
+        std::fs::write(folder.path().join(PROVENANCE_FILE), text)?;
+        found.add_model_fallbacks(folder.path())?;
         assert_eq!(found.fallbacks.len(), 1);
         Ok(())
     }

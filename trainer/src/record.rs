@@ -2,8 +2,8 @@
 
 mod language_model;
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use sentinel_policy::Scripted;
 use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Player;
 use sentinel_policy::replay::{AnyReplay, Recordable, Replay, ReplayRow, record_episode, to_lines};
-use sentinel_policy::text::{PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{ParserStrictness, PromptStyle, TextWorld};
 
-use crate::args;
+use crate::arg_parsers;
 use crate::compact::TrainError;
 use crate::eval::{Evaluated, load_model};
 use crate::finetune::RunError;
@@ -26,9 +26,9 @@ use crate::lm::{HubOptions, find_model};
 use crate::lm_agent::GenerationArgs;
 use crate::lm_agent::ModelKind;
 use crate::provenance::{Provenance, marked_name};
-use crate::selection::{Typed, quoted};
+use crate::task_selection::{TypedSelection, shell_quote};
 use crate::verify::{CompletionCounts, FileReport, verify_all};
-use crate::{EpisodeArgs, Error, Progress, SeedRange, files, manifest};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files, replay_manifest};
 
 /// The configuration of `sentinel record`.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,11 +45,11 @@ pub struct RecordConfig {
     #[arg(long, value_name = "MODEL", conflicts_with = "policy")]
     pub model: Option<PathBuf>,
     /// Prompt style of observations for a language model [default: compact]
-    #[arg(long, value_name = "STYLE", requires = "model", value_parser = args::named::<PromptStyle>())]
+    #[arg(long, value_name = "STYLE", requires = "model", value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// Parser of completions: repair ignores text around the action [default: strict]
-    #[arg(long, value_name = "READER", requires = "model", value_parser = args::named::<Reader>())]
-    pub reader: Option<Reader>,
+    #[arg(long, value_name = "READER", requires = "model", value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
+    pub reader: Option<ParserStrictness>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -71,32 +71,36 @@ impl fmt::Display for RecordConfig {
     /// Writes the command that makes the file again, for the manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let episode = &self.episode;
-        let tasks = Typed("task", episode.cells.selection(episode.task.as_deref()));
+        let tasks = TypedSelection("task", episode.cells.selection(episode.task.as_deref()));
         // The command names the streams, so that it does not depend on their default.
         let usual = in_world!(episode.world, W => W::streams_or_default(Streams::Reference));
         let streams = episode.streams.unwrap_or(usual).name();
         let mut who = match &self.model {
-            Some(folder) => format!("--model {}", quoted(&folder.display().to_string())),
+            Some(folder) => format!("--model {}", shell_quote(&folder.display().to_string())),
             None => format!("--policy {}", self.policy.as_deref().unwrap_or_default()),
         };
         for (name, value) in self.language_model_options() {
-            who.push_str(&format!(" --{name} {}", quoted(&value)));
+            who.push_str(&format!(" --{name} {}", shell_quote(&value)));
         }
         let mut place = String::new();
         if episode.world != WorldName::default() {
             place = format!("--world {} ", episode.world.name());
         }
         if episode.rules != "reference" {
-            place = format!("{place}--rules {} ", quoted(&episode.rules));
+            place = format!("{place}--rules {} ", shell_quote(&episode.rules));
         }
         write!(
             f,
             "sentinel record {place}{who} {tasks} --seeds {} --streams {streams} --out {}",
             self.seeds(),
-            quoted(&self.out.display().to_string())
+            shell_quote(&self.out.display().to_string())
         )?;
         match &self.manifest {
-            Some(path) => write!(f, " --manifest {}", quoted(&path.display().to_string())),
+            Some(path) => write!(
+                f,
+                " --manifest {}",
+                shell_quote(&path.display().to_string())
+            ),
             None => Ok(()),
         }
     }
@@ -189,7 +193,7 @@ pub fn play_language_model<W: TextWorld>(
     language_model::play_all(&config.with_defaults(), model, progress)
 }
 
-/// Writes the rows that `play` returns, such as those of [`crate::corpus::record`]; `config` gives
+/// Writes the rows that `play` returns, such as those of [`crate::corpus::record_transcripts`]; `config` gives
 /// the path of the file and the entry of the manifest.
 ///
 /// # Errors
@@ -209,17 +213,17 @@ pub fn record_rows<W: Recordable>(
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
-        fallbacks: Provenance::of_replays(all()).fallbacks,
+        fallbacks: Provenance::from_replays(all()).fallbacks,
         words: CompletionCounts::count(all()),
         verification: verify_all(all(), &|| {}),
     };
     if overwrites {
-        files::write(&config.out, text.as_bytes())?;
+        files::write_atomic(&config.out, text.as_bytes())?;
     } else {
-        files::create(&config.out, text.as_bytes())?;
+        files::create_new(&config.out, text.as_bytes())?;
     }
     if let Some(path) = &config.manifest {
-        manifest::add(
+        replay_manifest::add_replay(
             path,
             &config.out,
             &config.to_string(),
@@ -234,12 +238,12 @@ pub fn record_rows<W: Recordable>(
 fn check_out(config: &RecordConfig) -> Result<bool, Error> {
     let existing = config.out.metadata().ok();
     let special = existing.as_ref().is_some_and(|found| !found.is_file());
-    files::check_target(&config.out)?;
+    files::check_writable(&config.out)?;
     if existing.is_some() && !special && !config.force {
         return Err(Error::Exists(config.out.clone()));
     }
     if let Some(path) = &config.manifest {
-        manifest::check_place(path, &config.out)?;
+        replay_manifest::check_can_list(path, &config.out)?;
     }
     Ok(config.force || special)
 }
@@ -264,7 +268,7 @@ impl<W: Evaluated> Actor<W> {
             allowed: "given, unless --model is",
         };
         let name = config.policy.as_deref().ok_or(missing)?;
-        Ok(Self::Scripted(args::policy::<W>(name)?))
+        Ok(Self::Scripted(arg_parsers::parse_policy::<W>(name)?))
     }
 
     fn name(&self) -> &str {
@@ -277,7 +281,7 @@ impl<W: Evaluated> Actor<W> {
     fn player(&self, setup: &W::Setup) -> Player<W> {
         match self {
             Self::Scripted(policy) => policy.start(setup),
-            Self::Trained(model, _) => W::trained(model),
+            Self::Trained(model, _) => W::trained_player(model),
         }
     }
 }
@@ -296,7 +300,7 @@ fn play_all<W: Evaluated>(
         .flat_map(|task| config.seeds().range().map(move |seed| (*task, seed)))
         .collect();
     let played = episodes.into_par_iter().map(|(task, seed)| {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams,

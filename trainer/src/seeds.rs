@@ -67,7 +67,7 @@ impl SeedRange {
     ///
     /// # Errors
     /// Returns an error if it is not an integer in `1..=1000000`.
-    pub fn first(count: &str) -> Result<Self, SeedError> {
+    pub fn from_count(count: &str) -> Result<Self, SeedError> {
         let number = count.parse().ok().filter(|n| (1..=COUNT_MAX).contains(n));
         let end = number.ok_or_else(|| SeedError::Episodes(count.to_owned()))?;
         Ok(Self { start: 0, end })

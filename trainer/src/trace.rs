@@ -4,20 +4,20 @@
 
 use sentinel_env::Named;
 use sentinel_env::Protocol;
-use sentinel_env::{Origin, Session};
+use sentinel_env::{EpisodeSpec, Session};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
 use sentinel_env::rng::{PyRandom, Streams};
-use sentinel_env::text::clip;
+use sentinel_env::text::truncate_chars;
 use sentinel_policy::Scripted;
 use sentinel_policy::policy::POLICY_STREAM;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::args;
+use crate::arg_parsers;
 use crate::eval::Evaluated;
 use crate::{EpisodeArgs, Error};
 
@@ -137,7 +137,7 @@ fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Erro
         let world = W::NAME;
         return Err(Error::Tasks { reason, world });
     };
-    let setup = Origin::<W> {
+    let setup = EpisodeSpec::<W> {
         task,
         seed: config.seed()?,
         streams,
@@ -156,11 +156,11 @@ pub fn trace_policy<W: Traced>(
     policy: &str,
     out: &mut dyn Write,
 ) -> Result<Ended, Error> {
-    let policy = args::policy::<W>(policy)?;
+    let policy = arg_parsers::parse_policy::<W>(policy)?;
     let (setup, mut session) = start::<W>(config)?;
     let mut player = policy.start(&setup);
     // The reference seeds a stream for every policy, also for those that never draw.
-    let origin = W::origin(&setup);
+    let origin = W::episode_spec(&setup);
     let unused = PyRandom::new(origin.streams.seed(origin.seed, POLICY_STREAM)).random();
     let mut tracer = Tracer {
         task: origin.task.name(),
@@ -192,7 +192,7 @@ pub fn trace_actions<W: Traced>(
 ) -> Result<Ended, Error> {
     let (setup, mut session) = start::<W>(config)?;
     let mut tracer = Tracer {
-        task: W::origin(&setup).task.name(),
+        task: W::episode_spec(&setup).task.name(),
         seed: config.seed()?,
         policy: ACTIONS,
         out,
@@ -205,7 +205,7 @@ pub fn trace_actions<W: Traced>(
             file: name.to_owned(),
             line,
             // The reason may be as long as the line.
-            reason: clip(&reason, REASON_MAX).to_owned(),
+            reason: truncate_chars(&reason, REASON_MAX).to_owned(),
         };
         let read = actions
             .read_until(b'\n', &mut bytes)

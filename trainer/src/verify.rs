@@ -67,7 +67,7 @@ impl CompletionCounts {
             fallbacks: 0,
         };
         for replay in replays {
-            replay.each_source(&mut |_, transcript| {
+            replay.visit_rows(&mut |_, transcript| {
                 if let Some(transcript) = transcript {
                     counts.rows += 1;
                     counts.repaired += usize::from(transcript.repaired);
@@ -98,15 +98,15 @@ impl CompletionCounts {
 /// Returns an error if the file cannot be read or is empty: there is no score without an episode.
 pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Error> {
     let replay = files::read_replay(path)?;
-    if replay.rows() == 0 && replay.problem_count() == 0 {
+    if replay.row_count() == 0 && replay.problem_count() == 0 {
         return Err(Error::NoRows(path.to_owned()));
     }
     Ok(FileReport {
         file: path.to_owned(),
-        rows: replay.rows(),
+        rows: replay.row_count(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
-        fallbacks: Provenance::of_replays(replay.worlds()).fallbacks,
+        fallbacks: Provenance::from_replays(replay.worlds()).fallbacks,
         words: CompletionCounts::count(replay.worlds()),
         verification: verify_all(replay.worlds(), progress),
     })

@@ -9,10 +9,12 @@ mod common;
 use common::{Callback, sentinel};
 use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
-use sentinel_trainer::ablate::{AblateConfig, Ablation, RowKey, Words, ablate, table};
+use sentinel_trainer::ablate::{
+    AblateConfig, Ablation, AblationModel, RowKey, ablate, format_table,
+};
 use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::{Cells, EpisodeArgs, SeedRange};
+use sentinel_trainer::{CellArgs, EpisodeArgs, SeedRange};
 use serde_json::Value;
 
 const ROWS: [&str; 13] = [
@@ -35,9 +37,9 @@ fn config() -> AblateConfig {
     AblateConfig {
         episode: EpisodeArgs {
             rules: "hardened".to_owned(),
-            cells: Cells {
+            cells: CellArgs {
                 difficulty: Some("easy".to_owned()),
-                ..Cells::default()
+                ..CellArgs::default()
             },
             seeds: Some(SeedRange::new(1_000_000, 1_000_004)),
             ..EpisodeArgs::new(WorldName::Polyguard)
@@ -63,7 +65,7 @@ fn found(with_model: bool) -> Ablation {
     let plan = config().plan().unwrap();
     let mut generator = Callback(first);
     let provenance = Provenance::new();
-    let words = with_model.then_some(Words {
+    let words = with_model.then_some(AblationModel {
         name: "first",
         provenance: &provenance,
         style: PromptStyle::Compact,
@@ -89,7 +91,7 @@ fn model_rows_are_played_only_with_model() {
             assert!((mean - found.score.mean).abs() < 1e-3, "{}", row.row);
             assert!(found.score.half_width > 0.0 && found.steps >= 1.0);
         }
-        let text = table(&found);
+        let text = format_table(&found);
         assert_eq!(
             text.contains("no model given (--model): llm_only, llm_bandit not played"),
             !with_model
@@ -129,7 +131,7 @@ fn ablate_prints_table_and_writes_json() {
     assert!(text.starts_with("8 cells, seeds 1000000..1000004 in each, hardened rules"));
     assert_eq!(
         text,
-        table(&found(false)),
+        format_table(&found(false)),
         "the same on any number of cores"
     );
     let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();

@@ -9,7 +9,7 @@ mod common;
 use std::path::Path;
 
 use common::{json, run, run_in};
-use sentinel_trainer::corpus::{Prompt, Role, read_corpus, read_example};
+use sentinel_trainer::corpus::{Prompt, Role, parse_example, read_corpus};
 
 #[test]
 fn corpus_is_deterministic_and_can_be_read() {
@@ -39,7 +39,7 @@ fn corpus_is_deterministic_and_can_be_read() {
     );
     for (row, example) in text.lines().map(json).zip(&examples) {
         assert_eq!(row["prompt"][0]["role"], "user");
-        assert_eq!(row["prompt"][0]["content"], example.prompt.asked());
+        assert_eq!(row["prompt"][0]["content"], example.prompt.question());
         assert_eq!(row["completion"][0]["role"], "assistant");
         assert_eq!(row["completion"][0]["content"], example.completion.as_str());
         assert_eq!(row["streams"], "independent");
@@ -144,19 +144,22 @@ fn forbidden_seeds_and_policies_are_refused() {
 
 #[test]
 fn examples_parse_from_three_formats() {
-    let plain = read_example(r#"{"prompt":"a","completion":"b","other":[1]}"#, 1).unwrap();
+    let plain = parse_example(r#"{"prompt":"a","completion":"b","other":[1]}"#, 1).unwrap();
     let expected = (Prompt::Text("a".to_owned()), "b".to_owned());
     assert_eq!((plain.prompt, plain.completion), expected);
     let user = r#"{"role":"user","content":"a"}"#;
     let model = r#"{"role":"assistant","content":"b"}"#;
     let chat = format!(r#"{{"prompt":[{user}],"completion":[{model}]}}"#);
-    let chat = read_example(&chat, 1).unwrap();
-    let messages = read_example(&format!(r#"{{"messages":[{user},{model}]}}"#), 1).unwrap();
+    let chat = parse_example(&chat, 1).unwrap();
+    let messages = parse_example(&format!(r#"{{"messages":[{user},{model}]}}"#), 1).unwrap();
     assert_eq!(chat, messages);
-    assert_eq!((chat.prompt.asked(), chat.completion.as_str()), ("a", "b"));
+    assert_eq!(
+        (chat.prompt.question(), chat.completion.as_str()),
+        ("a", "b")
+    );
     let system = r#"{"role":"system","content":"s"}"#;
     let row = format!(r#"{{"messages":[{system},{user},{model},{user},{model}]}}"#);
-    let Prompt::Chat(turns) = read_example(&row, 1).unwrap().prompt else {
+    let Prompt::Chat(turns) = parse_example(&row, 1).unwrap().prompt else {
         panic!("a chat is a chat");
     };
     assert_eq!((turns.len(), turns[0].role), (4, Role::System));
@@ -167,7 +170,7 @@ fn examples_parse_from_three_formats() {
 fn fallback_rows_are_marked() {
     let marked = |more: &str| {
         let row = format!(r#"{{"prompt":"a","completion":"b"{more}}}"#);
-        read_example(&row, 1).unwrap().fallback
+        parse_example(&row, 1).unwrap().fallback
     };
     for more in ["", r#","fallback":false"#, r#","model_source":"tiny""#] {
         assert!(!marked(more), "{more}");
@@ -185,14 +188,14 @@ fn rows_of_test_seeds_are_refused() {
     let range = sentinel_trainer::corpus::training_seeds();
     let (first, end) = (range.range().start, range.range().end);
     for seed in [first, end - 1] {
-        read_example(&row(&format!(r#""world":"trust","seed":{seed}"#)), 1).unwrap();
+        parse_example(&row(&format!(r#""world":"trust","seed":{seed}"#)), 1).unwrap();
     }
     for more in [
         r#""seed":3"#,
         r#""world":"trust""#,
         r#""world":"trust","seed":null"#,
     ] {
-        read_example(&row(more), 1).unwrap();
+        parse_example(&row(more), 1).unwrap();
     }
     let text = range.to_string();
     for seed in [
@@ -218,7 +221,7 @@ fn rows_of_test_seeds_are_refused() {
 
 #[track_caller]
 fn refused(text: &str, what: &str) {
-    let error = read_example(text, 1).unwrap_err();
+    let error = parse_example(text, 1).unwrap_err();
     assert!(error.contains(what), "{text}: {error}");
 }
 

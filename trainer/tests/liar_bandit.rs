@@ -6,7 +6,7 @@ mod liar_bandit;
 
 use liar_bandit::LiarBandit;
 use sentinel_env::task::SingleTask;
-use sentinel_env::{Environment as _, Origin, World as _};
+use sentinel_env::{Environment as _, EpisodeSpec, World as _};
 use sentinel_policy::nn::{Choice, Network as _, SetNet};
 use sentinel_trainer::SeedRange;
 use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
@@ -14,11 +14,11 @@ use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
 /// The network can imitate a policy: each action has a choice.
 #[test]
 fn custom_environment_policy_can_be_imitated() {
-    let episode = LiarBandit::reset(&Origin::new(SingleTask, 7));
+    let episode = LiarBandit::reset(&EpisodeSpec::new(SingleTask, 7));
     let o = episode.observation();
     for arm in 0..4 {
         let choice = Choice::single(arm);
-        let action = SetNet::<LiarBandit>::action(&choice, o);
+        let action = SetNet::<LiarBandit>::decode_action(&choice, o);
         assert_eq!(SetNet::<LiarBandit>::encode_action(action, o), Some(choice));
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

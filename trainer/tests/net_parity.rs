@@ -4,7 +4,7 @@
 use burn::tensor::Tensor;
 use sentinel_env::Environment;
 use sentinel_env::cluster::{self, ClusterEnv};
-use sentinel_env::polyguard::{self, CANDIDATES, PolyguardEnv};
+use sentinel_env::polyguard::{self, MAX_CANDIDATES, PolyguardEnv};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Episode, Observation, TrustEnv};
 use sentinel_policy::cluster::PolicyName;
@@ -12,7 +12,7 @@ use sentinel_policy::cluster::learned::{COLUMNS, ClusterNet, Observer as Cluster
 use sentinel_policy::nn::{Architecture, Network as _, Observe as _, Output, Weights};
 use sentinel_policy::polyguard::PolicyName as PolyguardPolicy;
 use sentinel_policy::polyguard::learned::{Observer as PolyguardObserver, PolyguardNet};
-use sentinel_policy::trust::learned::{FeatureSet, Features, NetConfig, Observer, Pooling};
+use sentinel_policy::trust::learned::{FeatureSet, Features, Observer, Pooling, TrustNet};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::net::Net;
@@ -69,9 +69,9 @@ fn trust_network_matches_burn() {
         .open()
         .expect("the processor is always there");
     for pooling in [Pooling::None, Pooling::Mean, Pooling::Max] {
-        let config = NetConfig {
+        let config = TrustNet {
             pooling,
-            ..NetConfig::default()
+            ..TrustNet::default()
         };
         let weights = scaled_weights(config);
         let net = Net::new(&weights, &device);
@@ -193,7 +193,7 @@ fn polyguard_network_matches_burn() {
     let mut largest = 0.0_f32;
     for (index, features) in features.iter().enumerate() {
         weights.forward(features, &mut scratch, &mut plain);
-        let rows = &actions[index * CANDIDATES..][..CANDIDATES];
+        let rows = &actions[index * MAX_CANDIDATES..][..MAX_CANDIDATES];
         for (id, (ours, theirs)) in plain.logits.iter().zip(rows).enumerate() {
             // A candidate that is not shown has no logit in the plain pass, and is never legal.
             let differ = features.shown[id] && (ours - theirs).abs() >= 1e-4;

@@ -11,7 +11,7 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::run::{
-    Clock, Event, Scores, TRAINER_STATE, logging_steps, parse_events, read_events, tensorboard,
+    Clock, Event, Scores, TRAINER_STATE_FILE, logging_steps, parse_events, read_events, tensorboard,
 };
 use serde_json::Value;
 
@@ -356,7 +356,7 @@ fn model_card_states_results() {
         ("bayes".to_owned(), scores(0.8123)),
         ("oracle_lite".to_owned(), scores(0.7)),
     ];
-    let card = card::text::<TrustEnv>(&config, &events, &baselines).unwrap();
+    let card = card::card_text::<TrustEnv>(&config, &events, &baselines).unwrap();
     for part in [
         "---\nlibrary_name: sentinel\ntags:\n- reinforcement-learning\n- grpo\nmodel-index:\n- name: \"little\"\n",
         "      name: \"trust, task1, reference rules, seeds 2000..2500, independent streams\"\n",
@@ -392,7 +392,7 @@ fn model_card_of_unfinished_run_has_no_results() {
         init: "runs/a|b".to_owned(),
         ..TrainConfig::default()
     };
-    let card = card::text::<TrustEnv>(&config, &[], &[]).unwrap();
+    let card = card::card_text::<TrustEnv>(&config, &[], &[]).unwrap();
     for part in [
         "tags:\n- imitation-learning\n- dagger\n---\n",
         "Imitation, not reinforcement learning",
@@ -420,9 +420,9 @@ fn outputs_are_rewritten_without_temporary_files() {
     write(&events);
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     let state = outputs::trainer_state::<TrustEnv>(&config, &events).unwrap();
-    assert_eq!(read(TRAINER_STATE), state.as_bytes());
-    let card = card::text::<TrustEnv>(&config, &events, &[]).unwrap();
-    assert_eq!(read(outputs::CARD), card.as_bytes());
+    assert_eq!(read(TRAINER_STATE_FILE), state.as_bytes());
+    let card = card::card_text::<TrustEnv>(&config, &events, &[]).unwrap();
+    assert_eq!(read(outputs::CARD_FILE), card.as_bytes());
     // No temporary file stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let missing = folder.path().join("none");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
 use sentinel_env::rules::{NoChange, Rules};
-use sentinel_env::{Environment, Origin, Seeded, TaskName, Transition, World};
+use sentinel_env::{Environment, EpisodeSpec, Seeded, TaskName, Transition, World};
 use sentinel_policy::nn::{
     Architecture, Choice, FeatureSchema, FeatureWriter, Init, Network, Observe, Output, Scratch,
     Shape, TrainedPolicy, Weights, linear,
@@ -169,12 +169,12 @@ impl World for Signals {
     type Task = OnlyTask;
     type Change = NoChange;
 
-    fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup { seed: origin.seed }
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup { seed: spec.seed }
     }
 
-    fn origin(setup: &Setup) -> Origin<Self> {
-        Origin {
+    fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {
+        EpisodeSpec {
             task: OnlyTask,
             seed: setup.seed,
             streams: Self::STREAMS[0],
@@ -187,7 +187,7 @@ impl World for Signals {
     }
 
     fn write_digest(&self, _info: &(), digest: &mut Digest) {
-        digest.int(u64::from(self.right));
+        digest.write_u64(u64::from(self.right));
     }
 }
 
@@ -238,8 +238,8 @@ impl Observe for Memoryless {
 
     fn features(&self, observation: &Observation) -> [f32; WIDTH] {
         let mut row = FeatureWriter::new(&SCHEMA);
-        row.one_hot("signal", SIGNALS, Some(observation.signal));
-        row.flag("is_last_step", observation.step + 1 == STEPS);
+        row.push_one_hot("signal", SIGNALS, Some(observation.signal));
+        row.push_bool("is_last_step", observation.step + 1 == STEPS);
         row.finish()
     }
 }
@@ -250,7 +250,7 @@ impl Network for SignalsNet {
     type Features = [f32; WIDTH];
 
     const LOGITS: usize = COLUMNS;
-    const SEGMENTS: &'static [Range<usize>] = &[0..SIGNALS, SIGNALS..COLUMNS];
+    const FACTOR_COLUMNS: &'static [Range<usize>] = &[0..SIGNALS, SIGNALS..COLUMNS];
     const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[SCHEMA];
 
     fn observer(&self) -> Memoryless {
@@ -261,7 +261,7 @@ impl Network for SignalsNet {
         linear(x, w.tensor(0), w.tensor(1), &mut out.logits);
     }
 
-    fn action(choice: &Choice, _observation: &Observation) -> Answer {
+    fn decode_action(choice: &Choice, _observation: &Observation) -> Answer {
         Answer {
             signal: choice.column(0),
             is_last: choice.column(1) == SIGNALS,

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{json, repository, run_in};
-use sentinel_trainer::manifest::{Manifest, NAME};
+use sentinel_trainer::replay_manifest::{MANIFEST_FILE, Manifest};
 use serde_json::json as value;
 
 #[test]
@@ -78,7 +78,7 @@ fn manifest_drops_command_when_file_changes() {
     run_in(folder.path(), "replay manifest --check .").fails(&["is not what its folder holds"]);
     run_in(folder.path(), "replay manifest .").succeeds();
     run_in(folder.path(), "replay manifest --check .").succeeds();
-    let read = || json(&std::fs::read_to_string(folder.path().join(NAME)).unwrap());
+    let read = || json(&std::fs::read_to_string(folder.path().join(MANIFEST_FILE)).unwrap());
     let list = read();
     let (a, b) = (&list["files"][0], &list["files"][1]);
     assert_eq!(
@@ -126,8 +126,8 @@ fn manifest_refuses_replay_with_mixed_streams() {
 #[test]
 fn repository_replays_verify_and_match_manifest() {
     let folder = repository("replays");
-    let listed = Manifest::read(&folder.join(NAME)).unwrap();
-    let found = Manifest::of_folder(&folder, &listed).unwrap();
+    let listed = Manifest::load(&folder.join(MANIFEST_FILE)).unwrap();
+    let found = Manifest::from_folder(&folder, &listed).unwrap();
     for (listed, found) in listed.files.iter().zip(&found.files) {
         assert_eq!(
             listed, found,

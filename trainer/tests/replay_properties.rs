@@ -32,7 +32,7 @@ fn episode() -> impl Strategy<Value = Vec<ReplayRow<TrustEnv>>> {
     )
         .prop_map(|(task, streams, seed, actions, reasoning)| {
             let setup = Setup::new(task, seed, streams);
-            let (mut session, origin) = (Session::new(&setup), TrustEnv::origin(&setup));
+            let (mut session, origin) = (Session::new(&setup), TrustEnv::episode_spec(&setup));
             let mut rows = Vec::new();
             for action in actions {
                 let step = session.episode().observation().step_count;
@@ -109,7 +109,7 @@ proptest! {
     fn arbitrary_text_does_not_panic(text in prop_oneof![".{0,400}", almost_rows()]) {
         let replay = Replay::<TrustEnv>::parse(&text);
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
-        prop_assert!(replay.rows() + replay.problem_count() <= lines);
+        prop_assert!(replay.row_count() + replay.problem_count() <= lines);
         let _ = verify(&replay);
     }
 
@@ -137,7 +137,7 @@ proptest! {
         let ends: Vec<usize> = lines[bad].char_indices().map(|(i, _)| i).skip(1).collect();
         lines[bad] = &lines[bad][..ends[cut.index(ends.len())]];
         let replay = Replay::<TrustEnv>::parse(&lines.join("\n"));
-        prop_assert_eq!(replay.rows(), rows.len() - 1);
+        prop_assert_eq!(replay.row_count(), rows.len() - 1);
         prop_assert_eq!(replay.problem_count(), 1);
         prop_assert_eq!(replay.problems()[0].line, bad + 1);
         let found = verify(&replay);

@@ -8,8 +8,8 @@ mod common;
 
 use common::Callback;
 use sentinel_env::Environment;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
@@ -17,12 +17,12 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
 use sentinel_policy::Scripted;
-use sentinel_policy::text::{InvalidReward, PromptState, PromptStyle, Reader, TextWorld};
+use sentinel_policy::text::{InvalidReward, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use sentinel_policy::trust::PolicyName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::corpus::rollout::{
     CompletionValue, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError,
-    Script, Signals, groups, rollout,
+    RolloutStats, Script, generate_groups, rollout,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -32,7 +32,7 @@ const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"
 fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     let streams = W::streams_or_default(Streams::Independent);
     let setup = |seed| {
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task,
             seed,
             streams,
@@ -119,7 +119,7 @@ fn invalid_completion_aborts_sample_with_invalid_reward() {
                 "unchanged"
             );
         }
-        let signals = Signals::from_trajectories(&played);
+        let signals = RolloutStats::from_trajectories(&played);
         assert_eq!((signals.invalid_rate, signals.aborted_rate), (1.0, 1.0));
         assert_eq!(signals.reasons["not_json"], 3);
     }
@@ -180,7 +180,7 @@ fn polyguard_invalid_completion_counts_as_step() {
             .iter()
             .all(|row| row.parsed.is_err() && row.action.is_some())
     );
-    assert_eq!(Signals::from_trajectories(&played).invalid_rate, 1.0);
+    assert_eq!(RolloutStats::from_trajectories(&played).invalid_rate, 1.0);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn generator_must_complete_every_prompt() {
         &|| (),
     );
     assert!(none.is_ok_and(
-        |all: Vec<_>| Signals::from_trajectories::<TrustEnv>(&all) == Signals::default()
+        |all: Vec<_>| RolloutStats::from_trajectories::<TrustEnv>(&all) == RolloutStats::default()
     ));
 }
 
@@ -219,7 +219,7 @@ fn signals_detect_constant_policy() {
         &|| (),
     );
     let played = played.unwrap();
-    let signals = Signals::from_trajectories(&played);
+    let signals = RolloutStats::from_trajectories(&played);
     assert_eq!(
         (signals.constant_policy_rate, signals.repeated_action_rate),
         (1.0, 1.0)
@@ -237,7 +237,7 @@ fn signals_detect_constant_policy() {
         &|| (),
     )
     .unwrap();
-    let signals = Signals::from_trajectories(&other);
+    let signals = RolloutStats::from_trajectories(&other);
     assert_eq!(
         (signals.constant_policy_rate, signals.repeated_action_rate),
         (0.0, 0.0)
@@ -249,12 +249,12 @@ fn signals_detect_constant_policy() {
 fn repaired_completions_are_counted() {
     let text = format!("Sure!\n```json\n{SOLVE}\n```");
     let rollout_config = RolloutConfig {
-        reader: Reader::Repair,
+        reader: ParserStrictness::Repair,
         ..RolloutConfig::default()
     };
     let start = || starts::<TrustEnv>(Task::Task1, 1);
     let played = rollout(start(), rollout_config, &mut always(&text), &|| ()).unwrap();
-    let signals = Signals::from_trajectories(&played);
+    let signals = RolloutStats::from_trajectories(&played);
     assert_eq!((signals.invalid_rate, signals.repaired_rate), (0.0, 1.0));
     let strict = rollout(
         start(),
@@ -263,7 +263,10 @@ fn repaired_completions_are_counted() {
         &|| (),
     )
     .unwrap();
-    assert_eq!(Signals::from_trajectories(&strict).reasons["code_fence"], 1);
+    assert_eq!(
+        RolloutStats::from_trajectories(&strict).reasons["code_fence"],
+        1
+    );
 }
 
 /// A generator that alternates between two answers when sampling, and solves alone when greedy.
@@ -312,7 +315,7 @@ fn group_members_differ_only_by_completion() {
         || Callback(move |prompts: &[String]| (0..prompts.len()).map(completion_of).collect());
     let rollout_config = RolloutConfig::default();
     let scripted = CompletionValue::Scripted(PolicyName::Bayes);
-    let found = groups(&bayes, 3, scripted, rollout_config, &mut generator()).unwrap();
+    let found = generate_groups(&bayes, 3, scripted, rollout_config, &mut generator()).unwrap();
     assert_eq!(found.len(), 2);
     for (group, state) in found.iter().zip(&bayes) {
         assert_eq!(group.prompt, state.prompt(PromptStyle::Compact));
@@ -332,7 +335,7 @@ fn group_members_differ_only_by_completion() {
         }
         assert_eq!(solve.value, TrustEnv::score(own.episode()));
     }
-    let stop = groups(
+    let stop = generate_groups(
         &bayes,
         3,
         CompletionValue::StepReward,
@@ -345,7 +348,7 @@ fn group_members_differ_only_by_completion() {
             .flat_map(|g| &g.members)
             .all(|m| m.value == m.reward)
     );
-    let own = groups(
+    let own = generate_groups(
         &bayes,
         2,
         CompletionValue::Sampled,
@@ -354,7 +357,7 @@ fn group_members_differ_only_by_completion() {
     )
     .unwrap();
     assert!(own.iter().all(|g| g.members[0].value == g.members[1].value));
-    let one = groups(
+    let one = generate_groups(
         &bayes,
         1,
         CompletionValue::StepReward,
@@ -384,7 +387,7 @@ fn greedy_continuation_is_played_once_per_action() {
     let states = starts::<TrustEnv>(Task::Task3, 2);
     let mut decided = Decided::default();
     let rollout_config = RolloutConfig::default();
-    let best = groups(
+    let best = generate_groups(
         &states,
         4,
         CompletionValue::Greedy,

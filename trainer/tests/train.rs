@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Run, json, sentinel};
-use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::TrustNet;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::load_model;
 use serde_json::Value;
@@ -345,7 +345,7 @@ fn nonempty_output_dir_needs_overwrite_option() {
 fn model_of_other_world_is_refused() {
     let out = folder("train-other-world");
     train(&out, &[]).succeeds();
-    let mut model = load_model::<NetConfig>(&out).expect("a model");
+    let mut model = load_model::<TrustNet>(&out).expect("a model");
     model.config.world = "cluster".to_owned();
     let bytes = model.to_bytes().expect("it can be written");
     std::fs::write(out.join("model.safetensors"), bytes).expect("it can be replaced");
@@ -382,7 +382,7 @@ fn diverging_run_names_update_and_keeps_checkpoint() {
     ] {
         assert!(last.contains(word), "no {word:?} in {last}");
     }
-    let model = load_model::<NetConfig>(&out).expect("the last good one");
+    let model = load_model::<TrustNet>(&out).expect("the last good one");
     assert_eq!(model.config.net.hidden, 8);
 }
 

@@ -7,7 +7,7 @@
 mod common;
 
 use common::Callback;
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
@@ -15,8 +15,8 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
-use sentinel_policy::text::Reader;
-use sentinel_trainer::corpus::record::record_transcripts;
+use sentinel_policy::text::ParserStrictness;
+use sentinel_trainer::corpus::record_transcripts::record_transcripts;
 use sentinel_trainer::corpus::rollout::RolloutConfig;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
@@ -25,7 +25,7 @@ const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"
 fn setups<W: World>(task: W::Task, count: u64) -> Vec<W::Setup> {
     let streams = W::streams_or_default(Streams::Independent);
     let setup = |seed| {
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task,
             seed,
             streams,
@@ -54,7 +54,7 @@ fn recorded() -> Vec<ReplayRow<TrustEnv>> {
         (first..first + prompts.len()).map(format_action).collect()
     });
     let rollout_config = RolloutConfig {
-        reader: Reader::Repair,
+        reader: ParserStrictness::Repair,
         ..RolloutConfig::default()
     };
     let found = record_transcripts::<TrustEnv>(

@@ -6,14 +6,14 @@
 
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;
-use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::TrustNet;
 use sentinel_trainer::compact::config::TrainConfig;
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
 
 /// Returns the weights after a few updates.
-fn trained(device: DeviceName) -> Weights<NetConfig> {
+fn trained(device: DeviceName) -> Weights<TrustNet> {
     let config = TrainConfig {
         device,
         hidden: 16,
@@ -36,7 +36,7 @@ fn trained(device: DeviceName) -> Weights<NetConfig> {
 fn wgpu_training_matches_cpu() {
     let (cpu, gpu) = (trained(DeviceName::Cpu), trained(DeviceName::Wgpu));
     let fresh = Weights::init(*cpu.config(), 1);
-    let distance = |a: &Weights<NetConfig>, b: &Weights<NetConfig>| {
+    let distance = |a: &Weights<TrustNet>, b: &Weights<TrustNet>| {
         let pairs = (a.iter().flat_map(|(_, v)| v)).zip(b.iter().flat_map(|(_, v)| v));
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0_f32, f32::max)
     };

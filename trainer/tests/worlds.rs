@@ -17,7 +17,7 @@ fn unknown_names_error_lists_choices_of_world() {
     for command in ["eval", "bench", "rules"] {
         run(&format!("{command} --world moon")).fails(&[
             "invalid value 'moon' for '--world <WORLD>'",
-            &format!("possible values: {}", WorldName::list(", ")),
+            &format!("possible values: {}", WorldName::joined_names(", ")),
         ]);
         run(&format!("{command} --world cluster --task task4")).fails(&["unknown task \"task4\""]);
         run(&format!("{command} --world cluster --rules harsh")).fails(&[

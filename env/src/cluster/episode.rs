@@ -2,10 +2,10 @@
 
 use super::dynamics::{Hypothesis, Outcome};
 use super::model::{
-    Action, Audit, Hidden, LastStep, Observation, Reliability, Setup, State, Statement, Step,
+    Action, Audit, Hidden, LastStep, Observation, Reliability, ReportView, Setup, State, Step,
     StepError, Tally, health, waste,
 };
-use crate::controller::{Controller, DifficultyProfile};
+use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState, Transition};
 use crate::rng::Streams;
 
@@ -38,9 +38,9 @@ impl Environment for Episode {
         let state = &mut self.state;
         state.observation.step_count += 1;
         // §5: the adversary moves first.
-        let mut attack = state.attack();
+        let mut attack = state.adversary_turn();
         // §4: the action.
-        let outcome = state.act(action, attack.as_mut());
+        let outcome = state.apply_action(action, attack.as_mut());
         // §4.6, §7: jobs progress, GPUs fail and recover.
         let completed = state.advance();
         let tick = state.tick_pool();
@@ -48,7 +48,7 @@ impl Environment for Episode {
         state.observation.health = health(states, state.rules());
         state.observation.utilization = state.hidden.pool.utilization();
         // §8.1: loops, drift and attacks are counted.
-        let (looped, drifted) = state.count(action, &outcome, attack.as_ref(), completed);
+        let (looped, drifted) = state.update_counters(action, &outcome, attack.as_ref(), completed);
         // §8: the reward.
         let grades = state.grade(outcome.coherence, waste(states));
         state.tally.total_reward += grades.reward;
@@ -56,7 +56,7 @@ impl Environment for Episode {
         state.observation.last = Some(LastStep {
             action,
             success: outcome.success,
-            statement: outcome.report.map(|report| Statement {
+            statement: outcome.report.map(|report| ReportView {
                 worker: report.worker,
                 job: report.job,
                 reported: report.reported,
@@ -134,9 +134,9 @@ impl AdaptiveDifficulty for Episode {
         Setup { profile, ..*setup }
     }
 
-    fn report_to(&self, controller: &mut Controller) {
+    fn report_to(&self, controller: &mut DifficultyController) {
         let counters = &self.state.observation.counters;
-        controller.update(counters.detections, counters.attempts);
+        controller.record_episode(counters.detections, counters.attempts);
     }
 }
 

@@ -16,18 +16,18 @@ mod reward;
 mod world_impl;
 
 pub use crate::task::Task;
-pub use dynamics::{Claimed, Hypothesis};
+pub use dynamics::{Hypothesis, WorkerClaim};
 pub use episode::Episode;
 pub use model::{
     Action, ActionType, AdversaryState, Agent, Anomalies, Attack, AttackType, Audit, Behavior,
-    Change, Counters, GPU_MEMORY, GPUS_MAX, Gpu, GpuId, GpuState, GpuView, Grades, Hidden,
-    JOBS_MAX, Job, JobId, JobStatus, Jobs, LEVEL_MAX, LastStep, OPEN_STEPS, Observation, Pool,
-    PoolTick, Reliability, Rules, Setup, Size, Statement, Step, StepError, Tally, Terminal,
-    UndetectedAttack, WorkerReport,
+    Change, Counters, DETECTION_WINDOW, GPU_MEMORY, GPUS_MAX, Gpu, GpuId, GpuState, GpuView,
+    Grades, Hidden, JOBS_MAX, Job, JobId, JobStatus, Jobs, LastStep, MAX_ATTACK_LEVEL, Observation,
+    Pool, PoolTick, Reliability, ReportView, Rules, Setup, Size, Step, StepError, Tally,
+    TerminalReward, UndetectedAttack, WorkerReport,
 };
 pub use protocol::{
     ActionError, ActionMessage, AttackEvent, AttackPayload, AttackRow, Breakdown, ClusterSummary,
-    Counts, Coverage, Event, GpuRow, JobRow, JobsSummary, Log, MessageError, Metadata,
+    Counts, Coverage, Event, EventLog, GpuRow, JobRow, JobsSummary, MessageError, Metadata,
     ObservationPayload, ReportEvent, ResetRequest, RewardPayload, RewardReport, Session,
     StatePayload, StepBreakdown, StepInfo, StepResult, StreamPayload, TraceFinal, TraceReset,
     TraceStep, UnknownTask, scheduler_prompt, text,

@@ -3,23 +3,25 @@
 use super::Episode;
 use super::model::{Change, Setup, Size, Step};
 use crate::digest::Digest;
-use crate::environment::{Adaptive, Environment, Origin, PrivilegedState, Transition, World};
+use crate::environment::{
+    AdaptiveHooks, Environment, EpisodeSpec, PrivilegedState, Transition, World,
+};
 use crate::rng::Streams;
 use crate::task::Task;
 
 impl World for Episode {
     const NAME: &'static str = "cluster";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
-    const ADAPTIVE: Option<Adaptive<Self>> = Some(Adaptive::HOOKS);
+    const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
     type Task = Task;
     type Change = Change;
 
-    fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed, origin.streams).with_rules(origin.rules)
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup::new(spec.task, spec.seed, spec.streams).with_rules(spec.rules)
     }
 
-    fn origin(setup: &Setup) -> Origin<Self> {
-        Origin {
+    fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {
+        EpisodeSpec {
             task: setup.task,
             seed: setup.seed,
             streams: setup.streams,
@@ -43,23 +45,23 @@ impl World for Episode {
     fn write_digest(&self, step: &Step, digest: &mut Digest) {
         let (o, hidden, tally) = (self.observation(), self.hidden(), self.tally());
         let attack = step.attack.map_or(0, |attack| attack.kind as u64 + 1);
-        digest.int(u64::from(step.action.signature()));
-        digest.int(attack << 16 | u64::from(o.step_count) << 8 | u64::from(step.success));
-        digest.bytes(&o.jobs.counts());
-        digest.bytes(&hidden.pool.counts());
-        digest.float(step.grades.reward);
-        digest.float(tally.total_reward);
+        digest.write_u64(u64::from(step.action.signature()));
+        digest.write_u64(attack << 16 | u64::from(o.step_count) << 8 | u64::from(step.success));
+        digest.write_bytes(&o.jobs.counts());
+        digest.write_bytes(&hidden.pool.counts());
+        digest.write_f64(step.grades.reward);
+        digest.write_f64(tally.total_reward);
         for trust in o.ledger.trust() {
-            digest.float(trust);
+            digest.write_f64(trust);
         }
         for actual in &hidden.progress[..o.jobs.rows().len()] {
-            digest.float(*actual);
+            digest.write_f64(*actual);
         }
         if let Some(end) = &step.terminal {
-            digest.float(end.reward);
-            digest.float(tally.score());
-            digest.float(hidden.peek_failures());
-            digest.float(hidden.peek_attacks());
+            digest.write_f64(end.reward);
+            digest.write_f64(tally.score());
+            digest.write_f64(hidden.peek_failures());
+            digest.write_f64(hidden.peek_attacks());
         }
     }
 }

@@ -4,7 +4,7 @@ use super::dynamics::{self, StepFacts};
 use super::model::action::Action;
 use super::model::candidate::Candidates;
 use super::model::hidden::{Hidden, Issue};
-use super::model::history::{End, PastStep};
+use super::model::history::{EndReason, PastStep};
 use super::model::observation::Observation;
 use super::model::setup::{Change, Setup};
 use super::model::state::State;
@@ -32,7 +32,7 @@ impl Environment for Episode {
 
     /// Generates a patient and chooses the first candidates.
     fn reset(setup: &Setup) -> Self {
-        let mut state = dynamics::draw(setup);
+        let mut state = dynamics::generate_patient(setup);
         dynamics::refresh_observation(&mut state);
         Self { state }
     }
@@ -85,7 +85,7 @@ impl Environment for Episode {
             end: o.end,
             score,
         };
-        let truncated = end.is_some_and(End::is_truncated);
+        let truncated = end.is_some_and(EndReason::is_truncated);
         Ok(Transition {
             reward: total,
             terminated: end.is_some() && !truncated,
@@ -118,7 +118,7 @@ impl Environment for Episode {
     fn score(&self) -> f64 {
         match self.state.observation.end {
             Some(_) => self.state.hidden.tally.score,
-            None => terminal::score(&self.state, End::StepBudgetExhausted),
+            None => terminal::score(&self.state, EndReason::StepBudgetExhausted),
         }
     }
 }
@@ -171,7 +171,7 @@ fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -
 }
 
 /// Ends the episode and returns its score.
-fn close(state: &mut State, end: End) -> f64 {
+fn close(state: &mut State, end: EndReason) -> f64 {
     let o = &mut state.observation;
     o.update_estimates();
     o.candidates = Candidates::default();
@@ -186,9 +186,9 @@ impl Episode {
     /// the episode. Returns the score, or `None` if the episode has ended already.
     pub(super) fn time_out(&mut self, step: bool) -> Option<f64> {
         let end = if step {
-            End::StepTimeout
+            EndReason::StepTimeout
         } else {
-            End::WallClockTimeout
+            EndReason::WallClockTimeout
         };
         (!self.state.observation.done()).then(|| close(&mut self.state, end))
     }
@@ -201,7 +201,7 @@ impl Episode {
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
         let state = &mut self.state;
         state.hidden = hidden;
-        state.hidden.stability_target = state.control();
+        state.hidden.stability_target = state.condition_control();
         state.update_truth(None);
         if state.observation.step_count == 0 {
             let serious = state.serious_pairs();
@@ -217,7 +217,7 @@ impl Episode {
     /// Returns the number of issues that are resolved after the last step, and the number of all
     /// issues.
     #[must_use]
-    pub const fn resolved(&self) -> (u8, u8) {
+    pub const fn count_resolved(&self) -> (u8, u8) {
         self.state.hidden.resolved
     }
 
@@ -235,8 +235,8 @@ impl Episode {
 
     /// Returns the number of needed conditions that no active medicine treats.
     #[must_use]
-    pub fn untreated(&self) -> u32 {
-        self.state.untreated()
+    pub fn count_untreated(&self) -> u32 {
+        self.state.count_untreated()
     }
 
     /// Returns the serious pairs that are taken together, as bits of `PairId`.
@@ -247,14 +247,14 @@ impl Episode {
 
     /// Returns the outcome value of the current state, 0..=1 (spec polyguard §7).
     #[must_use]
-    pub fn outcome(&self) -> f64 {
-        terminal::outcome(&self.state)
+    pub fn outcome_value(&self) -> f64 {
+        terminal::outcome_value(&self.state)
     }
 
     /// Returns the two terms with which `end` would enter the score now: the factor of the whole
     /// score, and the amount that each remaining step counts (spec polyguard §7).
     #[must_use]
-    pub fn score_terms(&self, end: End) -> (f64, f64) {
+    pub fn score_terms(&self, end: EndReason) -> (f64, f64) {
         terminal::score_terms(&self.state, end)
     }
 }

@@ -19,25 +19,29 @@ mod world_impl;
 pub use dynamics::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub use episode::Episode;
 pub use model::action::{Action, Choice, Claim, Confidence};
-pub use model::candidate::{Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind};
+pub use model::candidate::{
+    Act, ActArg, ActKind, Candidate, CandidateId, Candidates, MAX_CANDIDATES,
+};
 pub use model::formulary::{
-    Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT, Pair, PairId,
+    Archetype, ArchetypeId, Condition, Conditions, Formulary, Grade, PRODUCT_NAME, Pair, PairId,
     SetRule, Severity, TableFile, Tag, Tags, each_archetype,
 };
-pub use model::hidden::{Hidden, Issue, Start, Tally, Truth};
-pub use model::history::{End, Exploit, History, PastStep, Violation};
+pub use model::hidden::{Hidden, Issue, MedicationTruth, StartValues, Tally};
+pub use model::history::{EndReason, Exploit, History, PastStep, Violation};
 pub use model::observation::Observation;
-pub use model::patient::{LABS, Lab, Patient, Sex, ShownLabs, TrueLabs};
-pub use model::rationale_terms::Terms;
-pub use model::regimen::{Bucket, Drug, Medication, ROWS, Regimen};
+pub use model::patient::{LAB_COUNT, Lab, Patient, Sex, ShownLabs, TrueLabs};
+pub use model::rationale_terms::RationaleTerms;
+pub use model::regimen::{DoseBucket, Drug, MAX_MEDICATIONS, Medication, Regimen};
 pub use model::setup::{Change, Rules, Setup};
-pub use model::step::{CHANNELS, COMPONENTS, Channel, Component, Reward, Step, StepError};
+pub use model::step::{
+    CHANNEL_COUNT, COMPONENT_COUNT, Channel, Component, Reward, Step, StepError,
+};
 pub use model::task_spec::{
-    Difficulty, FormularyName, STEPS, Split, SubEnvironment, TaskSpec, UnknownTaskSpec,
+    Difficulty, FormularyName, MAX_STEPS, Split, SubEnvironment, TaskSpec, UnknownTaskSpec,
 };
 pub use protocol::{
-    ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Info, Message,
-    MessageError, ObservationPayload, ParsedCompletion, Reply, ResetError, ResetRequest,
+    ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Message,
+    MessageError, ObservationPayload, ParsedCompletion, Reply, ReplyInfo, ResetError, ResetRequest,
     STEP_LIMIT_MS, Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
     prompt, prompt_among, scenario_id, text,
 };

@@ -7,7 +7,7 @@ use super::model::setup::{self, Setup};
 use super::model::step::Step;
 use super::model::task_spec::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 use crate::digest::Digest;
-use crate::environment::{Environment, Origin, PrivilegedState, Seeded, World};
+use crate::environment::{Environment, EpisodeSpec, PrivilegedState, Seeded, World};
 use crate::named::Named;
 use crate::rng::Streams;
 use crate::task::{Axis, Selection, TaskName};
@@ -27,12 +27,12 @@ impl World for Episode {
     type Task = TaskSpec;
     type Change = setup::Change;
 
-    fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed).with_rules(origin.rules)
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup::new(spec.task, spec.seed).with_rules(spec.rules)
     }
 
-    fn origin(setup: &Setup) -> Origin<Self> {
-        Origin {
+    fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {
+        EpisodeSpec {
             task: setup.case,
             seed: setup.seed,
             streams: Streams::Independent,
@@ -54,9 +54,9 @@ impl World for Episode {
         };
         let violation = step.violation.map_or(0, |why| why as u64 + 1);
         let end = step.end.map_or(0, |end| end as u64 + 1);
-        d.int(choice << 24 | violation << 16 | end << 8 | u64::from(o.step_count));
+        d.write_u64(choice << 24 | violation << 16 | end << 8 | u64::from(o.step_count));
         for value in step.reward.components {
-            d.float(value);
+            d.write_f64(value);
         }
         for value in [
             h.risk,
@@ -66,21 +66,21 @@ impl World for Episode {
             o.risk,
             o.uncertainty,
         ] {
-            d.float(value);
+            d.write_f64(value);
         }
-        d.int(o.flagged);
+        d.write_u64(o.flagged);
         for (place, row) in o.regimen.iter().enumerate() {
-            d.bytes(&[row.drug.number(), row.bucket as u8]);
-            d.float(h.truth(place).exposure);
+            d.write_bytes(&[row.drug.number(), row.bucket as u8]);
+            d.write_f64(h.truth(place).exposure);
         }
         for candidate in o.candidates.iter() {
             let act = candidate.act;
             let drug = act.drug.map_or(0xff, Drug::number);
-            d.bytes(&[candidate.id.number(), act.kind as u8, drug]);
-            d.float(candidate.est_risk);
+            d.write_bytes(&[candidate.id.number(), act.kind as u8, drug]);
+            d.write_f64(candidate.est_risk);
         }
         if let Some(score) = step.score {
-            d.float(score);
+            d.write_f64(score);
         }
     }
 }
@@ -118,12 +118,13 @@ impl TaskName for TaskSpec {
         let by_name = !matches!(selection.tasks, None | Some("all"));
         let mut chosen = Vec::new();
         for case in named {
-            if !subs.contains(&case.sub()) || !difficulties.contains(&case.difficulty()) {
+            if !subs.contains(&case.sub_environment()) || !difficulties.contains(&case.difficulty())
+            {
                 continue;
             }
             let moved = Self::new(
                 formulary.unwrap_or(case.formulary()),
-                case.sub(),
+                case.sub_environment(),
                 case.difficulty(),
                 split.unwrap_or(case.split()),
             );
@@ -156,7 +157,7 @@ const fn axis(option: &'static str) -> Axis {
 
 fn one<T: Named>(option: &str, text: &str) -> Result<T, String> {
     let text = text.trim();
-    let unknown = || format!("unknown {option} {text:?}: use {}", T::names());
+    let unknown = || format!("unknown {option} {text:?}: use {}", T::joined_names());
     T::parse_ignore_case(text).ok_or_else(unknown)
 }
 

@@ -1,10 +1,10 @@
 //! The episode of the trust world: reset and step, without allocation (spec trust §7, §8).
 
-use super::dynamics::{Answer, outcome};
+use super::dynamics::{Answer, action_outcome};
 use super::model::{
     Action, Change, EpisodeOver, Hidden, Observation, Scenario, Setup, State, Step, Tally,
 };
-use crate::controller::{Controller, DifficultyProfile};
+use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::environment::{
     AdaptiveDifficulty, Environment, PrivilegedState, RESET_LANES, Seeded, Transition,
 };
@@ -66,12 +66,12 @@ impl Environment for Episode {
         };
         let step = &mut transition.info;
         // §4: a specialist answers.
-        let call = action.slot().map(|slot| state.call(slot, step));
+        let call = action.slot().map(|slot| state.call_specialist(slot, step));
         let reported = call.as_ref().map(|call| call.raw_success);
         let answer = Answer::new(step.adversarial, reported == Some(true));
         // §8: the outcome of the action.
         let rules = state.observation.rules;
-        let outcome = outcome(rules, action, step.specialist_cost, answer);
+        let outcome = action_outcome(rules, action, step.specialist_cost, answer);
         step.success = (action != Action::Skip).then_some(outcome.success);
         step.own_work = outcome.own_work;
         // §5, §6: progress and trust.
@@ -83,7 +83,7 @@ impl Environment for Episode {
         // §9, §10: rewards.
         state.add_step_reward(step, reported, outcome.cost);
         state.finish(step);
-        state.offer_next();
+        state.present_next_subtask();
         // On the last step, the terminal reward replaces the step's own reward (quirk Q1).
         let (grades, end) = (&transition.info.grades, &transition.info.terminal);
         transition.reward = end.map_or(grades.reward, |end| end.reward);
@@ -133,11 +133,11 @@ impl AdaptiveDifficulty for Episode {
     /// Reports the episode's detections and encounters to the controller. Under
     /// [`Change::Detection`], an episode without encounters is not reported; in the reference, it
     /// counts as a detection rate of 0 (quirk Q17).
-    fn report_to(&self, controller: &mut Controller) {
+    fn report_to(&self, controller: &mut DifficultyController) {
         let tally = self.tally();
         let encounters = tally.detections + tally.poisonings;
         if encounters > 0 || !self.setup.rules.has(Change::Detection) {
-            controller.update(tally.detections, encounters);
+            controller.record_episode(tally.detections, encounters);
         }
     }
 }
@@ -160,7 +160,7 @@ impl Episode {
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_hidden(mut self, hidden: Hidden) -> Self {
-        self.state.hidden = hidden.drawn_as_far_as(&self.state.hidden);
+        self.state.hidden = hidden.with_draws_taken_in(&self.state.hidden);
         self.state.observation.adversary = hidden.adversary;
         self
     }
@@ -169,7 +169,7 @@ impl Episode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::AdversaryProfile;
+    use crate::adaptive_difficulty::AdversaryProfile;
     use crate::rng::Streams;
     use crate::slot::Slot;
     use crate::task::Task;
@@ -206,7 +206,7 @@ mod tests {
         let mut ended = Episode::reset(&setup);
         while ended.step(Action::Delegate(Slot::ALL[1])).is_ok() {}
         let mut fresh = Episode::reset(&setup).with_hidden(*ended.hidden());
-        assert_eq!(fresh.hidden().draws(), 0);
+        assert_eq!(fresh.hidden().draws_taken(), 0);
         while fresh.step(Action::Delegate(Slot::ALL[1])).is_ok() {}
         assert_eq!(fresh, ended);
     }

@@ -17,12 +17,12 @@ mod reward;
 mod world_impl;
 
 pub use crate::task::Task;
-pub use dynamics::{Answer, Execution, Outcome, outcome};
+pub use dynamics::{Answer, ExecutionParams, Outcome, action_outcome};
 pub use episode::Episode;
 pub use model::{
-    Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Layout,
-    Ledger, Node, NodeState, Observation, Progress, Rules, Scenario, Setup, Status, Step, Tally,
-    Terminal, TerminalWeights, UnknownScenario,
+    Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Ledger,
+    Node, NodeState, Observation, Progress, Rules, Scenario, Setup, Status, Step, Tally,
+    TaskLayout, TerminalReward, TerminalWeights, UnknownScenario,
 };
 pub use protocol::{
     ActionError, ActionMessage, Breakdown, Component, EndInfo, Event, EventLog, EvidenceSummary,

@@ -1,25 +1,25 @@
 //! The names and tasks of the trust world, for files and the command line.
 
 use super::Episode;
-use super::model::{Action, Change, Layout, Setup, Step};
+use super::model::{Action, Change, Setup, Step, TaskLayout};
 use crate::digest::Digest;
-use crate::environment::{Adaptive, Environment, Origin, Transition, World};
+use crate::environment::{AdaptiveHooks, Environment, EpisodeSpec, Transition, World};
 use crate::rng::Streams;
 use crate::task::Task;
 
 impl World for Episode {
     const NAME: &'static str = "trust";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
-    const ADAPTIVE: Option<Adaptive<Self>> = Some(Adaptive::HOOKS);
+    const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
     type Task = Task;
     type Change = Change;
 
-    fn from_origin(origin: Origin<Self>) -> Setup {
-        Setup::new(origin.task, origin.seed, origin.streams).with_rules(origin.rules)
+    fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
+        Setup::new(spec.task, spec.seed, spec.streams).with_rules(spec.rules)
     }
 
-    fn origin(setup: &Setup) -> Origin<Self> {
-        Origin {
+    fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {
+        EpisodeSpec {
             task: setup.task,
             seed: setup.seed,
             streams: setup.streams,
@@ -28,7 +28,7 @@ impl World for Episode {
     }
 
     fn max_steps(task: Task) -> u32 {
-        u32::from(Layout::for_task(task).budget)
+        u32::from(TaskLayout::for_task(task).budget)
     }
 
     fn reward_events(transition: &Transition<Step>) -> (f64, Option<f64>) {
@@ -45,17 +45,17 @@ impl World for Episode {
             .iter()
             .position(|a| *a == step.action)
             .unwrap_or(Action::ALL.len());
-        digest.int(action as u64);
-        digest.int(u64::from(o.step_count) << 8 | u64::from(step.adversarial));
-        digest.float(step.grades.reward);
-        digest.float(tally.total_reward);
+        digest.write_u64(action as u64);
+        digest.write_u64(u64::from(o.step_count) << 8 | u64::from(step.adversarial));
+        digest.write_f64(step.grades.reward);
+        digest.write_f64(tally.total_reward);
         for trust in o.ledger.trust() {
-            digest.float(trust);
+            digest.write_f64(trust);
         }
         if let Some(end) = &step.terminal {
-            digest.float(end.reward);
-            digest.float(end.calibration);
-            digest.float(tally.score());
+            digest.write_f64(end.reward);
+            digest.write_f64(end.calibration);
+            digest.write_f64(tally.score());
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn cases() -> Vec<TaskSpec> {
         }
         all.extend(TaskSpec::new(
             FormularyName::Reference,
-            case.sub(),
+            case.sub_environment(),
             case.difficulty(),
             Split::All,
         ));

@@ -18,12 +18,12 @@ pub(super) const fn any_running(observation: &Observation) -> bool {
 /// a tick if there is no such job.
 ///
 /// The GPU is the one with the most free memory as shown, even if it is down (quirk C11).
-pub(super) fn build(o: &Observation, kind: ActionType, worker: Option<Slot>) -> Action {
+pub(super) fn complete_action(o: &Observation, kind: ActionType, worker: Option<Slot>) -> Action {
     let (queued, running) = (o.jobs.next_queued(), o.jobs.most_urgent_running());
     match (kind, queued, running) {
         (ActionType::Allocate, Some(_), _) => Action::Allocate {
             job: queued,
-            gpu: o.most_free(),
+            gpu: o.most_free_gpu(),
             worker: Some(worker.unwrap_or_else(|| calibrated(o))),
         },
         (ActionType::Preempt, _, Some(_)) => Action::Preempt {
@@ -45,5 +45,5 @@ pub(super) fn build(o: &Observation, kind: ActionType, worker: Option<Slot>) -> 
 
 /// Returns the worker that the environment would choose, but by trust rounded to three decimals.
 fn calibrated(o: &Observation) -> Slot {
-    o.calibrated_worker(&o.ledger.snapshot().0)
+    o.calibrated_worker(&o.ledger.rounded_trust().0)
 }

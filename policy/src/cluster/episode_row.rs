@@ -3,12 +3,12 @@
 use sentinel_env::Environment;
 use serde::Serialize;
 
+use sentinel_env::adaptive_difficulty::DifficultyProfile;
 use sentinel_env::cluster::{ClusterEnv, JobsSummary, Task};
-use sentinel_env::controller::DifficultyProfile;
 use sentinel_env::num::round_to;
 use sentinel_env::slot::PerSlot;
 
-use crate::rollout::Run;
+use crate::rollout::EpisodeRun;
 
 /// One row of the evaluation's `episodes`, with the keys in the reference's order (spec cluster
 /// §11).
@@ -43,7 +43,7 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn from_run(policy: &str, run: &Run<ClusterEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &EpisodeRun<ClusterEnv>) -> Self {
         let episode = run.episode();
         let (o, reliability) = (episode.observation(), episode.reliability());
         let (c, jobs) = (&o.counters, JobsSummary::from_episode(episode));
@@ -66,7 +66,7 @@ impl EpisodeRow {
             loop_events: c.loop_events,
             hallucination_confidence_score: reliability.hallucination_resistance,
             evaluation_freshness_score: reliability.freshness,
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             difficulty_profile: o.profile,
             rewards: run.rewards().to_vec(),
         }

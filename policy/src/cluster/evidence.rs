@@ -46,20 +46,20 @@ impl Speeds {
 
 /// Returns the posterior mean of the share of honest reports, with a uniform prior: `(honest + 1) /
 /// (reports + 2)`.
-pub(crate) fn honesty(o: &Observation, slot: Slot) -> f64 {
+pub(crate) fn honest_share(o: &Observation, slot: Slot) -> f64 {
     let e = &o.ledger[slot];
     (f64::from(e.successes()) + 1.0) / (f64::from(e.calls) + 2.0)
 }
 
 /// Returns the number of dishonest reports of a worker.
-pub(crate) fn lies(o: &Observation, slot: Slot) -> u16 {
+pub(crate) fn lie_count(o: &Observation, slot: Slot) -> u16 {
     o.ledger[slot].failures()
 }
 
 /// Returns `true` for each GPU whose row is inconsistent: its used memory differs from that of its
 /// jobs, or it is shown as idle with a job on it.
 pub(crate) fn inconsistent_gpus(o: &Observation) -> [bool; GPUS_MAX] {
-    let held = o.jobs.held();
+    let held = o.jobs.memory_by_gpu();
     let mut odd = [false; GPUS_MAX];
     for ((odd, view), held) in odd.iter_mut().zip(o.gpus()).zip(held) {
         *odd = view.used != held || (view.state == GpuState::Idle && held > 0);

@@ -6,7 +6,7 @@ use sentinel_env::cluster::{Action, ActionType, ClusterEnv, Episode, Observation
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
-use super::complete_action::{any_queued, any_running, build};
+use super::complete_action::{any_queued, any_running, complete_action};
 use super::{Policy, PrivilegedPolicy};
 use crate::policy::POLICY_STREAM;
 
@@ -39,7 +39,7 @@ impl Policy<ClusterEnv> for Random {
         // Both numbers are drawn on every step, in this order.
         let kind = KINDS[self.0.below(KINDS.len() as u32) as usize];
         let worker = Slot::ALL[self.0.below(SLOTS as u32) as usize];
-        build(observation, kind, Some(worker))
+        complete_action(observation, kind, Some(worker))
     }
 
     fn peek_draw(&self) -> Option<f64> {
@@ -52,7 +52,7 @@ pub struct Blind;
 
 impl Policy<ClusterEnv> for Blind {
     fn choose(&mut self, observation: &Observation) -> Action {
-        build(observation, ActionType::Allocate, Some(Slot::ALL[0]))
+        complete_action(observation, ActionType::Allocate, Some(Slot::ALL[0]))
     }
 }
 
@@ -69,7 +69,7 @@ impl Policy<ClusterEnv> for Trust {
         } else {
             ActionType::RequestInfo
         };
-        build(o, kind, None)
+        complete_action(o, kind, None)
     }
 }
 
@@ -82,11 +82,11 @@ impl PrivilegedPolicy<ClusterEnv> for OracleLite {
         let (o, hidden) = (episode.observation(), episode.hidden());
         let best = Some(argmax(&hidden.reliability()));
         if any_running(o) && o.counters.attempts > o.counters.detections {
-            build(o, ActionType::Verify, None)
+            complete_action(o, ActionType::Verify, None)
         } else if any_queued(o) {
-            build(o, ActionType::Allocate, best)
+            complete_action(o, ActionType::Allocate, best)
         } else {
-            build(o, ActionType::RequestInfo, best)
+            complete_action(o, ActionType::RequestInfo, best)
         }
     }
 }

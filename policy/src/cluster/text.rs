@@ -9,10 +9,11 @@ use sentinel_env::cluster::{
 };
 use sentinel_env::slot::Slot;
 
-use super::evidence::{honesty, inconsistent_gpus, lies};
+use super::evidence::{honest_share, inconsistent_gpus, lie_count};
 use super::learned::history::History;
 use crate::text::{
-    InvalidActionPolicy, Object, ParseError, ParsedAction, PromptStyle, Reader, Reason, TextWorld,
+    CompletionObject, InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction,
+    ParserStrictness, PromptStyle, TextWorld,
 };
 
 /// Fields that a completion may have.
@@ -62,13 +63,13 @@ impl TextWorld for ClusterEnv {
     }
 
     fn parse_action(
-        reader: Reader,
+        reader: ParserStrictness,
         text: &str,
         o: &Observation,
     ) -> Result<ParsedAction<Action>, ParseError> {
-        let mut object = Object::read(reader, text, &FIELDS)?;
-        object.text("reasoning")?;
-        let word = object.required("action_type")?;
+        let mut object = CompletionObject::parse(reader, text, &FIELDS)?;
+        object.take_string("reasoning")?;
+        let word = object.take_required_string("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
             return Err(ParseError::unknown_action(&word));
         };
@@ -89,7 +90,7 @@ impl TextWorld for ClusterEnv {
             ActionType::Verify => Action::Verify {
                 job: job(&mut object, o)?,
                 worker: worker(&mut object)?,
-                force_flag: object.flag("force_flag")?.unwrap_or(false),
+                force_flag: object.take_bool("force_flag")?.unwrap_or(false),
             },
             ActionType::Tick => Action::Tick,
         };
@@ -104,14 +105,14 @@ impl TextWorld for ClusterEnv {
 
 /// Parses the optional job. The world's rules choose whatever a completion leaves out, as in its
 /// protocol.
-fn job(object: &mut Object, o: &Observation) -> Result<Option<JobId>, ParseError> {
-    let job = object.named("job_id", JobId::parse)?;
+fn job(object: &mut CompletionObject, o: &Observation) -> Result<Option<JobId>, ParseError> {
+    let job = object.take_parsed("job_id", JobId::parse)?;
     let count = o.jobs.rows().len();
     here(job, job.is_none_or(|job| job.index() < count), count)
 }
 
-fn gpu(object: &mut Object, o: &Observation) -> Result<Option<GpuId>, ParseError> {
-    let gpu = object.named("gpu_id", GpuId::parse)?;
+fn gpu(object: &mut CompletionObject, o: &Observation) -> Result<Option<GpuId>, ParseError> {
+    let gpu = object.take_parsed("gpu_id", GpuId::parse)?;
     let count = o.gpus().len();
     here(gpu, gpu.is_none_or(|gpu| gpu.index() < count), count)
 }
@@ -124,14 +125,14 @@ fn here<T: fmt::Display>(
     match named {
         Some(thing) if !exists => {
             let detail = format!("{thing} is not one of the {count} of this task");
-            Err(ParseError::new(Reason::NotHere, detail))
+            Err(ParseError::new(ParseErrorKind::NotHere, detail))
         }
         named => Ok(named),
     }
 }
 
-fn worker(object: &mut Object) -> Result<Option<Slot>, ParseError> {
-    object.named("worker_id", Slot::parse)
+fn worker(object: &mut CompletionObject) -> Result<Option<Slot>, ParseError> {
+    object.take_parsed("worker_id", Slot::parse)
 }
 
 /// Writes the compact prompt: the cluster, attacks, the last action, workers, queued jobs, running
@@ -150,7 +151,7 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
     let c = &o.counters;
     let (met, caught, odd) = (c.attempts, c.detections, o.anomalies.max());
     write!(out, "attacks {met} caught {caught} odd {odd:.2}")?;
-    if let Some(since) = history.alarm() {
+    if let Some(since) = history.steps_since_open_attack() {
         write!(out, " ALARM {since}")?;
     }
     if c.loop_events + c.drift_events > 0 {
@@ -181,11 +182,11 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
 
 fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -> fmt::Result {
     let evidence = &o.ledger[slot];
-    let (trust, honest) = (evidence.trust(), honesty(o, slot));
+    let (trust, honest) = (evidence.trust(), honest_share(o, slot));
     write!(out, "{slot} {trust:.2} honest {honest:.2}")?;
-    if lies(o, slot) > 0 {
-        let sure = evidence.gap_sum / f64::from(lies(o, slot));
-        write!(out, " lies {} sure {sure:.2}", lies(o, slot))?;
+    if lie_count(o, slot) > 0 {
+        let sure = evidence.gap_sum / f64::from(lie_count(o, slot));
+        write!(out, " lies {} sure {sure:.2}", lie_count(o, slot))?;
     }
     match history.speeds.slow[slot.index()] {
         Some(true) => out.push_str(" slow"),

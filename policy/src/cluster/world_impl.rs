@@ -27,9 +27,9 @@ impl Recordable for ClusterEnv {
         let (o, hidden) = (self.observation(), self.hidden());
         let mut digest = Digest::default();
         for job in o.jobs.rows() {
-            digest.bytes(&[job.memory, job.steps, job.deadline, job.owner]);
+            digest.write_bytes(&[job.memory, job.steps, job.deadline, job.owner]);
         }
-        digest.bytes(&hidden.assignment.0.map(|behavior| behavior as u8));
+        digest.write_bytes(&hidden.assignment.0.map(|behavior| behavior as u8));
         format!(
             "CLU-{}-{:08x}",
             o.task.name().to_uppercase(),
@@ -54,24 +54,30 @@ impl Recordable for ClusterEnv {
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let message = ActionMessage {
-            action_type: Some(fields.required_word("action_type")?),
-            job_id: fields.word("job_id")?,
-            gpu_id: fields.word("gpu_id")?,
-            worker_id: fields.word("worker_id")?,
-            specialist_id: fields.word("specialist_id")?,
-            force_flag: fields.flag("force_flag")?,
+            action_type: Some(fields.take_required_word("action_type")?),
+            job_id: fields.take_word("job_id")?,
+            gpu_id: fields.take_word("gpu_id")?,
+            worker_id: fields.take_word("worker_id")?,
+            specialist_id: fields.take_word("specialist_id")?,
+            force_flag: fields.take_bool("force_flag")?,
             session_id: None,
         };
-        message.parse().map_err(RowError::action)
+        message.parse().map_err(RowError::invalid_action)
     }
 
     fn check_action(action: Action, task: Task) -> Result<(), RowError> {
         let Size { jobs, gpus, .. } = Size::for_task(task);
         if let Some(job) = action.job().filter(|job| job.0 >= jobs) {
-            return Err(RowError::action(StepError::UnknownJob { job, jobs }));
+            return Err(RowError::invalid_action(StepError::UnknownJob {
+                job,
+                jobs,
+            }));
         }
         if let Some(gpu) = action.gpu().filter(|gpu| gpu.0 >= gpus) {
-            return Err(RowError::action(StepError::UnknownGpu { gpu, gpus }));
+            return Err(RowError::invalid_action(StepError::UnknownGpu {
+                gpu,
+                gpus,
+            }));
         }
         Ok(())
     }

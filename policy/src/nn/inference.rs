@@ -25,7 +25,7 @@ impl<N: Network> Weights<N> {
 /// Returns the probability of each column within its factor, at temperature 1.
 #[must_use]
 pub fn action_probabilities<N: Network>(logits: &[f32], mask: &[bool]) -> Vec<f64> {
-    softmax_of_segments(N::SEGMENTS, logits, mask)
+    softmax_of_segments(N::FACTOR_COLUMNS, logits, mask)
 }
 
 fn softmax_of_segments(segments: &[Range<usize>], logits: &[f32], mask: &[bool]) -> Vec<f64> {
@@ -87,7 +87,7 @@ impl<N: Network> Inference<N> {
     /// Returns the most probable column of each factor, the first of equal ones.
     #[must_use]
     pub fn greedy(&self) -> Choice {
-        N::select(|range| {
+        N::build_choice(|range| {
             let (logits, mask) = (
                 &self.output.logits[range.clone()],
                 &self.mask[range.clone()],
@@ -145,7 +145,7 @@ impl<N: Network> Policy<N::Env> for TrainedPolicy<N> {
         if !self.observed {
             self.observe(observation);
         }
-        N::action(&self.inference.greedy(), observation)
+        N::decode_action(&self.inference.greedy(), observation)
     }
 
     fn belief(&self) -> Option<Vec<Vec<f64>>> {
@@ -154,7 +154,7 @@ impl<N: Network> Policy<N::Env> for TrainedPolicy<N> {
 
     /// Returns the probabilities of the columns of the first factor.
     fn probabilities(&self) -> Option<Vec<f64>> {
-        let first = N::SEGMENTS.first()?.clone();
+        let first = N::FACTOR_COLUMNS.first()?.clone();
         Some(self.inference()?.probabilities()[first].to_vec())
     }
 }

@@ -6,23 +6,23 @@
 //! with a tensor library.
 
 mod architecture;
+mod feature_schema;
 mod inference;
 mod model_file;
 mod network;
 mod ops;
-mod schema;
 mod set_layers;
 pub mod set_net;
 mod weights;
 
 pub use architecture::{Architecture, Init, Shape};
+pub use feature_schema::{FeatureSchema, FeatureWriter, RowWriter};
 pub use inference::{Inference, TrainedPolicy, action_probabilities};
 pub use model_file::{Model, ModelConfig, ModelError};
 pub use network::{
     ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
 };
 pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
-pub use schema::{FeatureSchema, FeatureWriter, RowWriter};
 pub use set_layers::SetLayers;
 pub use set_net::{ChoiceSet, SetFeatures, SetNet};
 pub use weights::Weights;

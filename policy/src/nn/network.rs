@@ -6,8 +6,8 @@ use std::ops::Range;
 use sentinel_env::Environment;
 
 use super::architecture::Architecture;
+use super::feature_schema::FeatureSchema;
 use super::ops::softmax;
-use super::schema::FeatureSchema;
 use super::weights::Weights;
 
 /// The observation type of a network's environment.
@@ -33,7 +33,7 @@ pub trait Network: Architecture {
     /// Number of columns: the logits of one observation.
     const LOGITS: usize;
     /// The columns of each factor, in order and without gaps.
-    const SEGMENTS: &'static [Range<usize>];
+    const FACTOR_COLUMNS: &'static [Range<usize>];
     /// Shape `[variables, classes]` of the belief over hidden variables, if the network has one.
     const BELIEF_SHAPE: Option<[usize; 2]> = None;
     /// Names of the features, one schema per kind of row.
@@ -62,31 +62,31 @@ pub trait Network: Architecture {
         mask.fill(!Self::Env::is_done(observation));
     }
 
-    /// Returns the factor to choose next as an index into [`Network::SEGMENTS`]; `None` if the
+    /// Returns the factor to choose next as an index into [`Network::FACTOR_COLUMNS`]; `None` if the
     /// choice is complete, which must be the case after at most [`FACTORS_MAX`] factors. By default
     /// every factor is chosen, in order.
     fn next_factor(chosen: &Choice) -> Option<usize> {
         const {
             assert!(
-                Self::SEGMENTS.len() <= FACTORS_MAX,
+                Self::FACTOR_COLUMNS.len() <= FACTORS_MAX,
                 "a choice cannot hold all factors: implement `next_factor`"
             );
         }
-        Some(chosen.len()).filter(|factor| *factor < Self::SEGMENTS.len())
+        Some(chosen.len()).filter(|factor| *factor < Self::FACTOR_COLUMNS.len())
     }
 
     /// Returns the action that a complete choice stands for.
-    fn action(choice: &Choice, observation: &ObservationOf<Self>) -> ActionOf<Self>;
+    fn decode_action(choice: &Choice, observation: &ObservationOf<Self>) -> ActionOf<Self>;
 
     /// Returns the choice that stands for an action; `None` if there is none. Imitation learning
     /// uses it to convert the actions of a teacher.
     fn encode_action(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
 
     /// Builds a choice factor by factor. `pick` returns a column of the range that it is given.
-    fn select(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {
+    fn build_choice(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {
         let mut choice = Choice::default();
         while let Some(factor) = Self::next_factor(&choice) {
-            choice.push(pick(Self::SEGMENTS[factor].clone()));
+            choice.push(pick(Self::FACTOR_COLUMNS[factor].clone()));
         }
         choice
     }
@@ -194,7 +194,7 @@ impl Scratch {
 /// The output of a network for one observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// Logits of all columns, `[LOGITS]`, see [`Network::SEGMENTS`].
+    /// Logits of all columns, `[LOGITS]`, see [`Network::FACTOR_COLUMNS`].
     pub logits: Vec<f32>,
     /// Logits of the belief, row by row, see [`Network::BELIEF_SHAPE`].
     pub beliefs: Vec<f32>,

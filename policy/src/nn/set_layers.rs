@@ -14,13 +14,13 @@ use super::{Architecture, Weights};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetLayers {
     /// Index of `W`, `[features, hidden]`: row features to the first layer.
-    pub row_in: usize,
+    pub row_input: usize,
     /// Index of `V`, `[hidden, hidden]`: first layer to the second.
-    pub row_mid: usize,
+    pub row_hidden: usize,
     /// Index of `P`, `[hidden, hidden]`: mean of the first layer to the second.
-    pub pool_mid: usize,
+    pub pool_hidden: usize,
     /// Index of `c`, `[hidden]`: bias of the second layer.
-    pub bias_mid: usize,
+    pub hidden_bias: usize,
     /// Index of `v`, `[hidden, 1]`: second layer to the logit.
     pub head: usize,
 }
@@ -50,15 +50,15 @@ impl SetLayers {
         let count = counts.iter().filter(|on| **on).count();
         let share = 1.0 / count.max(1) as f32;
         let rows = rows.zip(counts).map(|(row, on)| on.then_some(row));
-        set_layer(rows, w.tensor(self.row_in), shared, first, share, pooled);
-        let bias = w.tensor(self.bias_mid);
-        linear(pooled, w.tensor(self.pool_mid), bias, shared);
+        set_layer(rows, w.tensor(self.row_input), shared, first, share, pooled);
+        let bias = w.tensor(self.hidden_bias);
+        linear(pooled, w.tensor(self.pool_hidden), bias, shared);
         // `pooled` is no longer needed, so its buffer holds one row of the second layer from here
         // on.
         let row = pooled;
         for (index, h) in first.chunks_exact(row.len()).enumerate() {
             if counts[index] {
-                linear(h, w.tensor(self.row_mid), shared, row);
+                linear(h, w.tensor(self.row_hidden), shared, row);
                 relu(row);
                 add_product(row, w.tensor(self.head), &mut logits[index..=index]);
             }

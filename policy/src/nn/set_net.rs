@@ -87,28 +87,28 @@ impl<E> Debug for SetNet<E> {
 }
 
 /// Indices of the parameters in [`Architecture::shapes`].
-pub mod at {
+pub mod param_index {
     /// Features to the first layer, `[features, hidden]`.
-    pub const ROW_IN: usize = 0;
+    pub const ROW_INPUT: usize = 0;
     /// Bias of the first layer, `[hidden]`.
-    pub const BIAS_IN: usize = 1;
+    pub const INPUT_BIAS: usize = 1;
     /// First layer to the second, `[hidden, hidden]`.
-    pub const ROW_MID: usize = 2;
+    pub const ROW_HIDDEN: usize = 2;
     /// Mean of the first layer to the second, `[hidden, hidden]`.
-    pub const POOL_MID: usize = 3;
+    pub const POOL_HIDDEN: usize = 3;
     /// Bias of the second layer, `[hidden]`.
-    pub const BIAS_MID: usize = 4;
+    pub const HIDDEN_BIAS: usize = 4;
     /// Second layer to the logit, `[hidden, 1]`.
     pub const HEAD: usize = 5;
 }
 
 /// The parameters of the set layers, by role.
 pub const LAYERS: SetLayers = SetLayers {
-    row_in: at::ROW_IN,
-    row_mid: at::ROW_MID,
-    pool_mid: at::POOL_MID,
-    bias_mid: at::BIAS_MID,
-    head: at::HEAD,
+    row_input: param_index::ROW_INPUT,
+    row_hidden: param_index::ROW_HIDDEN,
+    pool_hidden: param_index::POOL_HIDDEN,
+    hidden_bias: param_index::HIDDEN_BIAS,
+    head: param_index::HEAD,
 };
 
 impl<E: ChoiceSet> Architecture for SetNet<E> {
@@ -167,7 +167,7 @@ impl<E: ChoiceSet> Observe for SetObserver<E> {
         let width = E::SCHEMA.width();
         let mut rows = vec![0.0; E::ALTERNATIVES * width];
         for (alternative, row) in rows.chunks_exact_mut(width).enumerate() {
-            let mut row = RowWriter::over(const { &E::SCHEMA }, row);
+            let mut row = RowWriter::for_row(const { &E::SCHEMA }, row);
             E::features(observation, alternative, &mut row);
             let _ = row.finish();
         }
@@ -189,7 +189,7 @@ impl<E: ChoiceSet> Network for SetNet<E> {
         clippy::single_range_in_vec_init,
         reason = "an action has one factor, so there is one segment"
     )]
-    const SEGMENTS: &'static [Range<usize>] = &[0..E::ALTERNATIVES];
+    const FACTOR_COLUMNS: &'static [Range<usize>] = &[0..E::ALTERNATIVES];
     const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[E::SCHEMA];
 
     fn observer(&self) -> SetObserver<E> {
@@ -202,7 +202,7 @@ impl<E: ChoiceSet> Network for SetNet<E> {
 
     fn forward(w: &Weights<Self>, x: &SetFeatures, scratch: &mut Scratch, out: &mut Output) {
         let [shared, pooled, first] = scratch.buffers();
-        shared.copy_from_slice(w.tensor(at::BIAS_IN));
+        shared.copy_from_slice(w.tensor(param_index::INPUT_BIAS));
         let rows = x.rows.chunks_exact(E::SCHEMA.width());
         let buffers = [shared, pooled, first];
         LAYERS.forward(w, rows, &x.legal, buffers, &mut out.logits);
@@ -220,7 +220,7 @@ impl<E: ChoiceSet> Network for SetNet<E> {
         chosen.map(Choice::single)
     }
 
-    fn action(choice: &Choice, observation: &E::Observation) -> E::Action {
+    fn decode_action(choice: &Choice, observation: &E::Observation) -> E::Action {
         E::choose(observation, choice.column(0))
     }
 }

@@ -5,9 +5,9 @@ use sentinel_env::PrivilegedState;
 use serde::Serialize;
 
 use sentinel_env::num::round_to;
-use sentinel_env::polyguard::{End, PastStep, PolyguardEnv};
+use sentinel_env::polyguard::{EndReason, PastStep, PolyguardEnv};
 
-use crate::rollout::Run;
+use crate::rollout::EpisodeRun;
 
 /// One row of an evaluation's `episodes`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,10 +43,10 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn from_run(policy: &str, run: &Run<PolyguardEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &EpisodeRun<PolyguardEnv>) -> Self {
         let episode = run.episode();
         let (o, hidden) = (episode.observation(), episode.hidden());
-        let (resolved, all) = episode.resolved();
+        let (resolved, all) = episode.count_resolved();
         let refused = |past: &&PastStep| past.violation.is_some();
         let refused = o.history.iter().filter(refused).count();
         Self {
@@ -55,7 +55,7 @@ impl EpisodeRow {
             seed: episode.setup().seed,
             steps: o.step_count,
             score: episode.score(),
-            termination_reason: o.end.map_or("running", End::name),
+            termination_reason: o.end.map_or("running", EndReason::name),
             resolved_rate: round_to(f64::from(resolved) / f64::from(all.max(1)), 4),
             risk: [hidden.start.risk, hidden.risk].map(|value| round_to(value, 4)),
             burden: [hidden.start.burden, hidden.burden].map(|value| round_to(value, 4)),
@@ -68,7 +68,7 @@ impl EpisodeRow {
 
     /// Returns `true` if the episode ended for this reason.
     #[must_use]
-    pub fn ended(&self, end: End) -> bool {
+    pub fn ended(&self, end: EndReason) -> bool {
         self.termination_reason == end.name()
     }
 }

@@ -1,12 +1,12 @@
 //! The 23 features of a candidate that fitted policies use (spec polyguard §10).
 
-use sentinel_env::polyguard::{Candidate, Kind, LABS, Medication, Observation};
+use sentinel_env::polyguard::{ActKind, Candidate, LAB_COUNT, Medication, Observation};
 
 /// Number of features of a candidate: 13 kinds of acts, a constant and 9 numbers.
 pub const FEATURES: usize = 23;
 
 /// Number of kinds of acts.
-const KINDS: usize = Kind::ALL.len();
+const KINDS: usize = ActKind::ALL.len();
 
 /// Names of the features after the kinds, in order.
 const NAMES: [&str; FEATURES - KINDS] = [
@@ -27,7 +27,7 @@ pub type Features = [f64; FEATURES];
 
 /// Returns the names of all features, in order. The features of the kinds are a one-hot group.
 pub fn feature_names() -> impl Iterator<Item = &'static str> {
-    Kind::ALL.iter().map(|kind| kind.name()).chain(NAMES)
+    ActKind::ALL.iter().map(|kind| kind.name()).chain(NAMES)
 }
 
 /// Returns the features of a candidate of an observation, each of about unit size.
@@ -37,7 +37,7 @@ pub fn feature_names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn features(o: &Observation, candidate: &Candidate) -> Features {
     let row = candidate.act.drug.and_then(|drug| o.regimen.find(drug));
-    let suspected = row.map_or(0, |row| o.suspicion(row));
+    let suspected = row.map_or(0, |row| o.count_suspected_pairs(row));
     let no_indication = row.is_some_and(|row: &Medication| row.indication.is_none());
     let left = f64::from(o.budget.saturating_sub(o.step_count));
     let numbers = [
@@ -48,7 +48,7 @@ pub fn features(o: &Observation, candidate: &Candidate) -> Features {
         o.burden,
         o.uncertainty,
         left / f64::from(o.budget.max(1)),
-        o.labs.missing() as f64 / LABS as f64,
+        o.labs.missing() as f64 / LAB_COUNT as f64,
         f64::from(suspected) / 5.0,
         if no_indication { 1.0 } else { 0.0 },
     ];

@@ -79,7 +79,7 @@ pub(super) fn builtin<T: for<'a> Deserialize<'a>>(text: &'static str) -> T {
 
 /// Asserts that a compiled-in policy was fitted on training data only.
 #[cfg(test)]
-pub(super) fn assert_clean(provenance: &Provenance) {
+pub(super) fn assert_training_data_only(provenance: &Provenance) {
     let seeds = provenance.seeds();
     assert_eq!(seeds, FIT_SEEDS);
     assert!(seeds.end <= 1_000_000, "seeds from 1 000 000 are for tests");

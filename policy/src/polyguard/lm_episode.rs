@@ -5,7 +5,7 @@ use sentinel_env::polyguard::{
     Action, CandidateId, Episode, PolyguardEnv, Setup, Step, StepError, Violation,
 };
 
-use super::bandit::{Bandit, Rule};
+use super::bandit::{Bandit, ExplorationRule};
 use crate::text::{PromptState, PromptStyle};
 
 /// Number of candidates that the bandit selects for the model.
@@ -36,7 +36,7 @@ impl LmEpisode {
     #[must_use]
     pub fn with_bandit(setup: &Setup) -> Self {
         Self {
-            bandit: Some(Bandit::new(Rule::LinUcb, setup.seed)),
+            bandit: Some(Bandit::new(ExplorationRule::LinUcb, setup.seed)),
             ..Self::new(setup)
         }
     }
@@ -82,7 +82,7 @@ impl LmEpisode {
 #[cfg(test)]
 mod tests {
     use sentinel_env::Environment;
-    use sentinel_env::polyguard::{End, TaskSpec};
+    use sentinel_env::polyguard::{EndReason, TaskSpec};
 
     use super::*;
     use crate::text::TextWorld;
@@ -128,7 +128,7 @@ mod tests {
         for style in STYLES {
             let mut episode = LmEpisode::with_bandit(&setup());
             let o = episode.episode().observation().clone();
-            let left = Bandit::new(Rule::LinUcb, 3).top_k(&o, SHORTLIST);
+            let left = Bandit::new(ExplorationRule::LinUcb, 3).top_k(&o, SHORTLIST);
             let asked = episode.prompt(style);
             let place = asked.rfind("Candidates:").unwrap_or(0);
             for candidate in o.candidates.iter() {
@@ -167,7 +167,7 @@ mod tests {
             .expect("it goes on");
         assert_eq!(
             episode.episode().observation().end,
-            Some(End::ExploitDetection)
+            Some(EndReason::ExploitDetection)
         );
         assert!(episode.step_with_completion("cand_01").is_err());
     }

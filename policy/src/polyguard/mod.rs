@@ -7,9 +7,9 @@
 
 mod bandit;
 mod baselines;
-mod beam;
+mod beam_search;
 mod cholesky;
-mod constants;
+mod constant_policies;
 mod episode_row;
 mod features;
 mod fit_provenance;
@@ -17,25 +17,27 @@ mod imitation;
 pub mod learned;
 mod lm_episode;
 mod oracle;
-mod permitted;
+mod permitted_candidates;
 mod policy_name;
 mod rules_only;
 pub mod stack;
 mod text;
 mod world_impl;
 
-pub use bandit::{Bandit, FittedBandit, Rule, Statistics, fit as fit_bandit};
+pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};
 pub use baselines::{GreedyRegimen, NoChange, Random, policy_stream};
-pub use beam::BeamSearch;
+pub use beam_search::BeamSearch;
 pub use episode_row::EpisodeRow;
 pub use features::{FEATURES, Features, feature_names, features};
 pub use fit_provenance::{FIT_SEEDS, Provenance};
-pub use imitation::{Choices, Imitation, ImitationPolicy, fit as fit_imitation, oracle_choices};
+pub use imitation::{
+    Imitation, ImitationPolicy, RecordedChoices, fit as fit_imitation, oracle_choices,
+};
 pub use lm_episode::LmEpisode;
 pub use oracle::Oracle;
 pub use policy_name::PolicyName;
 pub use rules_only::RulesOnly;
-pub use stack::{Mode, Part, Stack, StackConfig};
+pub use stack::{AgentStack, Mode, StackConfig, StackPart};
 
 /// A policy or privileged policy of the polyguard world.
 pub type Player = crate::policy::Player<sentinel_env::polyguard::PolyguardEnv>;

@@ -2,7 +2,7 @@
 //! It is a short-sighted reference, not a proven optimum.
 
 use sentinel_env::PrivilegedState;
-use sentinel_env::polyguard::{Action, CandidateId, Drug, End, Episode, Issue, PolyguardEnv};
+use sentinel_env::polyguard::{Action, CandidateId, Drug, EndReason, Episode, Issue, PolyguardEnv};
 use sentinel_env::{Environment, Transition};
 
 use crate::policy::PrivilegedPolicy;
@@ -54,8 +54,8 @@ fn value(episode: &Episode, id: CandidateId, depth: u8) -> f64 {
         .is_some_and(|act| act.kind.is_review() && step.violation.is_none());
     let now = step.total - if handed_over { 1.0 } else { 0.0 };
     match step.end {
-        Some(End::SafeResolution) => now + 3.0 * potential(&next) + 5.0 + ahead_of_end(&next),
-        Some(End::StepBudgetExhausted) => now + 3.0 * potential(&next),
+        Some(EndReason::SafeResolution) => now + 3.0 * potential(&next) + 5.0 + ahead_of_end(&next),
+        Some(EndReason::StepBudgetExhausted) => now + 3.0 * potential(&next),
         Some(_) => now + 3.0 * potential(&next) - 5.0,
         None if depth > 1 => now + best(&next, depth - 1).map_or(0.0, |(_, value)| value),
         None => now + 3.0 * potential(&next),
@@ -72,7 +72,7 @@ fn ahead_of_end(episode: &Episode) -> f64 {
 fn potential(episode: &Episode) -> f64 {
     let hidden = episode.hidden();
     let new_pairs = episode.serious_pairs() & !hidden.start.serious;
-    let mut sum = -1.2 * f64::from(episode.untreated()) - f64::from(new_pairs.count_ones());
+    let mut sum = -1.2 * f64::from(episode.count_untreated()) - f64::from(new_pairs.count_ones());
     for issue in hidden.issues() {
         sum += if episode.is_resolved(issue) {
             1.0
@@ -90,7 +90,7 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
         let rows = o
             .regimen
             .iter()
-            .filter(|row| row.tapering && o.parts(row.drug) & ends != 0);
+            .filter(|row| row.tapering && o.known_archetypes(row.drug) & ends != 0);
         let credits = rows.map(|row| 0.3 + 0.2 * (2.0 - f64::from(row.bucket as u8)));
         credits.fold(0.0, f64::max)
     };
@@ -105,13 +105,13 @@ fn on_its_way(episode: &Episode, issue: Issue) -> f64 {
                 .iter()
                 .filter(|row| row.tapering && o.is_member(rule, row));
             members
-                .map(|row| tapering(o.parts(row.drug)))
+                .map(|row| tapering(o.known_archetypes(row.drug)))
                 .fold(0.0, f64::max)
         }
         Issue::NoIndication(mark) => {
             let marked = (0..o.regimen.len()).filter(|at| hidden.truth(*at).mark == mark);
             marked
-                .map(|at| tapering(o.parts(o.regimen[at].drug)))
+                .map(|at| tapering(o.known_archetypes(o.regimen[at].drug)))
                 .fold(0.0, f64::max)
         }
         Issue::Culprit(culprit) => {

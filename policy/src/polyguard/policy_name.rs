@@ -4,8 +4,8 @@ use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 use super::{
-    Bandit, BeamSearch, GreedyRegimen, Imitation, ImitationPolicy, Mode, NoChange, Oracle, Player,
-    Random, Rule, RulesOnly, Stack, StackConfig,
+    AgentStack, Bandit, BeamSearch, ExplorationRule, GreedyRegimen, Imitation, ImitationPolicy,
+    Mode, NoChange, Oracle, Player, Random, RulesOnly, StackConfig,
 };
 
 /// Number of steps that the oracle looks ahead.
@@ -74,7 +74,7 @@ impl PolicyName {
     /// is ignored, because policies of this world always draw from a stream of their own.
     #[must_use]
     pub fn player(self, seed: u64, _streams: Streams) -> Player {
-        let stack = |mode| Player::Public(Box::new(Stack::new(StackConfig::new(mode))));
+        let stack = |mode| Player::Public(Box::new(AgentStack::new(StackConfig::new(mode))));
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
             Self::NoChange => Player::Public(Box::new(NoChange)),
@@ -83,8 +83,12 @@ impl PolicyName {
             Self::Imitation => {
                 Player::Public(Box::new(ImitationPolicy::new(Imitation::builtin().weights)))
             }
-            Self::ContextualBandit => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
-            Self::Thompson => Player::Public(Box::new(Bandit::new(Rule::Thompson, seed))),
+            Self::ContextualBandit => {
+                Player::Public(Box::new(Bandit::new(ExplorationRule::LinUcb, seed)))
+            }
+            Self::Thompson => {
+                Player::Public(Box::new(Bandit::new(ExplorationRule::Thompson, seed)))
+            }
             Self::BeamSearchPlanner => Player::Public(Box::new(BeamSearch)),
             Self::Stack => stack(Mode::SequentialPipeline),
             Self::StackRouted => stack(Mode::SupervisorRouted),

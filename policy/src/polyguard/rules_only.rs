@@ -1,8 +1,8 @@
 //! A policy of ordered rules, of which the first that applies decides (spec polyguard §10).
 
 use sentinel_env::polyguard::{
-    Act, Action, Arg, Candidate, CandidateId, Drug, Kind, Medication, Observation, PolyguardEnv,
-    SubEnvironment, each_archetype,
+    Act, ActArg, ActKind, Action, Candidate, CandidateId, Drug, Medication, Observation,
+    PolyguardEnv, SubEnvironment, each_archetype,
 };
 
 use crate::policy::Policy;
@@ -16,22 +16,22 @@ pub struct RulesOnly;
 
 impl Policy<PolyguardEnv> for RulesOnly {
     fn choose(&mut self, o: &Observation) -> Action {
-        Action::with_grounded_rationale(o, RulesOnly::candidate(o))
+        Action::with_grounded_rationale(o, RulesOnly::choose_candidate(o))
     }
 }
 
 type Found<'a> = Option<&'a Candidate>;
 
-fn of_kind(o: &Observation, kind: Kind) -> Found<'_> {
+fn of_kind(o: &Observation, kind: ActKind) -> Found<'_> {
     o.candidates.find(|candidate| candidate.act.kind == kind)
 }
 
-fn about(o: &Observation, kind: Kind, drug: Drug) -> Found<'_> {
+fn about(o: &Observation, kind: ActKind, drug: Drug) -> Found<'_> {
     o.candidates
         .find(|candidate| candidate.act.kind == kind && candidate.act.drug == Some(drug))
 }
 
-fn exact(o: &Observation, kind: Kind, drug: Drug, arg: Arg) -> Found<'_> {
+fn exact(o: &Observation, kind: ActKind, drug: Drug, arg: ActArg) -> Found<'_> {
     let act = Act {
         kind,
         drug: Some(drug),
@@ -43,7 +43,7 @@ fn exact(o: &Observation, kind: Kind, drug: Drug, arg: Arg) -> Found<'_> {
 impl RulesOnly {
     /// Returns the candidate that the rules choose.
     #[must_use]
-    pub fn candidate(o: &Observation) -> CandidateId {
+    pub fn choose_candidate(o: &Observation) -> CandidateId {
         let mut found = RULES.iter().filter_map(|rule| rule(o));
         let found = found.find(|candidate| !is_futile(o, candidate.act));
         found.map_or(CandidateId::FIRST, |candidate| candidate.id)
@@ -71,11 +71,11 @@ const RULES: [fn(&Observation) -> Found<'_>; 16] = [
 ];
 
 fn decompose(o: &Observation) -> Found<'_> {
-    of_kind(o, Kind::DecomposeNewDrug)
+    of_kind(o, ActKind::DecomposeNewDrug)
 }
 
 fn taper(o: &Observation) -> Found<'_> {
-    of_kind(o, Kind::ContinueTaper)
+    of_kind(o, ActKind::ContinueTaper)
 }
 
 /// Returns `true` if the act would be the fourth identical one in a row, or would repeat a request
@@ -92,9 +92,9 @@ fn is_futile(o: &Observation, act: Act) -> bool {
 
 /// Keeps the regimen once, unless a serious pair is flagged.
 fn keep(o: &Observation) -> Found<'_> {
-    let kept = o.history.did(Kind::KeepRegimen);
+    let kept = o.history.has_kind(ActKind::KeepRegimen);
     (!kept && !o.has_serious_flag())
-        .then(|| of_kind(o, Kind::KeepRegimen))
+        .then(|| of_kind(o, ActKind::KeepRegimen))
         .flatten()
 }
 
@@ -115,10 +115,10 @@ fn explore_further(o: &Observation) -> Found<'_> {
         .filter_map(|past| past.act)
         .any(|act| act.kind.is_review());
     o.candidates
-        .find(|c| c.act.kind == Kind::FetchExternalEvidence && fresh(c))
+        .find(|c| c.act.kind == ActKind::FetchExternalEvidence && fresh(c))
         .or_else(|| {
             o.candidates
-                .find(|c| c.act.kind == Kind::OrderMonitoring && fresh(c))
+                .find(|c| c.act.kind == ActKind::OrderMonitoring && fresh(c))
         })
         .or_else(|| o.candidates.find(|c| c.act.kind.is_review() && !reviewed))
         .or_else(|| {
@@ -131,19 +131,20 @@ fn explore_further(o: &Observation) -> Found<'_> {
 fn missing_egfr(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
     let hangs = |row: &Medication| {
-        each_archetype(o.parts(row.drug)).any(|id| formulary.get(id).renal_below.is_some())
+        each_archetype(o.known_archetypes(row.drug))
+            .any(|id| formulary.get(id).renal_below.is_some())
     };
     if o.egfr().is_some() || !o.regimen.iter().any(hangs) {
         return None;
     }
     let labs = || {
         o.candidates
-            .find(|c| c.act.kind == Kind::OrderMonitoring && c.act.drug.is_none())
+            .find(|c| c.act.kind == ActKind::OrderMonitoring && c.act.drug.is_none())
     };
-    if !o.history.did(Kind::FetchExternalEvidence) {
-        return of_kind(o, Kind::FetchExternalEvidence).or_else(labs);
+    if !o.history.has_kind(ActKind::FetchExternalEvidence) {
+        return of_kind(o, ActKind::FetchExternalEvidence).or_else(labs);
     }
-    let measured = |act: Act| act.kind == Kind::OrderMonitoring && act.drug.is_none();
+    let measured = |act: Act| act.kind == ActKind::OrderMonitoring && act.drug.is_none();
     if o.history.iter().filter_map(|past| past.act).any(measured) {
         return None;
     }
@@ -152,7 +153,7 @@ fn missing_egfr(o: &Observation) -> Found<'_> {
 
 /// Measures the level of a questioned dose that was never measured.
 fn unmeasured(o: &Observation) -> Found<'_> {
-    if o.case.sub() != SubEnvironment::PrecisionDosing {
+    if o.case.sub_environment() != SubEnvironment::PrecisionDosing {
         return None;
     }
     let rows = o
@@ -160,7 +161,7 @@ fn unmeasured(o: &Observation) -> Found<'_> {
         .iter()
         .filter(|row| row.questioned && row.level.is_none());
     rows.into_iter()
-        .find_map(|row| about(o, Kind::OrderMonitoring, row.drug))
+        .find_map(|row| about(o, ActKind::OrderMonitoring, row.drug))
 }
 
 /// Replaces the problem drug by the tolerated one with the least risk, then the fewest tags.
@@ -172,9 +173,9 @@ fn replacement(o: &Observation) -> Found<'_> {
         let act = candidate.act;
         let replaces = matches!(
             act.kind,
-            Kind::RecommendAlternative | Kind::SubstituteWithinClass
+            ActKind::RecommendAlternative | ActKind::SubstituteWithinClass
         );
-        let (true, Some(drug), Arg::Target(Drug::Known(target))) = (replaces, act.drug, act.arg)
+        let (true, Some(drug), ActArg::Target(Drug::Known(target))) = (replaces, act.drug, act.arg)
         else {
             continue;
         };
@@ -193,14 +194,15 @@ fn replacement(o: &Observation) -> Found<'_> {
 /// then by the order in which acts are tried.
 fn remedy(o: &Observation, row: &Medication) -> Option<(u8, CandidateId)> {
     let drug = row.drug;
-    let needless = row.shown_unneeded();
-    let stop = || about(o, Kind::InitiateTaper, drug).or_else(|| about(o, Kind::StopDrug, drug));
+    let needless = row.is_shown_unneeded();
+    let stop =
+        || about(o, ActKind::InitiateTaper, drug).or_else(|| about(o, ActKind::StopDrug, drug));
     let steps: [(u8, Found<'_>); 5] = [
         (0, needless.then(stop).flatten()),
-        (1, about(o, Kind::SubstituteWithinClass, drug)),
-        (2, about(o, Kind::RecommendAlternative, drug)),
-        (3, about(o, Kind::InitiateTaper, drug)),
-        (4, about(o, Kind::StopDrug, drug)),
+        (1, about(o, ActKind::SubstituteWithinClass, drug)),
+        (2, about(o, ActKind::RecommendAlternative, drug)),
+        (3, about(o, ActKind::InitiateTaper, drug)),
+        (4, about(o, ActKind::StopDrug, drug)),
     ];
     steps
         .into_iter()
@@ -220,7 +222,7 @@ fn best_remedy<'a>(o: &'a Observation, rows: impl Iterator<Item = &'a Medication
 fn pair(o: &Observation) -> Found<'_> {
     let formulary = o.formulary();
     let mut worst = None;
-    for (pair, severity) in o.flags() {
+    for (pair, severity) in o.flagged_pairs() {
         let heavier = worst.is_none_or(|(_, known)| severity > known);
         if severity.is_serious() && heavier {
             worst = Some((pair, severity));
@@ -230,7 +232,9 @@ fn pair(o: &Observation) -> Found<'_> {
     let ends = pair.first.bit() | pair.second.bit();
     best_remedy(
         o,
-        o.regimen.iter().filter(|row| o.parts(row.drug) & ends != 0),
+        o.regimen
+            .iter()
+            .filter(|row| o.known_archetypes(row.drug) & ends != 0),
     )
 }
 
@@ -253,32 +257,33 @@ fn set(o: &Observation) -> Found<'_> {
 fn needless(o: &Observation) -> Found<'_> {
     o.regimen
         .iter()
-        .filter(|row| row.shown_unneeded())
+        .filter(|row| row.is_shown_unneeded())
         .find_map(|row| {
-            about(o, Kind::InitiateTaper, row.drug).or_else(|| about(o, Kind::StopDrug, row.drug))
+            about(o, ActKind::InitiateTaper, row.drug)
+                .or_else(|| about(o, ActKind::StopDrug, row.drug))
         })
 }
 
 fn just_failed(o: &Observation) -> bool {
     o.history.last().is_some_and(|past| {
         past.act
-            .is_some_and(|act| act.kind == Kind::FetchExternalEvidence)
+            .is_some_and(|act| act.kind == ActKind::FetchExternalEvidence)
             && !past.gained
     })
 }
 
 /// Requests evidence about a medicine whose indication is under review.
 fn stale_evidence(o: &Observation) -> Found<'_> {
-    let open = o.case.sub() == SubEnvironment::Deprescribing
+    let open = o.case.sub_environment() == SubEnvironment::Deprescribing
         && o.regimen.iter().any(Medication::is_unrevealed)
         && !just_failed(o);
-    open.then(|| of_kind(o, Kind::FetchExternalEvidence))
+    open.then(|| of_kind(o, ActKind::FetchExternalEvidence))
         .flatten()
 }
 
 /// Moves a measured dose into its window, unless the dose was changed since the measurement.
 fn dose(o: &Observation) -> Found<'_> {
-    if o.case.sub() != SubEnvironment::PrecisionDosing {
+    if o.case.sub_environment() != SubEnvironment::PrecisionDosing {
         return None;
     }
     o.regimen
@@ -292,7 +297,7 @@ fn dose(o: &Observation) -> Found<'_> {
                 level if level > high => -1,
                 _ => return None,
             };
-            exact(o, Kind::AdjustDoseBucket, row.drug, Arg::Dose(by))
+            exact(o, ActKind::AdjustDoseBucket, row.drug, ActArg::Dose(by))
         })
 }
 
@@ -306,38 +311,41 @@ fn suspect(o: &Observation) -> Found<'_> {
         .find(|row| row.prior > 0 && !row.is_active())
     {
         return if symptom < CALM {
-            about(o, Kind::StopDrug, held.drug)
+            about(o, ActKind::StopDrug, held.drug)
         } else {
-            exact(o, Kind::AdjustDoseBucket, held.drug, Arg::Dose(1))
+            exact(o, ActKind::AdjustDoseBucket, held.drug, ActArg::Dose(1))
         };
     }
     let tried = |row: &Medication| {
         let mut acts = o.history.iter().filter_map(|past| past.act);
-        acts.any(|act| act.kind == Kind::HoldDose && act.drug == Some(row.drug))
+        acts.any(|act| act.kind == ActKind::HoldDose && act.drug == Some(row.drug))
     };
     let suspects = || o.regimen.iter().filter(|row| row.prior > 0);
     let next = suspects()
         .filter(|row| !tried(row))
         .min_by_key(|row| u8::MAX - row.prior);
-    if symptom < CALM && o.history.did(Kind::StopDrug) {
+    if symptom < CALM && o.history.has_kind(ActKind::StopDrug) {
         return None;
     }
-    next.and_then(|row| about(o, Kind::HoldDose, row.drug))
+    next.and_then(|row| about(o, ActKind::HoldDose, row.drug))
 }
 
 /// Requests a specialist review, once, if specialists disagree.
 fn conflict(o: &Observation) -> Found<'_> {
-    let asked = o.history.did(Kind::RequestSpecialistReview);
+    let asked = o.history.has_kind(ActKind::RequestSpecialistReview);
     (o.conflict && !asked)
-        .then(|| of_kind(o, Kind::RequestSpecialistReview))
+        .then(|| of_kind(o, ActKind::RequestSpecialistReview))
         .flatten()
 }
 
 /// Requests evidence in the sub-environments that may hide unflagged pairs.
 fn evidence(o: &Observation) -> Found<'_> {
     use SubEnvironment::{AlternativeSuggestion, Ddi, RegimenRisk};
-    let hunts = matches!(o.case.sub(), Ddi | RegimenRisk | AlternativeSuggestion);
+    let hunts = matches!(
+        o.case.sub_environment(),
+        Ddi | RegimenRisk | AlternativeSuggestion
+    );
     (hunts && !just_failed(o))
-        .then(|| of_kind(o, Kind::FetchExternalEvidence))
+        .then(|| of_kind(o, ActKind::FetchExternalEvidence))
         .flatten()
 }

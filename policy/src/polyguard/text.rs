@@ -5,15 +5,15 @@ use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    Action, ActionRow, Arg, Candidate, CandidateId, Episode, Exploit, Lab, Observation,
+    ActArg, Action, ActionRow, Candidate, CandidateId, Episode, Exploit, Lab, Observation,
     ParsedCompletion, PolyguardEnv, prompt, prompt_among,
 };
 
 use super::learned::Observer;
 use crate::nn::Observe as _;
 use crate::text::{
-    InvalidActionPolicy, ParseError, ParsedAction, PromptState, PromptStyle, Reader, Reason,
-    TextWorld,
+    InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction, ParserStrictness, PromptState,
+    PromptStyle, TextWorld,
 };
 
 impl TextWorld for PolyguardEnv {
@@ -51,7 +51,7 @@ impl TextWorld for PolyguardEnv {
     /// Parses a completion. The world decides what is repaired and reports it, so the reader has no
     /// effect.
     fn parse_action(
-        _: Reader,
+        _: ParserStrictness,
         text: &str,
         o: &Observation,
     ) -> Result<ParsedAction<Action>, ParseError> {
@@ -61,8 +61,8 @@ impl TextWorld for PolyguardEnv {
                 let repaired = choice.repaired;
                 return Ok(ParsedAction { action, repaired });
             }
-            Action::Invalid(violation) => Reason::Refused(violation.name()),
-            Action::Exploit => Reason::Refused(Exploit::ParserExploit.name()),
+            Action::Invalid(violation) => ParseErrorKind::Refused(violation.name()),
+            Action::Exploit => ParseErrorKind::Refused(Exploit::ParserExploit.name()),
         };
         Err(ParseError::new(reason, detail.unwrap_or_default()))
     }
@@ -96,7 +96,7 @@ fn compact<'a>(
     o: &Observation,
     candidates: impl Iterator<Item = &'a Candidate>,
 ) -> fmt::Result {
-    let (sub, difficulty) = (o.case.sub().name(), o.case.difficulty().name());
+    let (sub, difficulty) = (o.case.sub_environment().name(), o.case.difficulty().name());
     let (step, budget) = (o.step_count, o.budget);
     writeln!(out, "polyguard {sub} {difficulty} step {step}/{budget}")?;
     write!(
@@ -108,7 +108,9 @@ fn compact<'a>(
         Some(egfr) => write!(out, " egfr {egfr:.0}")?,
         None => out.push_str(" egfr ?"),
     }
-    let serious = o.flags().filter(|(_, severity)| severity.is_serious());
+    let serious = o
+        .flagged_pairs()
+        .filter(|(_, severity)| severity.is_serious());
     write!(
         out,
         " labs missing {} serious {}",
@@ -157,9 +159,9 @@ fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt
         write!(out, " {}", drug.name(formulary))?;
     }
     match act.arg {
-        Arg::None => {}
-        Arg::Dose(by) => write!(out, " {by:+}")?,
-        Arg::Target(drug) => write!(out, " > {}", drug.name(formulary))?,
+        ActArg::None => {}
+        ActArg::Dose(by) => write!(out, " {by:+}")?,
+        ActArg::Target(drug) => write!(out, " > {}", drug.name(formulary))?,
     }
     let (risk, delta) = (candidate.est_risk, candidate.est_delta);
     write!(out, " {risk:.2} {delta:+.2}")?;

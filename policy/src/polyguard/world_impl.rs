@@ -2,13 +2,13 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, CandidateId, Choice, Claim, Confidence, Exploit, Observation, PolyguardEnv,
-    Setup, Terms, Violation, scenario_id,
+    Action, CandidateId, Choice, Claim, Confidence, Exploit, MAX_CANDIDATES, Observation,
+    PolyguardEnv, RationaleTerms, Setup, Violation, scenario_id,
 };
 use sentinel_env::rng::Streams;
 use serde_json::{Value, json};
 
-use super::{PolicyName, constants};
+use super::{PolicyName, constant_policies};
 use crate::playable::{Playable, Roles, Scripted};
 use crate::policy::{ConstantPolicy, Player};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
@@ -27,7 +27,7 @@ impl Scripted for PolicyName {
 }
 
 impl Recordable for PolyguardEnv {
-    const ACTION_DIM: usize = CANDIDATES;
+    const ACTION_DIM: usize = MAX_CANDIDATES;
 
     fn scenario_id(&self) -> String {
         scenario_id(self.setup())
@@ -56,8 +56,8 @@ impl Recordable for PolyguardEnv {
     }
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
-        let Some(name) = fields.word("candidate_id")? else {
-            let why = fields.required_word("invalid")?;
+        let Some(name) = fields.take_word("candidate_id")? else {
+            let why = fields.take_required_word("invalid")?;
             let unknown =
                 || RowError::Action(format!("invalid is {why:?}, which is not a known reason"));
             let action = match why.as_str() {
@@ -68,14 +68,14 @@ impl Recordable for PolyguardEnv {
         };
         let unknown = || RowError::Action(format!("candidate_id {name:?}: use cand_01 to cand_10"));
         let id = CandidateId::parse(&name).ok_or_else(unknown)?;
-        let rationale = fields.text("rationale")?.unwrap_or_default();
+        let rationale = fields.take_string("rationale")?.unwrap_or_default();
         let choice = Choice {
             confidence: confidence(fields)?,
-            cites: Terms::from_text(&rationale),
-            repaired: fields.flag("repaired")?.unwrap_or(false),
-            fallback: fields.flag("fallback")?.unwrap_or(false),
+            cites: RationaleTerms::from_text(&rationale),
+            repaired: fields.take_bool("repaired")?.unwrap_or(false),
+            fallback: fields.take_bool("fallback")?.unwrap_or(false),
             claim: Claim {
-                unknown: fields.flag("mismatch")?.unwrap_or(false),
+                unknown: fields.take_bool("mismatch")?.unwrap_or(false),
                 ..Claim::default()
             },
             ..Choice::new(id)
@@ -100,7 +100,7 @@ impl Playable for PolyguardEnv {
     type PolicyName = PolicyName;
 
     fn constants() -> Vec<ConstantPolicy<Self>> {
-        constants::all()
+        constant_policies::constant_policies()
     }
 }
 
@@ -110,7 +110,7 @@ const EXPLOIT: &str = Exploit::ParserExploit.name();
 fn chosen(choice: &Choice) -> Vec<(&'static str, Value)> {
     let mut keys = vec![("candidate_id", json!(choice.id.name()))];
     if !choice.cites.is_empty() {
-        keys.push(("rationale", json!(choice.cites.words().join(" "))));
+        keys.push(("rationale", json!(choice.cites.names().join(" "))));
     }
     if let Some(confidence) = choice.confidence {
         keys.push(("confidence", json!(confidence.value())));

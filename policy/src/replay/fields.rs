@@ -109,14 +109,14 @@ pub enum RowError {
 impl RowError {
     /// Wraps a world's own error about an invalid action.
     #[must_use]
-    pub fn action(error: impl std::error::Error) -> Self {
+    pub fn invalid_action(error: impl std::error::Error) -> Self {
         Self::Action(error.to_string())
     }
 }
 
 impl From<WrongType> for RowError {
     fn from(wrong: WrongType) -> Self {
-        let (field, found) = (wrong.field, describe(&wrong.found));
+        let (field, found) = (wrong.field, describe_value(&wrong.found));
         match wrong.expected {
             Expected::Text => Self::NotText { field, found },
             Expected::Flag => Self::NotFlag { field, found },
@@ -138,12 +138,12 @@ impl Fields {
     ///
     /// # Errors
     /// If the value has another type.
-    pub fn text(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
-        Ok(self.0.text(field)?)
+    pub fn take_string(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
+        Ok(self.0.take_string(field)?)
     }
 
     /// Returns the text of a key without removing it; `None` if there is no text.
-    pub(super) fn peek_text(&self, field: &str) -> Option<String> {
+    pub(super) fn peek_string(&self, field: &str) -> Option<String> {
         self.0.get(field)?.as_str().map(str::to_owned)
     }
 
@@ -151,8 +151,8 @@ impl Fields {
     ///
     /// # Errors
     /// If it is missing or has another type.
-    pub fn required_text(&mut self, field: &'static str) -> Result<String, RowError> {
-        self.text(field)?.ok_or(RowError::Missing(field))
+    pub fn take_required_string(&mut self, field: &'static str) -> Result<String, RowError> {
+        self.take_string(field)?.ok_or(RowError::Missing(field))
     }
 
     /// Removes a key and returns its text for a lookup among known words.
@@ -162,33 +162,33 @@ impl Fields {
     ///
     /// # Errors
     /// If the value has another type.
-    pub fn word(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
-        Ok(self.text(field)?.map(|text| quoted(&text)))
+    pub fn take_word(&mut self, field: &'static str) -> Result<Option<String>, RowError> {
+        Ok(self.take_string(field)?.map(|text| excerpt(&text)))
     }
 
     /// Removes a required key and returns its text for a lookup among known words, see
-    /// [`Fields::word`].
+    /// [`Fields::take_word`].
     ///
     /// # Errors
     /// If it is missing or has another type.
-    pub fn required_word(&mut self, field: &'static str) -> Result<String, RowError> {
-        self.word(field)?.ok_or(RowError::Missing(field))
+    pub fn take_required_word(&mut self, field: &'static str) -> Result<String, RowError> {
+        self.take_word(field)?.ok_or(RowError::Missing(field))
     }
 
     /// Removes a key and returns its value as `true` or `false`; `None` if it is missing or null.
     ///
     /// # Errors
     /// If the value has another type.
-    pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, RowError> {
-        Ok(self.0.flag(field)?)
+    pub fn take_bool(&mut self, field: &'static str) -> Result<Option<bool>, RowError> {
+        Ok(self.0.take_bool(field)?)
     }
 
     /// Converts a JSON object, which must not hold the same key twice.
     fn new<E: Error>(json: Json, expected: &str) -> Result<Self, E> {
         let fields = json.into_object(expected)?;
-        match fields.duplicate() {
+        match fields.first_duplicate() {
             None => Ok(Self(fields)),
-            Some(key) => Err(E::custom(format!("duplicate field `{}`", quoted(key)))),
+            Some(key) => Err(E::custom(format!("duplicate field `{}`", excerpt(key)))),
         }
     }
 }
@@ -238,18 +238,18 @@ impl<'de> Deserialize<'de> for RawRow {
 }
 
 /// Describes a value of an unexpected type for an error message.
-pub(super) fn describe(value: &Json) -> String {
+pub(super) fn describe_value(value: &Json) -> String {
     match value {
         Json::Null => "null".to_owned(),
         Json::Bool(on) => on.to_string(),
         Json::Number(number) => number.to_string(),
-        Json::Text(text) => format!("the text {:?}", quoted(text)),
+        Json::Text(text) => format!("the text {:?}", excerpt(text)),
         Json::List(_) => "a list".to_owned(),
         Json::Object(_) => "an object".to_owned(),
     }
 }
 
 /// Returns the beginning of a text that may be very long, for an error message.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     abbreviate(text, QUOTED_MAX)
 }

@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use sentinel_env::task::listed;
-use sentinel_env::text::clip;
+use sentinel_env::task::join_names;
+use sentinel_env::text::truncate_chars;
 use sentinel_env::{WorldName, in_world};
 
-use super::fields::{RawRow, RowError, quoted};
+use super::fields::{RawRow, RowError, excerpt};
 use super::parse::{LineReader, REASON_MAX};
 use super::row::{LmTranscript, Recordable, ReplayRow};
 use super::rows::{LocatedRow, Replay};
@@ -20,7 +20,7 @@ pub trait AnyReplay: Any + Debug + Send + Sync {
     fn world(&self) -> &'static str;
 
     /// Returns the number of rows that can be played.
-    fn rows(&self) -> usize;
+    fn row_count(&self) -> usize;
 
     /// Returns the number of distinct episodes.
     fn episode_count(&self) -> usize;
@@ -30,7 +30,7 @@ pub trait AnyReplay: Any + Debug + Send + Sync {
     fn verify_episode(&self, index: usize) -> Option<EpisodeCheck>;
 
     /// Calls `visit` with the acting policy's name and the transcript of each row.
-    fn each_source(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>));
+    fn visit_rows(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>));
 
     /// Adds a row of this world.
     ///
@@ -44,8 +44,8 @@ impl<W: Recordable> AnyReplay for Replay<W> {
         W::NAME
     }
 
-    fn rows(&self) -> usize {
-        Self::rows(self)
+    fn row_count(&self) -> usize {
+        Self::row_count(self)
     }
 
     fn episode_count(&self) -> usize {
@@ -57,15 +57,15 @@ impl<W: Recordable> AnyReplay for Replay<W> {
         Some(verify_episode(self, origin))
     }
 
-    fn each_source(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>)) {
+    fn visit_rows(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>)) {
         for LocatedRow { row, .. } in self.iter() {
             visit(&row.model_source, row.transcript.as_deref());
         }
     }
 
     fn insert(&mut self, line: usize, raw: RawRow, task: &str) -> Result<(), String> {
-        let row = ReplayRow::read(raw, task)
-            .map_err(|error| clip(&error.to_string(), REASON_MAX).to_owned())?;
+        let row = ReplayRow::from_raw(raw, task)
+            .map_err(|error| truncate_chars(&error.to_string(), REASON_MAX).to_owned())?;
         Self::insert(self, LocatedRow { line, row })
     }
 }
@@ -107,7 +107,7 @@ impl ReplayFile {
     #[must_use]
     pub fn parse(mut self, text: &str) -> Self {
         for line in text.lines() {
-            let read = self.reader.read(line);
+            let read = self.reader.parse_line(line);
             self.push(read);
         }
         self
@@ -115,7 +115,7 @@ impl ReplayFile {
 
     /// Parses the next line from bytes, which need not be valid UTF-8.
     pub fn push_bytes(&mut self, line: &[u8]) {
-        let read = self.reader.read_bytes(line);
+        let read = self.reader.parse_line_bytes(line);
         self.push(read);
     }
 
@@ -130,8 +130,8 @@ impl ReplayFile {
     }
 
     fn insert(&mut self, line: usize, mut raw: RawRow) -> Result<(), String> {
-        let said = |error: RowError| clip(&error.to_string(), REASON_MAX).to_owned();
-        let task = raw.fields.text("task_type").map_err(said)?;
+        let said = |error: RowError| truncate_chars(&error.to_string(), REASON_MAX).to_owned();
+        let task = raw.fields.take_string("task_type").map_err(said)?;
         let task = task.ok_or_else(|| said(RowError::Missing("task_type")))?;
         let world = raw.take_world().map_err(said)?;
         match self.worlds.iter_mut().find(|known| known.world() == world) {
@@ -143,11 +143,11 @@ impl ReplayFile {
     fn unknown_world(&self, found: &str) -> RowError {
         let others: Vec<&str> = self.worlds.iter().skip(1).map(|w| w.world()).collect();
         let comma = if others.len() > 1 { ", " } else { " or " };
-        let known = match listed(&others, " or ") {
+        let known = match join_names(&others, " or ") {
             names if names.is_empty() => names,
             names => format!("{comma}{names}"),
         };
-        let found = quoted(found);
+        let found = excerpt(found);
         RowError::World { found, known }
     }
 
@@ -177,7 +177,7 @@ impl ReplayFile {
 
     /// Returns the worlds that have rows, in the order in which they are reported.
     pub fn worlds(&self) -> impl Iterator<Item = &dyn AnyReplay> {
-        let filled = self.worlds.iter().filter(|replay| replay.rows() > 0);
+        let filled = self.worlds.iter().filter(|replay| replay.row_count() > 0);
         filled.map(|replay| replay.as_ref())
     }
 
@@ -193,8 +193,8 @@ impl ReplayFile {
 
     /// Returns the number of rows that can be played, over all worlds.
     #[must_use]
-    pub fn rows(&self) -> usize {
-        self.worlds.iter().map(|replay| replay.rows()).sum()
+    pub fn row_count(&self) -> usize {
+        self.worlds.iter().map(|replay| replay.row_count()).sum()
     }
 
     /// Returns the problems of the other lines, at most the first [`PROBLEMS_KEPT`].

@@ -1,6 +1,6 @@
 //! Parses replay text line by line, so that memory use does not depend on the length of the text.
 
-use sentinel_env::text::clip;
+use sentinel_env::text::truncate_chars;
 use serde_json::error::Category;
 
 use super::fields::RawRow;
@@ -42,7 +42,7 @@ impl LineReader {
     /// Parses the next line, with or without its line break. Returns its line number with the row
     /// or a description of the problem; `None` if the line is blank or belongs to a git-lfs
     /// pointer.
-    pub(super) fn read(&mut self, line: &str) -> Option<(usize, Result<RawRow, String>)> {
+    pub(super) fn parse_line(&mut self, line: &str) -> Option<(usize, Result<RawRow, String>)> {
         self.line += 1;
         let line = if self.line == 1 {
             line.strip_prefix('\u{feff}').unwrap_or(line)
@@ -63,9 +63,12 @@ impl LineReader {
     }
 
     /// Parses the next line from bytes, which need not be valid UTF-8.
-    pub(super) fn read_bytes(&mut self, line: &[u8]) -> Option<(usize, Result<RawRow, String>)> {
+    pub(super) fn parse_line_bytes(
+        &mut self,
+        line: &[u8],
+    ) -> Option<(usize, Result<RawRow, String>)> {
         match std::str::from_utf8(line) {
-            Ok(text) => self.read(text),
+            Ok(text) => self.parse_line(text),
             Err(error) => {
                 self.line += 1;
                 let byte = error.valid_up_to() + 1;
@@ -83,7 +86,7 @@ impl<W: Recordable> Replay<W> {
     pub fn parse(text: &str) -> Self {
         let (mut replay, mut reader) = (Self::default(), LineReader::default());
         for line in text.lines() {
-            if let Some((line, found)) = reader.read(line) {
+            if let Some((line, found)) = reader.parse_line(line) {
                 let kept = found.and_then(|raw| replay.insert_raw(line, raw));
                 if let Err(reason) = kept {
                     replay.add_problem(line, reason);
@@ -95,7 +98,7 @@ impl<W: Recordable> Replay<W> {
 
     fn insert_raw(&mut self, line: usize, raw: RawRow) -> Result<(), String> {
         let row = ReplayRow::try_from(raw)
-            .map_err(|error| clip(&error.to_string(), REASON_MAX).to_owned())?;
+            .map_err(|error| truncate_chars(&error.to_string(), REASON_MAX).to_owned())?;
         self.insert(LocatedRow { line, row })
     }
 }
@@ -126,7 +129,7 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
         },
-        Category::Data => clip(what, REASON_MAX).to_owned(),
+        Category::Data => truncate_chars(what, REASON_MAX).to_owned(),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 
 use super::{EpisodeRows, LocatedRow, Recordable, Replay, ReplayRow};
 use crate::policy::Policy;
-use crate::rollout::{Run, run_with};
+use crate::rollout::{EpisodeRun, run_with_choices};
 
 /// A policy that plays the recorded actions of one episode.
 ///
@@ -25,7 +25,7 @@ impl<W: Recordable> ReplayEpisode<W> {
     /// Creates the policy for the episode `origin` of a replay. If the replay does not have the
     /// episode, every step is a miss.
     #[must_use]
-    pub fn new(replay: &Replay<W>, origin: &Origin<W>) -> Self {
+    pub fn new(replay: &Replay<W>, origin: &EpisodeSpec<W>) -> Self {
         Self {
             rows: replay.episode(origin).cloned().unwrap_or_default(),
             current: None,
@@ -117,7 +117,7 @@ impl<W: Recordable> Policy<W> for ReplayEpisode<W> {
 #[derive(Clone, Debug)]
 pub struct Playback<W: Recordable> {
     /// The finished episode with its rewards and digest.
-    pub run: Run<W>,
+    pub run: EpisodeRun<W>,
     /// The policy that played it, with its hits and misses.
     pub source: ReplayEpisode<W>,
 }
@@ -132,9 +132,9 @@ impl<W: Recordable> Playback<W> {
 
 /// Plays an episode from a replay to its end.
 #[must_use]
-pub fn play<W: Recordable>(replay: &Replay<W>, setup: &W::Setup) -> Playback<W> {
-    let mut source = ReplayEpisode::new(replay, &W::origin(setup));
-    let run = run_with(setup, |episode: &W| {
+pub fn play_replay<W: Recordable>(replay: &Replay<W>, setup: &W::Setup) -> Playback<W> {
+    let mut source = ReplayEpisode::new(replay, &W::episode_spec(setup));
+    let run = run_with_choices(setup, |episode: &W| {
         let observation = episode.observation();
         (!W::is_done(observation)).then(|| source.choose(observation))
     });

@@ -4,7 +4,7 @@ use sentinel_env::num::round_to;
 
 use super::{Recordable, RecordedAction, ReplayRow};
 use crate::policy::Player;
-use crate::rollout::{Run, run_with};
+use crate::rollout::{EpisodeRun, run_with_choices};
 
 /// Runs an episode with `player` to its end, and returns the run with one row per action.
 ///
@@ -19,9 +19,9 @@ use crate::rollout::{Run, run_with};
 /// let text = to_lines(&rows)?;
 /// // Every row is played again and compared.
 /// let file = ReplayFile::default().parse(&text);
-/// assert_eq!(file.rows(), run.rewards().len());
+/// assert_eq!(file.row_count(), run.rewards().len());
 /// let found = file.verify();
-/// assert_eq!((found.hits, found.misses, found.mismatches), (file.rows(), 0, 0));
+/// assert_eq!((found.hits, found.misses, found.mismatches), (file.row_count(), 0, 0));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
@@ -29,10 +29,10 @@ pub fn record_episode<W: Recordable>(
     setup: &W::Setup,
     player: &mut Player<W>,
     model_source: &str,
-) -> (Run<W>, Vec<ReplayRow<W>>) {
-    let origin = W::origin(setup);
+) -> (EpisodeRun<W>, Vec<ReplayRow<W>>) {
+    let origin = W::episode_spec(setup);
     let mut rows = Vec::with_capacity(32);
-    let run = run_with(setup, |episode: &W| {
+    let run = run_with_choices(setup, |episode: &W| {
         let action = player.act(episode)?;
         // For learned policies only: running a scripted policy again recomputes its belief.
         let probabilities = player.probabilities();

@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::task::{TaskName, known};
-use sentinel_env::{Origin, World, WorldName};
+use sentinel_env::task::{TaskName, joined_task_names};
+use sentinel_env::{EpisodeSpec, World, WorldName};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use super::fields::{Fields, RawRow, RowError, describe, quoted};
+use super::fields::{Fields, RawRow, RowError, describe_value, excerpt};
 use super::{Diagnostic, EpisodeRows};
 use crate::SEED_MAX;
 
@@ -74,7 +74,7 @@ pub trait Recordable: World {
 pub struct ReplayRow<W: World> {
     /// Identity of the episode. In a file, the world is omitted for the first world of the
     /// registry, and streams and rules for those of the reference.
-    pub origin: Origin<W>,
+    pub origin: EpisodeSpec<W>,
     /// Steps of the budget used before the action, see [`sentinel_env::Environment::step_count`].
     pub step: u32,
     /// The action with its texts.
@@ -270,7 +270,7 @@ impl<'de, W: Recordable> serde::Deserialize<'de> for ReplayRow<W> {
 impl RawRow {
     /// Removes and returns the name of the row's world; the default world if the key is missing.
     pub(super) fn take_world(&mut self) -> Result<String, RowError> {
-        let named = self.fields.text("world")?;
+        let named = self.fields.take_string("world")?;
         Ok(named.unwrap_or_else(|| WorldName::DEFAULT.name().to_owned()))
     }
 }
@@ -279,24 +279,24 @@ impl<W: Recordable> TryFrom<RawRow> for ReplayRow<W> {
     type Error = RowError;
 
     fn try_from(mut raw: RawRow) -> Result<Self, RowError> {
-        let task = raw.fields.required_text("task_type")?;
+        let task = raw.fields.take_required_string("task_type")?;
         let world = raw.take_world()?;
         if world != W::NAME {
-            let (found, played) = (quoted(&world), W::NAME);
+            let (found, played) = (excerpt(&world), W::NAME);
             return Err(RowError::OtherWorld { found, played });
         }
-        Self::read(raw, &task)
+        Self::from_raw(raw, &task)
     }
 }
 
 impl<W: Recordable> ReplayRow<W> {
     /// Validates a row whose world is known to be `W`.
-    pub(super) fn read(raw: RawRow, task: &str) -> Result<Self, RowError> {
+    pub(super) fn from_raw(raw: RawRow, task: &str) -> Result<Self, RowError> {
         let RawRow { mut fields, action } = raw;
         let transcript = transcript(&mut fields)?;
         let task = W::Task::parse(task).ok_or_else(|| RowError::Task {
-            found: quoted(task),
-            known: known::<W::Task>(" or "),
+            found: excerpt(task),
+            known: joined_task_names::<W::Task>(" or "),
         })?;
         let seed = seed(fields.take("seed"))?;
         let last = W::max_steps(task) - 1;
@@ -305,9 +305,9 @@ impl<W: Recordable> ReplayRow<W> {
         Ok(Self {
             step,
             action,
-            scenario_id: fields.required_text("scenario_id")?,
-            model_source: fields.required_text("model_source")?,
-            origin: Origin {
+            scenario_id: fields.take_required_string("scenario_id")?,
+            model_source: fields.take_required_string("model_source")?,
+            origin: EpisodeSpec {
                 task,
                 seed,
                 streams: streams::<W>(&mut fields)?,
@@ -329,10 +329,10 @@ impl<W: Recordable> ReplayRow<W> {
 /// Removes and returns the transcript; `None` if all of its keys are missing or hold the default.
 fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
     let transcript = LmTranscript {
-        prompt: fields.text("prompt")?,
-        completion: fields.text("completion")?,
-        repaired: fields.flag("repaired")?.unwrap_or(false),
-        fallback: fields.flag("fallback")?.unwrap_or(false),
+        prompt: fields.take_string("prompt")?,
+        completion: fields.take_string("completion")?,
+        repaired: fields.take_bool("repaired")?.unwrap_or(false),
+        fallback: fields.take_bool("fallback")?.unwrap_or(false),
     };
     Ok(Some(transcript).filter(|transcript| *transcript != LmTranscript::default()))
 }
@@ -340,10 +340,10 @@ fn transcript(fields: &mut Fields) -> Result<Option<LmTranscript>, RowError> {
 /// Removes and returns the stream mode, which the world must support. Without the key it is the
 /// reference mode.
 fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
-    let word = fields.text("streams")?;
+    let word = fields.take_string("streams")?;
     let streams = match &word {
         None => Streams::Reference,
-        Some(word) => Streams::parse(word).ok_or_else(|| RowError::Streams(quoted(word)))?,
+        Some(word) => Streams::parse(word).ok_or_else(|| RowError::Streams(excerpt(word)))?,
     };
     if W::STREAMS.contains(&streams) {
         return Ok(streams);
@@ -359,7 +359,7 @@ fn streams<W: World>(fields: &mut Fields) -> Result<Streams, RowError> {
 
 /// Removes and returns the rules. Without the key they are the reference rules.
 fn rules<W: World>(fields: &mut Fields) -> Result<Rules<W::Change>, RowError> {
-    let Some(text) = fields.text("rules")? else {
+    let Some(text) = fields.take_string("rules")? else {
         return Ok(Rules::REFERENCE);
     };
     Rules::parse(&text).map_err(|e| RowError::Rules(e.to_string()))
@@ -369,20 +369,20 @@ fn recorded<W: Recordable>(
     mut fields: Fields,
     task: W::Task,
 ) -> Result<RecordedAction<W>, RowError> {
-    let text = W::TEXT_KEY.and_then(|key| fields.peek_text(key));
+    let text = W::TEXT_KEY.and_then(|key| fields.peek_string(key));
     let action = W::read_action(&mut fields)?;
     W::check_action(action, task)?;
     Ok(RecordedAction {
         action,
         text,
-        reasoning: fields.text("reasoning")?,
+        reasoning: fields.take_string("reasoning")?,
     })
 }
 
 fn seed(value: Option<Json>) -> Result<u64, RowError> {
     let value = value.ok_or(RowError::Missing("seed"))?;
     let seed = value.as_u64().filter(|seed| *seed <= SEED_MAX);
-    seed.ok_or_else(|| RowError::Seed(describe(&value)))
+    seed.ok_or_else(|| RowError::Seed(describe_value(&value)))
 }
 
 /// Validates a step, which must be an integer from 0 to `last`.
@@ -391,7 +391,7 @@ fn step(value: Option<Json>, task: &'static str, last: u32) -> Result<u32, RowEr
     let step = value.as_u64().and_then(|step| u32::try_from(step).ok());
     step.filter(|step| *step <= last)
         .ok_or_else(|| RowError::Step {
-            found: describe(&value),
+            found: describe_value(&value),
             task,
             last,
         })

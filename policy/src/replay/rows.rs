@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Origin, TaskName, World, WorldName};
+use sentinel_env::{EpisodeSpec, TaskName, World, WorldName};
 
 use super::{Diagnostic, PROBLEMS_KEPT, ReplayRow};
 
@@ -38,8 +38,8 @@ impl EpisodeId {
     }
 }
 
-impl<W: World> From<Origin<W>> for EpisodeId {
-    fn from(origin: Origin<W>) -> Self {
+impl<W: World> From<EpisodeSpec<W>> for EpisodeId {
+    fn from(origin: EpisodeSpec<W>) -> Self {
         Self {
             world: W::NAME,
             rules: if origin.rules == Rules::REFERENCE {
@@ -137,7 +137,7 @@ impl<W: World> EpisodeRows<W> {
 /// The valid rows of one world, and the problems of the other lines.
 #[derive(Debug)]
 pub struct Replay<W: World> {
-    episodes: BTreeMap<Origin<W>, Arc<EpisodeRows<W>>>,
+    episodes: BTreeMap<EpisodeSpec<W>, Arc<EpisodeRows<W>>>,
     rows: usize,
     problems: Vec<Diagnostic>,
     problem_count: usize,
@@ -211,14 +211,14 @@ impl<W: World> Replay<W> {
         (self.problems, self.problem_count) = (problems, count);
     }
 
-    /// Returns the origins of all episodes, ordered by rules, streams, task and seed.
-    pub fn episodes(&self) -> impl Iterator<Item = &Origin<W>> {
+    /// Returns the specs of all episodes, ordered by rules, streams, task and seed.
+    pub fn episodes(&self) -> impl Iterator<Item = &EpisodeSpec<W>> {
         self.episodes.keys()
     }
 
     /// Returns the rows of an episode, if there are any.
     #[must_use]
-    pub fn episode(&self, origin: &Origin<W>) -> Option<&Arc<EpisodeRows<W>>> {
+    pub fn episode(&self, origin: &EpisodeSpec<W>) -> Option<&Arc<EpisodeRows<W>>> {
         self.episodes.get(origin)
     }
 
@@ -229,7 +229,7 @@ impl<W: World> Replay<W> {
 
     /// Returns the number of rows that can be played.
     #[must_use]
-    pub const fn rows(&self) -> usize {
+    pub const fn row_count(&self) -> usize {
         self.rows
     }
 

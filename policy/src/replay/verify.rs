@@ -3,13 +3,13 @@
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
-use sentinel_env::text::clip;
+use sentinel_env::text::truncate_chars;
 use serde::ser::Serializer;
 
-use sentinel_env::{Origin, WorldName};
+use sentinel_env::{EpisodeSpec, WorldName};
 
 use super::fields::QUOTED_MAX;
-use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play};
+use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play_replay};
 
 /// The result of playing one episode of a replay again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -110,9 +110,9 @@ pub struct Verification {
 
 /// Plays one episode of a replay again and compares it with its rows.
 #[must_use]
-pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &Origin<W>) -> EpisodeCheck {
+pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &EpisodeSpec<W>) -> EpisodeCheck {
     let (setup, id) = (origin.setup(), EpisodeId::from(*origin));
-    let played = play(replay, &setup);
+    let played = play_replay(replay, &setup);
     let Playback { run, source } = &played;
     let episode = run.episode();
     let steps = W::step_count(episode.observation());
@@ -128,7 +128,7 @@ pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &Origin<W>) -> 
         let reason = format!(
             "scenario_id is {:?} but {id} plays {scenario}: recorded with another build, \
              scenario or stream mode",
-            clip(&row.row.scenario_id, QUOTED_MAX)
+            truncate_chars(&row.row.scenario_id, QUOTED_MAX)
         );
         findings.push(Diagnostic {
             line: row.line,
@@ -183,13 +183,13 @@ impl Verification {
         let mut digest = Digest::default();
         for check in &episodes {
             let id = &check.id;
-            digest.bytes(id.world.as_bytes());
-            digest.bytes(id.rules.as_bytes());
-            digest.bytes(id.streams.name().as_bytes());
-            digest.bytes(id.task.as_bytes());
-            digest.int(id.seed);
-            digest.int(u64::from(check.digest.size));
-            digest.int(check.digest.hash);
+            digest.write_bytes(id.world.as_bytes());
+            digest.write_bytes(id.rules.as_bytes());
+            digest.write_bytes(id.streams.name().as_bytes());
+            digest.write_bytes(id.task.as_bytes());
+            digest.write_u64(id.seed);
+            digest.write_u64(u64::from(check.digest.size));
+            digest.write_u64(check.digest.hash);
         }
         Self {
             episode_count: episodes.len(),

@@ -3,7 +3,7 @@
 //!
 //! * [`TextWorld`]: the interface that a world implements; every world of this crate does, in its
 //!   own folder.
-//! * [`Object`]: parses the JSON object that a completion should consist of.
+//! * [`CompletionObject`]: parses the JSON object that a completion should consist of.
 //! * [`PromptState`]: an episode with the memory of its prompts, which can be cloned at any step.
 //! * [`ParseError`]: the error for a completion that is not a valid action. Such a completion never
 //!   becomes another action.
@@ -12,15 +12,15 @@
 //!
 //! This module needs no tensors: a language model is anything that answers a prompt with a text.
 
+mod completion_object;
 mod invalid_action;
-mod object;
 mod parse_error;
 mod prompt_state;
 mod transcript;
 
+pub use completion_object::{CompletionObject, ParserStrictness};
 pub use invalid_action::{InvalidActionPolicy, InvalidReward, InvalidRewardError};
-pub use object::{Object, Reader};
-pub use parse_error::{ParseError, Reason};
+pub use parse_error::{ParseError, ParseErrorKind};
 pub use prompt_state::PromptState;
 pub use transcript::check_transcripts;
 
@@ -82,7 +82,7 @@ pub trait TextWorld: Playable {
     /// # Errors
     /// If it is not a valid action for this observation. The error names the reason.
     fn parse_action(
-        reader: Reader,
+        reader: ParserStrictness,
         completion: &str,
         observation: &Self::Observation,
     ) -> Result<ParsedAction<Self::Action>, ParseError>;

@@ -7,7 +7,7 @@ const QUOTED: usize = 40;
 
 /// The kind of error in a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum ParseErrorKind {
     /// The completion holds nothing but white space.
     Empty,
     /// The completion has more than [`super::COMPLETION_BYTES`] bytes.
@@ -42,7 +42,7 @@ pub enum Reason {
     Refused(&'static str),
 }
 
-impl Reason {
+impl ParseErrorKind {
     /// Returns the word under which the error is counted.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -72,7 +72,7 @@ impl Reason {
 #[error("{}: {detail}", reason.name())]
 pub struct ParseError {
     /// The kind of error, for counts.
-    pub reason: Reason,
+    pub reason: ParseErrorKind,
     /// Description of the error for human readers.
     pub detail: String,
 }
@@ -80,7 +80,7 @@ pub struct ParseError {
 impl ParseError {
     /// Creates an error from its kind and description.
     #[must_use]
-    pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
+    pub fn new(reason: ParseErrorKind, detail: impl Into<String>) -> Self {
         Self {
             reason,
             detail: detail.into(),
@@ -90,18 +90,18 @@ impl ParseError {
     /// Creates the error for an action name that does not exist.
     #[must_use]
     pub fn unknown_action(word: &str) -> Self {
-        let detail = format!("there is no action {:?}", clip(word));
-        Self::new(Reason::UnknownAction, detail)
+        let detail = format!("there is no action {:?}", excerpt(word));
+        Self::new(ParseErrorKind::UnknownAction, detail)
     }
 
     /// Creates the error for a required field that is missing.
     #[must_use]
     pub fn missing(field: &str) -> Self {
-        Self::new(Reason::MissingField, format!("{field} is missing"))
+        Self::new(ParseErrorKind::MissingField, format!("{field} is missing"))
     }
 }
 
 /// Returns the beginning of a text that may be as long as a completion, for an error message.
-pub(super) fn clip(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     abbreviate(text, QUOTED)
 }

@@ -11,14 +11,14 @@ use crate::policy::Player;
 ///
 /// ```
 /// use sentinel_env::{rng::Streams, trust::{Setup, Task, TrustEnv}};
-/// use sentinel_policy::text::{PromptState, PromptStyle, Reader, TextWorld};
+/// use sentinel_policy::text::{PromptState, PromptStyle, ParserStrictness, TextWorld};
 ///
 /// let setup = Setup::new(Task::Task1, 7, Streams::Independent);
 /// let mut state = PromptState::<TrustEnv>::new(&setup);
 /// let prompt = state.prompt(PromptStyle::Reference);
 /// assert!(prompt.contains("Return exactly one JSON object"));
 /// let completion = r#"{"action_type": "verify", "specialist_id": "S2"}"#;
-/// let parsed = TrustEnv::parse_action(Reader::Strict, completion, state.observation())?;
+/// let parsed = TrustEnv::parse_action(ParserStrictness::Strict, completion, state.observation())?;
 /// state.step(parsed.action)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

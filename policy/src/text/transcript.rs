@@ -1,6 +1,6 @@
 //! Checks recorded prompts and completions against the replayed episode and its actions.
 
-use super::{InvalidActionPolicy, PromptState, PromptStyle, Reader, TextWorld};
+use super::{InvalidActionPolicy, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use crate::replay::{Diagnostic, EpisodeId, EpisodeRows, LmTranscript};
 
 /// Returns one diagnostic for each row whose prompt differs from what this build would generate, or
@@ -46,9 +46,9 @@ fn fault<W: TextWorld>(
     }
     let completion = text.completion.as_deref()?;
     let reader = if text.repaired {
-        Reader::Repair
+        ParserStrictness::Repair
     } else {
-        Reader::Strict
+        ParserStrictness::Strict
     };
     let observation = prompt_state.observation();
     let parsed = W::parse_action(reader, completion, observation);

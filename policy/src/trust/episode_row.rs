@@ -3,11 +3,11 @@
 use sentinel_env::Environment;
 use serde::Serialize;
 
-use sentinel_env::controller::DifficultyProfile;
+use sentinel_env::adaptive_difficulty::DifficultyProfile;
 use sentinel_env::num::round_to;
 use sentinel_env::trust::{Event, Status, Task, TrustEnv};
 
-use crate::rollout::Run;
+use crate::rollout::EpisodeRun;
 
 /// One row of the evaluation's `episodes`, with the keys in the reference's order (spec
 /// evaluation §1.3).
@@ -47,12 +47,12 @@ pub struct EpisodeRow {
 impl EpisodeRow {
     /// Creates the row of an episode that has ended.
     #[must_use]
-    pub fn from_run(policy: &str, run: &Run<TrustEnv>) -> Self {
+    pub fn from_run(policy: &str, run: &EpisodeRun<TrustEnv>) -> Self {
         let episode = run.episode();
         let (o, tally) = (episode.observation(), episode.tally());
         let end = run
             .last_step()
-            .and_then(|step| Event::of_terminal(episode, step));
+            .and_then(|step| Event::from_terminal(episode, step));
         let breakdown = end.map(|end| end.signal_breakdown).unwrap_or_default();
         let encounters = tally.detections + tally.poisonings;
         let detection_rate = if encounters > 0 {
@@ -67,7 +67,7 @@ impl EpisodeRow {
             steps: o.step_count,
             score: round_to(tally.score(), 4),
             total_reward: round_to(tally.total_reward, 4),
-            completion_rate: round_to(round_to(o.progress.completion(), 3), 4),
+            completion_rate: round_to(round_to(o.progress.completion_rate(), 3), 4),
             detection_rate: round_to(detection_rate, 4),
             trust_calibration: round_to(breakdown.get("trust_calibration").unwrap_or(0.0), 4),
             adversarial_detections: tally.detections,

@@ -24,7 +24,7 @@ impl Heuristic {
 
 impl Policy<TrustEnv> for Heuristic {
     fn choose(&mut self, observation: &Observation) -> Action {
-        let trust = observation.ledger.snapshot().0;
+        let trust = observation.ledger.rounded_trust().0;
         let slot = argmax(&trust);
         if observation.stakes >= HIGH_STAKES && trust[slot.index()] < self.verify_below {
             Action::Verify(slot)

@@ -3,17 +3,18 @@
 use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
-use sentinel_env::controller::AdversaryProfile;
+use sentinel_env::adaptive_difficulty::AdversaryProfile;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{
-    Action, ActionType, Domain, Episode, Layout, Observation, TrustEnv, episode_prompt,
+    Action, ActionType, Domain, Episode, Observation, TaskLayout, TrustEnv, episode_prompt,
 };
 use serde_json::json;
 
 use super::SELF_SOLVED;
 use super::learned::history::History;
 use crate::text::{
-    InvalidActionPolicy, Object, ParseError, ParsedAction, PromptStyle, Reader, TextWorld,
+    CompletionObject, InvalidActionPolicy, ParseError, ParsedAction, ParserStrictness, PromptStyle,
+    TextWorld,
 };
 
 /// Fields that a completion may have.
@@ -63,13 +64,13 @@ impl TextWorld for TrustEnv {
     }
 
     fn parse_action(
-        reader: Reader,
+        reader: ParserStrictness,
         text: &str,
         _: &Observation,
     ) -> Result<ParsedAction<Action>, ParseError> {
-        let mut object = Object::read(reader, text, &FIELDS)?;
-        object.text("reasoning")?;
-        let word = object.required("action_type")?;
+        let mut object = CompletionObject::parse(reader, text, &FIELDS)?;
+        object.take_string("reasoning")?;
+        let word = object.take_required_string("action_type")?;
         let Some(kind) = ActionType::parse(&word) else {
             return Err(ParseError::unknown_action(&word));
         };
@@ -77,7 +78,7 @@ impl TextWorld for TrustEnv {
             ActionType::Delegate => Action::Delegate(slot(&mut object)?),
             ActionType::Verify => Action::Verify(slot(&mut object)?),
             ActionType::SolveIndependently => {
-                let answer = object.required("subtask_response")?;
+                let answer = object.take_required_string("subtask_response")?;
                 if answer.is_empty() {
                     return Err(ParseError::missing("subtask_response"));
                 }
@@ -94,8 +95,8 @@ impl TextWorld for TrustEnv {
     }
 }
 
-fn slot(object: &mut Object) -> Result<Slot, ParseError> {
-    let slot = object.named("specialist_id", Slot::parse)?;
+fn slot(object: &mut CompletionObject) -> Result<Slot, ParseError> {
+    let slot = object.take_parsed("specialist_id", Slot::parse)?;
     slot.ok_or_else(|| ParseError::missing("specialist_id"))
 }
 
@@ -108,7 +109,7 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
     let domain = o.domain.map_or("none", Domain::name);
     let attempt = o.progress.failed_attempts() + 1;
     write!(out, "subtask {domain} stakes {:.2} try {attempt}", o.stakes)?;
-    if let Some((domain, stakes)) = Layout::for_task(o.task).node(o.progress.position() + 1) {
+    if let Some((domain, stakes)) = TaskLayout::for_task(o.task).node(o.progress.position() + 1) {
         write!(out, " next {} {stakes:.2}", domain.name())?;
     }
     let AdversaryProfile {
@@ -163,7 +164,7 @@ fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> 
         let sure = evidence.gap_sum / f64::from(evidence.failures());
         write!(out, " sure {sure:.2}")?;
     }
-    let seen = history.seen(slot);
+    let seen = history.slot_history(slot);
     write!(out, " cost {}", seen.cost)?;
     // A call within or outside a slot's domain changes the reward by about .02.
     let extra = seen.surprise_sum / f64::from(evidence.calls);

@@ -39,12 +39,12 @@ impl Recordable for TrustEnv {
 
     fn read_action(fields: &mut Fields) -> Result<Action, RowError> {
         let message = ActionMessage {
-            action_type: Some(fields.required_word("action_type")?),
-            specialist_id: fields.word("specialist_id")?,
-            subtask_response: fields.text("subtask_response")?,
+            action_type: Some(fields.take_required_word("action_type")?),
+            specialist_id: fields.take_word("specialist_id")?,
+            subtask_response: fields.take_string("subtask_response")?,
             ..ActionMessage::default()
         };
-        message.parse().map_err(RowError::action)
+        message.parse().map_err(RowError::invalid_action)
     }
 
     fn default_text(action: Action) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Action, CandidateId, End, Episode, Observation, PolyguardEnv, Rules, Setup, TaskSpec,
+    Action, CandidateId, EndReason, Episode, Observation, PolyguardEnv, Rules, Setup, TaskSpec,
 };
 use sentinel_env::rng::Streams;
 use sentinel_policy::policy::{Player, Policy};
@@ -77,7 +77,7 @@ pub(crate) fn scores(episodes: &[Episode]) -> Vec<f64> {
 }
 
 /// Returns the share of episodes that ended for this reason.
-pub(crate) fn share(episodes: &[Episode], end: End) -> f64 {
+pub(crate) fn share(episodes: &[Episode], end: EndReason) -> f64 {
     let with = episodes.iter().filter(|e| e.observation().end == Some(end));
     with.count() as f64 / episodes.len() as f64
 }

@@ -62,7 +62,7 @@ pub(super) fn lines(o: &Observation) -> Vec<String> {
 fn medicine(o: &Observation, row: &Medication) -> String {
     let formulary = o.formulary();
     let mut notes = Vec::new();
-    if let Some(id) = row.drug.known() {
+    if let Some(id) = row.drug.archetype() {
         let known = formulary.get(id);
         let named = (known.class != known.name).then(|| known.class.clone());
         notes.extend(named);
@@ -105,7 +105,7 @@ fn medicine(o: &Observation, row: &Medication) -> String {
 
 fn flags(o: &Observation) -> Vec<String> {
     let formulary = o.formulary();
-    let mut all: Vec<String> = (o.flags())
+    let mut all: Vec<String> = (o.flagged_pairs())
         .map(|(id, severity)| {
             format!(
                 "flag pair {}: {}",

@@ -80,7 +80,7 @@ fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
     let how = o.end.map_or("still running", text::describe_end);
     let reason = o.end.map_or("none", |end| end.name());
     line(out, &format!("{how} ({reason})"));
-    let (resolved, all) = episode.resolved();
+    let (resolved, all) = episode.count_resolved();
     let returned: f64 = steps.iter().map(|step| step.total).sum();
     line(
         out,
@@ -92,7 +92,7 @@ fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
             o.budget,
             number(returned),
             number(h.tally().counted),
-            number(episode.outcome()),
+            number(episode.outcome_value()),
         ),
     );
     line(

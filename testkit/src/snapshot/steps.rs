@@ -63,7 +63,7 @@ fn answer(action: &Action) -> String {
     format!(
         "{}, {sure}, names {}",
         choice.id,
-        choice.cites.words().join(", ")
+        choice.cites.names().join(", ")
     )
 }
 

@@ -13,7 +13,7 @@ use crate::lm_agent::LoadedModel;
 use crate::provenance::Provenance;
 
 /// A language model and its prompt style.
-pub struct Words<'a> {
+pub struct AblationModel<'a> {
     /// The name of the model.
     pub name: &'a str,
     /// The provenance of the model.
@@ -38,7 +38,7 @@ pub fn play(
     };
     let loaded = LoadedModel::load(model, &config.generation)?;
     loaded.agent().run(|agent| {
-        let words = Words {
+        let words = AblationModel {
             name: &loaded.name,
             provenance: &loaded.provenance,
             style: config.prompt.unwrap_or_default(),
@@ -52,7 +52,7 @@ pub fn play(
 pub(super) fn cells(
     plan: &Plan,
     key: RowKey,
-    words: &mut Words<'_>,
+    words: &mut AblationModel<'_>,
     progress: Progress<'_>,
 ) -> Result<Vec<Vec<EpisodeOutcome>>, RolloutError> {
     let mut all = Vec::with_capacity(plan.cells.len());
@@ -71,7 +71,7 @@ pub(super) fn cells(
 }
 
 impl EpisodeSlot<PolyguardEnv> for LmEpisode {
-    fn ask(&mut self, style: PromptStyle) -> Option<String> {
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
         (!Self::prompt_state(self).done()).then(|| Self::prompt(self, style))
     }
 
@@ -79,7 +79,7 @@ impl EpisodeSlot<PolyguardEnv> for LmEpisode {
         Self::prompt_state(self)
     }
 
-    fn answer(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
+    fn apply_completion(&mut self, _prompt: String, said: String) -> Result<bool, RolloutError> {
         let refused = |error: StepError| RolloutError::Refused(error.to_string());
         Self::step_with_completion(self, &said).map_err(refused)?;
         Ok(Self::prompt_state(self).done())

@@ -6,10 +6,10 @@ mod rows;
 mod summary;
 mod table;
 
-pub use language_model::{Words, play};
+pub use language_model::{AblationModel, play};
 pub use rows::RowKey;
 pub use summary::{Ablation, Row, RowSummary};
-pub use table::table;
+pub use table::format_table;
 
 use std::path::{Path, PathBuf};
 
@@ -21,10 +21,10 @@ use sentinel_policy::rollout::run_steps;
 use sentinel_policy::text::PromptStyle;
 
 use crate::corpus::rollout::RolloutError;
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::lm_agent::GenerationArgs;
 use crate::provenance::Provenance;
-use crate::{EpisodeArgs, Error, Progress, SeedRange, args, files};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, arg_parsers, files};
 use summary::EpisodeOutcome;
 
 /// The first seed of the range that training never uses.
@@ -47,7 +47,7 @@ pub struct AblateConfig {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Prompt style [default: compact]
-    #[arg(long, value_name = "STYLE", value_parser = args::named::<PromptStyle>(), requires = "model")]
+    #[arg(long, value_name = "STYLE", value_parser = arg_parsers::named_enum_parser::<PromptStyle>(), requires = "model")]
     pub prompt: Option<PromptStyle>,
     /// Write everything as JSON
     #[arg(long, value_name = "FILE")]
@@ -120,7 +120,7 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 /// Returns an error if the generator fails to complete a prompt or the world refuses a step.
 pub fn ablate(
     plan: &Plan,
-    mut words: Option<Words<'_>>,
+    mut words: Option<AblationModel<'_>>,
     progress: Progress<'_>,
 ) -> Result<Ablation, RolloutError> {
     let mut rows = Vec::new();

@@ -3,7 +3,8 @@
 use sentinel_env::polyguard::Setup;
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::{
-    Bandit, LmEpisode, Mode, Part, Player as PolyguardPlayer, Rule, Stack, StackConfig,
+    AgentStack, Bandit, ExplorationRule, LmEpisode, Mode, Player as PolyguardPlayer, StackConfig,
+    StackPart,
 };
 
 /// The player of a row.
@@ -18,7 +19,7 @@ pub enum RowKey {
     /// The full stack in one of its modes.
     Full(Mode),
     /// The sequential stack without one part.
-    Without(Part),
+    Without(StackPart),
 }
 
 impl RowKey {
@@ -26,7 +27,7 @@ impl RowKey {
     pub fn all() -> impl Iterator<Item = Self> {
         let parts = [Self::BanditOnly, Self::LlmOnly, Self::LlmBandit].into_iter();
         let full = Mode::ALL.into_iter().map(Self::Full);
-        let without = Part::ALL.into_iter().map(Self::Without);
+        let without = StackPart::ALL.into_iter().map(Self::Without);
         parts.chain(full).chain(without)
     }
 
@@ -51,9 +52,11 @@ impl RowKey {
     /// Returns a new player for the episode `seed`; `None` if a language model plays.
     #[must_use]
     pub fn player(self, seed: u64) -> Option<PolyguardPlayer> {
-        let stack = |config| Player::Public(Box::new(Stack::new(config)));
+        let stack = |config| Player::Public(Box::new(AgentStack::new(config)));
         Some(match self {
-            Self::BanditOnly => Player::Public(Box::new(Bandit::new(Rule::LinUcb, seed))),
+            Self::BanditOnly => {
+                Player::Public(Box::new(Bandit::new(ExplorationRule::LinUcb, seed)))
+            }
             Self::LlmOnly | Self::LlmBandit => return None,
             Self::Full(mode) => stack(StackConfig::new(mode)),
             Self::Without(part) => stack(StackConfig::default().without(part)),

@@ -2,19 +2,19 @@
 
 use sentinel_env::Environment;
 use sentinel_env::num::round_to;
-use sentinel_env::polyguard::{Action, End, Episode, Step};
+use sentinel_env::polyguard::{Action, EndReason, Episode, Step};
 use serde::Serialize;
 
 use super::RowKey;
 use crate::SeedRange;
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
 /// The outcome of an episode that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EpisodeOutcome {
     score: f64,
-    end: Option<End>,
+    end: Option<EndReason>,
     steps: u32,
     invalid: u32,
     fallbacks: u32,
@@ -57,7 +57,7 @@ pub struct RowSummary {
     /// The number of episodes.
     pub episodes: usize,
     /// The mean score with its 95 % interval; every cell has the same weight.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// The mean score of each cell, in the order of the cells.
     pub by_cell: Vec<f64>,
     /// Share that ended with all problems resolved.
@@ -96,7 +96,7 @@ impl RowSummary {
             .collect();
         let all = || cells.iter().flatten();
         let count = all().count().max(1) as f64;
-        let share = |end: End| {
+        let share = |end: EndReason| {
             let with = all().filter(|ended| ended.end == Some(end)).count();
             round_to(with as f64 / count, 4)
         };
@@ -105,13 +105,13 @@ impl RowSummary {
         let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         Self {
             episodes: all().count(),
-            score: Interval::of_cells(&scores),
+            score: ConfidenceInterval::from_cells(&scores),
             by_cell: scores.iter().map(|cell| round_to(mean(cell), 4)).collect(),
-            safe_resolution: share(End::SafeResolution),
-            justified_review: share(End::JustifiedReview),
-            exploit_detection: share(End::ExploitDetection),
-            safety_veto: share(End::SafetyVeto),
-            destabilised: share(End::Destabilised),
+            safe_resolution: share(EndReason::SafeResolution),
+            justified_review: share(EndReason::JustifiedReview),
+            exploit_detection: share(EndReason::ExploitDetection),
+            safety_veto: share(EndReason::SafetyVeto),
+            destabilised: share(EndReason::Destabilised),
             invalid: round_to(sum(|ended| ended.invalid) / steps, 4),
             fallback_rate: round_to(sum(|ended| ended.fallbacks) / steps, 4),
             steps: round_to(sum(|ended| ended.steps) / count, 4),

@@ -11,7 +11,7 @@ const NAME: usize = 26;
 /// Returns a table with a line for each row: scores with 95 % intervals, how episodes ended in per
 /// cent, steps.
 #[must_use]
-pub fn table(found: &Ablation) -> String {
+pub fn format_table(found: &Ablation) -> String {
     let (cells, seeds, rules) = (found.cells.len(), found.seeds, &found.rules);
     let mut text = format!("{cells} cells, seeds {seeds} in each, {rules} rules\n\n");
     // Writing to a String cannot fail.

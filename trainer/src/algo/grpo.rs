@@ -16,7 +16,7 @@
 //!    optimizer step.
 
 use rayon::prelude::*;
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::nn::{Choice, Network as _, Output, Weights, action_probabilities};
@@ -129,7 +129,7 @@ impl<'a, W: Learn> Episodes<'a, W> {
         let count = self.tasks.len() as u64;
         let task = self.tasks[(index % count) as usize];
         let seed = self.config.training_seed(self.first + index / count);
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task,
             seed,
             streams: Streams::Independent,
@@ -265,7 +265,7 @@ fn snapshot_group<W: Learn>(
             // factor, so each value occurs as often as expected, give or take one.
             let place = (member as f64 + offset) / members as f64;
             let mut rng = rng(1 + (snapshot * members + member) as u64);
-            let choice = decision.sample_at(place, &mut rng);
+            let choice = decision.sample_at_quantile(place, &mut rng);
             let mut branch = snapshot_at.clone();
             branch.step(&choice);
             group.steps += 1;

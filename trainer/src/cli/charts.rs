@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use sentinel_env::{TaskName as _, in_world};
 use sentinel_policy::replay::AnyReplay;
 use sentinel_trainer::compact_model::ModelKind;
-use sentinel_trainer::eval::Source;
+use sentinel_trainer::eval::TrainedSource;
 use sentinel_trainer::evidence::cluster_health::{self, ClusterHealthConfig};
 use sentinel_trainer::evidence::plots::{self, PlotsConfig};
 use sentinel_trainer::evidence::reward_report::{self, RewardReportConfig};
@@ -14,14 +14,14 @@ use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::trace::Traced;
-use sentinel_trainer::{Cells, EpisodeArgs, Progress, files};
+use sentinel_trainer::{CellArgs, EpisodeArgs, Progress, files};
 
-use super::bar::Bar;
 use super::environments::print;
+use super::progress_bar::EpisodeBar;
 
 /// Runs `sentinel reward-report`, which writes a report for each episode.
 pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let step = || bar.step();
     let written = in_world!(config.episode.world, W => {
         let source = source::<W>(config, &step)?;
@@ -45,8 +45,8 @@ pub(super) fn reward_report(config: &RewardReportConfig) -> Result<()> {
 fn source<W: Traced>(
     config: &RewardReportConfig,
     progress: Progress<'_>,
-) -> Result<Option<Source<W>>> {
-    let language = |model: &&PathBuf| ModelKind::of_files(model) == Some(ModelKind::Language);
+) -> Result<Option<TrainedSource<W>>> {
+    let language = |model: &&PathBuf| ModelKind::from_files(model) == Some(ModelKind::Language);
     let Some(model) = config.model.as_ref().filter(language) else {
         return Ok(config.source::<W>()?);
     };
@@ -64,7 +64,7 @@ fn source<W: Traced>(
         manifest: None,
         episode: EpisodeArgs {
             task: Some(names.join(",")),
-            cells: Cells::default(),
+            cells: CellArgs::default(),
             seeds: Some(config.seed_range()),
             ..config.episode.clone()
         },
@@ -75,12 +75,12 @@ fn source<W: Traced>(
     };
     record::record(&recording, progress)?;
     let replay = files::read_replay_of::<W>(&out)?;
-    let mut provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
+    let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
     provenance.add_model("model", model)?;
     if let Some(adapter) = &config.adapter {
         provenance.add_model("adapter", adapter)?;
     }
-    Ok(Some(Source::Replay {
+    Ok(Some(TrainedSource::Replay {
         path: model.clone(),
         replay,
         provenance,
@@ -90,10 +90,10 @@ fn source<W: Traced>(
 /// Runs `sentinel cluster-health`, which writes a history and prints the mean of each policy.
 pub(super) fn cluster_health(config: &ClusterHealthConfig) -> Result<()> {
     cluster_health::check_target(&config.out)?;
-    let bar = Bar::new(Some(config.episodes()?));
+    let bar = EpisodeBar::new(Some(config.episodes()?));
     let found = cluster_health::play(config, &|| bar.step())?;
     drop(bar);
-    files::write(&config.out, found.to_json()?.as_bytes())?;
+    files::write_atomic(&config.out, found.to_json()?.as_bytes())?;
     let mut text = String::new();
     for (policy, series) in &found.series {
         let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;

@@ -7,17 +7,17 @@ use clap::ArgMatches;
 use sentinel_env::in_world;
 use sentinel_trainer::compact::command::{self, TrainCommand};
 use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::run::MODEL;
+use sentinel_trainer::compact::run::MODEL_FILE;
 use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
 use sentinel_trainer::run::Outcome;
 
-use super::bar::RunBar;
 use super::interrupt::{interrupted, on_interrupt};
+use super::progress_bar::RunBar;
 
 /// Runs `sentinel train` and `sentinel imitate`.
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     let config = command.config(method, matches)?;
-    let world = command::world(&config)?;
+    let world = command::config_world(&config)?;
     let run_dir = command.run.run_dir();
     let (tasks, baselines) = in_world!(world, W => {
         (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))
@@ -40,7 +40,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
         config.test_seeds,
         describe_scores(&view.tasks, &scores)
     );
-    let _ = writeln!(text, "wrote {}", run_dir.path.join(MODEL).display());
+    let _ = writeln!(text, "wrote {}", run_dir.path.join(MODEL_FILE).display());
     let _ = writeln!(
         text,
         "compare it: sentinel eval --world {} --rules {} --streams independent {} --seeds {} \

@@ -4,18 +4,18 @@ use std::ffi::OsString;
 use std::io::{Write as _, stderr};
 
 use anyhow::Result;
-use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, Network, build};
+use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, NetworkAccess, build};
 
-use super::bar::Bar;
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
+use super::progress_bar::EpisodeBar;
 
 /// The option that only `lm build-corpus` has: `lm corpus` with it is that command.
 const PROFILE: &str = "--profile";
 
 /// Returns the words with `lm build-corpus` in place of `lm corpus --profile` and `corpus
 /// --profile`.
-pub(super) fn renamed(words: &[OsString]) -> Vec<OsString> {
+pub(super) fn with_current_names(words: &[OsString]) -> Vec<OsString> {
     let word = |at: usize| words.get(at).and_then(|word| word.to_str());
     let is_profile = |word: &OsString| {
         let word = word.to_string_lossy();
@@ -43,8 +43,8 @@ pub(super) fn renamed(words: &[OsString]) -> Vec<OsString> {
 /// Runs `sentinel lm build-corpus`, which prints what each source gave.
 pub(super) fn build_corpus(config: &BuildConfig) -> Result<()> {
     let stop = on_interrupt()?;
-    let network = Network::from_environment(stop)?;
-    let bar = Bar::new(None);
+    let network = NetworkAccess::from_environment(stop)?;
+    let bar = EpisodeBar::new(None);
     let built = build(config, &network, stop, &|| bar.step());
     drop(bar);
     match built {

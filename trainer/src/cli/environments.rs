@@ -11,16 +11,16 @@ use sentinel_trainer::ablate::{self, AblateConfig};
 use sentinel_trainer::bench::{self, BenchConfig};
 use sentinel_trainer::eval::Evaluated;
 use sentinel_trainer::eval::{self, EvalConfig};
-use sentinel_trainer::manifest::{Manifest, ManifestConfig, NAME};
 use sentinel_trainer::record::{self, RecordConfig};
+use sentinel_trainer::replay_manifest::{MANIFEST_FILE, Manifest, ManifestConfig};
 use sentinel_trainer::rules::{self, Comparison, Findings, RulesConfig};
 use sentinel_trainer::trace::Traced;
 use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
-use super::active;
-use super::bar::Bar;
+use super::active_model;
+use super::progress_bar::EpisodeBar;
 
 /// The maximum number of bad lines of a replay that `eval` reports.
 const PROBLEMS_SHOWN: usize = 20;
@@ -55,19 +55,19 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     if let Some(path) = &config.out {
         eval::check_replaces(path)?;
     }
-    let trained = active::trained(config, &plan)?;
-    let bar = Bar::new(Some(plan.episodes()));
+    let trained = active_model::load_trained(config, &plan)?;
+    let bar = EpisodeBar::new(Some(plan.episodes()));
     let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
     found.sentinel.provenance.record_command(arguments());
-    let mut text = format!("seeds {seeds}, {}", eval::table(&found));
+    let mut text = format!("seeds {seeds}, {}", eval::format_table(&found));
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
-        files::write(path, found.to_json()?.as_bytes())?;
+        files::write_atomic(path, found.to_json()?.as_bytes())?;
         text.push_str(&format!("\nwrote {}\n", path.display()));
     }
     print(&text)?;
-    let Some((path, replay)) = trained.as_ref().and_then(eval::Source::replay) else {
+    let Some((path, replay)) = trained.as_ref().and_then(eval::TrainedSource::replay) else {
         return Ok(());
     };
     for problem in replay.problems().iter().take(PROBLEMS_SHOWN) {
@@ -82,8 +82,8 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
 
 /// Runs `sentinel record`, which writes a replay.
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
-    let config = &active::recorded(config)?;
-    let bar = Bar::new(Some(config.episodes()?));
+    let config = &active_model::resolve_record(config)?;
+    let bar = EpisodeBar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
     if let Some(warning) = report.words.and_then(|counts| counts.fallback_warning()) {
@@ -97,7 +97,7 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
     let mut reports = Vec::new();
     let mut faults = Vec::new();
     for path in &config.files {
-        let bar = Bar::new(None);
+        let bar = EpisodeBar::new(None);
         let report = match verify_file(path, &|| bar.step()) {
             Ok(report) => report,
             // An unreadable file does not stop the verification of the others.
@@ -129,9 +129,9 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
 
 /// Runs `sentinel replay manifest`, which writes or checks the manifest.
 pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
-    let path = config.folder.join(NAME);
-    let older = Manifest::read(&path)?;
-    let list = Manifest::of_folder(&config.folder, &older)?;
+    let path = config.folder.join(MANIFEST_FILE);
+    let older = Manifest::load(&path)?;
+    let list = Manifest::from_folder(&config.folder, &older)?;
     if config.check {
         if list != older {
             bail!(
@@ -141,7 +141,7 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
             );
         }
     } else {
-        files::write(&path, list.to_json()?.as_bytes())?;
+        files::write_atomic(&path, list.to_json()?.as_bytes())?;
     }
     let bad: Vec<&str> = list
         .files
@@ -197,13 +197,13 @@ fn trace_in<W: Traced>(config: &TraceConfig) -> Result<()> {
 
 /// Runs `sentinel bench`, which prints speeds.
 pub(crate) fn bench(config: &BenchConfig) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let speeds = in_world!(config.episode.world, W => bench::bench::<W>(config, || bar.step()))?;
     drop(bar);
     if config.json {
         print(&(serde_json::to_string_pretty(&speeds)? + "\n"))
     } else {
-        print(&bench::text(&speeds))
+        print(&bench::format_table(&speeds))
     }
 }
 
@@ -214,35 +214,35 @@ pub(crate) fn rules(config: &RulesConfig) -> Result<()> {
     }
     let findings = in_world!(config.episode.world, W => compare::<W>(config))?;
     if let Some(path) = &config.out {
-        files::write(path, findings.to_json()?.as_bytes())?;
+        files::write_atomic(path, findings.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
     }
     if config.json {
         print(&findings.to_json()?)
     } else {
-        print(&rules::text(&findings))
+        print(&rules::format_table(&findings))
     }
 }
 
 fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
     let comparison = Comparison::<W>::new(config)?;
-    let bar = Bar::new(Some(comparison.episodes(config)));
+    let bar = EpisodeBar::new(Some(comparison.episodes(config)));
     Ok(rules::compare(config, &comparison, &|| bar.step()))
 }
 
 /// Runs `sentinel ablate`, which prints a table.
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
-    let config = &active::ablated(config)?;
+    let config = &active_model::resolve_ablate(config)?;
     let plan = config.plan()?;
     if let Some(path) = &config.out {
         ablate::check_replaces(path)?;
     }
-    let bar = Bar::new(Some(plan.episodes(config.model.is_some())));
+    let bar = EpisodeBar::new(Some(plan.episodes(config.model.is_some())));
     let found = ablate::play(config, &plan, &|| bar.step())?;
     drop(bar);
     if let Some(path) = &config.out {
-        files::write(path, found.to_json()?.as_bytes())?;
+        files::write_atomic(path, found.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
     }
-    print(&ablate::table(&found))
+    print(&ablate::format_table(&found))
 }

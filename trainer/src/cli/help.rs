@@ -71,7 +71,7 @@ impl HelpContext {
 
 /// Returns the command with its help: groups, the defaults of the world that `words` choose, and
 /// option names that may be written with `_` for `-`, as Hugging Face's are.
-pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
+pub(super) fn with_help(root: Command, words: &[OsString]) -> Command {
     let HelpContext { world, quick } = HelpContext::new(words);
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
     let imitate = |command| with_defaults(command, Method::Imitation, world, quick);
@@ -82,7 +82,7 @@ pub(super) fn prepared(root: Command, words: &[OsString]) -> Command {
 }
 
 /// Returns the command without the subcommands that help hides.
-pub(super) fn visible(root: Command) -> Command {
+pub(super) fn without_hidden_commands(root: Command) -> Command {
     let shown = |command: &&Command| !command.is_hide_set();
     let kept: Vec<Command> = root.get_subcommands().filter(shown).cloned().collect();
     let name = root.get_name().to_owned();
@@ -171,7 +171,7 @@ const EPISODES: [(&[&str], Streams, bool); 8] = [
 fn with_world_help(root: Command, world: WorldName) -> Command {
     in_world!(world, W => {
         EPISODES.into_iter().fold(root, |root, (path, streams, evaluates)| {
-            let task = Some(<W as Evaluated>::TASK.filter(|_| evaluates).unwrap_or("all"));
+            let task = Some(<W as Evaluated>::DEFAULT_TASK.filter(|_| evaluates).unwrap_or("all"));
             at(root, path, &|command| of_world::<W>(command, streams, task))
         })
     })
@@ -217,7 +217,7 @@ fn of_world<W: Evaluated>(command: Command, streams: Streams, task: Option<&str>
     };
     let tasks: Vec<&str> = W::Task::ALL.iter().map(|task| task.name()).collect();
     command.mut_args(|arg| match arg.get_id().as_str() {
-        "streams" => with_help(arg, &default(W::streams_or_default(streams).name())),
+        "streams" => append_help(arg, &default(W::streams_or_default(streams).name())),
         "task" if arg.get_default_values().is_empty() => {
             let listed = if tasks.len() > TASKS_LISTED {
                 String::new()
@@ -229,12 +229,13 @@ fn of_world<W: Evaluated>(command: Command, streams: Streams, task: Option<&str>
                 arg.get_help()
                     .is_some_and(|help| help.to_string().contains("or all"))
             });
-            with_help(arg, &(listed + &usual.map(default).unwrap_or_default()))
+            append_help(arg, &(listed + &usual.map(default).unwrap_or_default()))
         }
-        "policy" => with_help(arg, &format!(" ({})", policies())),
-        "policies" if arg.get_default_values().is_empty() => {
-            with_help(arg, &format!(" ({}){}", policies(), default(W::POLICIES)))
-        }
+        "policy" => append_help(arg, &format!(" ({})", policies())),
+        "policies" if arg.get_default_values().is_empty() => append_help(
+            arg,
+            &format!(" ({}){}", policies(), default(W::DEFAULT_POLICIES)),
+        ),
         _ => arg,
     })
 }
@@ -244,7 +245,7 @@ fn default(value: &str) -> String {
 }
 
 /// Returns the option with `more` appended to its help.
-fn with_help(arg: Arg, more: &str) -> Arg {
+fn append_help(arg: Arg, more: &str) -> Arg {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     arg.help(help + more)
 }

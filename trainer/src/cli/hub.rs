@@ -9,7 +9,7 @@ use anyhow::Result;
 use sentinel_trainer::http::{HttpError, sleep_unless};
 use sentinel_trainer::hub::job::{JobConfig, JobSpec, submit};
 use sentinel_trainer::hub::pull::{self, PullConfig};
-use sentinel_trainer::hub::upload::{self, Plan, UploadConfig, UploadEvent};
+use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan};
 use sentinel_trainer::hub::{HubAccess, HubClient, HubError};
 
 use super::environments::print;
@@ -80,7 +80,7 @@ pub(crate) fn job(config: &JobConfig) -> Result<()> {
         found.owner,
         found.stage,
         found.url,
-        found.follow()
+        found.follow_command()
     ))
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn upload(config: &UploadConfig) -> Result<()> {
 }
 
 /// Returns the list of `--dry-run`.
-fn listed(config: &UploadConfig, plan: &Plan) -> String {
+fn listed(config: &UploadConfig, plan: &UploadPlan) -> String {
     let width = plan
         .items
         .iter()

@@ -18,7 +18,7 @@ use sentinel_trainer::finetune::{
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
-use sentinel_trainer::options::upgraded;
+use sentinel_trainer::options_file::to_current_form;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
 use sentinel_trainer::seeds::SeedError;
@@ -26,12 +26,12 @@ use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::active;
-use super::bar::Bar;
+use super::active_model;
 use super::environments::print;
 use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
-use super::lm_view::View;
+use super::lm_progress::LmProgress;
+use super::progress_bar::EpisodeBar;
 
 /// The default output folder of a run.
 const OUTPUTS: &str = "outputs/lm";
@@ -128,8 +128,11 @@ where
     let mut saved = None;
     run.rewind()?;
     if run.resumes() {
-        let header = Header::read(&run.output_dir)?;
-        saved = Some((run.output_dir.as_path(), upgraded::<T>(&header.config)));
+        let header = Header::load(&run.output_dir)?;
+        saved = Some((
+            run.output_dir.as_path(),
+            to_current_form::<T>(&header.config),
+        ));
     }
     let Some(file) = &run.config else {
         return merge_options(options, saved, given);
@@ -147,7 +150,7 @@ where
 
 /// Runs `sentinel lm corpus`, which writes demonstrations.
 pub(crate) fn corpus(config: &CorpusConfig) -> Result<()> {
-    let bar = Bar::new(Some(config.episodes()?));
+    let bar = EpisodeBar::new(Some(config.episodes()?));
     let summary = corpus::demonstrate(config, &|| bar.step())?;
     drop(bar);
     print(&format!("wrote {}: {summary}\n", config.out.display()))
@@ -159,7 +162,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
     if let Some(data) = &options.data {
         provenance.add_file("the corpus", data)?;
         for example in read_corpus(data)? {
-            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.prompt.question().to_owned());
             texts.push(example.completion);
         }
     }
@@ -177,7 +180,7 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     let mut config = options(&command.run_dir, &command.config, matches)?;
     allow_fallback(&mut config.run);
     let dir = command.run_dir.run_dir();
-    let mut view = View::new();
+    let mut view = LmProgress::new();
     let stop = on_interrupt()?;
     let done = sft::train(&config, &dir, stop, &mut |event| view.show(event));
     let origin = RunOrigin {
@@ -207,7 +210,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
     }
     allow_fallback(&mut config.run);
     let dir = command.run_dir.run_dir();
-    let mut view = View::new();
+    let mut view = LmProgress::new();
     let stop = on_interrupt()?;
     let done = lm_grpo::train(&config, &dir, stop, &mut |event| view.show(event));
     let origin = RunOrigin {
@@ -243,8 +246,8 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
     }
-    let (config, activated) = active::evaluated(config)?;
-    let bar = Bar::new(None);
+    let (config, activated) = active_model::resolve_lm_eval(config)?;
+    let bar = EpisodeBar::new(None);
     let mut played = lm_agent::play(&config, &|| bar.step())?;
     drop(bar);
     let inputs = activated.into_iter().flat_map(|found| found.inputs);
@@ -252,7 +255,7 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";
     // Write the file first: a reader of the output may stop before its end.
     if let Some(path) = &config.out {
-        files::write(path, text.as_bytes())?;
+        files::write_atomic(path, text.as_bytes())?;
     }
     print(&text)
 }
@@ -263,7 +266,7 @@ pub(crate) fn rollout(command: &RolloutCommand) -> Result<()> {
     if let (None, Some((name, _))) = (&command.model, command.generation.given().next()) {
         bail!("a script plays: --{name} is only for language models, so name one with --model");
     }
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let found = match &command.model {
         Some(model) => {
             lm_agent::play_rollout(&command.config, model, &command.generation, &|| bar.step())?
@@ -308,7 +311,7 @@ impl<'a> Report<'a> {
             return Ok(());
         };
         let report = if self.status == RunStatus::Ok {
-            RunReport::of_folder(&dir.path, &self.origin)?
+            RunReport::from_folder(&dir.path, &self.origin)?
         } else {
             RunReport::stopped(self.status, self.error, &self.origin, &self.origin.model_id)
         };
@@ -319,7 +322,7 @@ impl<'a> Report<'a> {
 /// Writes the options, prints the result and reports an interruption after a run.
 fn finish(
     done: Result<Outcome, RunError>,
-    view: &View,
+    view: &LmProgress,
     dir: &RunDir,
     config: &impl Serialize,
 ) -> Result<()> {

@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use sentinel_trainer::algo::lm_grpo::GrpoConfig;
-use sentinel_trainer::algo::lm_grpo::estimate::{Estimate, estimate, qwen_presets};
+use sentinel_trainer::algo::lm_grpo::memory_estimate::{
+    MemoryEstimate, estimate_memory, qwen_presets,
+};
 use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
 
 use super::environments::print;
@@ -32,7 +34,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         };
         let model = &config.run.model;
         match find_model(model, &offline) {
-            Ok(folder) => shapes.push((model.clone(), ModelConfig::read(&folder)?)),
+            Ok(folder) => shapes.push((model.clone(), ModelConfig::load(&folder)?)),
             Err(_) if listed(model) => {}
             Err(error) => return Err(error.into()),
         }
@@ -60,7 +62,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         "params"
     );
     for (name, shape) in shapes {
-        text.push_str(&line(&name, &estimate(config, &lora, &shape), cores));
+        text.push_str(&line(&name, &estimate_memory(config, &lora, &shape), cores));
     }
     text.push_str(&format!(
         "micro-batch {} x {} tokens, {} side by side in generation, {}\n\
@@ -77,11 +79,11 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
     print(&text)
 }
 
-fn line(name: &str, found: &Estimate, cores: usize) -> String {
+fn line(name: &str, found: &MemoryEstimate, cores: usize) -> String {
     let gib = |bytes: u128| bytes as f64 / GIB;
     let fits = |size: u64| {
         let room = size as f64 * 1e9 * (1.0 - SPARE);
-        let word = if found.total() as f64 <= room {
+        let word = if found.total_bytes() as f64 <= room {
             "yes"
         } else {
             "no"
@@ -96,9 +98,9 @@ fn line(name: &str, found: &Estimate, cores: usize) -> String {
         gib(found.activations),
         gib(found.generation),
         gib(found.reference),
-        gib(found.total()),
+        gib(found.total_bytes()),
         SIZES.map(fits).concat(),
-        gib(found.on_processor(cores)),
+        gib(found.total_bytes_on_cpu(cores)),
         found.parameters as f64 / 1e9,
     )
 }

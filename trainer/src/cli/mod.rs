@@ -1,8 +1,7 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
-mod active;
-mod bar;
+mod active_model;
 mod charts;
 mod compact;
 mod corpus;
@@ -12,7 +11,8 @@ mod hub;
 pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
-mod lm_view;
+mod lm_progress;
+mod progress_bar;
 mod report;
 mod sweep;
 #[cfg(test)]
@@ -38,8 +38,8 @@ use sentinel_trainer::hub::pull::PullConfig;
 use sentinel_trainer::hub::upload::UploadConfig;
 use sentinel_trainer::lm::init::InitOptions;
 use sentinel_trainer::lm_agent::EvalArgs;
-use sentinel_trainer::manifest::ManifestConfig;
 use sentinel_trainer::record::RecordConfig;
+use sentinel_trainer::replay_manifest::ManifestConfig;
 use sentinel_trainer::rules::RulesConfig;
 use sentinel_trainer::sweep::{ImprovementArgs, PostSaveArgs};
 use sentinel_trainer::trace::TraceConfig;
@@ -187,8 +187,8 @@ pub(crate) enum OldCommand {
 /// # Errors
 /// Returns an error if the words are no valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
-    let words = &corpus::renamed(words);
-    let mut root = help::prepared(Cli::command(), words);
+    let words = &corpus::with_current_names(words);
+    let mut root = help::with_help(Cli::command(), words);
     let matches = root.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))?;
     let mut given = &matches;
@@ -312,6 +312,11 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
 /// Runs `sentinel completions`, which prints a shell's completions.
 fn completions(shell: clap_complete::Shell) -> Result<()> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut help::visible(Cli::command()), NAME, &mut text);
+    clap_complete::generate(
+        shell,
+        &mut help::without_hidden_commands(Cli::command()),
+        NAME,
+        &mut text,
+    );
     environments::print(&String::from_utf8_lossy(&text))
 }

@@ -12,20 +12,22 @@ use sentinel_trainer::evidence::active_model::{
     self, ActivationOptions, ActivationSource, ActiveModel, activate,
 };
 use sentinel_trainer::evidence::artifact::ArtifactKind;
-use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX, parse_link};
+use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX_FILE, parse_link};
 use sentinel_trainer::evidence::check::{self, CheckOptions};
 use sentinel_trainer::evidence::gate::{self, GATE_REPORT, GateOptions};
-use sentinel_trainer::evidence::layout::{CHECKPOINTS, REPORTS, RESULTS, RunPathArgs};
 use sentinel_trainer::evidence::report_file;
+use sentinel_trainer::evidence::run_paths::{
+    CHECKPOINTS_DIR, REPORTS_DIR, RESULTS_DIR, RunPathArgs,
+};
 use sentinel_trainer::finetune::Event;
 use sentinel_trainer::sweep::{
-    self, Activity, Entry, ImprovementArgs, PostSaveArgs, SweepArgs, SweepEvent, SweepOptions,
-    memory,
+    self, ImprovementArgs, PlanEntry, PostSaveArgs, SweepActivity, SweepArgs, SweepEvent,
+    SweepOptions, memory,
 };
 
-use super::bar::Bar;
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
+use super::progress_bar::EpisodeBar;
 
 /// The environment variables that have the effect of --allow-fallback.
 const FALLBACK: [&str; 2] = [
@@ -68,7 +70,7 @@ pub(crate) struct GateCommand {
     #[command(flatten)]
     paths: RunPathArgs,
     /// Folder of committed results, with the index whose links may be required
-    #[arg(long, value_name = "DIR", default_value = RESULTS)]
+    #[arg(long, value_name = "DIR", default_value = RESULTS_DIR)]
     results_dir: PathBuf,
     /// Print the verdict as JSON
     #[arg(long)]
@@ -96,13 +98,13 @@ pub(crate) struct ActivateCommand {
     #[arg(long)]
     allow_rejected: bool,
     /// Folder that holds the reports
-    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    #[arg(long, value_name = "DIR", default_value = REPORTS_DIR)]
     reports_dir: PathBuf,
     /// Folder that holds the checkpoints
-    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS_DIR)]
     checkpoints_dir: PathBuf,
     /// Folder of committed results, for a copy of the manifest if it exists
-    #[arg(long, value_name = "DIR", default_value = RESULTS)]
+    #[arg(long, value_name = "DIR", default_value = RESULTS_DIR)]
     results_dir: PathBuf,
 }
 
@@ -110,7 +112,7 @@ pub(crate) struct ActivateCommand {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StatusCommand {
     /// Folder that holds the checkpoints
-    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS_DIR)]
     checkpoints_dir: PathBuf,
     /// Print the manifest as JSON
     #[arg(long)]
@@ -121,7 +123,7 @@ pub(crate) struct StatusCommand {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CheckCommand {
     /// Folder with the replay of the trained policy and charts/
-    #[arg(value_name = "DIR", default_value = RESULTS)]
+    #[arg(value_name = "DIR", default_value = RESULTS_DIR)]
     folder: PathBuf,
     /// Further folder with files that the charts were drawn from; may be repeated
     #[arg(long, value_name = "DIR")]
@@ -149,7 +151,7 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
     let bound = match command.memory {
         Some(gib) if gib.is_finite() && gib > 0.0 => Some((gib * GIB) as u128),
         Some(_) => bail!("invalid value for --memory: it should be a number above 0"),
-        None => memory::available(),
+        None => memory::available_bytes(),
     };
     if command.jobs == 0 {
         bail!("invalid value for --jobs: it should be at least 1");
@@ -192,12 +194,12 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
 }
 
 /// Returns the commands of a plan, and the memory of each run.
-fn described(entries: &[Entry], bound: Option<u128>) -> String {
+fn described(entries: &[PlanEntry], bound: Option<u128>) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let gib = |bytes: u128| format!("{:.2} GiB", bytes as f64 / GIB);
     let mut text = String::new();
     for (index, entry) in entries.iter().enumerate() {
-        let need = memory::needed(entry, cores).map_or_else(|| "unknown".to_owned(), gib);
+        let need = memory::needed_bytes(entry, cores).map_or_else(|| "unknown".to_owned(), gib);
         let (id, model) = (&entry.id, &entry.model);
         text.push_str(&format!(
             "{index}: run {id}, model {model}, memory {need}\n"
@@ -237,14 +239,14 @@ impl Lines {
         let stage = event.stage.map_or("run", sweep::Stage::name);
         let place = format!("{} {stage}", event.run);
         match event.activity {
-            Activity::Started(true) => note(&format!("{place}: continues")),
-            Activity::Started(false) => note(&format!("{place}: begins")),
-            Activity::TooLarge(reason) => note(&format!("{place}: warning: {reason}")),
-            Activity::Skipped => note(&format!("{place}: finished before")),
-            Activity::Finished(seconds) => note(&format!("{place}: done in {seconds:.1} s")),
-            Activity::Failed(reason) => note(&format!("{place}: failed: {reason}")),
-            Activity::Interrupted => note(&format!("{place}: interrupted")),
-            Activity::Training(event) => self.training(&place, event),
+            SweepActivity::Started(true) => note(&format!("{place}: continues")),
+            SweepActivity::Started(false) => note(&format!("{place}: begins")),
+            SweepActivity::TooLarge(reason) => note(&format!("{place}: warning: {reason}")),
+            SweepActivity::Skipped => note(&format!("{place}: finished before")),
+            SweepActivity::Finished(seconds) => note(&format!("{place}: done in {seconds:.1} s")),
+            SweepActivity::Failed(reason) => note(&format!("{place}: failed: {reason}")),
+            SweepActivity::Interrupted => note(&format!("{place}: interrupted")),
+            SweepActivity::Training(event) => self.training(&place, event),
         }
     }
 
@@ -306,7 +308,7 @@ pub(crate) fn postsave(args: &PostSaveArgs) -> Result<()> {
 
 /// Runs `sentinel lm compare`, which compares SFT and GRPO.
 pub(crate) fn improvement(args: &ImprovementArgs) -> Result<()> {
-    let bar = Bar::new(None);
+    let bar = EpisodeBar::new(None);
     let report = sweep::improvement(args, &|| bar.step())?;
     drop(bar);
     let interval = report.interval.map_or_else(
@@ -336,7 +338,7 @@ pub(crate) fn gate(command: &GateCommand) -> Result<()> {
             "{folder}: there is no such folder; make it with `sentinel sweep`, or name a run with --run"
         );
     }
-    let links = is_set(ENFORCE_LINKS).then(|| command.results_dir.join(INDEX));
+    let links = is_set(ENFORCE_LINKS).then(|| command.results_dir.join(INDEX_FILE));
     let options = GateOptions {
         strict: command.strict,
         links,
@@ -386,7 +388,7 @@ pub(crate) fn activate_model(command: &ActivateCommand) -> Result<()> {
 /// Runs `sentinel model-status`, which prints the active model and checks its files.
 pub(crate) fn model_status(command: &StatusCommand) -> Result<()> {
     let path = active_model::manifest_path(&command.checkpoints_dir);
-    let Some(model) = ActiveModel::read(&command.checkpoints_dir)? else {
+    let Some(model) = ActiveModel::read_manifest(&command.checkpoints_dir)? else {
         bail!(
             "no model is active: {} does not exist; activate one with `sentinel activate`",
             path.display()
@@ -444,10 +446,10 @@ pub(crate) fn check(command: &CheckCommand) -> Result<()> {
 
 /// Writes the list of a folder's files; links of an earlier list are kept.
 fn index(command: &CheckCommand) -> Result<()> {
-    let path = command.folder.join(INDEX);
-    let mut found = ArtifactIndex::of_folder(&command.folder)?;
+    let path = command.folder.join(INDEX_FILE);
+    let mut found = ArtifactIndex::from_folder(&command.folder)?;
     if path.exists() {
-        found.links = ArtifactIndex::read(&path)?.links;
+        found.links = ArtifactIndex::load(&path)?.links;
     }
     found.links.extend(command.link.iter().cloned());
     found.provenance.command = Some(format!(

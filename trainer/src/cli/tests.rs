@@ -34,7 +34,7 @@ fn answer(line: &str) -> (ErrorKind, String) {
 #[test]
 fn clap_command_definition_is_valid() {
     Cli::command().debug_assert();
-    help::prepared(Cli::command(), &[]).debug_assert();
+    help::with_help(Cli::command(), &[]).debug_assert();
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn help_shows_defaults_of_world() {
     // An unknown world does not break the search for `--world`.
     let (kind, text) = answer("train --world moon");
     assert_eq!(kind, ErrorKind::InvalidValue);
-    let values = format!("[possible values: {}]", WorldName::list(", "));
+    let values = format!("[possible values: {}]", WorldName::joined_names(", "));
     assert!(text.contains(&values), "{text}");
 }
 
@@ -266,7 +266,7 @@ fn every_option_has_a_help_text() {
             .filter(|c| !c.is_hide_set())
             .for_each(check);
     }
-    check(&help::prepared(Cli::command(), &[]));
+    check(&help::with_help(Cli::command(), &[]));
 }
 
 #[test]
@@ -346,7 +346,12 @@ fn shell_completions_omit_old_spellings() {
 
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         let mut text = Vec::new();
-        clap_complete::generate(shell, &mut help::visible(Cli::command()), NAME, &mut text);
+        clap_complete::generate(
+            shell,
+            &mut help::without_hidden_commands(Cli::command()),
+            NAME,
+            &mut text,
+        );
         let text = String::from_utf8_lossy(&text);
         for word in ["rollout", "imitate", "overwrite-output-dir", "polyguard"] {
             assert!(text.contains(word), "{shell}: no {word}");

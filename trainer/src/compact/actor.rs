@@ -49,7 +49,7 @@ impl<W: Learn> Rollout<W> {
 
     /// Applies a choice as the next action; does nothing after the end.
     pub fn step(&mut self, choice: &Choice) {
-        let action = W::Net::action(choice, self.episode.observation());
+        let action = W::Net::decode_action(choice, self.episode.observation());
         if self.episode.step(action).is_ok() {
             self.observer.observe(self.episode.observation());
         }
@@ -65,15 +65,15 @@ impl<W: Learn> Rollout<W> {
 impl<W: Learn> Decision<W> {
     /// Samples a value for each factor.
     pub fn sample(&self, rng: &mut Rng) -> Choice {
-        W::Net::select(|range: Range<usize>| {
+        W::Net::build_choice(|range: Range<usize>| {
             range.start + rng.weighted_index(&self.probabilities[range])
         })
     }
 
     /// Samples a value for each factor, the first one at the quantile `place` in `[0, 1)`.
-    pub fn sample_at(&self, place: f64, rng: &mut Rng) -> Choice {
+    pub fn sample_at_quantile(&self, place: f64, rng: &mut Rng) -> Choice {
         let mut first = Some(place);
-        W::Net::select(|range: Range<usize>| {
+        W::Net::build_choice(|range: Range<usize>| {
             let at = first.take().unwrap_or_else(|| rng.uniform());
             range.start + weighted_index(&self.probabilities[range], at)
         })

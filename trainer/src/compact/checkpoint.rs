@@ -12,7 +12,7 @@ use super::learn::Learn;
 use super::trainer::{Best, Trainer};
 use crate::adamw::Moments;
 use crate::run::checkpoint::{self, Tensors};
-use crate::run::{CHECKPOINT, LogPosition};
+use crate::run::{CHECKPOINT_FILE, LogPosition};
 
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";
@@ -52,8 +52,8 @@ pub struct Checkpoint<W: Learn> {
 ///
 /// # Errors
 /// Returns an error if there is no checkpoint, or the file is truncated or something else.
-pub fn config(folder: &Path) -> Result<TrainConfig, TrainError> {
-    let header: Header = checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?;
+pub fn read_config(folder: &Path) -> Result<TrainConfig, TrainError> {
+    let header: Header = checkpoint::read_header(&folder.join(CHECKPOINT_FILE), KEY)?;
     Ok(header.config)
 }
 
@@ -95,7 +95,7 @@ pub fn save<W: Learn>(
         add(BEST, &shape, values);
     }
     Ok(checkpoint::write(
-        &folder.join(CHECKPOINT),
+        &folder.join(CHECKPOINT_FILE),
         KEY,
         &header,
         &tensors,
@@ -107,8 +107,8 @@ impl<W: Learn> Checkpoint<W> {
     ///
     /// # Errors
     /// Returns an error if there is none, or the file is truncated or something else.
-    pub fn read(folder: &Path) -> Result<Self, TrainError> {
-        let path = folder.join(CHECKPOINT);
+    pub fn load(folder: &Path) -> Result<Self, TrainError> {
+        let path = folder.join(CHECKPOINT_FILE);
         let (header, tensors) = checkpoint::read(&path, KEY)?;
         let found = Self::from_parts(header, tensors);
         found.map_err(|reason| checkpoint::no_checkpoint(&path, &reason).into())

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::TrainError;
 use super::config::{Method, TrainConfig};
-use super::fields::default_text;
 use super::learn::Learn;
+use super::option_values::default_text;
 use crate::Error;
-use crate::args::parse_world;
-use crate::options::{OptionsError, read_options, renamed};
+use crate::arg_parsers::parse_world;
+use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::rl::LossArgs;
 use crate::run::RunDirArgs;
 
@@ -107,10 +107,10 @@ impl TrainCommand {
                 OptionsError::Format { reason } => failed(reason),
             })?,
         };
-        let file = renamed::<TrainConfig>(file).map_err(failed)?;
+        let file = with_current_names::<TrainConfig>(file).map_err(failed)?;
         self.run.rewind()?;
         let base = if self.run.resumes() {
-            let saved = super::checkpoint::config(&self.run.output_dir)?;
+            let saved = super::checkpoint::read_config(&self.run.output_dir)?;
             self.check_quick(&saved).map_err(failed)?;
             saved
         } else {
@@ -183,7 +183,7 @@ fn check_network(fields: &Map<String, Value>) -> Result<(), TrainError> {
 ///
 /// # Errors
 /// Returns an error if no world has the configured name.
-pub fn world(config: &TrainConfig) -> Result<WorldName, Error> {
+pub fn config_world(config: &TrainConfig) -> Result<WorldName, Error> {
     parse_world(&config.world).map_err(|reason| Error::argument("--world", reason))
 }
 

@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::device::DeviceName;
-use super::fields::fields;
+use super::option_values::fields;
 use crate::adamw::AdamOptions;
-use crate::args::world_name;
+use crate::arg_parsers::world_name_parser;
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
 use crate::rl::credit::{Continuation, Credit, one_of};
 use crate::run::{Cadence, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
-use crate::selection::{Typed, of_selection};
+use crate::task_selection::{TypedSelection, parse_selection};
 use crate::{Error, SeedRange, seeds};
 
 /// The algorithm that trains a policy.
@@ -55,7 +55,7 @@ fields! {
         #[arg(hide = true)]
         method: Method = Method::Grpo,
         /// The world to play
-        #[arg(value_name = "WORLD", value_parser = world_name())]
+        #[arg(value_name = "WORLD", value_parser = world_name_parser())]
         #[arg(help_heading = EPISODES)]
         world: String = "trust".to_owned(),
         /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
@@ -217,7 +217,7 @@ impl TrainConfig {
     /// `option`.
     #[must_use]
     pub fn task_options_text(&self, option: &'static str) -> String {
-        Typed(option, self.selection()).to_string()
+        TypedSelection(option, self.selection()).to_string()
     }
 
     /// Returns the tasks to play, in order.
@@ -225,7 +225,7 @@ impl TrainConfig {
     /// # Errors
     /// Returns an error if the environment has no such tasks.
     pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        of_selection::<W>(&self.selection())
+        parse_selection::<W>(&self.selection())
     }
 
     /// Returns the names of the tasks to play.

@@ -91,7 +91,7 @@ pub enum TrainError {
 
 impl TrainError {
     /// Adds the checkpoint from which training can resume to a divergence.
-    pub(super) fn saved(self, folder: &std::path::Path, step: usize) -> Self {
+    pub(super) fn with_checkpoint(self, folder: &std::path::Path, step: usize) -> Self {
         match self {
             Self::Diverged {
                 update,
@@ -104,7 +104,7 @@ impl TrainError {
                 seeds,
                 saved: format!(
                     "the last good checkpoint is {}, after update {step}",
-                    folder.join(crate::run::CHECKPOINT).display()
+                    folder.join(crate::run::CHECKPOINT_FILE).display()
                 ),
             },
             other => other,

@@ -1,7 +1,7 @@
 //! Evaluation while training: the greedy policy on seeds that are not trained on.
 
 use rayon::prelude::*;
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::nn::Weights;
@@ -51,7 +51,7 @@ fn mean<W: Learn>(
         let scores: Vec<f64> = (seeds.range().into_par_iter())
             .map(|seed| {
                 score(
-                    &Origin::<W> {
+                    &EpisodeSpec::<W> {
                         task: *task,
                         seed,
                         streams: Streams::Independent,

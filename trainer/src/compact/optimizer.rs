@@ -21,7 +21,7 @@ impl Optimizer {
     #[must_use]
     pub fn new(options: &AdamOptions, parameters: usize) -> Self {
         Self {
-            rule: options.rule(options.weight_decay),
+            rule: options.update_rule(options.weight_decay),
             max_grad_norm: options.max_grad_norm,
             states: vec![None; parameters],
         }
@@ -70,7 +70,7 @@ impl Optimizer {
     /// Returns an error if the device cannot be read.
     pub fn moments(&self) -> Result<Vec<Option<Moments>>, TrainError> {
         let plain = |state: &Option<AdamWState<2>>| {
-            let moments = state.as_ref().map(Moments::read);
+            let moments = state.as_ref().map(Moments::from_device);
             Ok(moments.transpose()?)
         };
         self.states.iter().map(plain).collect()
@@ -80,7 +80,7 @@ impl Optimizer {
     pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let shape = parameter.as_ref()?.dims();
-            Some(moments?.state(shape, net.device()))
+            Some(moments?.into_device(shape, net.device()))
         });
         self.states = states.collect();
     }

@@ -12,18 +12,18 @@ use super::evaluate::{evaluate, evaluate_baseline};
 use super::learn::{self, Learn};
 use super::outputs;
 use super::trainer::Trainer;
-pub use crate::compact_model::MODEL;
+pub use crate::compact_model::MODEL_FILE;
 use crate::compact_model::{load_model, save_model};
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::run::{
-    CHECKPOINT, EVENTS, Evaluation, Event, LogPosition, Outcome, RUNS, RunDir, RunLock, RunLog,
-    Training, Update, run, unix_time,
+    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, RunDir, RunLock, RunLog,
+    TENSORBOARD_DIR, Training, Update, run, unix_time,
 };
 use crate::{Error, files};
 
 /// The name of the configuration file in a run's folder.
-pub const CONFIG: &str = "config.json";
+pub const CONFIG_FILE: &str = "config.json";
 
 /// Trains to the end and calls `listen` with every event. The resulting model is the policy that
 /// scored best on the validation seeds (Hugging Face's `load_best_model_at_end`).
@@ -60,7 +60,7 @@ pub fn train_until<W: Learn>(
     let (names, folder) = (names.collect(), &run_dir.path);
     let mut log = match position {
         None => RunLog::create(folder, names, listen),
-        Some(position) => RunLog::resume(folder, names, position, trainer.done(), listen),
+        Some(position) => RunLog::resume(folder, names, position, trainer.updates_done(), listen),
     }?;
     let mut training = CompactRun {
         trainer,
@@ -78,12 +78,12 @@ struct CompactRun<W: Learn> {
 impl<W: Learn> Training for CompactRun<W> {
     type Error = TrainError;
 
-    fn started(&self) -> Result<Event, TrainError> {
+    fn start_event(&self) -> Result<Event, TrainError> {
         Ok(started(&self.trainer, self.fallback)?)
     }
 
-    fn done(&self) -> usize {
-        self.trainer.done()
+    fn steps_done(&self) -> usize {
+        self.trainer.updates_done()
     }
 
     fn is_finished(&self) -> bool {
@@ -149,7 +149,7 @@ impl<W: Learn> Training for CompactRun<W> {
 
     fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
         match step {
-            Some(step) => error.saved(folder, step),
+            Some(step) => error.with_checkpoint(folder, step),
             None => error,
         }
     }
@@ -165,7 +165,7 @@ fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Erro
             Method::Imitation => "imitation".to_owned(),
         },
         config: serde_json::from_str(&text)?,
-        resumed_at: trainer.done(),
+        resumed_at: trainer.updates_done(),
         total: config.max_steps,
         parameters,
         trained: parameters,
@@ -184,7 +184,7 @@ fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
     });
     let scores = evaluate::<W>(trainer.best_weights(), rules, &tasks, config.test_seeds);
     Ok(Event::Finished {
-        step: trainer.done(),
+        step: trainer.updates_done(),
         seconds: None,
         baselines: baselines.collect(),
         scores: Some(scores),
@@ -203,9 +203,9 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     config.check::<W>()?;
     if run_dir.resume {
         let lock = run_dir.lock()?;
-        let checkpoint = Checkpoint::<W>::read(&run_dir.path)?;
+        let checkpoint = Checkpoint::<W>::load(&run_dir.path)?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
-            let path = run_dir.path.join(CHECKPOINT);
+            let path = run_dir.path.join(CHECKPOINT_FILE);
             return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
@@ -217,7 +217,15 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
         });
     }
     // A run that was killed before its first checkpoint left only its options and its log.
-    run_dir.check_free(CHECKPOINT, &[CONFIG, provenance::FILE, EVENTS, RUNS])?;
+    run_dir.check_free(
+        CHECKPOINT_FILE,
+        &[
+            CONFIG_FILE,
+            provenance::PROVENANCE_FILE,
+            EVENTS_FILE,
+            TENSORBOARD_DIR,
+        ],
+    )?;
     let start = match config.init.as_str() {
         "" => Weights::init(W::net(config), config.seed),
         folder => start_from::<W>(config, Path::new(folder))?,
@@ -226,7 +234,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     let trainer = Trainer::new(config.clone(), start)?;
     let lock = run_dir.lock()?;
     let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
-    files::write(&run_dir.path.join(CONFIG), text.as_bytes())?;
+    files::write_atomic(&run_dir.path.join(CONFIG_FILE), text.as_bytes())?;
     let mut provenance = Provenance::new();
     if !config.init.is_empty() {
         provenance.add_model("initial model", Path::new(&config.init))?;
@@ -254,5 +262,5 @@ fn start_from<W: Learn>(
         shape(&model.config.net),
         shape(&W::net(config))
     );
-    Err(Error::checkpoint(&folder.join(MODEL), reason).into())
+    Err(Error::checkpoint(&folder.join(MODEL_FILE), reason).into())
 }

@@ -1,7 +1,7 @@
 //! Networks over sets of rows on tensors: the same passes as the plain ones, with gradients.
 
 use burn::tensor::{Device, Tensor};
-use sentinel_policy::nn::set_net::{LAYERS, at};
+use sentinel_policy::nn::set_net::{LAYERS, param_index};
 use sentinel_policy::nn::{Architecture, ChoiceSet, SetFeatures, SetLayers, SetNet};
 
 use super::net::{Net, Outputs};
@@ -61,7 +61,7 @@ impl SetInputs {
     /// Computes the logits of a [`SetNet`].
     #[must_use]
     pub fn forward<E: ChoiceSet>(&self, net: &Net<SetNet<E>>) -> Outputs {
-        let bias = net.parameter(at::BIAS_IN);
+        let bias = net.parameter(param_index::INPUT_BIAS);
         let shared = bias.expand([self.batch(), net.config().hidden()]);
         self.logits(net, &LAYERS, shared)
     }
@@ -78,11 +78,11 @@ impl SetInputs {
         let [batch, hidden] = shared.dims();
         let [all, _] = self.counts.dims();
         let rows = all / batch;
-        let first = net.set_layer(self.rows.clone(), layers.row_in, shared);
+        let first = net.set_layer(self.rows.clone(), layers.row_input, shared);
         let first = first * self.counts.clone().reshape([batch, rows, 1]);
         let pooled = first.clone().sum_dim(1).reshape([batch, hidden]) * self.share.clone();
-        let shared = net.linear(pooled, layers.pool_mid, layers.bias_mid);
-        let second = net.set_layer(first.reshape([all, hidden]), layers.row_mid, shared);
+        let shared = net.linear(pooled, layers.pool_hidden, layers.hidden_bias);
+        let second = net.set_layer(first.reshape([all, hidden]), layers.row_hidden, shared);
         let logits = net.product(second.reshape([all, hidden]), layers.head);
         Outputs {
             logits: logits.reshape([batch, rows]),

@@ -81,7 +81,7 @@ pub fn step<W: Learn>(
     if let Some(by_entropy) = by_entropy {
         let by_entropy = matrix(
             by_entropy,
-            [size[0], <W::Net as Network>::SEGMENTS.len()],
+            [size[0], <W::Net as Network>::FACTOR_COLUMNS.len()],
             &device,
         );
         objective = objective + (outputs.entropies * by_entropy).sum();
@@ -132,7 +132,7 @@ fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]
             );
     }
     let (mut logps, mut entropies) = (Vec::new(), Vec::new());
-    for range in <W::Net as Network>::SEGMENTS {
+    for range in <W::Net as Network>::FACTOR_COLUMNS {
         let part = logits.clone().slice([0..samples.len(), range.clone()]);
         let factor = log_softmax(part, 1);
         entropies.push(-(factor.clone().exp() * factor.clone()).sum_dim(1));
@@ -200,7 +200,7 @@ impl<'a, W: Learn> TokenTable<'a, W> {
             samples,
             places,
             factor_of_column: (0..)
-                .zip(<W::Net as Network>::SEGMENTS)
+                .zip(<W::Net as Network>::FACTOR_COLUMNS)
                 .flat_map(columns)
                 .collect(),
         }
@@ -233,7 +233,7 @@ impl<'a, W: Learn> TokenTable<'a, W> {
 
     /// Returns the index of the entropy of a token's factor in `[samples, factors]`.
     pub fn entropy_index(&self, place: usize, token: &Token) -> usize {
-        let factors = <W::Net as Network>::SEGMENTS.len();
+        let factors = <W::Net as Network>::FACTOR_COLUMNS.len();
         place * factors + usize::from(self.factor_of_column[usize::from(token.column)])
     }
 }

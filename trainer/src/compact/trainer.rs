@@ -99,7 +99,7 @@ impl<W: Learn> Trainer<W> {
 
     /// Returns the number of updates done.
     #[must_use]
-    pub const fn done(&self) -> usize {
+    pub const fn updates_done(&self) -> usize {
         self.done
     }
 

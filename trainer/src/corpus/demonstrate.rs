@@ -6,8 +6,8 @@
 //! covers states from which the policy has to recover (the noise of DART, arXiv:1703.09327); labels
 //! are always the policy's.
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -21,11 +21,11 @@ use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 use serde::Serialize;
 
 use super::{CorpusSummary, training_seeds};
-use crate::args::{self, parse_fraction};
-use crate::episode::with_default;
+use crate::arg_parsers::{self, parse_fraction};
+use crate::episode_args::with_default;
 use crate::provenance::Provenance;
 use crate::rng::Rng;
-use crate::{EpisodeArgs, Error, Progress, SeedRange, files, selection};
+use crate::{EpisodeArgs, Error, Progress, SeedRange, files, task_selection};
 
 /// The number of episodes that are held in memory at a time.
 const CHUNK: usize = 256;
@@ -53,7 +53,7 @@ pub struct CorpusConfig {
     #[arg(long)]
     pub allow_oracle: bool,
     /// Prompt style of observations
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// Probability that a step takes a random action in place of the label, 0 to 1
     #[arg(long, alias = "epsilon", value_name = "P", default_value = "0", value_parser = parse_fraction)]
@@ -113,7 +113,7 @@ impl CorpusConfig {
     }
 
     fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        selection::training_tasks::<W>(self.episode.task.as_deref(), &self.episode.cells)
+        task_selection::training_tasks::<W>(self.episode.task.as_deref(), &self.episode.cells)
     }
 
     /// Returns the seeds to play.
@@ -137,8 +137,8 @@ impl CorpusConfig {
             return Err(Error::argument("--streams", reason.to_owned()));
         }
         let policy = match &self.policy {
-            Some(name) => args::policy::<W>(name)?,
-            None => best::<W>()?,
+            Some(name) => arg_parsers::parse_policy::<W>(name)?,
+            None => best_policy::<W>()?,
         };
         if policy.is_privileged() && !self.allow_oracle {
             let reason = format!(
@@ -159,7 +159,7 @@ impl CorpusConfig {
 }
 
 /// Returns the best scripted policy that sees observations only.
-pub(super) fn best<W: TextWorld>() -> Result<W::PolicyName, Error> {
+pub(super) fn best_policy<W: TextWorld>() -> Result<W::PolicyName, Error> {
     let by_name = |name| W::PolicyName::parse(name);
     let found = by_name(W::ROLES.planner).or_else(|| by_name(W::ROLES.heuristic));
     found.ok_or_else(|| Error::argument("--policy", "name one".to_owned()))
@@ -202,7 +202,7 @@ fn demonstrate_in<W: TextWorld>(
             for rows in played {
                 let (text, summary) = rows?;
                 out.write_all(text.as_bytes()).map_err(failed)?;
-                total.join(summary);
+                total.merge(summary);
             }
         }
         Ok(())
@@ -219,7 +219,7 @@ impl<W: TextWorld> Plan<'_, W> {
     /// Plays one episode and returns its rows as text.
     fn episode(&self, task: W::Task, seed: u64) -> Result<(String, CorpusSummary), Error> {
         let config = self.config;
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams: self.streams,
@@ -230,7 +230,7 @@ impl<W: TextWorld> Plan<'_, W> {
         let mut expert = self.policy.start(&setup);
         let mut random = self.random.map(|policy| policy.start(&setup));
         let mut name = Digest::default();
-        name.bytes(task.name().as_bytes());
+        name.write_bytes(task.name().as_bytes());
         let mut rng = Rng::new(seed, &[name.hash]);
         let rules = self.rules.to_string();
         let (mut text, mut summary) = (Vec::new(), CorpusSummary::default());

@@ -3,22 +3,22 @@
 //!
 //! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
 //! * [`builder`]: `sentinel lm build-corpus`, a corpus from several sources with their licenses.
-//! * [`read`]: such rows, and those of other tools, parsed into examples.
+//! * [`example`]: such rows, and those of other tools, parsed into examples.
 //! * [`rollout`]: episodes played by any generator of completions, with rewards and signals of
 //!   reward hacking.
-//! * [`record`]: the same as rows of a replay.
+//! * [`record_transcripts`]: the same as rows of a replay.
 //!
 //! The text format of each world is in `sentinel_policy::text`.
 
 pub mod builder;
 pub mod demonstrate;
-pub mod read;
-pub mod record;
+pub mod example;
+pub mod record_transcripts;
 pub mod rollout;
 mod summary;
 
 pub use demonstrate::{CorpusConfig, demonstrate};
-pub use read::{Example, Prompt, Role, Turn, read_corpus, read_example};
+pub use example::{ChatMessage, Example, Prompt, Role, parse_example, read_corpus};
 pub use summary::CorpusSummary;
 
 use sentinel_policy::text::InvalidReward;
@@ -37,6 +37,6 @@ pub const fn validation_seeds() -> crate::SeedRange {
 }
 
 pub(crate) fn parse_invalid(word: &str) -> Result<InvalidReward, String> {
-    let value: f64 = crate::args::parse_number(word)?;
+    let value: f64 = crate::arg_parsers::parse_number(word)?;
     InvalidReward::new(value).map_err(|error| error.to_string())
 }

@@ -36,7 +36,7 @@ impl CorpusSummary {
         *self.actions.entry(action.to_owned()).or_default() += 1;
     }
 
-    pub(super) fn join(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.episodes += other.episodes;
         self.rows += other.rows;
         self.explored += other.explored;

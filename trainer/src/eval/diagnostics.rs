@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sentinel_env::World;
 use serde::{Deserialize, Serialize};
 
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::trainable::Trainable;
 
 /// The parts of one step that [`Diagnostics`] counts.
@@ -69,7 +69,7 @@ pub struct Diagnostics {
     /// The number of steps.
     pub steps: usize,
     /// The mean score over the tasks of the split, weighted equally.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// The mean of each component of the reward over the steps.
     pub components: BTreeMap<String, f64>,
     /// The number of episodes that each anti-cheat rule ended, zeros included.
@@ -86,7 +86,7 @@ impl Diagnostics {
     /// Returns the statistics of a policy, one entry for each split that its episodes are of, in
     /// the order of their first episodes. `rules` are the names of all anti-cheat rules.
     #[must_use]
-    pub fn of_episodes(policy: &str, episodes: &[EpisodeFacts], rules: &[&str]) -> Vec<Self> {
+    pub fn from_episodes(policy: &str, episodes: &[EpisodeFacts], rules: &[&str]) -> Vec<Self> {
         let mut splits: Vec<&'static str> = Vec::new();
         for episode in episodes {
             if !splits.contains(&episode.split) {
@@ -116,7 +116,7 @@ impl Diagnostics {
             split: split.to_owned(),
             episodes: episodes.len(),
             steps: 0,
-            score: Interval::of_cells(&scores),
+            score: ConfidenceInterval::from_cells(&scores),
             components: BTreeMap::new(),
             exploits: rules.iter().map(|rule| ((*rule).to_owned(), 0)).collect(),
             refused: 0,
@@ -157,7 +157,7 @@ impl Diagnostics {
 
 /// Returns the task of an episode.
 pub(crate) fn task_of<W: World>(episode: &W) -> W::Task {
-    W::origin(W::setup(episode)).task
+    W::episode_spec(W::setup(episode)).task
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
             episode("train", 0.7, vec![step(Some("loop"), "KEEP", 0.5)]),
             episode("holdout", 0.1, vec![]),
         ];
-        let found = Diagnostics::of_episodes("p", &episodes, &["abuse", "loop"]);
+        let found = Diagnostics::from_episodes("p", &episodes, &["abuse", "loop"]);
         assert_eq!(found.len(), 2);
         let train = &found[0];
         assert_eq!(

@@ -5,30 +5,30 @@ mod diagnostics;
 mod origin;
 mod summary;
 mod table;
-mod trained;
+mod trained_source;
 
 pub(crate) use diagnostics::task_of;
 pub use diagnostics::{Diagnostics, EpisodeFacts, StepFacts};
 pub use origin::EvalOrigin;
 pub(crate) use summary::or_empty;
-pub use summary::{Difficulty, Evaluated, Evaluation, Ordered, ReplayUse, State};
-pub use table::table;
-pub use trained::{DEFAULT_REPLAY, Source, load_model};
+pub use summary::{Difficulty, DifficultyState, Evaluated, Evaluation, OrderedMap, ReplayUse};
+pub use table::format_table;
+pub use trained_source::{DEFAULT_REPLAY, TrainedSource, load_model};
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sentinel_env::controller::{Controller, DifficultyProfile};
+use sentinel_env::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_policy::policy::Player;
-use sentinel_policy::replay::{Replay, play};
-use sentinel_policy::rollout::Run;
+use sentinel_policy::replay::{Replay, play_replay};
+use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::{Scripted, run_episode};
 
-use crate::args::parse_fraction;
-use crate::episode::with_default;
+use crate::arg_parsers::parse_fraction;
+use crate::episode_args::with_default;
 use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, files};
 
 /// The seeds that are played by default.
@@ -102,7 +102,7 @@ impl EvalConfig {
     /// # Errors
     /// Returns an error if the world does not have one of them.
     pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
-        let policies = self.policies.as_deref().unwrap_or(W::POLICIES);
+        let policies = self.policies.as_deref().unwrap_or(W::DEFAULT_POLICIES);
         for (option, given) in [
             ("--adaptive", self.adaptive),
             ("--adversary-threshold", self.adversary_threshold.is_some()),
@@ -114,10 +114,10 @@ impl EvalConfig {
         }
         Ok(Plan {
             config: self,
-            tasks: self.episode.tasks_or::<W>(W::TASK)?,
+            tasks: self.episode.tasks_or::<W>(W::DEFAULT_TASK)?,
             streams: self.episode.streams_or::<W>(Streams::Reference)?,
             rules: self.episode.rules::<W>()?,
-            policies: EvalPolicy::list(policies)?,
+            policies: EvalPolicy::parse_list(policies)?,
         })
     }
 }
@@ -131,7 +131,7 @@ impl<W: Evaluated> Plan<'_, W> {
     }
 
     fn setup(&self, task: W::Task, seed: u64, profile: DifficultyProfile) -> W::Setup {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams: self.streams,
@@ -156,7 +156,7 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
 
 /// The row of an episode, with the counts of its replay and what it adds to the diagnostics.
 #[derive(Clone, Debug)]
-pub(crate) struct Played<W: Evaluated> {
+pub(crate) struct PlayedEpisode<W: Evaluated> {
     row: W::Row,
     replay: ReplayCounts,
     facts: Option<EpisodeFacts>,
@@ -175,7 +175,7 @@ pub(crate) struct ReplayCounts {
 pub(crate) struct Block<W: Evaluated> {
     task: W::Task,
     policy: EvalPolicy<W>,
-    played: Vec<Played<W>>,
+    played: Vec<PlayedEpisode<W>>,
     difficulty: Option<DifficultyProfile>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct Block<W: Evaluated> {
 #[must_use]
 pub fn evaluate<W: Evaluated>(
     plan: &Plan<'_, W>,
-    trained: Option<&Source<W>>,
+    trained: Option<&TrainedSource<W>>,
     progress: Progress<'_>,
 ) -> Evaluation<W> {
     let seeds = plan.config.seed_range();
@@ -225,9 +225,9 @@ pub fn evaluate<W: Evaluated>(
 /// Plays episodes one after the other, each at the difficulty that the earlier ones led to.
 fn adaptive<W: Evaluated>(
     seeds: SeedRange,
-    one: impl Fn(u64, DifficultyProfile) -> (Run<W>, Played<W>),
-) -> (Vec<Played<W>>, DifficultyProfile) {
-    let mut controller = Controller::new();
+    one: impl Fn(u64, DifficultyProfile) -> (EpisodeRun<W>, PlayedEpisode<W>),
+) -> (Vec<PlayedEpisode<W>>, DifficultyProfile) {
+    let mut controller = DifficultyController::new();
     let mut all = Vec::new();
     for seed in seeds.range() {
         let (run, played) = one(seed, controller.profile(true));
@@ -236,17 +236,19 @@ fn adaptive<W: Evaluated>(
         }
         all.push(played);
     }
-    (all, controller.state())
+    (all, controller.current_profile())
 }
 
 fn play_one<W: Evaluated>(
     policy: EvalPolicy<W>,
     setup: &W::Setup,
-    trained: Option<&Source<W>>,
-) -> (Run<W>, Played<W>) {
+    trained: Option<&TrainedSource<W>>,
+) -> (EpisodeRun<W>, PlayedEpisode<W>) {
     let act = |mut player: Player<W>| (run_episode(setup, &mut player), ReplayCounts::default());
     let model = match (policy, trained) {
-        (EvalPolicy::Trained, Some(Source::Model { model, .. })) => Some(W::trained(model)),
+        (EvalPolicy::Trained, Some(TrainedSource::Model { model, .. })) => {
+            Some(W::trained_player(model))
+        }
         _ => None,
     };
     let (run, replay) = match (policy, model) {
@@ -254,8 +256,8 @@ fn play_one<W: Evaluated>(
         (EvalPolicy::Trained, Some(player)) => act(player),
         (EvalPolicy::Trained, None) => {
             let empty = Replay::default();
-            let replay = trained.and_then(Source::replay);
-            let played = play(replay.map_or(&empty, |(_, replay)| replay), setup);
+            let replay = trained.and_then(TrainedSource::replay);
+            let played = play_replay(replay.map_or(&empty, |(_, replay)| replay), setup);
             let counts = ReplayCounts {
                 hits: played.source.hits().len(),
                 misses: played.source.misses().len(),
@@ -265,8 +267,8 @@ fn play_one<W: Evaluated>(
             (played.run, counts)
         }
     };
-    let row = W::row(policy.name(), &run);
+    let row = W::episode_row(policy.name(), &run);
     let episode = run.episode();
     let facts = EpisodeFacts::new::<W>(task_of(episode), episode.score(), run.steps());
-    (run, Played { row, replay, facts })
+    (run, PlayedEpisode { row, replay, facts })
 }

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sentinel_env::TaskName as _;
-use sentinel_env::controller::DifficultyProfile;
+use sentinel_env::adaptive_difficulty::DifficultyProfile;
 use sentinel_env::rng::Streams;
 use sentinel_policy::Playable;
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 use sentinel_policy::replay::Replay;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
-use super::{Block, Diagnostics, EpisodeFacts, Plan, ReplayCounts, Source};
+use super::{Block, Diagnostics, EpisodeFacts, Plan, ReplayCounts, TrainedSource};
 use crate::provenance::Provenance;
 use crate::trainable::Trainable;
 use crate::{Error, EvalPolicy};
@@ -27,32 +27,32 @@ pub trait Evaluated: Trainable + Playable {
     /// The means over some rows.
     type Summary: Serialize + Clone + std::fmt::Debug + PartialEq + Send;
     /// The policies that play by default, separated by commas.
-    const POLICIES: &'static str;
+    const DEFAULT_POLICIES: &'static str;
     /// The task that is played by default; `None` for all of the world.
-    const TASK: Option<&'static str>;
+    const DEFAULT_TASK: Option<&'static str>;
     /// The columns of the table after policy, task and episodes.
-    const COLUMNS: &'static [&'static str];
+    const TABLE_COLUMNS: &'static [&'static str];
 
     /// Returns the row of an episode.
-    fn row(policy: &str, run: &Run<Self>) -> Self::Row;
+    fn episode_row(policy: &str, run: &EpisodeRun<Self>) -> Self::Row;
     /// Returns the summary of some rows; all 0 for no rows.
-    fn summary(rows: &[&Self::Row]) -> Self::Summary;
+    fn summarize(rows: &[&Self::Row]) -> Self::Summary;
     /// Returns the number of episodes, and the numbers of the table's columns.
-    fn cells(summary: &Self::Summary) -> (usize, Vec<f64>);
+    fn table_cells(summary: &Self::Summary) -> (usize, Vec<f64>);
     /// Returns the file: the reference's keys in its order, with additional keys only if needed.
-    fn file(evaluation: &Evaluation<Self>) -> impl Serialize;
+    fn file_content(evaluation: &Evaluation<Self>) -> impl Serialize;
     /// Returns the greedy player of a model.
     #[must_use]
-    fn trained(model: &Arc<Model<Self::Net>>) -> Player<Self> {
+    fn trained_player(model: &Arc<Model<Self::Net>>) -> Player<Self> {
         Player::Public(Box::new(TrainedPolicy::new(Arc::clone(model))))
     }
 }
 
 /// A map in insertion order, as in Python.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ordered<T>(pub Vec<(String, T)>);
+pub struct OrderedMap<T>(pub Vec<(String, T)>);
 
-impl<T> Ordered<T> {
+impl<T> OrderedMap<T> {
     /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&T> {
@@ -75,13 +75,13 @@ impl<T> Ordered<T> {
     }
 }
 
-impl<T> Default for Ordered<T> {
+impl<T> Default for OrderedMap<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: Serialize> Serialize for Ordered<T> {
+impl<T: Serialize> Serialize for OrderedMap<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (key, value) in &self.0 {
@@ -107,7 +107,7 @@ pub(crate) fn or_empty<S: Serializer>(
 /// A controller's state as a map's value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct State(#[serde(serialize_with = "or_empty")] pub Difficulty);
+pub struct DifficultyState(#[serde(serialize_with = "or_empty")] pub Difficulty);
 
 /// Counts of recorded actions and of fallback actions of policy `trained`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -129,7 +129,7 @@ pub struct ReplayUse {
     #[serde(skip_serializing_if = "crate::is_zero")]
     pub replay_fallbacks: usize,
     /// The number of misses by task.
-    pub replay_misses_by_task: Ordered<usize>,
+    pub replay_misses_by_task: OrderedMap<usize>,
 }
 
 /// The result of an evaluation.
@@ -150,11 +150,11 @@ pub struct Evaluation<W: Evaluated> {
     /// The controller's state after the last block, if difficulty was adaptive.
     pub difficulty: Difficulty,
     /// The controller's state for each task and policy.
-    pub difficulty_by_task_policy: Ordered<Ordered<State>>,
+    pub difficulty_by_task_policy: OrderedMap<OrderedMap<DifficultyState>>,
     /// The summary of each policy, in the order given.
-    pub summary: Ordered<W::Summary>,
+    pub summary: OrderedMap<W::Summary>,
     /// The summaries by task, sorted, and policy.
-    pub by_task: Ordered<Ordered<W::Summary>>,
+    pub by_task: OrderedMap<OrderedMap<W::Summary>>,
     /// The use of the replay, if policy `trained` took part and played one.
     pub replay: Option<ReplayUse>,
     /// The folder of the model, if policy `trained` took part and is one.
@@ -172,15 +172,16 @@ impl<W: Evaluated> Evaluation<W> {
     pub(super) fn new(
         plan: &Plan<'_, W>,
         blocks: Vec<Block<W>>,
-        trained: Option<&Source<W>>,
+        trained: Option<&TrainedSource<W>>,
     ) -> Self {
-        let mut states = Ordered::default();
+        let mut states = OrderedMap::default();
         for block in &blocks {
-            let of_task: &mut Ordered<State> =
-                states.get_or_insert_with(block.task.name(), Ordered::default);
-            of_task
-                .0
-                .push((block.policy.name().to_owned(), State(block.difficulty)));
+            let of_task: &mut OrderedMap<DifficultyState> =
+                states.get_or_insert_with(block.task.name(), OrderedMap::default);
+            of_task.0.push((
+                block.policy.name().to_owned(),
+                DifficultyState(block.difficulty),
+            ));
         }
         let config = plan.config;
         let mut tasks = plan.tasks.clone();
@@ -191,11 +192,11 @@ impl<W: Evaluated> Evaluation<W> {
         });
         let takes_part = plan.policies.contains(&EvalPolicy::Trained);
         let model = match trained {
-            Some(Source::Model { path, .. }) => Some(path.clone()),
+            Some(TrainedSource::Model { path, .. }) => Some(path.clone()),
             _ => None,
         };
         let replay = (takes_part && model.is_none())
-            .then(|| replay_use(&blocks, trained.and_then(Source::replay)));
+            .then(|| replay_use(&blocks, trained.and_then(TrainedSource::replay)));
         let sentinel = EvalOrigin {
             diagnostics: diagnostics(plan, &blocks),
             ..origin(plan, trained, model.as_deref(), replay.as_ref())
@@ -203,7 +204,7 @@ impl<W: Evaluated> Evaluation<W> {
         Self {
             task: (config.episode.task)
                 .as_deref()
-                .or(W::TASK)
+                .or(W::DEFAULT_TASK)
                 .unwrap_or("all")
                 .to_owned(),
             tasks: plan.tasks.iter().map(|task| task.name()).collect(),
@@ -214,7 +215,7 @@ impl<W: Evaluated> Evaluation<W> {
             difficulty: blocks.last().and_then(|block| block.difficulty),
             difficulty_by_task_policy: states,
             summary: summarize(plan, &blocks, |_| true),
-            by_task: Ordered(by_task.collect()),
+            by_task: OrderedMap(by_task.collect()),
             replay,
             model,
             adversary_threshold: config.adversary_threshold,
@@ -232,7 +233,7 @@ impl<W: Evaluated> Evaluation<W> {
     /// Returns the error of serialization, which a finished evaluation does not cause.
     pub fn to_json(&self) -> Result<String, Error> {
         let mut text = serde_json::to_string_pretty(&WithOrigin {
-            file: W::file(self),
+            file: W::file_content(self),
             sentinel: &self.sentinel,
         })?;
         text.push('\n');
@@ -244,15 +245,15 @@ fn summarize<W: Evaluated>(
     plan: &Plan<'_, W>,
     blocks: &[Block<W>],
     counts: impl Fn(W::Task) -> bool,
-) -> Ordered<W::Summary> {
+) -> OrderedMap<W::Summary> {
     let summary = plan.policies.iter().map(|policy| {
         let of_policy = blocks.iter().filter(|block| block.policy == *policy);
         let of_tasks = of_policy.filter(|block| counts(block.task));
         let rows = of_tasks.flat_map(|block| block.played.iter().map(|played| &played.row));
         let rows: Vec<&W::Row> = rows.collect();
-        (policy.name().to_owned(), W::summary(&rows))
+        (policy.name().to_owned(), W::summarize(&rows))
     });
-    Ordered(summary.collect())
+    OrderedMap(summary.collect())
 }
 
 /// Returns the behavior of each policy, in the order given.
@@ -261,7 +262,7 @@ fn diagnostics<W: Evaluated>(plan: &Plan<'_, W>, blocks: &[Block<W>]) -> Vec<Dia
         let blocks = blocks.iter().filter(|block| block.policy == *policy);
         let played = blocks.flat_map(|block| &block.played);
         let facts: Vec<EpisodeFacts> = played.filter_map(|one| one.facts.clone()).collect();
-        Diagnostics::of_episodes(policy.name(), &facts, W::EXPLOITS)
+        Diagnostics::from_episodes(policy.name(), &facts, W::EXPLOITS)
     };
     plan.policies.iter().flat_map(of_policy).collect()
 }
@@ -269,7 +270,7 @@ fn diagnostics<W: Evaluated>(plan: &Plan<'_, W>, blocks: &[Block<W>]) -> Vec<Dia
 /// Returns the origin of the result, with the fallbacks of its sources and those that acted.
 fn origin<W: Evaluated>(
     plan: &Plan<'_, W>,
-    trained: Option<&Source<W>>,
+    trained: Option<&TrainedSource<W>>,
     model: Option<&Path>,
     replay: Option<&ReplayUse>,
 ) -> EvalOrigin {
@@ -293,7 +294,7 @@ fn origin<W: Evaluated>(
 }
 
 fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<W>)>) -> ReplayUse {
-    let mut misses = Ordered::default();
+    let mut misses = OrderedMap::default();
     let mut sum = ReplayCounts::default();
     for block in blocks
         .iter()
@@ -310,7 +311,7 @@ fn replay_use<W: Evaluated>(blocks: &[Block<W>], replay: Option<(&Path, &Replay<
     }
     ReplayUse {
         file: replay.map(|(path, _)| path.to_owned()),
-        rows: replay.map_or(0, |(_, replay)| replay.rows()),
+        rows: replay.map_or(0, |(_, replay)| replay.row_count()),
         problems: replay.map_or(0, |(_, replay)| replay.problem_count()),
         replay_hits: sum.hits,
         replay_misses: sum.misses,

@@ -8,7 +8,7 @@ use super::{Evaluation, ReplayUse};
 /// Returns a table with a line for each policy and task, and one over all tasks if there are
 /// several.
 #[must_use]
-pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
+pub fn format_table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
     let mut text = format!("{} streams, ", evaluation.streams.name());
     if evaluation.rules != "reference" {
         let _ = write!(text, "{} rules, ", evaluation.rules);
@@ -25,7 +25,7 @@ pub fn table<W: Evaluated>(evaluation: &Evaluation<W>) -> String {
         "{:<12} {:<place$} {:>8}",
         "policy", "task", "episodes"
     );
-    for column in W::COLUMNS {
+    for column in W::TABLE_COLUMNS {
         let _ = write!(text, "  {column:>WIDTH$}");
     }
     text.push('\n');
@@ -63,7 +63,7 @@ fn row<W: Evaluated>(
     (task, place): (&str, usize),
     summary: &W::Summary,
 ) {
-    let (episodes, cells) = W::cells(summary);
+    let (episodes, cells) = W::table_cells(summary);
     // Writing to a String cannot fail.
     let _ = write!(text, "{policy:<12} {task:<place$} {episodes:>8}");
     for cell in cells {

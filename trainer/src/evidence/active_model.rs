@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sentinel_policy::text::{PromptStyle, Reader};
+use sentinel_policy::text::{ParserStrictness, PromptStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::gate::{GATE_REPORT, GateReport};
 use super::improvement::ImprovementReport;
-use super::layout::{RunPaths, SWEEPS};
 use super::report_file;
+use super::run_paths::{RunPaths, SWEEPS_DIR};
 use super::run_report::{FileDigest, GRPO_REPORT, RunReport, SFT_REPORT};
 use crate::Error;
 use crate::provenance::Provenance;
@@ -24,7 +24,7 @@ use crate::provenance::Provenance;
 /// The folder of the manifest, in that of the checkpoints.
 const ACTIVE: &str = "active";
 /// The name of the manifest.
-pub const MANIFEST: &str = "active_model_manifest.json";
+pub const MANIFEST_FILE: &str = "active_model_manifest.json";
 
 sentinel_env::named_enum! {
     /// The place of an activated run.
@@ -74,7 +74,7 @@ pub struct ActiveModel {
     /// The style of the prompts that it was trained on; `null` if unknown.
     pub prompt: Option<PromptStyle>,
     /// The parser of completions that it was trained with; `null` if unknown.
-    pub reader: Option<Reader>,
+    pub reader: Option<ParserStrictness>,
     /// The verdict of the gate.
     pub gate: ActivationGate,
     /// The program, its inputs and every fallback on the way.
@@ -110,7 +110,7 @@ impl ActivationOptions {
     pub fn paths(&self) -> Result<RunPaths, Error> {
         let (reports, checkpoints) = (&self.reports_dir, &self.checkpoints_dir);
         match self.source {
-            ActivationSource::Sweep => RunPaths::of_sweep(reports, checkpoints, &self.run_id),
+            ActivationSource::Sweep => RunPaths::for_sweep(reports, checkpoints, &self.run_id),
             ActivationSource::TopLevel => Ok(RunPaths::top_level(reports, checkpoints)),
         }
     }
@@ -138,12 +138,12 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
     let found = |kind| Artifact::find(&paths.checkpoints, kind);
     let artifact = found(activation.preferred)?;
     let mut provenance = Provenance::new();
-    provenance.inherit_model(&artifact.path)?;
-    provenance.inherit_model(Path::new(&artifact.model))?;
+    provenance.add_model_fallbacks(&artifact.path)?;
+    provenance.add_model_fallbacks(Path::new(&artifact.model))?;
     if let Some(file) = &verdict.file {
         (provenance.inputs).insert(GATE_REPORT.to_owned(), file.sha256.clone());
     }
-    let run = RunReport::read(&paths, GRPO_REPORT).ok();
+    let run = RunReport::load(&paths, GRPO_REPORT).ok();
     let of_run = |text: fn(&RunReport) -> &String| {
         run.as_ref()
             .map_or_else(String::new, |run| text(run).clone())
@@ -162,7 +162,7 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
         task: of_run(|run| &run.task),
         rules: of_run(|run| &run.rules),
         prompt: option(&paths, "prompt").and_then(|name| PromptStyle::parse(&name)),
-        reader: option(&paths, "reader").and_then(|name| Reader::parse(&name)),
+        reader: option(&paths, "reader").and_then(|name| ParserStrictness::parse(&name)),
         gate: verdict,
         provenance,
     };
@@ -170,7 +170,7 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
     report_file::write(&own, &model)?;
     let mut written = vec![own];
     if activation.results_dir.is_dir() {
-        let mirror = activation.results_dir.join(MANIFEST);
+        let mirror = activation.results_dir.join(MANIFEST_FILE);
         report_file::write(&mirror, &model)?;
         written.push(mirror);
     }
@@ -187,7 +187,7 @@ fn option(paths: &RunPaths, name: &str) -> Option<String> {
 /// Returns the path of the manifest in a folder of checkpoints.
 #[must_use]
 pub fn manifest_path(checkpoints: &Path) -> PathBuf {
-    checkpoints.join(ACTIVE).join(MANIFEST)
+    checkpoints.join(ACTIVE).join(MANIFEST_FILE)
 }
 
 /// Reads the verdict of the gate; a verdict on other reports or other artifacts does not count.
@@ -206,8 +206,8 @@ fn verdict(paths: &RunPaths, kind: ArtifactKind) -> Result<ActivationGate, Error
             None,
         ));
     }
-    let report = GateReport::read(paths)?;
-    let file = Some(FileDigest::read(&path)?);
+    let report = GateReport::load(paths)?;
+    let file = Some(FileDigest::compute(&path)?);
     if let Some(name) = report.changed_input(paths) {
         let reason = format!("{name} was changed since the gate read it");
         return Ok(rejected(&reason, report.strict, file));
@@ -233,9 +233,9 @@ fn verdict(paths: &RunPaths, kind: ArtifactKind) -> Result<ActivationGate, Error
 /// Describes the first file of an artifact that is not as the run's reports say.
 fn changed_artifact(paths: &RunPaths, kind: ArtifactKind) -> Option<String> {
     let then = match kind {
-        ArtifactKind::GrpoAdapter => RunReport::read(paths, GRPO_REPORT).ok()?.artifact,
-        ArtifactKind::SftAdapter => RunReport::read(paths, SFT_REPORT).ok()?.artifact,
-        ArtifactKind::Merged => ImprovementReport::read(paths).ok()?.baseline_artifact,
+        ArtifactKind::GrpoAdapter => RunReport::load(paths, GRPO_REPORT).ok()?.artifact,
+        ArtifactKind::SftAdapter => RunReport::load(paths, SFT_REPORT).ok()?.artifact,
+        ArtifactKind::Merged => ImprovementReport::load(paths).ok()?.baseline_artifact,
     };
     let now = artifact::digests(&paths.checkpoints.join(kind.name())).ok()?;
     artifact::difference(&then, &now)
@@ -246,7 +246,7 @@ impl ActiveModel {
     ///
     /// # Errors
     /// Returns an error if the manifest is cut off or invalid.
-    pub fn read(checkpoints: &Path) -> Result<Option<Self>, Error> {
+    pub fn read_manifest(checkpoints: &Path) -> Result<Option<Self>, Error> {
         let path = manifest_path(checkpoints);
         if !path.exists() {
             return Ok(None);
@@ -264,7 +264,7 @@ impl ActiveModel {
             let reason = "the folder of the active model was deleted";
             return Err(Error::report(path, reason, ACTIVATE));
         }
-        let has_base = (self.digests.keys()).any(|name| name.starts_with(artifact::BASE));
+        let has_base = (self.digests.keys()).any(|name| name.starts_with(artifact::BASE_DIR));
         let base = Path::new(&self.artifact.model);
         if has_base && !base.is_dir() {
             let reason = "the folder of the active model's base was deleted";
@@ -284,7 +284,7 @@ impl ActiveModel {
     /// # Errors
     /// Returns an error if the manifest is invalid, or a file was deleted or changed.
     pub fn load(checkpoints: &Path) -> Result<Option<Self>, Error> {
-        let found = Self::read(checkpoints)?;
+        let found = Self::read_manifest(checkpoints)?;
         if let Some(model) = &found {
             model.verify()?;
         }
@@ -295,7 +295,7 @@ impl ActiveModel {
     #[must_use]
     pub fn describe(&self) -> String {
         let place = match self.source {
-            ActivationSource::Sweep => format!("{SWEEPS}/{}", self.run_id),
+            ActivationSource::Sweep => format!("{SWEEPS_DIR}/{}", self.run_id),
             ActivationSource::TopLevel => self.run_id.clone(),
         };
         let verdict = match &self.gate.reason {

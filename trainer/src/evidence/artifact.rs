@@ -15,7 +15,7 @@ const ADAPTER_CONFIG: &str = "adapter_config.json";
 /// The weights of an adapter.
 const ADAPTER_WEIGHTS: &str = "adapter_model.safetensors";
 /// The folder, beside the artifacts, of a base model that the sweep made.
-pub const BASE: &str = "base";
+pub const BASE_DIR: &str = "base";
 
 sentinel_env::named_enum! {
     /// A kind of artifact, in the order of loading.
@@ -102,7 +102,7 @@ impl Artifact {
         let base = Path::new(&self.model);
         if self.adapter.is_some() && base.is_dir() {
             let base = digests(base)?.into_iter();
-            all.extend(base.map(|(name, digest)| (format!("{BASE}/{name}"), digest)));
+            all.extend(base.map(|(name, digest)| (format!("{BASE_DIR}/{name}"), digest)));
         }
         Ok(all)
     }
@@ -127,7 +127,7 @@ fn base_of(config: &Path, checkpoints: &Path) -> Result<String, Error> {
     let name = json.get("base_model_name_or_path").and_then(Value::as_str);
     let name = name.ok_or_else(|| invalid("it names no base model".to_owned()))?;
     let last = Path::new(name).file_name();
-    let own = last.filter(|last| *last == BASE || *last == ArtifactKind::Merged.name());
+    let own = last.filter(|last| *last == BASE_DIR || *last == ArtifactKind::Merged.name());
     let sibling = own.map(|own| checkpoints.join(own));
     Ok(match sibling.filter(|folder| folder.is_dir()) {
         Some(folder) => folder.display().to_string(),

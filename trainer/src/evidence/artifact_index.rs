@@ -10,7 +10,7 @@ use crate::Error;
 use crate::provenance::Provenance;
 
 /// The name of the index in its folder.
-pub const INDEX: &str = "artifact_index.json";
+pub const INDEX_FILE: &str = "artifact_index.json";
 
 /// A file that is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,11 +58,11 @@ impl ArtifactIndex {
     ///
     /// # Errors
     /// Returns an error if the folder does not exist, holds no file, or a file cannot be read.
-    pub fn of_folder(folder: &Path) -> Result<Self, Error> {
+    pub fn from_folder(folder: &Path) -> Result<Self, Error> {
         let files = files_in(folder)?;
         let mut index = Self::default();
         for path in files {
-            if path == Path::new(INDEX) {
+            if path == Path::new(INDEX_FILE) {
                 continue;
             }
             let whole = folder.join(&path);
@@ -88,7 +88,7 @@ impl ArtifactIndex {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not an index.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn load(path: &Path) -> Result<Self, Error> {
         report_file::read(path, "make it with `sentinel check --index DIR`")
     }
 
@@ -101,7 +101,7 @@ impl ArtifactIndex {
             let files = index.files.iter();
             files.map(|f| (f.path.clone(), f.sha256.clone())).collect()
         };
-        let (then, now) = (by_path(self), by_path(&Self::of_folder(folder)?));
+        let (then, now) = (by_path(self), by_path(&Self::from_folder(folder)?));
         let mut all: Vec<&String> = then.keys().chain(now.keys()).collect();
         all.sort_unstable();
         all.dedup();
@@ -160,18 +160,18 @@ mod tests {
     fn artifact_index_lists_files_and_detects_changes() -> Tested {
         let folder = tempfile::tempdir()?;
         let root = folder.path();
-        assert!(ArtifactIndex::of_folder(root).is_err());
-        assert!(ArtifactIndex::of_folder(&root.join("nowhere")).is_err());
+        assert!(ArtifactIndex::from_folder(root).is_err());
+        assert!(ArtifactIndex::from_folder(&root.join("nowhere")).is_err());
         std::fs::create_dir(root.join("charts"))?;
-        for name in ["b.json", "charts/a.svg", ".hidden", INDEX] {
+        for name in ["b.json", "charts/a.svg", ".hidden", INDEX_FILE] {
             std::fs::write(root.join(name), "abc")?;
         }
-        let index = ArtifactIndex::of_folder(root)?;
+        let index = ArtifactIndex::from_folder(root)?;
         let paths: Vec<&str> = index.files.iter().map(|f| f.path.as_str()).collect();
         assert_eq!(paths, ["b.json", "charts/a.svg"]);
         assert_eq!(index.files[0].bytes, 3);
-        report_file::write(&root.join(INDEX), &index)?;
-        let read = ArtifactIndex::read(&root.join(INDEX))?;
+        report_file::write(&root.join(INDEX_FILE), &index)?;
+        let read = ArtifactIndex::load(&root.join(INDEX_FILE))?;
         assert_eq!(read.differences(root)?, Vec::<String>::new());
         std::fs::write(root.join("b.json"), "x")?;
         std::fs::write(root.join("c"), "x")?;

@@ -8,17 +8,17 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Environment as _, Origin, Task, WorldName};
+use sentinel_env::{Environment as _, EpisodeSpec, Task, WorldName};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::Player;
 use sentinel_policy::rollout::run_steps;
 use serde::{Deserialize, Serialize};
 
 use super::input::{EvidenceError, InputKind};
-use super::ordered;
-use crate::eval::{Evaluated as _, Source, load_model};
+use super::pairs_as_map;
+use crate::eval::{Evaluated as _, TrainedSource, load_model};
 use crate::provenance::Provenance;
-use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, args, files};
+use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, arg_parsers, files};
 
 /// The version of the object `sentinel` of the file.
 pub const FORMAT: u32 = 1;
@@ -56,7 +56,7 @@ pub struct ClusterHealthConfig {
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
     /// Seeding of the random streams
-    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = args::named::<Streams>())]
+    #[arg(long, value_name = "MODE", default_value = "reference", value_parser = arg_parsers::named_enum_parser::<Streams>())]
     pub streams: Streams,
     /// The file to write
     #[arg(
@@ -75,7 +75,7 @@ pub struct ClusterHealth {
     /// The number of steps of the longest series.
     pub steps: usize,
     /// For each policy the mean health after each step, over the episodes that still run.
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     pub series: Vec<(String, Vec<f64>)>,
     /// The episodes, and where the file comes from. Files of the reference lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct HealthOrigin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// For each policy the health after each step of each episode.
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     pub episodes: Vec<(String, Vec<EpisodeHealth>)>,
     /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
@@ -122,7 +122,7 @@ impl ClusterHealth {
     ///
     /// # Errors
     /// Returns an error that names the file if it is missing, truncated or without an episode.
-    pub fn read(path: &Path) -> Result<Self, EvidenceError> {
+    pub fn load(path: &Path) -> Result<Self, EvidenceError> {
         let read: Self = KIND.read(path)?;
         if read.series.iter().all(|(_, values)| values.is_empty()) {
             return Err(EvidenceError::NoEpisodes {
@@ -178,12 +178,12 @@ fn means(episodes: &[EpisodeHealth]) -> Vec<f64> {
 /// The policies and the model of a history.
 struct Players {
     policies: Vec<EvalPolicy<ClusterEnv>>,
-    source: Option<Source<ClusterEnv>>,
+    source: Option<TrainedSource<ClusterEnv>>,
 }
 
 impl Players {
     fn new(config: &ClusterHealthConfig) -> Result<Self, Error> {
-        let mut policies = EvalPolicy::<ClusterEnv>::list(&config.policies)?;
+        let mut policies = EvalPolicy::<ClusterEnv>::parse_list(&config.policies)?;
         let named = policies.contains(&EvalPolicy::Trained);
         let Some(folder) = &config.model else {
             return if named {
@@ -199,7 +199,7 @@ impl Players {
         }
         let mut provenance = Provenance::new();
         provenance.add_model("model", folder)?;
-        let source = Source::Model {
+        let source = TrainedSource::Model {
             path: folder.clone(),
             model: load_model::<ClusterEnv>(folder)?,
             provenance,
@@ -217,8 +217,8 @@ impl Players {
     ) -> Option<Player<ClusterEnv>> {
         match (policy, &self.source) {
             (EvalPolicy::Scripted(name), _) => Some(name.start(setup)),
-            (EvalPolicy::Trained, Some(Source::Model { model, .. })) => {
-                Some(ClusterEnv::trained(model))
+            (EvalPolicy::Trained, Some(TrainedSource::Model { model, .. })) => {
+                Some(ClusterEnv::trained_player(model))
             }
             (EvalPolicy::Trained, _) => None,
         }
@@ -231,7 +231,7 @@ impl ClusterHealthConfig {
     /// # Errors
     /// Returns an error if a policy is unknown.
     pub fn episodes(&self) -> Result<u64, Error> {
-        let policies = EvalPolicy::<ClusterEnv>::list(&self.policies)?;
+        let policies = EvalPolicy::<ClusterEnv>::parse_list(&self.policies)?;
         let added = self.model.is_some() && !policies.contains(&EvalPolicy::Trained);
         Ok((policies.len() as u64 + u64::from(added)) * self.seeds.count())
     }
@@ -257,7 +257,7 @@ impl ClusterHealthConfig {
 /// Returns an error if a policy, the task or the rules are unknown, or the model cannot be read.
 pub fn play(config: &ClusterHealthConfig, progress: Progress<'_>) -> Result<ClusterHealth, Error> {
     let task = config.task()?;
-    let rules = args::rules::<ClusterEnv>(&config.rules)?;
+    let rules = arg_parsers::parse_rules::<ClusterEnv>(&config.rules)?;
     let players = Players::new(config)?;
     let seeds: Vec<u64> = config.seeds.range().collect();
     let episodes: Vec<(String, Vec<EpisodeHealth>)> = players
@@ -307,7 +307,7 @@ fn play_one(
     rules: Rules<<ClusterEnv as sentinel_env::World>::Change>,
     seed: u64,
 ) -> EpisodeHealth {
-    let setup = Origin::<ClusterEnv> {
+    let setup = EpisodeSpec::<ClusterEnv> {
         task,
         seed,
         streams: config.streams,
@@ -334,7 +334,7 @@ fn play_one(
 /// # Errors
 /// Returns an error if the path holds something else, or cannot be written.
 pub fn check_target(path: &Path) -> Result<(), Error> {
-    files::create_folder(files::folder_of(path))?;
+    files::create_folder(files::parent_folder(path))?;
     files::check_replaces(
         path,
         "history of the cluster's health",

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::artifact_index::ArtifactIndex;
 use super::improvement::{IMPROVEMENT_REPORT, ImprovementReport};
-use super::layout::RunPaths;
 use super::postsave::{ModelSource, POSTSAVE_REPORT, PostSaveReport};
 use super::report_file;
+use super::run_paths::RunPaths;
 use super::run_report::{Backend, GRPO_REPORT, RunReport, RunStatus, SFT_REPORT};
 use crate::Error;
-use crate::provenance::{FILE, Fallback, Provenance};
+use crate::provenance::{Fallback, PROVENANCE_FILE, Provenance};
 
 /// The name of the verdict.
 pub const GATE_REPORT: &str = "acceptance_gate.json";
@@ -55,7 +55,7 @@ impl GateReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not a verdict.
-    pub fn read(paths: &RunPaths) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths) -> Result<Self, Error> {
         let remedy = format!("make it with `sentinel gate{}`", paths.options());
         report_file::read(&paths.report(GATE_REPORT), &remedy)
     }
@@ -117,10 +117,10 @@ struct Reports {
 pub fn gate(paths: &RunPaths, options: &GateOptions) -> GateReport {
     let text = |error: Error| error.to_string();
     let reports = Reports {
-        sft: RunReport::read(paths, SFT_REPORT).map_err(text),
-        grpo: RunReport::read(paths, GRPO_REPORT).map_err(text),
-        postsave: PostSaveReport::read(paths).map_err(text),
-        improvement: ImprovementReport::read(paths).map_err(text),
+        sft: RunReport::load(paths, SFT_REPORT).map_err(text),
+        grpo: RunReport::load(paths, GRPO_REPORT).map_err(text),
+        postsave: PostSaveReport::load(paths).map_err(text),
+        improvement: ImprovementReport::load(paths).map_err(text),
     };
     let mut provenance = Provenance::new();
     for name in [SFT_REPORT, GRPO_REPORT, POSTSAVE_REPORT, IMPROVEMENT_REPORT] {
@@ -134,7 +134,7 @@ pub fn gate(paths: &RunPaths, options: &GateOptions) -> GateReport {
     checks.trained("sft_backend", SFT_REPORT, &reports.sft);
     checks.trained("grpo_backend", GRPO_REPORT, &reports.grpo);
     checks.grpo_artifact(&reports.grpo);
-    provenance.inherit(checks.fallbacks(&reports));
+    provenance.add_fallbacks(checks.fallbacks(&reports));
     checks.postsave(&reports.postsave, options.strict);
     checks.improvement(&reports.improvement);
     if options.strict {
@@ -201,15 +201,15 @@ impl Checks<'_> {
         let read = provenances.iter().flatten().count();
         let mut found = Provenance::new();
         for one in provenances.into_iter().flatten() {
-            found.inherit(one.fallbacks.iter().cloned());
+            found.add_fallbacks(one.fallbacks.iter().cloned());
         }
         let mut folders = 0;
         let mut broken = None;
         for kind in ArtifactKind::ALL {
             let folder = self.paths.checkpoints.join(kind.name());
-            if folder.join(FILE).is_file() {
+            if folder.join(PROVENANCE_FILE).is_file() {
                 folders += 1;
-                broken = found.inherit_model(&folder).err().or(broken);
+                broken = found.add_model_fallbacks(&folder).err().or(broken);
             }
         }
         let marks: Vec<String> = found.fallbacks.iter().map(ToString::to_string).collect();
@@ -344,7 +344,7 @@ impl Checks<'_> {
     }
 
     fn links(&mut self, index: &Path) {
-        let found = ArtifactIndex::read(index).map_err(|error| error.to_string());
+        let found = ArtifactIndex::load(index).map_err(|error| error.to_string());
         let found = found.and_then(|index| {
             let names: Vec<&str> = index.links.keys().map(String::as_str).collect();
             match names.as_slice() {

@@ -20,7 +20,7 @@ impl Fixture {
     pub(crate) fn accepted() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let (reports, checkpoints) = (folder.path().join("r"), folder.path().join("c"));
-        let paths = RunPaths::of_sweep(&reports, &checkpoints, "tiny").expect("a run");
+        let paths = RunPaths::for_sweep(&reports, &checkpoints, "tiny").expect("a run");
         let checkpoints = &paths.checkpoints;
         let sft = artifacts::adapter(checkpoints, ArtifactKind::SftAdapter, "org/model");
         artifacts::merged(checkpoints);
@@ -37,7 +37,7 @@ impl Fixture {
         postsave.artifact = digests(ArtifactKind::GrpoAdapter);
         let pairs = [(&-1.0, &-1.0)];
         postsave.logprob_difference =
-            LogProbDifference::of(Compared::Training, TOLERANCE_F32, pairs.into_iter());
+            LogProbDifference::from_pairs(Compared::Training, TOLERANCE_F32, pairs.into_iter());
         fixture.write(POSTSAVE_REPORT, &postsave);
         let mut improvement = compared(&[0.5, 0.6, 0.7], &[0.6, 0.71, 0.8]);
         improvement.baseline_artifact = digests(ArtifactKind::Merged);
@@ -88,7 +88,7 @@ fn run_with_all_evidence_is_accepted() {
     assert_eq!(found.provenance.inputs.len(), 4);
     assert!(found.conditions.iter().all(|one| !one.evidence.is_empty()));
     run.write(GATE_REPORT, &found);
-    let read = GateReport::read(&run.paths).expect("a verdict");
+    let read = GateReport::load(&run.paths).expect("a verdict");
     assert_eq!(read, found);
     assert_eq!(read.changed_input(&run.paths), None);
     run.edit(POSTSAVE_REPORT, |report: &mut PostSaveReport| {
@@ -126,7 +126,11 @@ fn fallback_in_any_report_or_folder_is_refused() {
         .expect("a file");
     assert_eq!(run.failed(false).len(), 1);
     assert_eq!(run.gate(false).provenance.fallbacks.len(), 1);
-    std::fs::write(run.paths.checkpoints.join("merged").join(FILE), "{").expect("a file");
+    std::fs::write(
+        run.paths.checkpoints.join("merged").join(PROVENANCE_FILE),
+        "{",
+    )
+    .expect("a file");
     assert!(run.failed(false)[0].contains("does not say where it comes from"));
     // A script that answers in place of a model.
     let run = Fixture::accepted();

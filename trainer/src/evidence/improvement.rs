@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::RunPaths;
 use super::report_file;
+use super::run_paths::RunPaths;
 use super::run_report::MAKE;
 use crate::interval::PairedInterval;
 use crate::provenance::Provenance;
@@ -97,13 +97,13 @@ impl ImprovementReport {
                     .collect()
             })
             .collect();
-        let whole = PairedInterval::of_cells(&differences);
+        let whole = PairedInterval::from_cells(&differences);
         let mean = |of: fn(&TaskScores) -> &Vec<f64>| {
             let means = tasks.iter().map(|task| mean(of(task)));
             means.sum::<f64>() / tasks.len().max(1) as f64
         };
         let by_task = tasks.iter().zip(&differences).map(|(task, differences)| {
-            let found = PairedInterval::of_cells(std::slice::from_ref(differences));
+            let found = PairedInterval::from_cells(std::slice::from_ref(differences));
             let row = TaskImprovement {
                 pairs: differences.len(),
                 baseline_mean: self::mean(&task.baseline),
@@ -138,7 +138,7 @@ impl ImprovementReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
-    pub fn read(paths: &RunPaths) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths) -> Result<Self, Error> {
         report_file::read(&paths.report(IMPROVEMENT_REPORT), MAKE)
     }
 

@@ -11,7 +11,7 @@
 //! * [`active_model`]: the model that commands use when none is named.
 //! * [`check`]: the success criteria of a folder of results.
 //! * [`artifact_index`]: the list of published files, with digests and links.
-//! * [`layout`], [`artifact`]: the folders of a run and the models in them.
+//! * [`run_paths`], [`artifact`]: the folders of a run and the models in them.
 //! * [`report_file`]: the only code that reads and writes the files of a run's evidence.
 
 pub mod active_model;
@@ -23,13 +23,13 @@ pub mod cluster_health;
 pub mod gate;
 pub mod improvement;
 mod input;
-pub mod layout;
-mod ordered;
+mod pairs_as_map;
 pub mod plots;
 pub mod postsave;
 pub mod report;
 pub mod report_file;
 pub mod reward_report;
+pub mod run_paths;
 pub mod run_report;
 
 pub use input::EvidenceError;

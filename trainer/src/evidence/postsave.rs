@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::RunPaths;
+use super::run_paths::RunPaths;
 use super::run_report::{Backend, MAKE, RunStatus};
 use super::{artifact::ArtifactKind, report_file};
 use crate::Error;
@@ -65,7 +65,7 @@ pub struct Latency {
 impl Latency {
     /// Summarizes the times of samples; `None` without any.
     #[must_use]
-    pub fn of(times: &[f64]) -> Option<Self> {
+    pub fn from_times(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
         let rank = |share: f64| {
@@ -116,7 +116,7 @@ impl LogProbDifference {
     /// Compares the log-probabilities of the same tokens; `None` without any. A value that is not
     /// finite is infinitely far from every other one.
     #[must_use]
-    pub fn of<'a>(
+    pub fn from_pairs<'a>(
         compared_with: Compared,
         tolerance: f64,
         pairs: impl Iterator<Item = (&'a f64, &'a f64)>,
@@ -224,7 +224,7 @@ impl PostSaveReport {
             } else {
                 RunStatus::Ok
             },
-            backend: Backend::of(&provenance),
+            backend: Backend::from_provenance(&provenance),
             model_source,
             artifact_path: PathBuf::new(),
             artifact: BTreeMap::new(),
@@ -234,7 +234,7 @@ impl PostSaveReport {
             invalid: samples - valid,
             validity: valid as f64 / count,
             mean_reward: rows.iter().map(|row| row.reward).sum::<f64>() / count,
-            latency_ms: Latency::of(&times).filter(|_| !stands_in),
+            latency_ms: Latency::from_times(&times).filter(|_| !stands_in),
             logprob_difference: None,
             rows,
             provenance,
@@ -258,7 +258,7 @@ impl PostSaveReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
-    pub fn read(paths: &RunPaths) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths) -> Result<Self, Error> {
         report_file::read(&paths.report(POSTSAVE_REPORT), MAKE)
     }
 }
@@ -316,7 +316,7 @@ pub(crate) mod tests {
     #[test]
     fn nan_logprob_difference_is_outside_tolerance() {
         let of = |a: &[f64], b: &[f64]| {
-            LogProbDifference::of(Compared::Training, TOLERANCE_F32, a.iter().zip(b))
+            LogProbDifference::from_pairs(Compared::Training, TOLERANCE_F32, a.iter().zip(b))
         };
         let near = of(&[-1.0, -2.0], &[-1.0, -2.0005]).expect("tokens");
         assert!(near.is_within_tolerance() && near.tokens == 2);

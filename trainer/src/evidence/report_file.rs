@@ -44,9 +44,9 @@ pub fn read<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> 
 /// # Errors
 /// Returns an error if it cannot be written; an earlier file then stays.
 pub fn write<T: Serialize>(path: &Path, report: &T) -> Result<(), Error> {
-    files::create_folder(files::folder_of(path))?;
+    files::create_folder(files::parent_folder(path))?;
     let text = serde_json::to_string_pretty(report)? + "\n";
-    files::write(path, text.as_bytes())
+    files::write_atomic(path, text.as_bytes())
 }
 
 /// Returns the SHA-256 of a file in hexadecimal digits.

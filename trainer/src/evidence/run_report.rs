@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::artifact;
-use super::layout::RunPaths;
 use super::report_file;
+use super::run_paths::RunPaths;
 use crate::Error;
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
-use crate::run::TRAINER_STATE;
+use crate::run::TRAINER_STATE_FILE;
 
 /// The name of the report of supervised fine-tuning.
 pub const SFT_REPORT: &str = "sft_trl_run.json";
@@ -48,7 +48,7 @@ sentinel_env::named_enum! {
 impl Backend {
     /// Returns the backend of a result with this provenance.
     #[must_use]
-    pub const fn of(provenance: &Provenance) -> Self {
+    pub const fn from_provenance(provenance: &Provenance) -> Self {
         if provenance.is_fallback() {
             Self::Fallback
         } else {
@@ -71,7 +71,7 @@ impl FileDigest {
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn compute(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_owned(),
             sha256: report_file::digest(path)?,
@@ -137,19 +137,19 @@ impl RunReport {
     ///
     /// # Errors
     /// Returns an error if a file is missing or invalid.
-    pub fn of_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
+    pub fn from_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
         let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
-        let state_path = folder.join(TRAINER_STATE);
+        let state_path = folder.join(TRAINER_STATE_FILE);
         let state: Value = report_file::read(&state_path, remedy)?;
         let options: Value = report_file::read(&folder.join(OPTIONS), remedy)?;
-        let file = folder.join(provenance::FILE);
-        let own = Provenance::read(&file)?;
+        let file = folder.join(provenance::PROVENANCE_FILE);
+        let own = Provenance::load(&file)?;
         let own = own.ok_or_else(|| Error::report(&file, "there is no such file", remedy))?;
         let artifact = artifact::digests(folder)?;
         if artifact.is_empty() {
             return Err(Error::report(folder, "it holds no model", remedy));
         }
-        let log_history = FileDigest::read(&state_path)?;
+        let log_history = FileDigest::compute(&state_path)?;
         let text = |name: &str| {
             let value = options.get(name).and_then(Value::as_str);
             value.unwrap_or_default().to_owned()
@@ -164,13 +164,13 @@ impl RunReport {
         let mut provenance = Provenance::new();
         provenance.command.clone_from(&origin.command);
         provenance.inputs.clone_from(&own.inputs);
-        provenance.inherit(own.fallbacks);
+        provenance.add_fallbacks(own.fallbacks);
         let state_digest = log_history.sha256.clone();
-        (provenance.inputs).insert(TRAINER_STATE.to_owned(), state_digest);
+        (provenance.inputs).insert(TRAINER_STATE_FILE.to_owned(), state_digest);
         let log = state.get("log_history").and_then(Value::as_array);
         Ok(Self {
             status: RunStatus::Ok,
-            backend: Backend::of(&provenance),
+            backend: Backend::from_provenance(&provenance),
             model_id: of(&origin.model_id, "model"),
             base_model: text("model"),
             artifact_path: folder.to_owned(),
@@ -225,7 +225,7 @@ impl RunReport {
     ///
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
-    pub fn read(paths: &RunPaths, name: &str) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths, name: &str) -> Result<Self, Error> {
         report_file::read(&paths.report(name), MAKE)
     }
 }
@@ -260,7 +260,7 @@ pub(crate) mod tests {
     pub(crate) fn report(folder: &Path, provenance: Provenance) -> RunReport {
         RunReport {
             status: RunStatus::Ok,
-            backend: Backend::of(&provenance),
+            backend: Backend::from_provenance(&provenance),
             artifact_path: folder.to_owned(),
             artifact: artifact::digests(folder).expect("digests"),
             provenance,
@@ -277,14 +277,14 @@ pub(crate) mod tests {
             ..RunOrigin::default()
         };
         let report_error = |folder: &Path| {
-            let found = RunReport::of_folder(folder, &origin);
+            let found = RunReport::from_folder(folder, &origin);
             found.map_or_else(|error| error.to_string(), |_| String::new())
         };
         assert!(report_error(folder.path()).contains("trainer_state.json: there is no such file"));
         let run = artifact::tests::adapter(folder.path(), artifact::ArtifactKind::SftAdapter, "b");
         let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "step": 1},
             {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": 2.5}]}"#;
-        std::fs::write(run.join(TRAINER_STATE), log)?;
+        std::fs::write(run.join(TRAINER_STATE_FILE), log)?;
         std::fs::write(
             run.join(OPTIONS),
             r#"{"model": "b", "task": "t", "seed": 4}"#,
@@ -293,7 +293,7 @@ pub(crate) mod tests {
         let mut own = Provenance::new();
         own.add_fallback("init", "a stand-in");
         own.write(&run)?;
-        let found = RunReport::of_folder(&run, &origin)?;
+        let found = RunReport::from_folder(&run, &origin)?;
         assert_eq!((found.steps, found.seconds, found.seed), (2, Some(7.5), 4));
         assert_eq!(
             (&*found.task, &*found.world, &*found.base_model),
@@ -305,7 +305,7 @@ pub(crate) mod tests {
         assert_eq!(found.artifact.len(), 2);
         let text = serde_json::to_string(&found)?;
         assert_eq!(serde_json::from_str::<RunReport>(&text)?, found);
-        std::fs::write(run.join(TRAINER_STATE), &log[..30])?;
+        std::fs::write(run.join(TRAINER_STATE_FILE), &log[..30])?;
         assert!(report_error(&run).contains("the file is cut off"));
         Ok(())
     }

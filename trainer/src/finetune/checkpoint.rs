@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use super::job::{Best, State};
+use super::training_job::{Best, State};
 use crate::Error;
 use crate::lm::{Moments, Qwen2};
 use crate::run::checkpoint::{self, Tensors};
-use crate::run::{CHECKPOINT, LogPosition};
+use crate::run::{CHECKPOINT_FILE, LogPosition};
 use crate::tensors::matrix;
 
 const KEY: &str = "sentinel-lm-checkpoint";
@@ -58,8 +58,8 @@ impl Header {
     ///
     /// # Errors
     /// If there is no checkpoint, or its header is truncated or invalid.
-    pub fn read(folder: &Path) -> Result<Self, RunError> {
-        Ok(checkpoint::read_header(&folder.join(CHECKPOINT), KEY)?)
+    pub fn load(folder: &Path) -> Result<Self, RunError> {
+        Ok(checkpoint::read_header(&folder.join(CHECKPOINT_FILE), KEY)?)
     }
 }
 
@@ -94,7 +94,7 @@ pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunE
         tensors.insert(format!("{SECOND}{name}"), vec![count], moments.second);
     }
     Ok(checkpoint::write(
-        &folder.join(CHECKPOINT),
+        &folder.join(CHECKPOINT_FILE),
         KEY,
         &header,
         &tensors,
@@ -110,7 +110,7 @@ fn add_trained(
 ) -> Result<(), RunError> {
     for parameter in model.parameters() {
         if parameter.is_trainable() {
-            let values = parameter.numbers()?;
+            let values = parameter.values()?;
             if !values.iter().all(|value| value.is_finite()) {
                 return Err(RunError::NotFinite {
                     step,
@@ -130,8 +130,8 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If there is none, or it is truncated or invalid.
-    pub fn read(folder: &Path) -> Result<Self, RunError> {
-        let (header, tensors) = checkpoint::read(&folder.join(CHECKPOINT), KEY)?;
+    pub fn load(folder: &Path) -> Result<Self, RunError> {
+        let (header, tensors) = checkpoint::read(&folder.join(CHECKPOINT_FILE), KEY)?;
         Ok(Self { header, tensors })
     }
 
@@ -141,7 +141,7 @@ impl Checkpoint {
     /// # Errors
     /// If the checkpoint belongs to another model.
     pub fn restore(mut self, state: &mut State, folder: &Path) -> Result<LogPosition, RunError> {
-        let path = folder.join(CHECKPOINT);
+        let path = folder.join(CHECKPOINT_FILE);
         let best = match self.header.best {
             Some((step, score)) if step != self.header.done => {
                 let mut model = state.model.clone();

@@ -73,7 +73,7 @@ impl RunError {
     }
 
     /// Adds to [`Self::NotFinite`] the checkpoint from which training can resume.
-    pub(super) fn saved(self, folder: &std::path::Path, at: Option<usize>) -> Self {
+    pub(super) fn with_checkpoint(self, folder: &std::path::Path, at: Option<usize>) -> Self {
         let Self::NotFinite { step, what, .. } = self else {
             return self;
         };
@@ -81,7 +81,7 @@ impl RunError {
             None => "nothing was saved yet".to_owned(),
             Some(at) => format!(
                 "the last good checkpoint is {}, after step {at}",
-                folder.join(crate::run::CHECKPOINT).display()
+                folder.join(crate::run::CHECKPOINT_FILE).display()
             ),
         };
         Self::NotFinite { step, what, saved }

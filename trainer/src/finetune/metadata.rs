@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::options::RunOptions;
-use super::start::stand_in_for;
+use super::prepared_model::stand_in_for;
 use crate::Error;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
-use crate::options::upgraded;
+use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::Cadence;
 
@@ -67,7 +67,7 @@ impl RunMetadata {
     ) -> Result<Self, RunError> {
         let mut config = serde_json::to_value(config).map_err(Error::from)?;
         if let (Value::Object(fields), Some(adapter)) = (&mut config, run.named_adapter()?) {
-            fields.extend(RunOptions::of_adapter(&adapter));
+            fields.extend(RunOptions::adapter_options(&adapter));
         }
         let mut metadata = Self {
             config,
@@ -75,12 +75,12 @@ impl RunMetadata {
             fallback,
             logging_steps: run.logging_steps,
             cadence: run.cadence(),
-            normalized: upgraded::<C>,
+            normalized: to_current_form::<C>,
             inputs: BTreeMap::new(),
             provenance: Provenance::new(),
             warnings: Vec::new(),
         };
-        metadata.provenance.inherit_model(&metadata.source)?;
+        metadata.provenance.add_model_fallbacks(&metadata.source)?;
         if fallback {
             // Runs begun by an earlier version did not record their fallback.
             metadata
@@ -89,10 +89,10 @@ impl RunMetadata {
         }
         metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
         if let Some(adapter) = &run.adapter {
-            metadata.provenance.inherit_model(adapter)?;
+            metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
         }
-        if (GenerationDefaults::read(&metadata.source)?.eos_token_ids).is_empty() {
+        if (GenerationDefaults::load(&metadata.source)?.eos_token_ids).is_empty() {
             let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
                         config.json): completions end only at the length limit";
             metadata.warnings.push(text.to_owned());
@@ -104,7 +104,7 @@ impl RunMetadata {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn reads(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
+    pub fn record_input(&mut self, what: &str, path: &Path) -> Result<(), RunError> {
         let digest = file_digest(path).map_err(|error| LmError::read(path, error))?;
         self.inputs.insert(what.to_owned(), digest);
         Ok(())
@@ -114,7 +114,7 @@ impl RunMetadata {
         for name in names {
             let path = folder.join(name);
             if path.is_file() {
-                self.reads(&format!("{name} of the {what}"), &path)?;
+                self.record_input(&format!("{name} of the {what}"), &path)?;
             }
         }
         Ok(())

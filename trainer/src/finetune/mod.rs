@@ -3,18 +3,18 @@
 
 pub mod checkpoint;
 mod error;
-mod job;
 mod metadata;
 mod options;
 mod outputs;
+mod prepared_model;
 mod run;
-mod start;
+mod training_job;
 
 pub use error::RunError;
-pub use job::{Best, Job, LoggedCompletion, LoggedTokens, State, Update};
 pub use metadata::RunMetadata;
 pub use options::RunOptions;
+pub use prepared_model::{PreparedModel, merge_options, options_file, write_options};
 pub use run::run;
-pub use start::{PreparedModel, merge_options, options_file, write_options};
+pub use training_job::{Best, LoggedCompletion, LoggedTokens, State, TrainingJob, Update};
 
 pub use crate::run::{Event, Outcome, RunDir};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::RunError;
-use crate::args::{named, parse_number};
+use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
@@ -139,7 +139,7 @@ pub struct RunOptions {
     #[serde(default)]
     pub early_stopping_patience: usize,
     /// Device that holds all tensors
-    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named::<DeviceName>())]
+    #[arg(long, value_name = "DEVICE", default_value_t, value_parser = named_enum_parser::<DeviceName>())]
     pub device: DeviceName,
     /// Train a tiny new model if the model cannot be found, and mark every output as a fallback
     #[arg(long)]
@@ -211,7 +211,7 @@ impl RunOptions {
             targets.extend(Target::ALL);
         } else {
             for name in self.lora_target_modules.split(',').map(str::trim) {
-                let target = Target::by_name(name);
+                let target = Target::from_name(name);
                 targets.push(target.ok_or_else(|| {
                     RunError::option(
                         "lora-target-modules",
@@ -243,7 +243,7 @@ impl RunOptions {
         let Some(folder) = &self.adapter else {
             return Ok(None);
         };
-        let own = LoraConfig::read(&folder.join(ADAPTER_FILES[0]))?;
+        let own = LoraConfig::load(&folder.join(ADAPTER_FILES[0]))?;
         let asked = self.lora()?;
         let apart = |a: f64, b: f64| (a - b).abs() > 0.0;
         let rank = self.lora_r != LORA_RANK && asked.rank != own.rank;
@@ -266,7 +266,7 @@ impl RunOptions {
     }
 
     /// Returns the options of a new adapter that would create one like `config`.
-    pub(super) fn of_adapter(config: &LoraConfig) -> [(String, Value); 4] {
+    pub(super) fn adapter_options(config: &LoraConfig) -> [(String, Value); 4] {
         let names: Vec<&str> = config.targets.iter().map(|target| target.name()).collect();
         let targets = if config.targets == Target::ALL {
             ALL_LINEAR.to_owned()
@@ -293,7 +293,7 @@ impl RunOptions {
 
     /// Returns the generator of random stream `stream` at step or epoch `index`.
     #[must_use]
-    pub(crate) fn random(&self, stream: u64, index: usize) -> Rng {
+    pub(crate) fn rng(&self, stream: u64, index: usize) -> Rng {
         let seed = Rng::indexed(self.seed, stream).next();
         Rng::indexed(seed, index as u64)
     }
@@ -301,17 +301,17 @@ impl RunOptions {
     /// Returns the order of `items` items in an epoch, which follows from the seed and the epoch's
     /// number.
     #[must_use]
-    pub fn order(&self, items: usize, epoch: usize) -> Vec<usize> {
+    pub fn epoch_order(&self, items: usize, epoch: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items).collect();
-        self.random(ORDER, epoch).shuffle(&mut order);
+        self.rng(ORDER, epoch).shuffle(&mut order);
         order
     }
 
     /// Returns the training pass of an optimizer step.
     #[must_use]
     pub fn pass(&self, step: usize) -> Pass {
-        let pass = Pass::training(self.random(DROPOUT, step).next());
-        pass.checkpointed(!self.no_gradient_checkpointing)
+        let pass = Pass::training(self.rng(DROPOUT, step).next());
+        pass.with_gradient_checkpointing(!self.no_gradient_checkpointing)
     }
 
     /// Returns the learning rate schedule over `total` steps.
@@ -327,7 +327,7 @@ impl RunOptions {
 
     /// Returns the number of optimizer steps of a run with `per_epoch` steps in an epoch.
     #[must_use]
-    pub const fn total(&self, per_epoch: usize) -> usize {
+    pub const fn total_steps(&self, per_epoch: usize) -> usize {
         if self.max_steps > 0 {
             self.max_steps
         } else {

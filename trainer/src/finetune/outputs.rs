@@ -6,13 +6,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::job::{Job, State};
 use super::metadata::RunMetadata;
+use super::training_job::{State, TrainingJob};
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANION_FILES, Lora};
 use crate::lm::{LmError, Qwen2};
-use crate::run::card::{CARD, ModelCard, changed_options, markdown_table};
-use crate::run::{Event, TRAINER_STATE, TrainerState};
+use crate::run::model_card::{CARD_FILE, ModelCard, changed_options, markdown_table};
+use crate::run::{Event, TRAINER_STATE_FILE, TrainerState};
 use crate::{Error, files};
 
 /// Floating-point operations of a training step per token and parameter: 2 forward, 4 backward.
@@ -36,7 +36,7 @@ pub(super) fn write_model(
         let from = metadata.source.join(name);
         if from.is_file() {
             let bytes = std::fs::read(&from).map_err(|error| LmError::read(&from, error))?;
-            files::write(&folder.join(name), &bytes)?;
+            files::write_atomic(&folder.join(name), &bytes)?;
         }
     }
     Ok(())
@@ -45,19 +45,19 @@ pub(super) fn write_model(
 /// Writes the model card.
 pub(super) fn write_card(
     folder: &Path,
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
     events: &[Event],
 ) -> Result<(), Error> {
     let text = card(job, state, metadata, events);
-    files::write(&folder.join(CARD), text.as_bytes())
+    files::write_atomic(&folder.join(CARD_FILE), text.as_bytes())
 }
 
 /// Writes `trainer_state.json` of the run.
 pub(super) fn write_trainer_state(
     folder: &Path,
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
     tasks: &[String],
@@ -90,7 +90,7 @@ pub(super) fn write_trainer_state(
         rounded: false,
     };
     let text = summary.to_json(events)?;
-    files::write(&folder.join(TRAINER_STATE), text.as_bytes())
+    files::write_atomic(&folder.join(TRAINER_STATE_FILE), text.as_bytes())
 }
 
 /// Returns the floating-point operations of training so far. Like transformers, it does not count
@@ -103,7 +103,7 @@ fn flops(state: &State) -> f64 {
 }
 
 /// Returns the text of the model card. Every number comes from the run.
-fn card(job: &dyn Job, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
+fn card(job: &dyn TrainingJob, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
     let adapter = state.model.adapter().is_some();
     let requested = metadata.config.get("model").and_then(Value::as_str);
     let requested = requested.unwrap_or_default();

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::checkpoint::{self, Checkpoint, Header};
 use super::error::RunError;
-use super::job::{Best, Job, LoggedCompletion, State};
 use super::metadata::{RunMetadata, describe_changed_input};
 use super::outputs;
-use super::start::{check_again, clear};
+use super::prepared_model::{check_again, remove_earlier_files};
+use super::training_job::{Best, LoggedCompletion, State, TrainingJob};
 use crate::lm_agent::Validation;
-use crate::run::{self, CHECKPOINT, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
+use crate::run::{self, CHECKPOINT_FILE, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
 use crate::{Error, files};
 
 /// Options that may differ when a run is resumed, because they do not change what is learned.
@@ -32,7 +32,7 @@ const COMPLETIONS: &str = "completions";
 /// If the folder holds another run, a file cannot be written, or a value is not finite. The last
 /// checkpoint stays valid after any error.
 pub fn run(
-    job: &mut dyn Job,
+    job: &mut dyn TrainingJob,
     mut state: State,
     metadata: &RunMetadata,
     validation: Option<&Validation>,
@@ -56,7 +56,7 @@ pub fn run(
 
 /// A language model with the job that trains it.
 struct Training<'a> {
-    job: &'a mut dyn Job,
+    job: &'a mut dyn TrainingJob,
     state: State,
     metadata: &'a RunMetadata,
     validation: Option<&'a Validation>,
@@ -68,7 +68,7 @@ struct Training<'a> {
 impl run::Training for Training<'_> {
     type Error = RunError;
 
-    fn started(&self) -> Result<Event, RunError> {
+    fn start_event(&self) -> Result<Event, RunError> {
         let state = &self.state;
         let all = state.model.parameters();
         let sizes = all.iter().map(|p| p.shape().iter().product::<usize>());
@@ -84,8 +84,8 @@ impl run::Training for Training<'_> {
         })
     }
 
-    fn introduction(&self) -> Vec<Event> {
-        let counts = self.job.data();
+    fn initial_events(&self) -> Vec<Event> {
+        let counts = self.job.data_counts();
         let warnings = self.metadata.warnings.iter().cloned();
         let warnings = warnings.chain(self.job.warnings());
         let warnings = warnings.map(|text| Event::Warning { step: 0, text });
@@ -94,12 +94,12 @@ impl run::Training for Training<'_> {
             .collect()
     }
 
-    fn done(&self) -> usize {
+    fn steps_done(&self) -> usize {
         self.state.done
     }
 
     fn is_finished(&self) -> bool {
-        self.state.finished()
+        self.state.is_finished()
     }
 
     fn epoch(&self, step: usize) -> Option<f64> {
@@ -177,12 +177,12 @@ impl run::Training for Training<'_> {
         Ok(metadata.provenance(&self.base).write(folder)?)
     }
 
-    fn is_unharmed(&self, error: &RunError) -> bool {
+    fn is_recoverable(&self, error: &RunError) -> bool {
         !matches!(error, RunError::NotFinite { .. })
     }
 
     fn with_checkpoint(error: RunError, folder: &Path, step: Option<usize>) -> RunError {
-        error.saved(folder, step)
+        error.with_checkpoint(folder, step)
     }
 }
 
@@ -211,7 +211,7 @@ fn log_completions(
         text += &serde_json::to_string(&Row { step, completion })?;
         text.push('\n');
     }
-    files::write(
+    files::write_atomic(
         &folder.join(format!("completions_{step:05}.jsonl")),
         text.as_bytes(),
     )
@@ -219,7 +219,7 @@ fn log_completions(
 
 /// Checks the run's folder, restores the state if the run is resumed, and returns the log.
 fn open<'a>(
-    job: &dyn Job,
+    job: &dyn TrainingJob,
     state: &mut State,
     metadata: &RunMetadata,
     tasks: &[String],
@@ -228,9 +228,9 @@ fn open<'a>(
     listen: &'a mut dyn FnMut(&Event),
 ) -> Result<RunLog<'a>, RunError> {
     let folder = &dir.path;
-    let path = folder.join(CHECKPOINT);
+    let path = folder.join(CHECKPOINT_FILE);
     if dir.resume {
-        let found = Checkpoint::read(folder)?;
+        let found = Checkpoint::load(folder)?;
         let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
         if found.header.method != job.method() {
             let reason = format!(
@@ -258,7 +258,7 @@ fn open<'a>(
         return Ok(log?);
     }
     check_again(dir, &metadata.source, metadata.adapter())?;
-    clear(dir, state.model.adapter().is_some(), &metadata.source)?;
+    remove_earlier_files(dir, state.model.adapter().is_some(), &metadata.source)?;
     Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
 }
 

@@ -121,7 +121,7 @@ impl HttpError {
     }
 
     /// Returns the error with the number of attempts that were made.
-    pub(super) fn after(mut self, made: u32) -> Self {
+    pub(super) fn with_attempts(mut self, made: u32) -> Self {
         match &mut self {
             Self::Status { attempts, .. }
             | Self::Timeout { attempts, .. }

@@ -150,7 +150,7 @@ impl Request {
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
             let refused = HttpError::Address {
-                url: shown(&parsed),
+                url: redact_url(&parsed),
                 reason: "it holds a user name or a password".to_owned(),
             };
             return Err(refused);
@@ -212,7 +212,7 @@ impl Request {
     /// Returns an error if the value cannot be expressed as JSON.
     pub fn json(self, value: &impl Serialize) -> Result<Self, HttpError> {
         let bytes = serde_json::to_vec(value).map_err(|error| HttpError::Json {
-            url: shown(&self.url),
+            url: redact_url(&self.url),
             reason: error.to_string(),
         })?;
         Ok(self.content("application/json", Content::Bytes(bytes)))
@@ -257,12 +257,12 @@ impl Request {
     /// Returns the address without its query, as messages show it.
     #[must_use]
     pub fn address(&self) -> String {
-        shown(&self.url)
+        redact_url(&self.url)
     }
 }
 
 /// Returns an address without user name, password, query and fragment.
-pub(super) fn shown(url: &Url) -> String {
+pub(super) fn redact_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}"));
     format!(
         "{}://{}{}{}",

@@ -94,13 +94,17 @@ impl HubClient {
     }
 
     /// Reads JSON about `what` from an address.
-    pub(super) fn get<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<T, HubError> {
+    pub(super) fn get_json<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: &str,
+    ) -> Result<T, HubError> {
         Ok(self.send(what, &Request::get(url)?)?.json()?)
     }
 
     /// Sends JSON about `what` and reads the JSON of the answer. The request must be one that may
     /// be repeated.
-    pub(super) fn ask<T: DeserializeOwned>(
+    pub(super) fn post_json<T: DeserializeOwned>(
         &self,
         what: &str,
         url: &str,
@@ -111,7 +115,7 @@ impl HubClient {
     }
 
     /// Reads all pages of a list about `what`.
-    pub(super) fn list<T: DeserializeOwned>(
+    pub(super) fn list_pages<T: DeserializeOwned>(
         &self,
         what: &str,
         first: Request,

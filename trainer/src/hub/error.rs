@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::marks::Mark;
+use super::fallback_marks::FallbackMark;
 use crate::http::HttpError;
 
 /// The number of marks that a message lists.
@@ -131,7 +131,7 @@ pub enum HubError {
         /// The folder or repository.
         place: String,
         /// The marks that were found.
-        marks: Vec<Mark>,
+        marks: Vec<FallbackMark>,
     },
     /// A file on the Hub would be written outside the folder.
     #[error("{what} has a file with the unsafe name {name:?}: nothing was kept")]
@@ -164,11 +164,11 @@ pub enum HubError {
 }
 
 /// Describes the first marks.
-fn shown(marks: &[Mark]) -> String {
+fn shown(marks: &[FallbackMark]) -> String {
     let mut lines: Vec<String> = marks
         .iter()
         .take(MARKS_SHOWN)
-        .map(Mark::to_string)
+        .map(FallbackMark::to_string)
         .collect();
     if marks.len() > MARKS_SHOWN {
         lines.push(format!("{} more", marks.len() - MARKS_SHOWN));

@@ -5,7 +5,7 @@
 //!   large ones by git LFS before it;
 //! * `sentinel pull` downloads a repository into a folder ([`pull`]) and verifies every digest.
 //!
-//! All three refuse what depends on a fallback unless told otherwise ([`marks`]), and use one
+//! All three refuse what depends on a fallback unless told otherwise ([`fallback_marks`]), and use one
 //! [`HubClient`], whose token is in no message and no file. The crate `hf-hub`, which downloads
 //! base models into the cache of Hugging Face ([`crate::lm`]), is not used here: version 1.0 sends
 //! large files by the Xet protocol only, ignores `Retry-After`, has no jobs, and adds about a
@@ -15,15 +15,15 @@ mod access;
 mod client;
 mod error;
 #[cfg(test)]
-mod fake;
+mod fake_hub;
+pub mod fallback_marks;
+mod glob_pattern;
 pub mod job;
-pub mod marks;
-mod pattern;
 pub mod pull;
+mod remote_files;
 mod repo;
 #[cfg(test)]
 mod tests;
-mod tree;
 pub mod upload;
 
 pub use access::HubAccess;

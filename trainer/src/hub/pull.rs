@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pattern::Pattern;
-use super::tree::{self, RemoteFile};
-use super::{HubClient, HubError, Repo, RepoType, go_on, marks};
+use super::glob_pattern::GlobPattern;
+use super::remote_files::{self, RemoteFile};
+use super::{HubClient, HubError, Repo, RepoType, fallback_marks, go_on};
 use crate::http::Request;
 use crate::{Error, files};
 
@@ -48,7 +48,7 @@ pub struct Pulled {
     /// The number of bytes.
     pub bytes: u64,
     /// The fallback marks in the files, which were allowed.
-    pub marks: Vec<marks::Mark>,
+    pub marks: Vec<fallback_marks::FallbackMark>,
 }
 
 /// Downloads a repository. `progress` is called with the name and size of each file before its
@@ -65,10 +65,14 @@ pub fn pull(
 ) -> Result<Pulled, HubError> {
     let repo = Repo::new(config.repo_type, &config.repo)?;
     check_free(&config.out)?;
-    let commit = tree::commit(client, &repo, &config.revision)?;
-    let chosen = choose(config, &repo, tree::list(client, &repo, &commit)?)?;
+    let commit = remote_files::resolve_commit(client, &repo, &config.revision)?;
+    let chosen = choose(
+        config,
+        &repo,
+        remote_files::list_files(client, &repo, &commit)?,
+    )?;
 
-    let parent = files::folder_of(&config.out);
+    let parent = files::parent_folder(&config.out);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sentinel-pull-");
     // With the permissions of a new folder, not readable by the owner alone.
@@ -81,12 +85,12 @@ pub fn pull(
     let part = builder.tempdir_in(parent).map_err(written)?;
     let (scanned, others): (Vec<_>, Vec<_>) = chosen
         .iter()
-        .partition(|file| marks::is_scanned(&file.path));
+        .partition(|file| fallback_marks::is_scanned(&file.path));
     let mut found = Vec::new();
     for file in &scanned {
         go_on(progress(&file.path, file.size))?;
         let path = fetch(client, &repo, &commit, file, part.path())?;
-        found.extend(marks::file_marks(&file.path, &path)?);
+        found.extend(fallback_marks::file_marks(&file.path, &path)?);
     }
     if !found.is_empty() && !config.allow_fallback {
         let place = repo.to_string();
@@ -115,7 +119,7 @@ pub fn pull(
 
 /// Checks that the output folder is new or empty, and that it can be made.
 fn check_free(out: &Path) -> Result<(), HubError> {
-    let folder = files::folder_of(out);
+    let folder = files::parent_folder(out);
     if !folder.is_dir() {
         return Err(HubError::File(Error::NoFolder {
             path: out.to_owned(),
@@ -135,9 +139,9 @@ fn choose(
     repo: &Repo,
     all: Vec<RemoteFile>,
 ) -> Result<Vec<RemoteFile>, HubError> {
-    let include = Pattern::list(&config.include)?;
-    let exclude = Pattern::list(&config.exclude)?;
-    let fits = |name: &str, patterns: &[Pattern]| patterns.iter().any(|p| p.matches(name));
+    let include = GlobPattern::parse_all(&config.include)?;
+    let exclude = GlobPattern::parse_all(&config.exclude)?;
+    let fits = |name: &str, patterns: &[GlobPattern]| patterns.iter().any(|p| p.matches(name));
     let mut chosen = all;
     chosen.retain(|file| {
         let is_included = include.is_empty() || fits(&file.path, &include);
@@ -164,10 +168,10 @@ fn fetch(
     folder: &Path,
 ) -> Result<PathBuf, HubError> {
     let path = folder.join(&file.path);
-    files::create_folder(files::folder_of(&path))?;
+    files::create_folder(files::parent_folder(&path))?;
     let start = ["resolve", commit];
     let segments: Vec<&str> = start.into_iter().chain(file.path.split('/')).collect();
-    let url = repo.files(client.endpoint(), &segments)?;
+    let url = repo.file_url(client.endpoint(), &segments)?;
     let what = format!("{} of {repo}", file.path);
     client.download(&what, Request::get(&url)?, file.size, &path)?;
     file.verify(repo, &path)?;

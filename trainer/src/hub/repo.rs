@@ -76,29 +76,29 @@ impl Repo {
     }
 
     /// Returns owner and name.
-    pub(super) fn parts(&self) -> (&str, &str) {
+    pub(super) fn owner_and_name(&self) -> (&str, &str) {
         self.id.split_once('/').unwrap_or(("", &self.id))
     }
 
     /// Returns an address of the interface: `/api/models/owner/name` and what follows.
-    pub(super) fn api(&self, endpoint: &str, rest: &[&str]) -> Result<String, HubError> {
-        let (owner, name) = self.parts();
+    pub(super) fn api_url(&self, endpoint: &str, rest: &[&str]) -> Result<String, HubError> {
+        let (owner, name) = self.owner_and_name();
         let start = ["api", self.kind.plural(), owner, name];
-        address(endpoint, start.iter().chain(rest).copied())
+        hub_url(endpoint, start.iter().chain(rest).copied())
     }
 
     /// Returns an address of the repository's files: `/owner/name` and what follows; datasets and
     /// spaces have their kind before it.
-    pub(super) fn files(&self, endpoint: &str, rest: &[&str]) -> Result<String, HubError> {
-        let (owner, name) = self.parts();
+    pub(super) fn file_url(&self, endpoint: &str, rest: &[&str]) -> Result<String, HubError> {
+        let (owner, name) = self.owner_and_name();
         let kind = Some(self.kind.plural()).filter(|_| self.kind != RepoType::Model);
         let start = kind.into_iter().chain([owner, name]);
-        address(endpoint, start.chain(rest.iter().copied()))
+        hub_url(endpoint, start.chain(rest.iter().copied()))
     }
 
     /// Returns the address of git LFS.
-    pub(super) fn lfs(&self, endpoint: &str) -> Result<String, HubError> {
-        Ok(self.files(endpoint, &[])? + ".git/info/lfs/objects/batch")
+    pub(super) fn lfs_url(&self, endpoint: &str) -> Result<String, HubError> {
+        Ok(self.file_url(endpoint, &[])? + ".git/info/lfs/objects/batch")
     }
 }
 
@@ -117,7 +117,7 @@ impl FromStr for Repo {
 }
 
 /// Returns an address of the Hub with segments that are escaped, slashes included.
-pub(super) fn address<'a>(
+pub(super) fn hub_url<'a>(
     endpoint: &str,
     segments: impl Iterator<Item = &'a str>,
 ) -> Result<String, HubError> {
@@ -150,15 +150,18 @@ mod tests {
         let space = Repo::new(RepoType::Space, "me/page")?;
         let pairs = [
             (
-                model.api(hub, &["tree", "a/b"])?,
+                model.api_url(hub, &["tree", "a/b"])?,
                 "api/models/me/tiny-0.5b/tree/a%2Fb",
             ),
-            (space.api(hub, &[])?, "api/spaces/me/page"),
+            (space.api_url(hub, &[])?, "api/spaces/me/page"),
             (
-                model.files(hub, &["resolve", "main", "a b", "c%#?"])?,
+                model.file_url(hub, &["resolve", "main", "a b", "c%#?"])?,
                 "me/tiny-0.5b/resolve/main/a%20b/c%25%23%3F",
             ),
-            (space.lfs(hub)?, "spaces/me/page.git/info/lfs/objects/batch"),
+            (
+                space.lfs_url(hub)?,
+                "spaces/me/page.git/info/lfs/objects/batch",
+            ),
         ];
         for (found, expected) in pairs {
             assert_eq!(found, format!("{hub}{expected}"));

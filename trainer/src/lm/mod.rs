@@ -9,11 +9,11 @@
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], and [`Tokenizer::encode_chat`], which
 //!   also returns the mask of the assistant's tokens.
 //! * Trained parameters: [`Lora::attach`] or [`Lora::load`] adds an adapter to the linear layers;
-//!   [`Qwen2::train`] selects whether the adapter, all base weights or nothing is trained.
+//!   [`Qwen2::set_trained_part`] selects whether the adapter, all base weights or nothing is trained.
 //! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records
 //!   gradients and applies dropout, [`Pass::EVALUATION`] does neither, and [`Pass::REFERENCE`] also
 //!   disables the adapter, which gives the reference model of a KL term. [`Qwen2::forward`] returns
-//!   all logits; [`Qwen2::hidden`] with [`Qwen2::token_logprobs`] applies the head to selected
+//!   all logits; [`Qwen2::hidden_states`] with [`Qwen2::token_logprobs`] applies the head to selected
 //!   tokens ([`TokenSelection`]) only.
 //! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would
 //!   compute.
@@ -77,7 +77,7 @@ pub use error::LmError;
 pub use generate::{Completion, GenerateOptions, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
-pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, Trained};
+pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, TrainedPart};
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};

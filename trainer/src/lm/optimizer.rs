@@ -22,8 +22,8 @@ impl Optimizer {
     #[must_use]
     pub fn new(options: &AdamOptions) -> Self {
         Self {
-            decaying: options.rule(options.weight_decay),
-            keeping: options.rule(0.0),
+            decaying: options.update_rule(options.weight_decay),
+            keeping: options.update_rule(0.0),
             max_grad_norm: options.max_grad_norm,
             states: BTreeMap::new(),
         }
@@ -72,8 +72,9 @@ impl Optimizer {
     /// # Errors
     /// If the device cannot be read.
     pub fn moments(&self) -> Result<BTreeMap<String, Moments>, LmError> {
-        let plain =
-            |(name, state): (&String, &AdamWState<2>)| Ok((name.clone(), Moments::read(state)?));
+        let plain = |(name, state): (&String, &AdamWState<2>)| {
+            Ok((name.clone(), Moments::from_device(state)?))
+        };
         self.states.iter().map(plain).collect()
     }
 
@@ -102,7 +103,7 @@ impl Optimizer {
             }
             let Some(parameter) = found else { continue };
             let shape = parameter.get(false).dims();
-            states.insert(name, moments.state(shape, model.device()));
+            states.insert(name, moments.into_device(shape, model.device()));
         }
         self.states = states;
         Ok(())

@@ -47,7 +47,7 @@ impl Parameter {
     }
 
     /// Starts or stops training the parameter.
-    pub(crate) fn train(&mut self, on: bool) {
+    pub(crate) fn set_trainable(&mut self, on: bool) {
         let plain = self.value.clone().without_autodiff();
         self.value = if on {
             plain.autodiff().require_grad()
@@ -69,14 +69,14 @@ impl Parameter {
     pub(crate) fn set(&mut self, value: Tensor<2>) {
         let trained = self.is_trainable();
         self.value = value;
-        self.train(trained);
+        self.set_trainable(trained);
     }
 
     /// Returns the values in row-major order.
     ///
     /// # Errors
     /// If the device cannot be read.
-    pub fn numbers(&self) -> Result<Vec<f32>, LmError> {
+    pub fn values(&self) -> Result<Vec<f32>, LmError> {
         Ok(numbers(self.get(false))?)
     }
 }

@@ -53,7 +53,7 @@ impl Tokenizer {
         let config = folder.join("tokenizer_config.json");
         let config = config
             .is_file()
-            .then(|| Fields::read(&config, "a tokenizer configuration"));
+            .then(|| Fields::load(&config, "a tokenizer configuration"));
         let config = config.transpose()?;
         let special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
         let template = template(folder, config.as_ref(), &special)?;
@@ -205,7 +205,7 @@ fn template(
     };
     let wrong = || {
         let remedy = "write a template, or a list of objects with name and template";
-        config.wrong("chat_template", "is neither text nor named texts", remedy)
+        config.invalid("chat_template", "is neither text nor named texts", remedy)
     };
     let list = match value {
         Value::String(source) => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::agent::LmAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::corpus::rollout::{
-    PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, Signals, Trajectory, rollout,
+    PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, RolloutStats, Trajectory, rollout,
 };
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
 use crate::finetune::RunError;
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
@@ -63,14 +63,14 @@ pub struct EvalResult {
     /// World of the episodes.
     pub world: WorldName,
     /// Score of each task with its confidence interval.
-    pub tasks: Vec<(String, Interval)>,
+    pub tasks: Vec<(String, ConfidenceInterval)>,
     /// Mean score over tasks, weighted equally. Where the world has no action for an invalid
     /// completion, such a completion ends its episode, and the missing events count 0.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// Share of completions that are a valid action, in `[0, 1]`.
     pub validity: f64,
     /// Further statistics of the rollouts.
-    pub signals: Signals,
+    pub signals: RolloutStats,
     /// Number of generated tokens.
     pub tokens: usize,
 }
@@ -165,7 +165,7 @@ fn measure_in<W: TextWorld + Trainable>(
     for task in &tasks {
         let setup = |seed| {
             PromptState::new(
-                &Origin::<W> {
+                &EpisodeSpec::<W> {
                     task: *task,
                     seed,
                     streams,
@@ -185,20 +185,20 @@ fn measure_in<W: TextWorld + Trainable>(
         scores.push(played.iter().map(|t| t.score).collect());
         all.extend(played);
     }
-    let signals = Signals::from_trajectories(&all);
+    let signals = RolloutStats::from_trajectories(&all);
     let facts = all.iter().filter_map(|trajectory| {
         let (task, steps) = trajectory.steps();
         EpisodeFacts::new::<W>(task, trajectory.score, &steps)
     });
     let facts: Vec<EpisodeFacts> = facts.collect();
-    let diagnostics = Diagnostics::of_episodes(MODEL, &facts, W::EXPLOITS);
+    let diagnostics = Diagnostics::from_episodes(MODEL, &facts, W::EXPLOITS);
     let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
-        let interval = Interval::of_cells(std::slice::from_ref(scores));
+        let interval = ConfidenceInterval::from_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
     };
     let measured = EvalResult {
         world: episodes.episode.world,
-        score: Interval::of_cells(&scores),
+        score: ConfidenceInterval::from_cells(&scores),
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
         signals,
@@ -228,6 +228,6 @@ pub fn play_rollout(
         let mut agent = loaded.agent();
         let rollout_config = config.rollout_config();
         let played = agent.run(|agent| rollout(starts, rollout_config, agent, progress))?;
-        Ok(config.found(&loaded.name, &played))
+        Ok(config.summarize(&loaded.name, &played))
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::agent::LmAgent;
-use crate::args::{named, parse_number};
+use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
@@ -33,7 +33,7 @@ pub struct GenerationArgs {
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
     /// Device that holds all tensors [default: cpu]
-    #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named::<DeviceName>())]
+    #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named_enum_parser::<DeviceName>())]
     pub device: Option<DeviceName>,
 }
 
@@ -109,7 +109,7 @@ impl LoadedModel {
             provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
         }
-        let defaults = GenerationDefaults::read(&folder)?;
+        let defaults = GenerationDefaults::load(&folder)?;
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {

@@ -8,8 +8,8 @@
 
 mod agent;
 mod evaluate;
-mod kind;
 mod loaded_model;
+mod model_kind;
 mod validation;
 
 pub use agent::{Generation, LmAgent};
@@ -17,6 +17,6 @@ pub use evaluate::{
     EvalArgs, EvalEpisodes, EvalReport, EvalResult, check_replaces, evaluate_agent, play,
     play_rollout,
 };
-pub use kind::ModelKind;
 pub use loaded_model::{GenerationArgs, LoadedModel};
+pub use model_kind::ModelKind;
 pub use validation::{Validation, ValidationWorld};

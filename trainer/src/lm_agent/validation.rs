@@ -9,7 +9,7 @@ use crate::corpus::validation_seeds;
 use crate::finetune::{RunError, RunOptions};
 use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
 use crate::run::{Evaluation, Scores};
-use crate::{Cells, EpisodeArgs, SeedRange, selection};
+use crate::{CellArgs, EpisodeArgs, SeedRange, task_selection};
 
 /// Validation episodes with the generation options that they are played with.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct ValidationWorld<'a> {
     /// Comma-separated names of tasks; `None` for all that `cells` selects.
     pub tasks: Option<&'a str>,
     /// Tasks by row and column. Without `split`, held-out parts of the tasks are not played.
-    pub cells: &'a Cells,
+    pub cells: &'a CellArgs,
     /// Style of the prompts and parser of the completions.
     pub rollout_config: RolloutConfig,
 }
@@ -62,7 +62,7 @@ impl Validation {
         }
         let start = all.range().start;
         let names: Vec<String> = in_world!(world.world, W => {
-            let tasks = selection::training_tasks::<W>(world.tasks, world.cells)?;
+            let tasks = task_selection::training_tasks::<W>(world.tasks, world.cells)?;
             tasks.into_iter().map(|task| TaskName::name(task).to_owned()).collect()
         });
         let mut options = GenerateOptions::new(max_new_tokens, generation, 0);

@@ -1,6 +1,6 @@
 //! Recording a language model: its prompts and completions beside its actions.
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use std::path::Path;
 
 use sentinel_env::rng::Streams;
@@ -8,7 +8,7 @@ use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::RecordConfig;
-use crate::corpus::record::record_transcripts;
+use crate::corpus::record_transcripts::record_transcripts;
 use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
@@ -71,7 +71,7 @@ pub(super) fn play_all<W: TextWorld>(
     let mut rows = Vec::new();
     for task in config.selected::<W>()? {
         let setup = |seed| {
-            Origin::<W> {
+            EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,

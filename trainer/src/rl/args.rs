@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::{ImportanceSamplingLevel, LossConfig};
-use crate::args::parse_number;
+use crate::arg_parsers::parse_number;
 
 /// The options of [`LossConfig`] whose defaults are the same for all policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]

@@ -4,11 +4,11 @@
 mod table;
 mod verdict;
 
-pub use table::text;
+pub use table::format_table;
 pub use verdict::{Gap, OrderedPair, Verdict};
 
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -22,8 +22,8 @@ use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
-use crate::args::{self, list};
-use crate::episode::with_default;
+use crate::arg_parsers::{self, parse_list};
+use crate::episode_args::with_default;
 use crate::provenance::Provenance;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
@@ -148,7 +148,7 @@ fn sets<W: Playable>(named: &str) -> Result<Vec<Set<W>>, Error> {
             let family = std::iter::once(reference).chain(added);
             family.chain([hardened]).chain(left_out).collect()
         }
-        text => list("rules", text, |word| {
+        text => parse_list("rules", text, |word| {
             Rules::parse(word).map_err(|e| e.to_string())
         })
         .map_err(|reason| Error::argument("--rules", reason))?,
@@ -182,7 +182,9 @@ fn players<W: Playable>(named: &str) -> Result<Vec<ComparedPolicy<W>>, Error> {
                 .collect(),
             _ => match constants().find(|who| who.name() == word) {
                 Some(constant) => vec![constant],
-                None => vec![ComparedPolicy::Scripted(args::policies_entry::<W>(word)?)],
+                None => vec![ComparedPolicy::Scripted(
+                    arg_parsers::parse_policies_entry::<W>(word)?,
+                )],
             },
         };
         for who in add {
@@ -308,7 +310,7 @@ fn cell<W: Playable>(
     progress: Progress<'_>,
 ) -> Cell {
     let play = |seed| {
-        let setup = Origin::<W> {
+        let setup = EpisodeSpec::<W> {
             task,
             seed,
             streams: comparison.streams,

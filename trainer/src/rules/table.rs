@@ -9,7 +9,7 @@ const WIDTH: usize = 13;
 
 /// Returns a table of means and standard errors for each task, followed by the verdicts.
 #[must_use]
-pub fn text(findings: &Findings) -> String {
+pub fn format_table(findings: &Findings) -> String {
     let mut text = format!(
         "world {}, seeds {}, {} streams; mean score ± standard error\n",
         findings.world.name(),

@@ -74,7 +74,7 @@ pub fn write(
     let metadata = [(key.to_owned(), serde_json::to_string(header)?)];
     let metadata = Some(metadata.into_iter().collect());
     let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
-    files::write(path, &bytes)
+    files::write_atomic(path, &bytes)
 }
 
 /// Reads the header and tensors of a checkpoint.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::{Error, files};
 
 /// The name of the state file of Hugging Face's trainer.
-pub const TRAINER_STATE: &str = "trainer_state.json";
+pub const TRAINER_STATE_FILE: &str = "trainer_state.json";
 /// The name of a run's checkpoint file.
-pub const CHECKPOINT: &str = "checkpoint.safetensors";
+pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 /// The name of the file that is locked while the run writes to its folder.
-pub const LOCK: &str = ".lock";
+pub const LOCK_FILE: &str = ".lock";
 
 /// The folder of a run, and the handling of a run that it already holds.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl RunDir {
             return Ok(());
         }
         let mut own = own.to_vec();
-        own.push(LOCK);
+        own.push(LOCK_FILE);
         if self.path.join(marker).exists() {
             Err(Error::RunExists(self.path.clone()))
         } else if files::is_occupied(&self.path, &own) {
@@ -107,7 +107,7 @@ impl RunDir {
         };
         let made = (!self.path.exists()).then(|| self.path.clone());
         std::fs::create_dir_all(&self.path).map_err(|source| failed(&self.path, source))?;
-        let path = self.path.join(LOCK);
+        let path = self.path.join(LOCK_FILE);
         loop {
             let mut options = OpenOptions::new();
             let file = options.create(true).truncate(false).write(true).open(&path);
@@ -165,7 +165,7 @@ mod tests {
         let lock = dir.lock()?;
         std::fs::write(dir.path.join("model"), "a model").expect("a file");
         drop(lock);
-        assert!(dir.path.join("model").exists() && !dir.path.join(LOCK).exists());
+        assert!(dir.path.join("model").exists() && !dir.path.join(LOCK_FILE).exists());
         let occupied = dir.check_free("checkpoint", &[]);
         assert!(matches!(occupied, Err(Error::DirNotEmpty(_))));
         dir.check_free("checkpoint", &["model"])

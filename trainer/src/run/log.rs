@@ -11,12 +11,12 @@ use super::tensorboard::{self, Clock};
 use crate::{Error, files};
 
 /// The name of the file with every event, one per line.
-pub const EVENTS: &str = "events.jsonl";
+pub const EVENTS_FILE: &str = "events.jsonl";
 /// The folder that TensorBoard is pointed at.
-pub const RUNS: &str = "runs";
+pub const TENSORBOARD_DIR: &str = "runs";
 /// The name of TensorBoard's file, fixed so that a resumed run appends to it; TensorBoard looks for
 /// `tfevents`.
-pub const TENSORBOARD: &str = "events.out.tfevents.0.sentinel";
+pub const TENSORBOARD_FILE: &str = "events.out.tfevents.0.sentinel";
 
 /// The position in a log when a checkpoint was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl<'a> RunLog<'a> {
             LogPosition::Bytes(length) => length,
             LogPosition::Events(events) => return Self::with_events(folder, tasks, events, listen),
         };
-        let path = folder.join(EVENTS);
+        let path = folder.join(EVENTS_FILE);
         let mut content = Vec::new();
         if let Ok(file) = File::open(&path) {
             // An unreadable part counts as missing, as below.
@@ -86,7 +86,7 @@ impl<'a> RunLog<'a> {
         let mut log = Self::new(folder, tasks, events, lines, listen)?;
         if kept < length {
             let text = format!(
-                "{EVENTS} is not as the checkpoint left it: what it lacks before step {step} is lost"
+                "{EVENTS_FILE} is not as the checkpoint left it: what it lacks before step {step} is lost"
             );
             log.emit(Event::Warning { step, text })?;
         }
@@ -103,8 +103,8 @@ impl<'a> RunLog<'a> {
         for event in &events {
             text.push_str(&event.to_line()?);
         }
-        let path = folder.join(EVENTS);
-        files::write(&path, text.as_bytes())?;
+        let path = folder.join(EVENTS_FILE);
+        files::write_atomic(&path, text.as_bytes())?;
         let lines = Appended::open(path, text.len() as u64)?;
         Self::new(folder, tasks, events, lines, listen)
     }
@@ -116,7 +116,7 @@ impl<'a> RunLog<'a> {
         lines: Appended,
         listen: &'a mut dyn FnMut(&Event),
     ) -> Result<Self, Error> {
-        let runs = folder.join(RUNS);
+        let runs = folder.join(TENSORBOARD_DIR);
         std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
             path: runs.clone(),
             source,
@@ -126,8 +126,8 @@ impl<'a> RunLog<'a> {
         for event in &events {
             board.extend(tensorboard::records(event, &tasks, &mut clock));
         }
-        let path = runs.join(TENSORBOARD);
-        files::write(&path, &board)?;
+        let path = runs.join(TENSORBOARD_FILE);
+        files::write_atomic(&path, &board)?;
         Ok(Self {
             board: Appended::open(path, board.len() as u64)?,
             events,
@@ -152,7 +152,7 @@ impl<'a> RunLog<'a> {
     }
 
     /// Passes an event to the listener without logging it.
-    pub fn announce(&mut self, event: &Event) {
+    pub fn notify(&mut self, event: &Event) {
         (self.listen)(event);
     }
 

@@ -8,12 +8,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 mod args;
-pub mod card;
 #[cfg(feature = "burn")]
 pub mod checkpoint;
 mod dir;
 mod event;
 mod log;
+pub mod model_card;
 mod schedule;
 pub mod snapshot;
 pub mod tensorboard;
@@ -21,11 +21,12 @@ mod trainer_state;
 mod training;
 
 pub use args::RunDirArgs;
-pub use dir::{CHECKPOINT, LOCK, RunDir, RunLock, TRAINER_STATE};
+pub use dir::{CHECKPOINT_FILE, LOCK_FILE, RunDir, RunLock, TRAINER_STATE_FILE};
 pub use event::{Event, Scores};
 pub(crate) use event::{best_score, named_scores, score_name};
 pub use log::{
-    EVENTS, EventsError, LogPosition, RUNS, RunLog, TENSORBOARD, parse_events, read_events,
+    EVENTS_FILE, EventsError, LogPosition, RunLog, TENSORBOARD_DIR, TENSORBOARD_FILE, parse_events,
+    read_events,
 };
 pub use schedule::{Schedule, ScheduleKind};
 pub use tensorboard::Clock;

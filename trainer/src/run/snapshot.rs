@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::dir::{CHECKPOINT, RunDir, TRAINER_STATE};
+use super::dir::{CHECKPOINT_FILE, RunDir, TRAINER_STATE_FILE};
 use crate::{Error, files, provenance};
 
 /// The prefix of the folders' names, as in Hugging Face's trainer.
@@ -15,14 +15,14 @@ const PARTIAL: &str = ".partial-checkpoint";
 
 /// Returns the name of a step's folder in the run's folder.
 #[must_use]
-pub fn name(step: usize) -> String {
+pub fn dir_name(step: usize) -> String {
     format!("{PREFIX}{step}")
 }
 
 /// Returns the path of a step's folder.
 #[must_use]
-pub fn folder(run: &Path, step: usize) -> PathBuf {
-    run.join(name(step))
+pub fn dir_path(run: &Path, step: usize) -> PathBuf {
+    run.join(dir_name(step))
 }
 
 /// Returns the steps of which a run's folder holds snapshots, in order.
@@ -40,14 +40,18 @@ pub fn steps(run: &Path) -> Result<Vec<usize>, Error> {
         let step = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let step = step.and_then(|step| step.parse::<usize>().ok());
         // A folder with such a name but no checkpoint belongs to the user.
-        found.extend(step.filter(|step| folder(run, *step).join(CHECKPOINT).is_file()));
+        found.extend(step.filter(|step| dir_path(run, *step).join(CHECKPOINT_FILE).is_file()));
     }
     found.sort_unstable();
     Ok(found)
 }
 
 /// Files of the run's folder that a snapshot holds unchanged, if they exist.
-const SHARED: [&str; 3] = [CHECKPOINT, TRAINER_STATE, provenance::FILE];
+const SHARED: [&str; 3] = [
+    CHECKPOINT_FILE,
+    TRAINER_STATE_FILE,
+    provenance::PROVENANCE_FILE,
+];
 
 /// Writes the snapshot of a step atomically: `fill` writes the model, and the checkpoint in the
 /// run's folder is added with the files that describe it.
@@ -59,7 +63,7 @@ pub fn create<E: From<Error>>(
     step: usize,
     fill: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (partial, target) = (run.join(PARTIAL), folder(run, step));
+    let (partial, target) = (run.join(PARTIAL), dir_path(run, step));
     remove(&partial)?;
     let failed = |path: &Path, source| Error::Write {
         path: path.to_owned(),
@@ -88,7 +92,7 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
     let surplus = steps.len().saturating_sub(limit);
     for step in steps.into_iter().take(surplus) {
         if Some(step) != best {
-            remove(&folder(run, step))?;
+            remove(&dir_path(run, step))?;
         }
     }
     Ok(())
@@ -103,18 +107,18 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
 pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
     let _lock = dir.lock()?;
     let known = steps(&dir.path)?.into_iter().find(|step| {
-        let own = folder(&dir.path, *step).canonicalize().ok();
+        let own = dir_path(&dir.path, *step).canonicalize().ok();
         own.is_some() && own == snapshot.canonicalize().ok()
     });
     let Some(step) = known else {
         let reason = format!("no {PREFIX}N of the run in {}", dir.path.display());
         return Err(Error::checkpoint(snapshot, reason));
     };
-    let from = snapshot.join(CHECKPOINT);
+    let from = snapshot.join(CHECKPOINT_FILE);
     let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
-    files::write(&dir.path.join(CHECKPOINT), &bytes)?;
+    files::write_atomic(&dir.path.join(CHECKPOINT_FILE), &bytes)?;
     for later in steps(&dir.path)?.into_iter().filter(|later| *later > step) {
-        remove(&folder(&dir.path, later))?;
+        remove(&dir_path(&dir.path, later))?;
     }
     Ok(())
 }
@@ -127,7 +131,7 @@ pub fn remove_all(run: &Path) -> Result<(), Error> {
     remove(&run.join(PARTIAL))?;
     steps(run)?
         .into_iter()
-        .try_for_each(|step| remove(&folder(run, step)))
+        .try_for_each(|step| remove(&dir_path(run, step)))
 }
 
 fn remove(folder: &Path) -> Result<(), Error> {
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn keep_latest_keeps_latest_and_best_checkpoints() -> Result<(), Error> {
         let run = tempfile::tempdir().expect("a folder");
-        fs::write(run.path().join(CHECKPOINT), "state").expect("a file");
+        fs::write(run.path().join(CHECKPOINT_FILE), "state").expect("a file");
         fs::create_dir(run.path().join("checkpoint-9")).expect("somebody's own folder");
         for step in [1, 2, 3, 10] {
             create::<Error>(run.path(), step, |folder| {
@@ -157,14 +161,14 @@ mod tests {
             keep_latest(run.path(), 2, Some(1))?;
         }
         assert_eq!(steps(run.path())?, [1, 3, 10]);
-        let state = folder(run.path(), 10).join(CHECKPOINT);
+        let state = dir_path(run.path(), 10).join(CHECKPOINT_FILE);
         assert_eq!(fs::read_to_string(state).ok().as_deref(), Some("state"));
         let dir = RunDir::new(run.path());
-        files::write(&run.path().join(CHECKPOINT), b"later")?;
-        assert!(rewind(&dir, &folder(run.path(), 2)).is_err());
-        rewind(&dir, &folder(run.path(), 3))?;
+        files::write_atomic(&run.path().join(CHECKPOINT_FILE), b"later")?;
+        assert!(rewind(&dir, &dir_path(run.path(), 2)).is_err());
+        rewind(&dir, &dir_path(run.path(), 3))?;
         assert_eq!(steps(run.path())?, [1, 3]);
-        let state = fs::read_to_string(run.path().join(CHECKPOINT));
+        let state = fs::read_to_string(run.path().join(CHECKPOINT_FILE));
         assert_eq!(state.ok().as_deref(), Some("state"));
         remove_all(run.path())?;
         assert!(steps(run.path())?.is_empty());

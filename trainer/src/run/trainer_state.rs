@@ -77,7 +77,7 @@ impl TrainerState<'_> {
         let (tokens, flops) = self.tokens.unwrap_or_default();
         let best = best_score(events);
         let checkpoint = best.filter(|_| self.snapshots);
-        let checkpoint = checkpoint.map(|(step, _)| snapshot::name(step));
+        let checkpoint = checkpoint.map(|(step, _)| snapshot::dir_name(step));
         // Without tokens the number is a count of our own, which is an integer.
         let flops = if self.tokens.is_some() {
             Value::from(flops)

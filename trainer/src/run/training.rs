@@ -37,7 +37,7 @@ pub struct Evaluation {
 }
 
 /// The intervals at which a run evaluates and saves, and its early stopping. Steps are those of
-/// [`Training::done`].
+/// [`Training::steps_done`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cadence {
     /// The number of steps between two evaluations; `None` for a run without any.
@@ -61,15 +61,15 @@ pub trait Training {
     ///
     /// # Errors
     /// Returns an error if the options cannot be expressed as JSON.
-    fn started(&self) -> Result<Event, Self::Error>;
+    fn start_event(&self) -> Result<Event, Self::Error>;
 
     /// Returns the events that are logged once, before the first step.
-    fn introduction(&self) -> Vec<Event> {
+    fn initial_events(&self) -> Vec<Event> {
         Vec::new()
     }
 
     /// Returns the number of steps done.
-    fn done(&self) -> usize;
+    fn steps_done(&self) -> usize;
 
     /// Returns `true` if all steps are done.
     fn is_finished(&self) -> bool;
@@ -128,7 +128,7 @@ pub trait Training {
 
     /// Returns `true` if an error left the state as it was before the update, so that it can be
     /// saved.
-    fn is_unharmed(&self, _error: &Self::Error) -> bool {
+    fn is_recoverable(&self, _error: &Self::Error) -> bool {
         false
     }
 
@@ -151,20 +151,20 @@ pub fn run<T: Training>(
     cadence: &Cadence,
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
-    let started = training.started()?;
+    let started = training.start_event()?;
     let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
     if let Some(end) = log.events().iter().find(is_end).cloned() {
         // The program may have been killed between the last checkpoint and the other files.
-        log.announce(&started);
+        log.notify(&started);
         write_outputs(training, &dir.path, log.events())?;
-        log.announce(&end);
+        log.notify(&end);
         return Ok(Outcome::Finished);
     }
     log.emit(started)?;
-    let mut saved = dir.resume.then(|| training.done());
+    let mut saved = dir.resume.then(|| training.steps_done());
     if !dir.resume {
         snapshot::remove_all(&dir.path)?;
-        for event in training.introduction() {
+        for event in training.initial_events() {
             log.emit(event)?;
         }
         if cadence.eval_steps.is_some() {
@@ -175,22 +175,22 @@ pub fn run<T: Training>(
     while !training.is_finished() && !is_out_of_patience(training.best(), log.events(), cadence) {
         if stop.load(Ordering::Relaxed) {
             log.emit(Event::Interrupted {
-                step: training.done(),
+                step: training.steps_done(),
             })?;
             save(training, log, dir, cadence)?;
             return Ok(Outcome::Interrupted);
         }
-        let before = training.done();
+        let before = training.steps_done();
         if let Err(error) = update(training, log) {
             // An error that leaves the state intact, such as a prompt that is too long, must not
             // lose the progress.
-            let unharmed = training.done() == before && training.is_unharmed(&error);
+            let unharmed = training.steps_done() == before && training.is_recoverable(&error);
             if unharmed && before > 0 && saved != Some(before) {
                 saved = Some(save(training, log, dir, cadence)?);
             }
             return Err(T::with_checkpoint(error, &dir.path, saved));
         }
-        let (step, last) = (training.done(), training.is_finished());
+        let (step, last) = (training.steps_done(), training.is_finished());
         let is_due = |every: usize| step / every > before / every;
         let evaluates = cadence.eval_steps.is_some_and(|n| is_due(n) || last);
         let is_best = evaluates && evaluate(training, log)?;
@@ -203,7 +203,7 @@ pub fn run<T: Training>(
         }
     }
     if !training.is_finished() {
-        let step = training.done();
+        let step = training.steps_done();
         let text = "no evaluation was better for so long that the run ends here".to_owned();
         log.emit(Event::Warning { step, text })?;
     }
@@ -216,7 +216,7 @@ pub fn run<T: Training>(
 
 /// Runs one update and logs its steps.
 fn update<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<(), T::Error> {
-    let (start, before) = (Instant::now(), training.done());
+    let (start, before) = (Instant::now(), training.steps_done());
     let update = training.update()?;
     let seconds = start.elapsed().as_secs_f64();
     let each = update.steps.len().max(1) as f64;
@@ -253,7 +253,7 @@ fn evaluate<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<bool,
     if is_best {
         training.keep_best(scores.overall)?;
     }
-    let step = training.done();
+    let step = training.steps_done();
     log.emit(Event::Eval {
         step,
         scores,
@@ -278,7 +278,7 @@ fn save<T: Training>(
     dir: &RunDir,
     cadence: &Cadence,
 ) -> Result<usize, T::Error> {
-    let step = training.done();
+    let step = training.steps_done();
     log.emit(Event::Saved { step })?;
     training.save_checkpoint(&dir.path, log.sync()?)?;
     write_outputs(training, &dir.path, log.events())?;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Origin, TaskName as _, in_world};
+use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
-use super::play::{Play, PlayArgs};
+use super::play_args::{PlayArgs, PlaySettings};
 use super::postsave::load;
 use crate::corpus::rollout::rollout;
 use crate::corpus::validation_seeds;
@@ -15,8 +15,8 @@ use crate::evidence::artifact::ArtifactKind;
 use crate::evidence::improvement::{
     IMPROVEMENT_REPORT, ImprovementReport, SEEDS, TaskScores, check_seeds,
 };
-use crate::evidence::layout::{RunPathArgs, RunPaths};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::{RunPathArgs, RunPaths};
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
 use crate::provenance::Provenance;
@@ -57,7 +57,7 @@ pub fn improvement(
         (ArtifactKind::GrpoAdapter, "candidate"),
     ] {
         let (artifact, model) = load(&paths, kind, &play.generation)?;
-        provenance.inherit(model.provenance.fallbacks.iter().cloned());
+        provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
         let inputs = model.provenance.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (format!("{name} of the {what}"), digest.clone()));
         provenance.inputs.extend(inputs);
@@ -93,7 +93,7 @@ pub fn improvement(
 
 /// Plays the seeds of each task greedily; returns the scores by task.
 fn scores_of<W: TextWorld + Trainable>(
-    play: &Play,
+    play: &PlaySettings,
     seeds: SeedRange,
     model: &LoadedModel,
     progress: Progress<'_>,
@@ -104,7 +104,7 @@ fn scores_of<W: TextWorld + Trainable>(
     let mut all = Vec::new();
     for task in play.episode.tasks_or::<W>(None)? {
         let start = |seed| {
-            let origin = Origin::<W> {
+            let origin = EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,
@@ -122,7 +122,7 @@ fn scores_of<W: TextWorld + Trainable>(
 }
 
 /// Returns the seeds on which the models of a run were trained or chosen.
-fn used_seeds(paths: &RunPaths, play: &Play) -> Result<Vec<SeedRange>, Error> {
+fn used_seeds(paths: &RunPaths, play: &PlaySettings) -> Result<Vec<SeedRange>, Error> {
     let mut used = Vec::new();
     let Some(training) = &play.training else {
         return Ok(used);

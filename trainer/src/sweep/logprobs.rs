@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::play::Play;
+use super::play_args::PlaySettings;
 use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
 use crate::evidence::artifact::{Artifact, ArtifactKind};
-use crate::evidence::layout::RunPaths;
 use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::RunPaths;
 use crate::finetune::{LoggedTokens, RunError};
 use crate::lm::{Lora, Pass, Qwen2};
 use crate::lm_agent::{Generation, LoadedModel};
 use crate::rl::config::LossConfig;
-use crate::run::TRAINER_STATE;
+use crate::run::TRAINER_STATE_FILE;
 
 /// The number of completions in a batch.
 const MICRO: usize = 8;
@@ -32,7 +32,7 @@ const MICRO: usize = 8;
 /// If the log of completions cannot be read, or the model cannot be run.
 pub(super) fn compare(
     paths: &RunPaths,
-    play: &Play,
+    play: &PlaySettings,
     artifact: &Artifact,
     loaded: &LoadedModel,
     generations: &[Generation],
@@ -122,7 +122,11 @@ fn difference(
         return Err(Error::report(folder, reason, RETRAIN).into());
     }
     let pairs = now.iter().flatten().zip(then.iter().flatten());
-    Ok(LogProbDifference::of(compared_with, tolerance, pairs))
+    Ok(LogProbDifference::from_pairs(
+        compared_with,
+        tolerance,
+        pairs,
+    ))
 }
 
 /// The remedy for a log of completions that cannot be used.
@@ -138,7 +142,7 @@ struct Row {
 /// Returns the tokens that the last update of a run logged; none if the saved model is that of an
 /// earlier step, or the log has no tokens.
 fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
-    let state: Value = match run.join(TRAINER_STATE) {
+    let state: Value = match run.join(TRAINER_STATE_FILE) {
         path if path.is_file() => report_file::read(&path, RETRAIN)?,
         _ => return Ok(Vec::new()),
     };

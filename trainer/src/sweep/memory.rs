@@ -5,20 +5,20 @@ use std::path::Path;
 
 use clap::{Args as _, Command, FromArgMatches as _};
 
-use super::plan::Entry;
+use super::plan::PlanEntry;
 use crate::algo::lm_grpo::GrpoConfig;
-use crate::algo::lm_grpo::estimate::{estimate, qwen_presets};
+use crate::algo::lm_grpo::memory_estimate::{estimate_memory, qwen_presets};
 use crate::algo::sft::SftConfig;
 use crate::lm::{HubOptions, ModelConfig, find_model};
 
 /// Returns the bytes that the largest stage of an entry needs on a processor with `cores` cores;
 /// `None` if the shape of its model is not known without a download.
 #[must_use]
-pub fn needed(entry: &Entry, cores: usize) -> Option<u128> {
+pub fn needed_bytes(entry: &PlanEntry, cores: usize) -> Option<u128> {
     let shape = shape(entry)?;
     let of = |config: &GrpoConfig| {
         let lora = config.run.lora().ok()?;
-        Some(estimate(config, &lora, &shape).on_processor(cores))
+        Some(estimate_memory(config, &lora, &shape).total_bytes_on_cpu(cores))
     };
     let mut most = of(&entry.grpo.options)?.max(of(&as_grpo(&entry.sft.options)?)?);
     if let Some(base) = &entry.base {
@@ -28,7 +28,7 @@ pub fn needed(entry: &Entry, cores: usize) -> Option<u128> {
 }
 
 /// Returns the shape of the base model, without a download.
-fn shape(entry: &Entry) -> Option<ModelConfig> {
+fn shape(entry: &PlanEntry) -> Option<ModelConfig> {
     if let Some(init) = &entry.init {
         return init.options.config(init.options.vocab_size).ok();
     }
@@ -41,7 +41,7 @@ fn shape(entry: &Entry) -> Option<ModelConfig> {
         offline: true,
         ..HubOptions::from_environment()
     };
-    ModelConfig::read(&find_model(name, &offline).ok()?).ok()
+    ModelConfig::load(&find_model(name, &offline).ok()?).ok()
 }
 
 /// Returns options of GRPO whose training passes take the memory of supervised fine-tuning: every
@@ -66,7 +66,7 @@ fn as_grpo(sft: &SftConfig) -> Option<GrpoConfig> {
 /// Returns the bytes of memory that programs can still use; `None` on a system without
 /// `/proc/meminfo`.
 #[must_use]
-pub fn available() -> Option<u128> {
+pub fn available_bytes() -> Option<u128> {
     read_available(Path::new("/proc/meminfo"))
 }
 
@@ -93,7 +93,7 @@ mod tests {
             ..SweepArgs::default()
         };
         let plan = args.plan().expect("a plan");
-        let found: Vec<Option<u128>> = plan.entries.iter().map(|e| needed(e, 2)).collect();
+        let found: Vec<Option<u128>> = plan.entries.iter().map(|e| needed_bytes(e, 2)).collect();
         assert!(found[..3].is_sorted_by(|a, b| a < b), "{found:?}");
         assert!(found[3] > Some(0) && found[3] < found[4], "{found:?}");
         assert_eq!(found[5], None);

@@ -10,22 +10,22 @@ use serde_json::Value;
 
 use self::file::{EntryFile, ManifestFile};
 use super::compare::ImprovementArgs;
-use super::options::{Parsed, Table, parse, with_dashes};
 use super::postsave::PostSaveArgs;
+use super::stage_options::{StageOptions, Table, parse, with_dashes};
 use super::state::Stage;
 use crate::Error;
 use crate::ablate::AblateConfig;
 use crate::algo::lm_grpo::GrpoConfig;
 use crate::algo::sft::SftConfig;
-use crate::args;
+use crate::arg_parsers;
 use crate::corpus::CorpusConfig;
-use crate::evidence::artifact::{ArtifactKind, BASE};
-use crate::evidence::layout::{CHECKPOINTS, REPORTS, RunPaths, slug};
+use crate::evidence::artifact::{ArtifactKind, BASE_DIR};
+use crate::evidence::run_paths::{CHECKPOINTS_DIR, REPORTS_DIR, RunPaths, slug};
 use crate::lm::init::InitOptions;
 use crate::lm_agent::EvalArgs;
 
 /// The folder, beside the artifacts, of a base model that the sweep fine-tuned.
-pub(super) const BASE_FOLDER: &str = BASE;
+pub(super) const BASE_FOLDER: &str = BASE_DIR;
 /// The folder of a new model before any training.
 const INIT_FOLDER: &str = "init";
 /// The corpus of a run.
@@ -51,7 +51,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
     /// World to train in [default: that of the manifest, else trust]
-    #[arg(long, value_name = "WORLD", value_parser = args::world())]
+    #[arg(long, value_name = "WORLD", value_parser = arg_parsers::world_parser())]
     pub world: Option<WorldName>,
     /// Tasks, separated by commas, or all
     #[arg(long, value_name = "TASKS")]
@@ -70,25 +70,25 @@ pub struct SweepArgs {
     #[arg(long)]
     pub allow_fallback: bool,
     /// Folder that holds the reports
-    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    #[arg(long, value_name = "DIR", default_value = REPORTS_DIR)]
     pub reports_dir: PathBuf,
     /// Folder that holds the checkpoints
-    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS)]
+    #[arg(long, value_name = "DIR", default_value = CHECKPOINTS_DIR)]
     pub checkpoints_dir: PathBuf,
 }
 
 /// A sweep over several models.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SweepPlan {
     /// The entries to run, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlanEntry>,
     /// The folder of reports.
     pub reports_dir: PathBuf,
 }
 
 /// One model of a sweep, with the options of every stage.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PlanEntry {
     /// The id of the run, which is the name of its folders.
     pub id: String,
     /// The model as it was requested.
@@ -105,15 +105,15 @@ pub struct Entry {
     pub data: PathBuf,
     /// The folder or name of the model that adapters are trained on.
     pub base_model: String,
-    pub(super) corpus: Option<Parsed<CorpusConfig>>,
-    pub(super) init: Option<Parsed<InitOptions>>,
-    pub(super) base: Option<Parsed<SftConfig>>,
-    pub(super) sft: Parsed<SftConfig>,
-    pub(super) grpo: Parsed<GrpoConfig>,
-    pub(super) postsave: Parsed<PostSaveArgs>,
-    pub(super) evals: Vec<Parsed<EvalArgs>>,
-    pub(super) improvement: Parsed<ImprovementArgs>,
-    pub(super) ablation: Option<Parsed<AblateConfig>>,
+    pub(super) corpus: Option<StageOptions<CorpusConfig>>,
+    pub(super) init: Option<StageOptions<InitOptions>>,
+    pub(super) base: Option<StageOptions<SftConfig>>,
+    pub(super) sft: StageOptions<SftConfig>,
+    pub(super) grpo: StageOptions<GrpoConfig>,
+    pub(super) postsave: StageOptions<PostSaveArgs>,
+    pub(super) evals: Vec<StageOptions<EvalArgs>>,
+    pub(super) improvement: StageOptions<ImprovementArgs>,
+    pub(super) ablation: Option<StageOptions<AblateConfig>>,
 }
 
 impl SweepArgs {
@@ -122,9 +122,9 @@ impl SweepArgs {
     /// # Errors
     /// Returns an error if the manifest or an option is invalid, a model is named twice, or there
     /// is no entry with that index.
-    pub fn plan(&self) -> Result<Plan, Error> {
+    pub fn plan(&self) -> Result<SweepPlan, Error> {
         let (place, mut file) = match &self.manifest {
-            Some(path) => (path.clone(), ManifestFile::read(path)?),
+            Some(path) => (path.clone(), ManifestFile::load(path)?),
             None => (PathBuf::from("command line"), ManifestFile::default()),
         };
         file.shared.override_with(self);
@@ -142,7 +142,7 @@ impl SweepArgs {
                 "it names no model: add models or [[entry]]".to_owned(),
             ));
         }
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<PlanEntry> = Vec::new();
         for entry in &files {
             let entry = self.entry(&file, entry, &place)?;
             if let Some(other) = entries.iter().find(|other| other.id == entry.id) {
@@ -162,91 +162,62 @@ impl SweepArgs {
             entries = entries.split_off(index);
             entries.truncate(1);
         }
-        Ok(Plan {
+        Ok(SweepPlan {
             entries,
             reports_dir: self.reports_dir.clone(),
         })
     }
 
+    /// Returns the options that name the folders of a run.
+    fn run_options(&self, id: &str) -> [(&'static str, String); 3] {
+        [
+            ("run", id.to_owned()),
+            ("reports-dir", path_text(&self.reports_dir)),
+            ("checkpoints-dir", path_text(&self.checkpoints_dir)),
+        ]
+    }
+
     /// Returns an entry with the options of its stages.
-    fn entry(&self, file: &ManifestFile, own: &EntryFile, place: &Path) -> Result<Entry, Error> {
-        let named = SIZES
-            .iter()
-            .find(|(size, _)| size.eq_ignore_ascii_case(&own.model));
-        let model = named.map_or(own.model.as_str(), |(_, name)| name);
+    fn entry(
+        &self,
+        file: &ManifestFile,
+        own: &EntryFile,
+        place: &Path,
+    ) -> Result<PlanEntry, Error> {
+        let model = full_model_name(&own.model);
         let id = own.id.clone().unwrap_or_else(|| slug(model));
-        let paths = RunPaths::of_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
+        let paths = RunPaths::for_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
             .map_err(|error| Error::checkpoint(place, error.to_string()))?;
         let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
         let preset = PRESETS.contains(&model);
-        let base_model = if preset {
-            folder(BASE_FOLDER)
-        } else {
-            model.to_owned()
-        };
+        let base_model = preset.then(|| folder(BASE_FOLDER));
+        let base_model = base_model.unwrap_or_else(|| model.to_owned());
         let stages = Stages {
             file,
             own,
+            paths: &paths,
             preset,
             place,
             allow_fallback: self.allow_fallback,
         };
         let given = self.data.clone().or_else(|| file.data.clone());
-        let data = given
-            .clone()
-            .unwrap_or_else(|| paths.checkpoints.join(CORPUS));
-        let text = |path: &Path| path.display().to_string();
-        let corpus = match given {
-            Some(_) => None,
-            None => Some(stages.parse("lm corpus", &[("out", text(&data))])?),
-        };
-        let with_data = |model: String| [("model", model), ("data", text(&data))];
-        let init: Option<Parsed<InitOptions>> = preset
-            .then(|| {
-                let fixed = [
-                    ("preset", own.model.clone()),
-                    ("data", text(&data)),
-                    ("output-dir", folder(INIT_FOLDER)),
-                ];
-                stages.parse("lm init", &fixed)
-            })
-            .transpose()?;
+        let is_given = given.is_some();
+        let data = given.unwrap_or_else(|| paths.checkpoints.join(CORPUS));
+        let corpus = stages.corpus(is_given, &data)?;
+        let with_data = |model: String| [("model", model), ("data", path_text(&data))];
+        let init = stages.init(&data)?;
         let base = preset
             .then(|| stages.parse_as("base", "lm sft", &with_data(folder(INIT_FOLDER))))
             .transpose()?;
         let [grpo, merged, _] = ArtifactKind::ALL.map(|kind| folder(kind.name()));
-        let run = [
-            ("run", id.clone()),
-            ("reports-dir", text(&self.reports_dir)),
-            ("checkpoints-dir", text(&self.checkpoints_dir)),
-        ];
-        let eval = |model: &str, adapter: Option<&String>, name: &str| {
-            let mut fixed = vec![("model", model.to_owned())];
-            fixed.extend(adapter.map(|adapter| ("adapter", adapter.clone())));
-            fixed.push(("out", text(&paths.report(name))));
-            stages.parse::<EvalArgs>("lm eval", &fixed)
-        };
-        let evals = vec![
-            eval(&base_model, None, "eval_base.json")?,
-            eval(&merged, None, "eval_sft.json")?,
-            eval(&merged, Some(&grpo), "eval_grpo.json")?,
-        ];
-        let grpo_stage: Parsed<GrpoConfig> =
+        let run = self.run_options(&id);
+        let evals = stages.evals(&base_model, &merged, &grpo)?;
+        let grpo_stage: StageOptions<GrpoConfig> =
             stages.parse("lm grpo", &[("model", merged.clone())])?;
-        let world = grpo_stage.options.episode.world;
-        let ablation = (world == WorldName::Polyguard)
-            .then(|| {
-                let report = text(&paths.report("policy_ablations.json"));
-                let fixed = [
-                    ("model", merged.clone()),
-                    ("adapter", grpo),
-                    ("out", report),
-                ];
-                stages.parse("ablate", &fixed)
-            })
-            .transpose()?;
         let episode = &grpo_stage.options.episode;
-        Ok(Entry {
+        let world = episode.world;
+        let ablation = stages.ablation(world, merged, grpo)?;
+        Ok(PlanEntry {
             model: model.to_owned(),
             world: world.name().to_owned(),
             task: episode.task.clone().unwrap_or_else(|| "all".to_owned()),
@@ -272,6 +243,7 @@ impl SweepArgs {
 struct Stages<'a> {
     file: &'a ManifestFile,
     own: &'a EntryFile,
+    paths: &'a RunPaths,
     /// `true` for a new model.
     preset: bool,
     place: &'a Path,
@@ -279,11 +251,80 @@ struct Stages<'a> {
 }
 
 impl Stages<'_> {
+    /// Returns the stage that writes the corpus `data`; `None` if the corpus exists already.
+    fn corpus<T: clap::Args>(
+        &self,
+        exists: bool,
+        data: &Path,
+    ) -> Result<Option<StageOptions<T>>, Error> {
+        if exists {
+            return Ok(None);
+        }
+        self.parse("lm corpus", &[("out", path_text(data))])
+            .map(Some)
+    }
+
+    /// Returns the stage that creates the new model, if there is one.
+    fn init(&self, data: &Path) -> Result<Option<StageOptions<InitOptions>>, Error> {
+        let fixed = [
+            ("preset", self.own.model.clone()),
+            ("data", path_text(data)),
+            (
+                "output-dir",
+                path_text(&self.paths.checkpoints.join(INIT_FOLDER)),
+            ),
+        ];
+        self.preset
+            .then(|| self.parse("lm init", &fixed))
+            .transpose()
+    }
+
+    /// Returns the evaluations of the base model, the merged model and its GRPO adapter.
+    fn evals(
+        &self,
+        base_model: &str,
+        merged: &str,
+        adapter: &str,
+    ) -> Result<Vec<StageOptions<EvalArgs>>, Error> {
+        let eval = |model: &str, adapter: Option<&str>, name: &str| {
+            let mut fixed = vec![("model", model.to_owned())];
+            fixed.extend(adapter.map(|adapter| ("adapter", adapter.to_owned())));
+            fixed.push(("out", path_text(&self.paths.report(name))));
+            self.parse("lm eval", &fixed)
+        };
+        Ok(vec![
+            eval(base_model, None, "eval_base.json")?,
+            eval(merged, None, "eval_sft.json")?,
+            eval(merged, Some(adapter), "eval_grpo.json")?,
+        ])
+    }
+
+    /// Returns the ablation of the policies, which only PolyGuard has.
+    fn ablation<T: clap::Args>(
+        &self,
+        world: WorldName,
+        model: String,
+        adapter: String,
+    ) -> Result<Option<StageOptions<T>>, Error> {
+        if world != WorldName::Polyguard {
+            return Ok(None);
+        }
+        let fixed = [
+            ("model", model),
+            ("adapter", adapter),
+            (
+                "out",
+                path_text(&self.paths.report("policy_ablations.json")),
+            ),
+        ];
+        self.parse("ablate", &fixed).map(Some)
+    }
+
     fn parse<T: clap::Args>(
         &self,
         command: &str,
         fixed: &[(&str, String)],
-    ) -> Result<Parsed<T>, Error> {
+    ) -> Result<StageOptions<T>, Error> {
         let stage = command.rsplit(' ').next().unwrap_or(command);
         self.parse_as(stage, command, fixed)
     }
@@ -295,7 +336,7 @@ impl Stages<'_> {
         stage: &str,
         command: &str,
         fixed: &[(&str, String)],
-    ) -> Result<Parsed<T>, Error> {
+    ) -> Result<StageOptions<T>, Error> {
         let mut table = Table::new();
         if self.preset {
             table.extend(preset_options(stage));
@@ -313,6 +354,19 @@ impl Stages<'_> {
         }
         parse(stage, command, &table, fixed, self.place)
     }
+}
+
+/// Returns the name on the Hub of a size such as `0.5B`, or else the model's own name.
+fn full_model_name(model: &str) -> &str {
+    let named = SIZES
+        .iter()
+        .find(|(size, _)| size.eq_ignore_ascii_case(model));
+    named.map_or(model, |(_, name)| name)
+}
+
+/// Returns a path as it is typed.
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Returns the options with which a new model learns a world on two cores in minutes.
@@ -352,7 +406,7 @@ fn preset_options(stage: &str) -> Table {
         .collect()
 }
 
-impl Entry {
+impl PlanEntry {
     /// Returns the stages of the entry in order.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
         let has = |stage: &Stage| match stage {

@@ -4,17 +4,17 @@ use std::path::Path;
 use std::time::Instant;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Named as _, Origin, TaskName as _, World, in_world};
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
 use super::logprobs;
-use super::play::{Play, PlayArgs};
+use super::play_args::{PlayArgs, PlaySettings};
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::corpus::validation_seeds;
 use crate::evidence::artifact::{Artifact, ArtifactKind};
-use crate::evidence::layout::{RunPathArgs, RunPaths};
 use crate::evidence::postsave::{Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::{RunPathArgs, RunPaths};
 use crate::finetune::RunError;
 use crate::lm_agent::{Generation, GenerationArgs, LoadedModel};
 use crate::provenance::Provenance;
@@ -114,7 +114,7 @@ fn nothing_loaded(checkpoints: &Path, attempts: &[Attempt]) -> Error {
 /// Completes prompts with an artifact, and compares its log-probabilities.
 fn answered(
     paths: &RunPaths,
-    play: &Play,
+    play: &PlaySettings,
     artifact: &Artifact,
     model: &LoadedModel,
     samples: usize,
@@ -126,7 +126,7 @@ fn answered(
     });
     let generations: Vec<Generation> = std::mem::take(&mut agent.generations);
     let mut provenance = Provenance::new();
-    provenance.inherit(model.provenance.fallbacks.iter().cloned());
+    provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
     provenance.inputs.clone_from(&model.provenance.inputs);
     let mut report = PostSaveReport::new(artifact.kind.into(), rows, provenance);
     report.artifact_path.clone_from(&artifact.path);
@@ -136,7 +136,11 @@ fn answered(
 }
 
 /// Answers with the heuristic of the world, and marks the report as a fallback.
-fn scripted(play: &Play, attempts: &[Attempt], samples: usize) -> Result<PostSaveReport, RunError> {
+fn scripted(
+    play: &PlaySettings,
+    attempts: &[Attempt],
+    samples: usize,
+) -> Result<PostSaveReport, RunError> {
     let rows = in_world!(play.episode.world, W => scripted_rows::<W>(play, samples))?;
     let mut provenance = Provenance::new();
     let tried: Vec<&str> = attempts.iter().map(|one| one.artifact.name()).collect();
@@ -155,7 +159,7 @@ fn scripted(play: &Play, attempts: &[Attempt], samples: usize) -> Result<PostSav
 }
 
 fn scripted_rows<W: TextWorld + Trainable>(
-    play: &Play,
+    play: &PlaySettings,
     samples: usize,
 ) -> Result<Vec<SampleRow>, RunError> {
     let missing = RunError::option("allow-fallback", "left out in a world without a heuristic");
@@ -185,7 +189,11 @@ impl<W: TextWorld> Generator<W> for Heuristic<W> {
 
 /// Completes prompts one by one, so that each has a latency of its own: the tasks in turn, a few
 /// steps of each episode, on validation seeds.
-fn sample<W, G>(play: &Play, samples: usize, generator: &mut G) -> Result<Vec<SampleRow>, RunError>
+fn sample<W, G>(
+    play: &PlaySettings,
+    samples: usize,
+    generator: &mut G,
+) -> Result<Vec<SampleRow>, RunError>
 where
     W: TextWorld + Trainable,
     G: Generator<W>,
@@ -197,7 +205,7 @@ where
     let mut rows = Vec::with_capacity(samples);
     for (index, seed) in seeds.range().enumerate() {
         let task = tasks[index % tasks.len()];
-        let origin = Origin::<W> {
+        let origin = EpisodeSpec::<W> {
             task,
             seed,
             streams,
@@ -231,7 +239,7 @@ where
 /// Completes the prompt of a state and applies the action. The second value is `false` if the
 /// completion ended the episode.
 fn complete<W, G>(
-    play: &Play,
+    play: &PlaySettings,
     state: &mut PromptState<W>,
     episode: usize,
     generator: &mut G,

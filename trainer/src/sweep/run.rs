@@ -9,8 +9,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::memory;
-use super::plan::{Entry, Plan};
-use super::stages::{Work, base_of, inputs, outputs, report_of, run_folder};
+use super::plan::{PlanEntry, SweepPlan};
+use super::stages::{StageContext, base_of, inputs, outputs, report_of, run_folder};
 use super::state::{RunState, Stage, StageRecord, StageStatus, write_sweep};
 use crate::evidence::artifact;
 use crate::evidence::report_file;
@@ -42,12 +42,12 @@ pub struct SweepEvent<'a> {
     /// The stage that it is in; `None` for the run as a whole.
     pub stage: Option<Stage>,
     /// The thing that happened.
-    pub activity: Activity<'a>,
+    pub activity: SweepActivity<'a>,
 }
 
 /// A thing that happens in a sweep.
 #[derive(Clone, Copy, Debug)]
-pub enum Activity<'a> {
+pub enum SweepActivity<'a> {
     /// A stage began; `true` if it continues an earlier attempt.
     Started(bool),
     /// The run may need more memory than there is, so it runs alone.
@@ -87,7 +87,7 @@ struct Queue {
 /// # Errors
 /// Returns an error if `sweep.json` cannot be written. Errors of entries are in the outcome.
 pub fn run(
-    plan: &Plan,
+    plan: &SweepPlan,
     options: &SweepOptions,
     stop: &AtomicBool,
     listen: &(dyn Fn(&SweepEvent<'_>) + Sync),
@@ -143,9 +143,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the memory that an entry is counted with: all of it if its model is not known yet.
-fn need(entry: &Entry, cores: usize, bound: Option<u128>) -> u128 {
+fn need(entry: &PlanEntry, cores: usize, bound: Option<u128>) -> u128 {
     let bound = bound.unwrap_or(0);
-    memory::needed(entry, cores).unwrap_or(bound)
+    memory::needed_bytes(entry, cores).unwrap_or(bound)
 }
 
 /// Takes the next entry that fits beside those that run; waits while there is none. Returns `None`
@@ -178,13 +178,13 @@ fn next(
 
 /// Runs an entry; an error or a panic is returned as text.
 fn guarded(
-    entry: &Entry,
+    entry: &PlanEntry,
     need: u128,
     options: &SweepOptions,
     stop: &AtomicBool,
     listen: &(dyn Fn(&SweepEvent<'_>) + Sync),
 ) -> Result<Outcome, String> {
-    let tell = |activity: Activity<'_>| {
+    let tell = |activity: SweepActivity<'_>| {
         listen(&SweepEvent {
             run: &entry.id,
             stage: None,
@@ -197,7 +197,7 @@ fn guarded(
             if options.refuse_too_large {
                 return Err(error.into());
             }
-            tell(Activity::TooLarge(&error.to_string()));
+            tell(SweepActivity::TooLarge(&error.to_string()));
         }
         run_entry(entry, options, stop, listen)
     };
@@ -206,14 +206,14 @@ fn guarded(
         Err(payload) => Err(format!("the program stopped: {}", message(&*payload))),
     };
     match &found {
-        Err(reason) => tell(Activity::Failed(reason)),
-        Ok(Outcome::Interrupted) => tell(Activity::Interrupted),
+        Err(reason) => tell(SweepActivity::Failed(reason)),
+        Ok(Outcome::Interrupted) => tell(SweepActivity::Interrupted),
         Ok(Outcome::Finished) => {}
     }
     found
 }
 
-fn too_large(entry: &Entry, need: u128, bound: u128) -> Error {
+fn too_large(entry: &PlanEntry, need: u128, bound: u128) -> Error {
     const GIB: f64 = (1_u64 << 30) as f64;
     let reason = format!(
         "run {} needs up to {:.2} GiB, and {:.2} GiB may be used: lower its per_device_train_batch_size or \
@@ -236,19 +236,19 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 /// Runs the stages of an entry.
 fn run_entry(
-    entry: &Entry,
+    entry: &PlanEntry,
     options: &SweepOptions,
     stop: &AtomicBool,
     listen: &(dyn Fn(&SweepEvent<'_>) + Sync),
 ) -> Result<Outcome, RunError> {
     let _lock = RunDir::new(&entry.paths.reports).lock()?;
     files::create_folder(&entry.paths.checkpoints)?;
-    let mut state = RunState::read(&entry.paths, &entry.id, &entry.model)?;
+    let mut state = RunState::load(&entry.paths, &entry.id, &entry.model)?;
     for stage in entry.stages() {
         if stop.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        let tell = |activity: Activity<'_>| {
+        let tell = |activity: SweepActivity<'_>| {
             listen(&SweepEvent {
                 run: &entry.id,
                 stage: Some(stage),
@@ -267,19 +267,19 @@ fn run_entry(
 }
 
 /// Returns the folder of reports that holds the folder of a run.
-fn options_reports(entry: &Entry) -> PathBuf {
-    let sweeps = files::folder_of(&entry.paths.reports);
-    files::folder_of(sweeps).to_owned()
+fn options_reports(entry: &PlanEntry) -> PathBuf {
+    let sweeps = files::parent_folder(&entry.paths.reports);
+    files::parent_folder(sweeps).to_owned()
 }
 
 /// Runs a stage unless it is finished, and records its end.
 fn run_stage(
-    entry: &Entry,
+    entry: &PlanEntry,
     stage: Stage,
     state: &mut RunState,
     options: &SweepOptions,
     stop: &AtomicBool,
-    tell: &dyn Fn(Activity<'_>),
+    tell: &dyn Fn(SweepActivity<'_>),
 ) -> Result<Outcome, RunError> {
     let (command, inputs) = (entry.command(stage), inputs(entry, stage)?);
     let before = state.get(stage).cloned();
@@ -290,7 +290,7 @@ fn run_stage(
         && record.status == StageStatus::Ok
         && outputs(entry, stage).is_ok_and(|now| now == record.outputs)
     {
-        tell(Activity::Skipped);
+        tell(SweepActivity::Skipped);
         return Ok(Outcome::Finished);
     }
     if let Some(record) = before.filter(|_| !continues && !options.overwrite) {
@@ -305,15 +305,15 @@ fn run_stage(
         error: None,
     };
     save(entry, stage, state, &record)?;
-    tell(Activity::Started(continues));
+    tell(SweepActivity::Started(continues));
     let start = Instant::now();
-    let work = Work {
+    let work = StageContext {
         entry,
         continues,
         overwrite: options.overwrite,
         program: &options.program,
         stop,
-        listen: &|event| tell(Activity::Training(event)),
+        listen: &|event| tell(SweepActivity::Training(event)),
     };
     let done = catch_unwind(AssertUnwindSafe(|| work.run(stage)));
     let done = done.unwrap_or_else(|payload| {
@@ -342,14 +342,14 @@ fn run_stage(
     let (done, _) = done?;
     saved?;
     if done == Outcome::Finished {
-        tell(Activity::Finished(seconds));
+        tell(SweepActivity::Finished(seconds));
     }
     Ok(done)
 }
 
 /// Writes the report of a training stage that failed. An error of writing it is not reported: that
 /// of the stage matters more, and its record has the same text.
-fn failed_report(entry: &Entry, stage: Stage, error: &str) {
+fn failed_report(entry: &PlanEntry, stage: Stage, error: &str) {
     if [Stage::Sft, Stage::Grpo].contains(&stage) {
         let (name, origin) = report_of(entry, stage);
         let error = Some(error.to_owned());
@@ -359,7 +359,7 @@ fn failed_report(entry: &Entry, stage: Stage, error: &str) {
 }
 
 fn save(
-    entry: &Entry,
+    entry: &PlanEntry,
     stage: Stage,
     state: &mut RunState,
     record: &StageRecord,
@@ -371,7 +371,7 @@ fn save(
 /// Refuses to replace what a stage made with other options or inputs. Reports are cheap, so they are
 /// replaced.
 fn check_same(
-    entry: &Entry,
+    entry: &PlanEntry,
     stage: Stage,
     record: &StageRecord,
     command: &str,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use serde::Serialize;
 
-use super::plan::Entry;
+use super::plan::PlanEntry;
 use super::state::Stage;
 use crate::algo::lm_grpo;
 use crate::algo::sft;
@@ -21,14 +21,14 @@ use crate::lm::init::create;
 use crate::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
-use crate::run::CHECKPOINT;
+use crate::run::CHECKPOINT_FILE;
 use crate::{Error, ablate, files};
 
 type Digests = BTreeMap<String, String>;
 
 /// The circumstances in which a stage runs.
-pub(super) struct Work<'a> {
-    pub(super) entry: &'a Entry,
+pub(super) struct StageContext<'a> {
+    pub(super) entry: &'a PlanEntry,
     /// `true` if an earlier attempt had the same command and inputs, so that its files are ours.
     pub(super) continues: bool,
     /// `true` to overwrite files of other options or inputs.
@@ -44,7 +44,7 @@ pub(super) struct Work<'a> {
 ///
 /// # Errors
 /// Returns an error if a file is missing.
-pub(super) fn inputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
+pub(super) fn inputs(entry: &PlanEntry, stage: Stage) -> Result<Digests, Error> {
     let mut found = Found::default();
     let base = Path::new(&entry.base_model);
     let grpo = entry.folder(ArtifactKind::GrpoAdapter);
@@ -81,7 +81,7 @@ pub(super) fn inputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
 ///
 /// # Errors
 /// Returns an error if one is missing.
-pub(super) fn outputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
+pub(super) fn outputs(entry: &PlanEntry, stage: Stage) -> Result<Digests, Error> {
     let mut found = Found::default();
     let report = |name: &str| (name.to_owned(), entry.paths.report(name));
     let folder = match stage {
@@ -110,7 +110,7 @@ pub(super) fn outputs(entry: &Entry, stage: Stage) -> Result<Digests, Error> {
 }
 
 /// Returns the folder of the model that a stage trains or merges.
-pub(super) fn run_folder(entry: &Entry, stage: Stage) -> Option<PathBuf> {
+pub(super) fn run_folder(entry: &PlanEntry, stage: Stage) -> Option<PathBuf> {
     match stage {
         Stage::Base => Some(entry.base_folder()),
         Stage::Sft => Some(entry.folder(ArtifactKind::SftAdapter)),
@@ -146,7 +146,7 @@ impl Found {
     }
 }
 
-impl Work<'_> {
+impl StageContext<'_> {
     /// Does the work of a stage.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl Work<'_> {
                     let config = &ablation.options;
                     let found = ablate::play(config, &config.plan()?, &|| ())?;
                     let path = entry.paths.report("policy_ablations.json");
-                    files::write(&path, found.to_json()?.as_bytes())?;
+                    files::write_atomic(&path, found.to_json()?.as_bytes())?;
                 }
             }
         }
@@ -214,7 +214,7 @@ impl Work<'_> {
         let (mut texts, mut provenance) = (Vec::new(), Provenance::new());
         provenance.add_file("the corpus", &self.entry.data)?;
         for example in read_corpus(&self.entry.data)? {
-            texts.push(example.prompt.asked().to_owned());
+            texts.push(example.prompt.question().to_owned());
             texts.push(example.completion);
         }
         let mut options = init.options.clone();
@@ -231,7 +231,7 @@ impl Work<'_> {
         train: impl FnOnce(&RunDir, &mut dyn FnMut(&Event)) -> Result<Outcome, RunError>,
     ) -> Result<Outcome, RunError> {
         let path = run_folder(self.entry, stage).unwrap_or_default();
-        let resume = self.continues && path.join(CHECKPOINT).is_file();
+        let resume = self.continues && path.join(CHECKPOINT_FILE).is_file();
         let dir = RunDir {
             resume,
             force: self.may_overwrite() && !resume,
@@ -248,7 +248,7 @@ impl Work<'_> {
         let (name, origin) = report_of(self.entry, stage);
         let folder = run_folder(self.entry, stage).unwrap_or_default();
         let report = match done {
-            Outcome::Finished => RunReport::of_folder(&folder, &origin)?,
+            Outcome::Finished => RunReport::from_folder(&folder, &origin)?,
             Outcome::Interrupted => {
                 let base = base_of(self.entry, stage);
                 RunReport::stopped(RunStatus::Interrupted, None, &origin, &base)
@@ -285,7 +285,7 @@ impl Work<'_> {
         command.arg("--reports-dir").arg(&paths.reports_dir);
         command.arg("--checkpoints-dir").arg(&paths.checkpoints_dir);
         command.args(["--samples", &options.samples.to_string()]);
-        command.args(options.play.words());
+        command.args(options.play.to_args());
         if options.allow_fallback {
             command.arg("--allow-fallback");
         }
@@ -332,7 +332,7 @@ impl Work<'_> {
 }
 
 /// Returns the name of a training stage's report, and the origin of the run.
-pub(super) fn report_of(entry: &Entry, stage: Stage) -> (&'static str, RunOrigin) {
+pub(super) fn report_of(entry: &PlanEntry, stage: Stage) -> (&'static str, RunOrigin) {
     let name = if stage == Stage::Sft {
         SFT_REPORT
     } else {
@@ -349,7 +349,7 @@ pub(super) fn report_of(entry: &Entry, stage: Stage) -> (&'static str, RunOrigin
 }
 
 /// Returns the model that a training stage begins with.
-pub(super) fn base_of(entry: &Entry, stage: Stage) -> String {
+pub(super) fn base_of(entry: &PlanEntry, stage: Stage) -> String {
     if stage == Stage::Sft {
         entry.sft.options.run.model.clone()
     } else {

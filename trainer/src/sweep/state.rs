@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::layout::{RunPaths, SWEEPS};
 use crate::evidence::report_file;
+use crate::evidence::run_paths::{RunPaths, SWEEPS_DIR};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
@@ -98,7 +98,7 @@ impl RunState {
     ///
     /// # Errors
     /// Returns an error if the file is cut off or invalid.
-    pub fn read(paths: &RunPaths, id: &str, model: &str) -> Result<Self, Error> {
+    pub fn load(paths: &RunPaths, id: &str, model: &str) -> Result<Self, Error> {
         let path = paths.report(STAGES);
         if path.exists() {
             let remedy = "remove it, and run the sweep with --overwrite-output-dir";
@@ -164,7 +164,7 @@ pub struct SweepState {
 /// # Errors
 /// Returns an error if a record cannot be read, or the file cannot be written.
 pub fn write_sweep(reports: &Path) -> Result<SweepState, Error> {
-    let folder = reports.join(SWEEPS);
+    let folder = reports.join(SWEEPS_DIR);
     files::create_folder(&folder)?;
     let _lock = lock(&folder.join(LOCK))?;
     let failed = |source| Error::Read {

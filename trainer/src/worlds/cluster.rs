@@ -4,12 +4,12 @@ use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, T
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::EpisodeRow;
 use sentinel_policy::cluster::learned::ClusterNet;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::eval::Evaluated;
-use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
+use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
 use crate::trace::Traced;
 use crate::trainable::Trainable;
 
@@ -39,12 +39,12 @@ struct File<'a> {
     #[serde(serialize_with = "or_empty")]
     difficulty_controller: Difficulty,
     /// The means over all tasks by policy, sorted.
-    summary: Ordered<ClusterSummary>,
+    summary: OrderedMap<ClusterSummary>,
     /// The means by task, only if there are several tasks; the reference does not have them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by_task: Option<&'a Ordered<Ordered<ClusterSummary>>>,
+    by_task: Option<&'a OrderedMap<OrderedMap<ClusterSummary>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    difficulty_controller_by_task_policy: Option<&'a Ordered<Ordered<State>>>,
+    difficulty_controller_by_task_policy: Option<&'a OrderedMap<OrderedMap<DifficultyState>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     streams: Option<Streams>,
     #[serde(skip_serializing_if = "is_reference")]
@@ -71,9 +71,9 @@ impl Trainable for ClusterEnv {
 impl Evaluated for ClusterEnv {
     type Row = EpisodeRow;
     type Summary = ClusterSummary;
-    const POLICIES: &'static str = "random,blind,trust,oracle_lite";
-    const TASK: Option<&'static str> = Some("task3");
-    const COLUMNS: &'static [&'static str] = &[
+    const DEFAULT_POLICIES: &'static str = "random,blind,trust,oracle_lite";
+    const DEFAULT_TASK: Option<&'static str> = Some("task3");
+    const TABLE_COLUMNS: &'static [&'static str] = &[
         "score",
         "health",
         "utilization",
@@ -83,11 +83,11 @@ impl Evaluated for ClusterEnv {
         "steps",
     ];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn episode_row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 
-    fn summary(rows: &[&EpisodeRow]) -> ClusterSummary {
+    fn summarize(rows: &[&EpisodeRow]) -> ClusterSummary {
         ClusterSummary {
             episodes: rows.len(),
             avg_score: mean(rows, |row| row.score),
@@ -100,7 +100,7 @@ impl Evaluated for ClusterEnv {
         }
     }
 
-    fn cells(s: &ClusterSummary) -> (usize, Vec<f64>) {
+    fn table_cells(s: &ClusterSummary) -> (usize, Vec<f64>) {
         let cells = vec![
             s.avg_score,
             s.avg_cluster_health,
@@ -113,7 +113,7 @@ impl Evaluated for ClusterEnv {
         (s.episodes, cells)
     }
 
-    fn file(e: &Evaluation<Self>) -> impl Serialize {
+    fn file_content(e: &Evaluation<Self>) -> impl Serialize {
         let mut summary = e.summary.clone();
         summary.0.sort_by(|a, b| a.0.cmp(&b.0));
         File {

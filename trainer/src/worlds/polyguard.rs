@@ -1,19 +1,19 @@
 //! The evaluation of the polyguard world.
 
 use sentinel_env::polyguard::{
-    Action, Component, End, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal, TraceReset,
-    TraceStep,
+    Action, Component, EndReason, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal,
+    TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment, Named as _, PrivilegedState};
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::eval::{Evaluated, StepFacts};
-use crate::eval::{Evaluation, Ordered, ReplayUse};
+use crate::eval::{Evaluation, OrderedMap, ReplayUse};
 use crate::trace::Traced;
 use crate::trainable::Trainable;
 
@@ -39,8 +39,8 @@ struct File<'a> {
     research_only: bool,
     tasks: &'a [&'static str],
     episodes_per_policy: u64,
-    summary: &'a Ordered<PolyguardSummary>,
-    by_task: &'a Ordered<Ordered<PolyguardSummary>>,
+    summary: &'a OrderedMap<PolyguardSummary>,
+    by_task: &'a OrderedMap<OrderedMap<PolyguardSummary>>,
     streams: Streams,
     #[serde(skip_serializing_if = "is_reference")]
     rules: &'a str,
@@ -92,24 +92,24 @@ impl Trainable for PolyguardEnv {
 impl Evaluated for PolyguardEnv {
     type Row = EpisodeRow;
     type Summary = PolyguardSummary;
-    const POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
-    const TASK: Option<&'static str> = None;
-    const COLUMNS: &'static [&'static str] = &[
+    const DEFAULT_POLICIES: &'static str = "random,no_change,greedy_regimen,rules_only,oracle";
+    const DEFAULT_TASK: Option<&'static str> = None;
+    const TABLE_COLUMNS: &'static [&'static str] = &[
         "score", "safe", "review", "exploit", "invalid", "reward", "risk cut", "steps",
     ];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn episode_row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 
-    fn summary(rows: &[&EpisodeRow]) -> PolyguardSummary {
-        let ended = |end: End| mean(rows, |row| rate(row.ended(end)));
+    fn summarize(rows: &[&EpisodeRow]) -> PolyguardSummary {
+        let ended = |end: EndReason| mean(rows, |row| rate(row.ended(end)));
         PolyguardSummary {
             episodes: rows.len(),
             avg_score: mean(rows, |row| row.score),
-            safe_resolution_rate: ended(End::SafeResolution),
-            justified_review_rate: ended(End::JustifiedReview),
-            exploit_rate: ended(End::ExploitDetection),
+            safe_resolution_rate: ended(EndReason::SafeResolution),
+            justified_review_rate: ended(EndReason::JustifiedReview),
+            exploit_rate: ended(EndReason::ExploitDetection),
             invalid_rate: mean(rows, |row| row.invalid_rate),
             avg_step_reward: mean(rows, |row| {
                 row.rewards.iter().sum::<f64>() / row.rewards.len().max(1) as f64
@@ -122,7 +122,7 @@ impl Evaluated for PolyguardEnv {
         }
     }
 
-    fn cells(s: &PolyguardSummary) -> (usize, Vec<f64>) {
+    fn table_cells(s: &PolyguardSummary) -> (usize, Vec<f64>) {
         let cells = vec![
             s.avg_score,
             s.safe_resolution_rate,
@@ -136,7 +136,7 @@ impl Evaluated for PolyguardEnv {
         (s.episodes, cells)
     }
 
-    fn file(e: &Evaluation<Self>) -> impl Serialize {
+    fn file_content(e: &Evaluation<Self>) -> impl Serialize {
         File {
             environment: "polyguard",
             research_only: true,

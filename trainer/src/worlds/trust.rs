@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
-use sentinel_policy::rollout::Run;
+use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::trust::EpisodeRow;
-use sentinel_policy::trust::learned::NetConfig;
+use sentinel_policy::trust::learned::TrustNet;
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::eval::Evaluated;
-use crate::eval::{Difficulty, Evaluation, Ordered, ReplayUse, State, or_empty};
+use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
 use crate::trace::Traced;
 use crate::trainable::Trainable;
 
@@ -38,9 +38,9 @@ struct File<'a> {
     adaptive: bool,
     #[serde(serialize_with = "or_empty")]
     difficulty_controller: Difficulty,
-    difficulty_controller_by_task_policy: &'a Ordered<Ordered<State>>,
-    summary: &'a Ordered<PolicySummary>,
-    by_task: &'a Ordered<Ordered<PolicySummary>>,
+    difficulty_controller_by_task_policy: &'a OrderedMap<OrderedMap<DifficultyState>>,
+    summary: &'a OrderedMap<PolicySummary>,
+    by_task: &'a OrderedMap<OrderedMap<PolicySummary>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     streams: Option<Streams>,
     #[serde(skip_serializing_if = "is_reference")]
@@ -55,7 +55,7 @@ struct File<'a> {
 }
 
 impl Trainable for TrustEnv {
-    type Net = NetConfig;
+    type Net = TrustNet;
 
     fn total_reward(&self) -> f64 {
         self.tally().total_reward
@@ -69,16 +69,16 @@ impl Trainable for TrustEnv {
 impl Evaluated for TrustEnv {
     type Row = EpisodeRow;
     type Summary = PolicySummary;
-    const POLICIES: &'static str = "random,heuristic,oracle_lite";
-    const TASK: Option<&'static str> = Some("task3");
-    const COLUMNS: &'static [&'static str] =
+    const DEFAULT_POLICIES: &'static str = "random,heuristic,oracle_lite";
+    const DEFAULT_TASK: Option<&'static str> = Some("task3");
+    const TABLE_COLUMNS: &'static [&'static str] =
         &["score", "completion", "detection", "calibration", "steps"];
 
-    fn row(policy: &str, run: &Run<Self>) -> EpisodeRow {
+    fn episode_row(policy: &str, run: &EpisodeRun<Self>) -> EpisodeRow {
         EpisodeRow::from_run(policy, run)
     }
 
-    fn summary(rows: &[&EpisodeRow]) -> PolicySummary {
+    fn summarize(rows: &[&EpisodeRow]) -> PolicySummary {
         PolicySummary {
             episodes: rows.len(),
             avg_score: mean(rows, |row| row.score),
@@ -89,7 +89,7 @@ impl Evaluated for TrustEnv {
         }
     }
 
-    fn cells(s: &PolicySummary) -> (usize, Vec<f64>) {
+    fn table_cells(s: &PolicySummary) -> (usize, Vec<f64>) {
         let cells = vec![
             s.avg_score,
             s.avg_completion_rate,
@@ -100,7 +100,7 @@ impl Evaluated for TrustEnv {
         (s.episodes, cells)
     }
 
-    fn file(e: &Evaluation<Self>) -> impl Serialize {
+    fn file_content(e: &Evaluation<Self>) -> impl Serialize {
         File {
             task: &e.task,
             tasks: &e.tasks,

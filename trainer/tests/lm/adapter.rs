@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sentinel_trainer::lm::{
     BaseCheck, Batch, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2,
-    Target, Trained,
+    Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn adapter_and_merged_logits_match_peft() {
             };
             let parameters = read.parameters();
             let ours = parameters.iter().find(|p| p.name() == name).unwrap();
-            close(name, &ours.numbers().unwrap(), &recorded.values, 1e-6);
+            close(name, &ours.values().unwrap(), &recorded.values, 1e-6);
         }
         assert_eq!(
             merged.join("tokenizer.json").is_file(),
@@ -131,7 +131,7 @@ fn merged_model_keeps_stop_tokens_of_base() {
         assert_eq!(merged[key], config[key], "{key}");
     }
     assert!(merged.get("pad_token_id").is_none());
-    let ends = GenerationDefaults::read(&target).unwrap().eos_token_ids;
+    let ends = GenerationDefaults::load(&target).unwrap().eos_token_ids;
     assert_eq!(ends, [5, 7]);
 }
 
@@ -140,7 +140,7 @@ fn adapter_of_other_model_is_refused() {
     let Some((model, base, adapter)) = first() else {
         return;
     };
-    let config = ModelConfig::read(&base).unwrap();
+    let config = ModelConfig::load(&base).unwrap();
     let wider = ModelConfig {
         intermediate_size: config.intermediate_size + 2,
         ..config.clone()
@@ -231,7 +231,7 @@ fn new_adapter_keeps_logits_and_sets_trainable_parameters() {
     let layers = model.config().num_hidden_layers;
     let trained = model.parameters().into_iter().filter(|p| p.is_trainable());
     assert_eq!(trained.count(), 4 * layers);
-    model.train(Trained::Nothing);
+    model.set_trained_part(TrainedPart::Nothing);
     assert_eq!(model.trainable_count(), 0);
     let wrong = LoraConfig {
         dropout: 1.0,

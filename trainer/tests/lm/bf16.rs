@@ -75,7 +75,7 @@ fn bf16_logits_and_gradients_are_close_to_f32() {
     assert!(far > 1e-5 && far < 0.08, "{far}");
 
     for by_block in [false, true] {
-        let pass = Pass::training(0).checkpointed(by_block);
+        let pass = Pass::training(0).with_gradient_checkpointing(by_block);
         let (found, expected) = (
             accumulated_step(&half, pass),
             accumulated_step(&whole, pass),

@@ -228,7 +228,7 @@ fn stop_tokens_follow_generation_config() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, value: Value| {
         fs::write(folder.path().join(name), value.to_string()).unwrap();
-        GenerationDefaults::read(folder.path())
+        GenerationDefaults::load(folder.path())
     };
     let plain = write("config.json", json!({"eos_token_id": 5})).unwrap();
     assert_eq!(plain.eos_token_ids, [5]);
@@ -260,12 +260,12 @@ fn stop_tokens_follow_generation_config() {
 #[test]
 fn initialized_weights_depend_on_seed() {
     let Some(folder) = copy(None) else { return };
-    let config = ModelConfig::read(folder.path()).unwrap();
+    let config = ModelConfig::load(folder.path()).unwrap();
     let new = |seed| Qwen2::initialize(config.clone(), seed, &device()).unwrap();
     assert_eq!(new(1).base_digest().unwrap(), new(1).base_digest().unwrap());
     assert_ne!(new(1).base_digest().unwrap(), new(2).base_digest().unwrap());
     let model = new(1);
-    let embedding = model.parameters()[0].numbers().unwrap();
+    let embedding = model.parameters()[0].values().unwrap();
     let squares: f64 = embedding.iter().map(|x| f64::from(*x).powi(2)).sum();
     let deviation = (squares / embedding.len() as f64).sqrt();
     assert!(

@@ -13,7 +13,7 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let batch = file["a.input_ids"].batch(config, None);
     // As in transformers' `output_hidden_states`, the last state is taken after the last norm.
     let mut states = Vec::new();
-    let last = model.hidden_observed(&batch, Pass::EVALUATION, |x| states.push(x.clone()));
+    let last = model.hidden_states_observed(&batch, Pass::EVALUATION, |x| states.push(x.clone()));
     states.pop();
     states.push(last);
     assert_eq!(states.len(), config.num_hidden_layers + 1);
@@ -73,7 +73,7 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
         |at: usize| !at.is_multiple_of(columns) && batch.mask()[at] && batch.mask()[at - 1];
     let chosen: Vec<bool> = (0..batch.ids().len()).map(follows).collect();
     let selection = TokenSelection::new(&batch, &chosen).unwrap();
-    let hidden = model.hidden(&batch, Pass::EVALUATION);
+    let hidden = model.hidden_states(&batch, Pass::EVALUATION);
     let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, Pass::EVALUATION);
     let logps = numbers(found.logps);
     let recorded = &file["pad.logprobs_next"].values;
@@ -138,9 +138,9 @@ fn bf16_checkpoint_is_loaded() {
     let rounded = Qwen2::load(folder.path(), &device()).unwrap();
     let whole = Qwen2::load(&whole, &device()).unwrap();
     for (rounded, whole) in rounded.parameters().iter().zip(whole.parameters()) {
-        let expected = whole.numbers().unwrap().into_iter();
+        let expected = whole.values().unwrap().into_iter();
         let expected = expected.map(|number| half::bf16::from_f32(number).to_f32());
-        assert_eq!(rounded.numbers().unwrap(), expected.collect::<Vec<f32>>());
+        assert_eq!(rounded.values().unwrap(), expected.collect::<Vec<f32>>());
     }
     let Some(file) = oracle.tensors("forward_untied.safetensors") else {
         return;
@@ -159,14 +159,14 @@ fn legacy_and_new_config_keys_are_equal() {
         let Some(new) = oracle.path(&format!("model_{variant}/config.json")) else {
             continue;
         };
-        let new = ModelConfig::read_file(&new).unwrap();
+        let new = ModelConfig::load_file(&new).unwrap();
         let Some(legacy) = oracle.path(&format!("model_{variant}/config.legacy.json")) else {
             continue;
         };
-        assert_eq!(ModelConfig::read_file(&legacy).unwrap(), new);
+        assert_eq!(ModelConfig::load_file(&legacy).unwrap(), new);
         let written = tempfile::tempdir().unwrap();
         write_config(written.path(), &new);
-        assert_eq!(ModelConfig::read(written.path()).unwrap(), new);
+        assert_eq!(ModelConfig::load(written.path()).unwrap(), new);
     }
 }
 

@@ -59,7 +59,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Re
     let folder = oracle.model(variant)?;
     oracle.path(&format!("model_{variant}/generation_config.json"))?;
     let model = Qwen2::load(&folder, &device()).unwrap();
-    Some((model, GenerationDefaults::read(&folder).unwrap(), recorded))
+    Some((model, GenerationDefaults::load(&folder).unwrap(), recorded))
 }
 
 fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions {
@@ -118,7 +118,7 @@ fn check_logps(
         let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();
         let batch = Batch::left_padded(model.config(), &[row], 0).unwrap();
         let selection = TokenSelection::new(&batch, &chosen).unwrap();
-        let hidden = model.hidden(&batch, Pass::EVALUATION);
+        let hidden = model.hidden_states(&batch, Pass::EVALUATION);
         let pass = Pass::EVALUATION;
         let again = model.token_logprobs(hidden, &selection, temperature, Entropy::Skipped, pass);
         close(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, Entropy, Grads, Lora, Optimizer, Pass, Qwen2, TokenSelection,
-    Trained,
+    TrainedPart,
 };
 use serde::Deserialize;
 
@@ -63,7 +63,7 @@ fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
     let mut case = case(oracle, variant)?;
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
-    case.model.train(Trained::Adapter);
+    case.model.set_trained_part(TrainedPart::Adapter);
     Some(case)
 }
 
@@ -76,7 +76,7 @@ fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
 /// Computes gradients in one pass and block by block, and checks that they agree.
 fn gradients(case: &Case) -> (f32, Grads) {
     let pass = Pass::training(0);
-    let whole = loss(case, case.model.hidden(&case.batch, pass), pass);
+    let whole = loss(case, case.model.hidden_states(&case.batch, pass), pass);
     let value = numbers(whole.clone())[0];
     let grads = case.model.backward(&whole).unwrap();
     let by_block = |hidden| Ok(loss(case, hidden, pass));
@@ -141,7 +141,7 @@ fn full_gradients_match_torch() {
         let Some(mut case) = case(&oracle, &variant) else {
             continue;
         };
-        case.model.train(Trained::Everything);
+        case.model.set_trained_part(TrainedPart::Everything);
         let (value, grads) = gradients(&case);
         close("loss", &[value], &[case.sft.full_loss], LOGITS);
         let recorded = oracle.tensors(&format!("full_grads_{variant}.safetensors"));
@@ -180,7 +180,7 @@ fn adamw_steps_match_torch() {
         let mut optimizer = Optimizer::new(&options);
         for (index, step) in case.sft.steps.iter().enumerate() {
             let pass = Pass::training(index as u64);
-            let value = loss(&case, case.model.hidden(&case.batch, pass), pass);
+            let value = loss(&case, case.model.hidden_states(&case.batch, pass), pass);
             close(
                 "loss of a step",
                 &[numbers(value.clone())[0]],
@@ -201,7 +201,7 @@ fn adamw_steps_match_torch() {
             for parameter in case.model.parameters() {
                 let name = format!("after_step{}.{}", index + 1, parameter.name());
                 if let Some(recorded) = case.recorded.get(&name) {
-                    close(&name, &parameter.numbers().unwrap(), &recorded.values, 1e-4);
+                    close(&name, &parameter.values().unwrap(), &recorded.values, 1e-4);
                 }
             }
         }
@@ -228,7 +228,7 @@ fn dropout_depends_on_seed() {
         let path = folder.path().join("adapter_config.json");
         std::fs::write(path, config.to_string()).unwrap();
         Lora::load(&mut case.model, folder.path(), BaseCheck::Weights).unwrap();
-        case.model.train(Trained::Adapter);
+        case.model.set_trained_part(TrainedPart::Adapter);
 
         let logits = |pass| numbers(case.model.forward(&case.batch, pass));
         let [one, again, other] = [1, 1, 2].map(|seed| logits(Pass::training(seed)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
-use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, Trained};
+use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, TrainedPart};
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let mut model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
-    model.train(Trained::Adapter);
+    model.set_trained_part(TrainedPart::Adapter);
     Some(Case {
         model,
         samples: samples(&file),

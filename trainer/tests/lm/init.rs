@@ -1,11 +1,11 @@
 //! New models: treatment of numbers by their tokenizer.
 
-use sentinel_trainer::lm::init::{InitOptions, Numbers, create};
+use sentinel_trainer::lm::init::{InitOptions, NumberSplitting, create};
 use sentinel_trainer::lm::{Completion, Tokenizer};
 use sentinel_trainer::provenance::Provenance;
 
 /// Splits `text` with a new tokenizer that treats numbers as `numbers` says.
-fn words(numbers: Numbers, text: &str) -> Vec<String> {
+fn words(numbers: NumberSplitting, text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let options = InitOptions {
         numbers,
@@ -25,7 +25,7 @@ fn words(numbers: Numbers, text: &str) -> Vec<String> {
 
 #[test]
 fn whole_mode_keeps_numbers_as_one_token() {
-    let cut = words(Numbers::Whole, "stakes 0.86\nS3 0.86 A12/3 cost 4");
+    let cut = words(NumberSplitting::Whole, "stakes 0.86\nS3 0.86 A12/3 cost 4");
     let whole = [
         "stakes", " 0.86", "\n", "S3", " 0.86", " A12", "/", "3", " cost", " 4",
     ];
@@ -34,7 +34,7 @@ fn whole_mode_keeps_numbers_as_one_token() {
 
 #[test]
 fn digits_mode_splits_numbers_into_digits() {
-    let cut = words(Numbers::Digits, "S3 0.86");
+    let cut = words(NumberSplitting::Digits, "S3 0.86");
     assert_eq!(cut, ["S", "3", " ", "0", ".", "8", "6"]);
 }
 
@@ -69,7 +69,7 @@ fn special_tokens_in_completion_are_kept_as_text() {
 /// Unseen numbers, versions and letters after digits are split without loss.
 #[test]
 fn unseen_numbers_are_tokenized_without_loss() {
-    for numbers in [Numbers::Whole, Numbers::Digits] {
+    for numbers in [NumberSplitting::Whole, NumberSplitting::Digits] {
         for text in ["7.31", "1.2.3", "3rd", "x²½", " 0.99  .5. 5.", "S3's 0.86%"] {
             let cut = words(numbers, text);
             assert!(!cut.is_empty(), "{text}");

@@ -1,6 +1,8 @@
 //! Log-probabilities and entropies of completions, for the policy and the reference.
 
-use sentinel_trainer::lm::{BaseCheck, Batch, Entropy, Lora, Pass, Qwen2, TokenSelection, Trained};
+use sentinel_trainer::lm::{
+    BaseCheck, Batch, Entropy, Lora, Pass, Qwen2, TokenSelection, TrainedPart,
+};
 use serde_json::Value;
 
 use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
@@ -30,7 +32,7 @@ fn policy_and_reference_logprobs_match_trl() {
         };
         let mut model = Qwen2::load(&folder, &device()).unwrap();
         Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
-        model.train(Trained::Adapter);
+        model.set_trained_part(TrainedPart::Adapter);
 
         let rows = file["prompt_ids"].shape[0];
         let both = |a: &Recorded, b: &Recorded| joined(&a.flags(), &b.flags(), rows);
@@ -61,7 +63,7 @@ fn policy_and_reference_logprobs_match_trl() {
             (Pass::EVALUATION, "logps"),
             (Pass::REFERENCE, "ref_per_token_logps"),
         ] {
-            let hidden = model.hidden(&batch, pass);
+            let hidden = model.hidden_states(&batch, pass);
             let found = model.token_logprobs(hidden, &selection, temperature, Entropy::Value, pass);
             close(name, &numbers(found.logps), &counted(name), LOGITS);
             if pass.adapter {

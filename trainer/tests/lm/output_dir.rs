@@ -168,19 +168,19 @@ fn checkpoint_header_is_read_without_tensors() {
     let (corpus, model) = made(folder.path());
     let out = folder.path().join("out");
     succeeds(&short(&corpus, &model, &out, ""));
-    let whole = Checkpoint::read(&out).unwrap().header;
+    let whole = Checkpoint::load(&out).unwrap().header;
     let same = |header: Header| {
         let text = |header: &Header| serde_json::to_value(header).unwrap();
         assert_eq!(text(&header), text(&whole));
     };
-    same(Header::read(&out).unwrap());
+    same(Header::load(&out).unwrap());
     let path = out.join("checkpoint.safetensors");
     let bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     // Truncated within the tensors, which are not read here.
     fs::write(&path, &bytes[..length + 16]).unwrap();
-    same(Header::read(&out).unwrap());
-    assert!(Checkpoint::read(&out).is_err());
+    same(Header::load(&out).unwrap());
+    assert!(Checkpoint::load(&out).is_err());
     let endless = [&u64::MAX.to_le_bytes()[..], &bytes[8..]].concat();
     for damaged in [
         &bytes[..length],
@@ -190,7 +190,7 @@ fn checkpoint_header_is_read_without_tensors() {
         &endless[..],
     ] {
         fs::write(&path, damaged).unwrap();
-        let error = Header::read(&out).err().unwrap().to_string();
+        let error = Header::load(&out).err().unwrap().to_string();
         for part in [
             "checkpoint.safetensors",
             "cut off",
@@ -200,6 +200,6 @@ fn checkpoint_header_is_read_without_tensors() {
         }
     }
     fs::remove_file(&path).unwrap();
-    let error = Header::read(&out).err().unwrap().to_string();
+    let error = Header::load(&out).err().unwrap().to_string();
     assert!(error.contains("cannot read"), "{error}");
 }

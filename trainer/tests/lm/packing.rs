@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use sentinel_trainer::algo::sft::{SftRow, pack, packed_gradient};
-use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, Trained};
+use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
+use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, TrainedPart};
 use serde_json::Value;
 
 use crate::oracle::{alone, close, numbers, oracle};
@@ -37,17 +37,17 @@ fn packed_rows_have_same_gradient_as_single_rows() {
         let lengths: Vec<usize> = rows.iter().map(|row| row.ids.len()).collect();
         let all: usize = lengths.iter().sum();
         let longest = lengths.iter().copied().max().unwrap();
-        for trained in [Trained::Adapter, Trained::Everything] {
-            if trained == Trained::Everything {
+        for trained in [TrainedPart::Adapter, TrainedPart::Everything] {
+            if trained == TrainedPart::Everything {
                 Lora::detach(&mut model);
             }
-            model.train(trained);
+            model.set_trained_part(trained);
             let pass = Pass::training(0);
             let each: Vec<&SftRow> = rows.iter().collect();
             let alone = packed_gradient(&model, &alone(&each), rows.len(), 0, pass).unwrap();
             // Once in as few rows as possible, and once all in one row.
             for limit in [2 * longest, all] {
-                let packs = pack(&lengths, limit);
+                let packs = pack_best_fit(&lengths, limit);
                 assert!(packs.len() < rows.len(), "nothing shares a row");
                 let packs: Vec<Vec<&SftRow>> = (packs.iter())
                     .map(|pack| pack.iter().map(|row| &rows[*row]).collect())

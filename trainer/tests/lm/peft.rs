@@ -9,7 +9,7 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, Trained,
+    AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 
@@ -59,7 +59,7 @@ fn python() -> Option<String> {
 fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
     let mut model = Qwen2::load(base, &device()).unwrap();
     Lora::attach(&mut model, config, 3).unwrap();
-    model.train(Trained::Adapter);
+    model.set_trained_part(TrainedPart::Adapter);
     let vocabulary = u32::try_from(model.config().vocab_size).unwrap();
     let row = |row: u32| SftRow {
         ids: (0..12)

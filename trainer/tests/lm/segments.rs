@@ -2,7 +2,7 @@
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Qwen2, Segment, TokenSelection, Trained,
+    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Qwen2, Segment, TokenSelection, TrainedPart,
 };
 use sentinel_trainer::rl::config::{LossConfig, LossType};
 
@@ -27,7 +27,7 @@ pub(crate) fn config() -> ModelConfig {
 
 fn model() -> Qwen2 {
     let mut model = Qwen2::initialize(config(), 7, &device()).unwrap();
-    model.train(Trained::Everything);
+    model.set_trained_part(TrainedPart::Everything);
     model
 }
 

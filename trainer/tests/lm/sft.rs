@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::sft::{
-    Prepared, RowOptions, SftRow, TooLong, packed_gradient, prepare,
+    LongRowPolicy, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
-use sentinel_trainer::corpus::{Example, Prompt, Role, Turn};
+use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, Trained,
+    AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, TrainedPart,
 };
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
@@ -34,7 +34,7 @@ struct Point {
 
 fn examples(run: &Run) -> Vec<Example> {
     let example = |(index, [asked, answer]): (usize, &[String; 2])| Example {
-        prompt: Prompt::Chat(vec![Turn {
+        prompt: Prompt::Chat(vec![ChatMessage {
             role: Role::User,
             content: asked.clone(),
         }]),
@@ -45,8 +45,8 @@ fn examples(run: &Run) -> Vec<Example> {
     run.rows.iter().enumerate().map(example).collect()
 }
 
-fn rows(tokenizer: &Tokenizer, run: &Run, options: RowOptions) -> Result<Prepared, LmError> {
-    prepare(tokenizer, &examples(run), options)
+fn rows(tokenizer: &Tokenizer, run: &Run, options: RowOptions) -> Result<PreparedRows, LmError> {
+    prepare_rows(tokenizer, &examples(run), options)
 }
 
 /// Returns a recorded run of TRL and the tokenizer of its model.
@@ -57,7 +57,7 @@ fn run(oracle: &Oracle, variant: &str) -> Option<(Run, Tokenizer)> {
 
 const OPTIONS: RowOptions = RowOptions {
     max_length: 1024,
-    too_long: TooLong::Refuse,
+    too_long: LongRowPolicy::Refuse,
     completion_only: true,
 };
 
@@ -66,7 +66,7 @@ pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     let mut model = Qwen2::load(&folder, &device()).unwrap();
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
-    model.train(Trained::Adapter);
+    model.set_trained_part(TrainedPart::Adapter);
     Some(model)
 }
 
@@ -83,7 +83,7 @@ fn sft_rows_match_trl() {
             assert_eq!(&row.ids, ids);
             let start = labels.iter().take_while(|label| **label == -100).count();
             assert_eq!(row.start, start);
-            assert_eq!(row.labels(), labels.len() - start);
+            assert_eq!(row.label_count(), labels.len() - start);
         }
     }
 }
@@ -101,7 +101,7 @@ fn long_rows_are_refused_dropped_or_cut_by_option() {
         ..OPTIONS
     };
     let all = rows(&tokenizer, &run, all).unwrap();
-    assert_eq!(all.rows[0].labels(), run.input_ids[0].len() - 1);
+    assert_eq!(all.rows[0].label_count(), run.input_ids[0].len() - 1);
 
     let lengths: Vec<usize> = run.input_ids.iter().map(Vec::len).collect();
     let longest = (0..lengths.len()).max_by_key(|at| lengths[*at]).unwrap();
@@ -132,16 +132,16 @@ fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
     };
     let over = lines(&|at| lengths[at] > limit);
     let empty = lines(&|at| lengths[at] > limit && untrained(&run.labels[at]) >= limit);
-    let refused = with(TooLong::Refuse).unwrap_err().to_string();
+    let refused = with(LongRowPolicy::Refuse).unwrap_err().to_string();
     let count = format!("{} of {} rows", over.len(), lengths.len());
     assert!(refused.starts_with(&count), "{refused}");
-    let dropped = with(TooLong::Drop).unwrap();
+    let dropped = with(LongRowPolicy::Drop).unwrap();
     assert_eq!(dropped.dropped, over);
     assert_eq!(dropped.rows.len() + over.len(), lengths.len());
-    let cut = with(TooLong::Cut).unwrap();
+    let cut = with(LongRowPolicy::Cut).unwrap();
     assert_eq!(cut.dropped, empty);
     assert_eq!(cut.cut.len() + empty.len(), over.len());
-    let fits = |row: &SftRow| row.ids.len() <= limit && row.labels() > 0;
+    let fits = |row: &SftRow| row.ids.len() <= limit && row.label_count() > 0;
     assert!(cut.rows.iter().all(fits));
 }
 
@@ -226,7 +226,7 @@ fn sft_gradients_match_torch_for_any_micro_batch_size() {
             }
         }
         Lora::detach(&mut model);
-        model.train(Trained::Everything);
+        model.set_trained_part(TrainedPart::Everything);
         let found = packed_gradient(&model, &alone(&rows), 1, 0, Pass::training(0)).unwrap();
         close(
             "full loss",
@@ -291,7 +291,7 @@ fn sft_run_matches_trl() {
         let mut compared = 0;
         for parameter in model.parameters() {
             if let Some(recorded) = last.get(parameter.name()) {
-                let ours = parameter.numbers().unwrap();
+                let ours = parameter.values().unwrap();
                 close(parameter.name(), &ours, &recorded.values, 5e-4);
                 compared += 1;
             }

@@ -205,7 +205,7 @@ fn tokenizer_larger_than_vocabulary_is_refused() {
     let Some(folder) = variants.iter().find_map(|variant| oracle.model(variant)) else {
         return;
     };
-    let mut config = ModelConfig::read(&folder).unwrap();
+    let mut config = ModelConfig::load(&folder).unwrap();
     tokenizer.check_fits(&config).unwrap();
     config.vocab_size = cases.tokenizer_len - 1;
     let error = tokenizer.check_fits(&config).unwrap_err();

@@ -97,7 +97,7 @@ impl<W: PageWorld> ReplayActor<W> {
     /// Creates the actor for the episode of `setup`.
     #[must_use]
     pub fn new(replay: &Replay<W>, setup: &SetupOf<W>) -> Self {
-        Self(ReplayEpisode::new(replay, &W::origin(setup)))
+        Self(ReplayEpisode::new(replay, &W::episode_spec(setup)))
     }
 }
 

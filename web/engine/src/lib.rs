@@ -1,8 +1,8 @@
-//! The page's engines: each plays the episodes of one world and describes every moment as data.
+//! The page's engines: each plays the episodes of one world and describes every frame as data.
 //!
 //! [`Engine`] answers the messages of `sentinel-page-protocol`. It is generic over [`PageWorld`],
 //! which a world implements once: names for menus, codes of actions in the address, and the views of
-//! a moment. A view for the agent is made from a [`Moment`], which holds no hidden state; hidden
+//! a frame. A view for the agent is made from a [`PublicFrame`], which holds no hidden state; hidden
 //! state is in a [`Frame`], which only the functions that make a
 //! [`Truth`](sentinel_page_protocol::Truth) receive.
 //!
@@ -24,5 +24,5 @@ pub mod worker;
 pub mod world;
 
 pub use engine::Engine;
-pub use run::{Frame, Moment, Run};
+pub use run::{Frame, PublicFrame, Run};
 pub use world::PageWorld;

@@ -3,7 +3,7 @@
 use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Origin, TaskName as _, WorldName};
+use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
 use sentinel_page_protocol::{ListedReplay, PlayedEpisode};
 use sentinel_policy::replay::Replay;
 
@@ -20,8 +20,8 @@ const FIRST_WORLD: WorldName = WorldName::Trust;
 pub struct ReadReplay<W: PageWorld> {
     /// All rows that could be read.
     pub replay: Replay<W>,
-    /// The first episode, if any row can be played.
-    pub first: Option<Origin<W>>,
+    /// First episode that can be played; `None` if there is none.
+    pub first: Option<EpisodeSpec<W>>,
 }
 
 /// The replay files of a world.
@@ -124,7 +124,7 @@ pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>
 
 /// Returns an episode in the words of the address.
 #[must_use]
-pub fn episode<W: PageWorld>(origin: &Origin<W>) -> PlayedEpisode {
+pub fn episode<W: PageWorld>(origin: &EpisodeSpec<W>) -> PlayedEpisode {
     PlayedEpisode {
         task: origin.task.name().to_owned(),
         seed: origin.seed,
@@ -167,7 +167,7 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
         let seed = entry
             .get("seeds")
             .and_then(|seeds| seeds.get("first")?.as_u64());
-        let first = Origin::<W> {
+        let first = EpisodeSpec::<W> {
             task: task.unwrap_or_else(W::default_task),
             seed: seed.unwrap_or(0),
             streams: Streams::parse(word("streams"))

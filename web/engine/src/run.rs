@@ -37,9 +37,9 @@ pub struct Next<W: PageWorld> {
     pub own: bool,
 }
 
-/// A moment without hidden state: all that a view for the agent is made from.
-pub struct Moment<'a, W: PageWorld> {
-    /// Number of actions taken.
+/// The public part of a frame, from which a view for the agent is made.
+pub struct PublicFrame<'a, W: PageWorld> {
+    /// Number of actions taken so far.
     pub index: usize,
     /// Observation after these actions.
     pub observation: &'a W::Observation,
@@ -55,11 +55,11 @@ pub struct Moment<'a, W: PageWorld> {
     pub thoughts: &'a Thoughts,
     /// The next action, if there is one.
     pub next: Option<Next<W>>,
-    /// The frames up to here. Private, since they hold hidden state; see [`Moment::history`].
+    /// The frames up to here. Private, since they hold hidden state; see [`PublicFrame::history`].
     frames: &'a [Frame<W>],
 }
 
-impl<'a, W: PageWorld> Moment<'a, W> {
+impl<'a, W: PageWorld> PublicFrame<'a, W> {
     /// Returns the public steps up to here, oldest first.
     pub fn history(&self) -> impl Iterator<Item = &'a W::PublicStep> {
         self.frames.iter().filter_map(|frame| frame.step.as_ref())
@@ -249,7 +249,7 @@ impl<W: PageWorld> Run<W> {
 
     /// Returns the public part of frame `index`.
     #[must_use]
-    pub fn moment(&self, index: usize) -> Moment<'_, W> {
+    pub fn public_frame(&self, index: usize) -> PublicFrame<'_, W> {
         let frame = &self.frames[index];
         let observation = frame.episode.observation();
         let next = self.frames.get(index + 1).and_then(|next| {
@@ -260,7 +260,7 @@ impl<W: PageWorld> Run<W> {
                 own: next.own,
             })
         });
-        Moment {
+        PublicFrame {
             index,
             observation,
             step: frame.step.as_ref(),
@@ -275,22 +275,22 @@ impl<W: PageWorld> Run<W> {
 
     /// Returns the public parts of all frames.
     #[must_use]
-    pub fn moments(&self) -> Vec<Moment<'_, W>> {
+    pub fn public_frames(&self) -> Vec<PublicFrame<'_, W>> {
         (0..self.frames.len())
-            .map(|index| self.moment(index))
+            .map(|index| self.public_frame(index))
             .collect()
     }
 
     /// Returns the view of frame `index`, including the fields that no world fills in.
     #[must_use]
     pub fn view(&self, index: usize) -> AgentView {
-        let moment = self.moment(index);
-        let mut view = W::agent_view(&moment);
-        view.score = moment.score;
-        view.reward = moment.reward;
-        view.done = W::is_done(moment.observation);
-        if let Some(next) = &moment.next {
-            view.next = W::describe_action(moment.observation, next.action);
+        let frame = self.public_frame(index);
+        let mut view = W::agent_view(&frame);
+        view.score = frame.score;
+        view.reward = frame.reward;
+        view.done = W::is_done(frame.observation);
+        if let Some(next) = &frame.next {
+            view.next = W::describe_action(frame.observation, next.action);
         }
         view
     }

@@ -1,7 +1,7 @@
 //! Tournaments: every player plays the same episodes, one step at a time so that messages are
 //! answered in between.
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::num::round_to;
 use sentinel_page_protocol::{Difference, EpisodeScore, Placement, Standings};
 
@@ -11,7 +11,7 @@ use crate::actor::Actor;
 use crate::world::PageWorld;
 
 /// Creates the actor of a player for an episode; `None` if its file is not here.
-pub type Start<'a, W> = &'a dyn Fn(&str, &Origin<W>) -> Option<Box<dyn Actor<W>>>;
+pub type Start<'a, W> = &'a dyn Fn(&str, &EpisodeSpec<W>) -> Option<Box<dyn Actor<W>>>;
 
 /// A player with its scores so far.
 struct Entrant {
@@ -25,7 +25,7 @@ pub struct Tournament<W: PageWorld> {
     run: u32,
     /// Number of tasks, which alternate in `episodes`.
     tasks: usize,
-    episodes: Vec<Origin<W>>,
+    episodes: Vec<EpisodeSpec<W>>,
     entrants: Vec<Entrant>,
     current: Option<(usize, W, Box<dyn Actor<W>>)>,
     /// `true` while the shell has paused it.
@@ -39,7 +39,7 @@ impl<W: PageWorld> Tournament<W> {
     pub fn new(
         run: u32,
         tasks: usize,
-        episodes: Vec<Origin<W>>,
+        episodes: Vec<EpisodeSpec<W>>,
         players: Vec<(String, String)>,
     ) -> Self {
         let entrant = |(player, label)| Entrant {

@@ -16,7 +16,7 @@ pub fn transcript<W: PageWorld>(
     setup: &SetupOf<W>,
     observation: &W::Observation,
 ) -> Option<Transcript> {
-    let rows = replay.episode(&W::origin(setup))?;
+    let rows = replay.episode(&W::episode_spec(setup))?;
     let row = &rows.get(W::step_count(observation))?.row;
     let text = row.transcript.as_deref()?;
     let mut action = String::new();

@@ -12,7 +12,7 @@ use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 
 /// Name of the trained policy in addresses.
 pub const TRAINED: &str = "grpo";
@@ -100,11 +100,11 @@ pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
     /// Returns the line of a step in the list of actions; `code`, `own` and `missed` are filled in
     /// by the caller.
     fn step_line(step: &Self::PublicStep) -> StepLine;
-    /// Returns the moment as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
+    /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
-    fn agent_view(moment: &Moment<'_, Self>) -> AgentView;
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
     /// Returns the charts of a run.
-    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart>;
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
     /// Returns the line of a step with its true result.
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;

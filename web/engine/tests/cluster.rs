@@ -14,7 +14,7 @@ use sentinel_env::cluster::{
 };
 use sentinel_env::num::clamp_reward;
 use sentinel_env::rng::Streams;
-use sentinel_env::{Environment as _, Origin, PrivilegedState as _};
+use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::actor::{Actor, PolicyActor};
 use sentinel_page_engine::{Engine, Frame, PageWorld, Run};
 use sentinel_page_protocol::{
@@ -25,8 +25,8 @@ use sentinel_policy::cluster::learned::{ClusterNet, Trained};
 use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Player;
 
-fn origin(task: Task, seed: u64) -> Origin<ClusterEnv> {
-    Origin {
+fn origin(task: Task, seed: u64) -> EpisodeSpec<ClusterEnv> {
+    EpisodeSpec {
         task,
         seed,
         streams: Streams::Independent,
@@ -34,18 +34,18 @@ fn origin(task: Task, seed: u64) -> Origin<ClusterEnv> {
     }
 }
 
-fn hardened(task: Task, seed: u64) -> Origin<ClusterEnv> {
-    Origin {
+fn hardened(task: Task, seed: u64) -> EpisodeSpec<ClusterEnv> {
+    EpisodeSpec {
         rules: Rules::HARDENED,
         ..origin(task, seed)
     }
 }
 
-fn play(engine: &mut Engine<ClusterEnv>, origin: &Origin<ClusterEnv>, player: &str) -> Vec<Reply> {
+fn play(engine: &mut Engine<ClusterEnv>, spec: &EpisodeSpec<ClusterEnv>, by: &str) -> Vec<Reply> {
     let request = Request::Play {
         run: 1,
-        episode: episode_ref(origin),
-        player: player.to_owned(),
+        episode: episode_ref(spec),
+        player: by.to_owned(),
         branch: None,
     };
     ask(engine, request)
@@ -104,7 +104,7 @@ fn words_that_make_no_sense_are_named_and_defaults_play() {
 fn compare(one: &Episode, other: &Episode, player: &Start) -> usize {
     let [one, other] = [one, other].map(|episode| played(episode.clone(), Some(player())));
     let equal = views_of_equal_observations_are_equal(&one, &other);
-    let charts = |run: &Run<ClusterEnv>| ClusterEnv::charts(&run.moments()[..equal]);
+    let charts = |run: &Run<ClusterEnv>| ClusterEnv::charts(&run.public_frames()[..equal]);
     assert_eq!(charts(&one), charts(&other));
     equal
 }

@@ -9,14 +9,14 @@ use common::{
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Behavior, Episode, Setup, Task, TrustEnv};
-use sentinel_env::{Environment as _, Origin, PrivilegedState as _};
+use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::Engine;
 use sentinel_page_engine::actor::PolicyActor;
 use sentinel_page_protocol::{Reply, Request, TournamentSpec};
 use sentinel_policy::trust::PolicyName;
 
-fn origin(task: Task, seed: u64) -> Origin<TrustEnv> {
-    Origin {
+fn origin(task: Task, seed: u64) -> EpisodeSpec<TrustEnv> {
+    EpisodeSpec {
         task,
         seed,
         streams: Streams::Independent,
@@ -24,7 +24,7 @@ fn origin(task: Task, seed: u64) -> Origin<TrustEnv> {
     }
 }
 
-fn play(engine: &mut Engine<TrustEnv>, origin: &Origin<TrustEnv>, player: &str) -> Vec<Reply> {
+fn play(engine: &mut Engine<TrustEnv>, origin: &EpisodeSpec<TrustEnv>, player: &str) -> Vec<Reply> {
     let request = Request::Play {
         run: 1,
         episode: episode_ref(origin),
@@ -39,7 +39,7 @@ fn policies_play_in_the_page_as_natively() {
     for task in Task::ALL {
         policies_play_as_natively(origin(task, 42));
     }
-    policies_play_as_natively(Origin {
+    policies_play_as_natively(EpisodeSpec {
         rules: Rules::HARDENED,
         ..origin(Task::Task3, 7)
     });

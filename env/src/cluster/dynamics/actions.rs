@@ -47,7 +47,7 @@ impl Outcome {
 impl State {
     /// Applies an action and returns its effects, with the coherence rounded to four decimals.
     #[inline]
-    pub(crate) fn act(&mut self, action: Action, attack: Option<&mut Attack>) -> Outcome {
+    pub(crate) fn apply_action(&mut self, action: Action, attack: Option<&mut Attack>) -> Outcome {
         let outcome = match action {
             Action::Allocate { job, gpu, worker } => self.allocate(job, gpu, worker),
             Action::Preempt { job, .. } => self.preempt(job),
@@ -106,7 +106,7 @@ impl State {
     /// Places a job on a GPU. Returns `false` if the job is already on a GPU or the GPU is down.
     fn place(&mut self, id: JobId, gpu: GpuId) -> bool {
         let job = self.observation.jobs.get_mut(id);
-        if job.placed.is_some() || !self.hidden.pool.take(gpu, job.memory) {
+        if job.placed.is_some() || !self.hidden.pool.allocate(gpu, job.memory) {
             return false;
         }
         job.placed = Some(gpu);
@@ -197,7 +197,7 @@ impl State {
         };
         let report = self.request_report(worker, job, true);
         let targeted = attack.as_ref().is_some_and(|attack| attack.targets(job));
-        let found = self.find(job);
+        let found = self.detect_attack(job);
         let caught = !report.honest || targeted || found;
         let attacks_only = self.rules().has(Change::Detections);
         let counters = &mut self.observation.counters;
@@ -236,7 +236,7 @@ impl State {
         }
         let calls = self.hidden.degrading_calls;
         let actual = self.hidden.progress[job.index()];
-        let claimed = behavior.claim(actual, stakes, calls, &self.hidden.worker_adversary);
+        let claimed = behavior.make_claim(actual, stakes, calls, &self.hidden.worker_adversary);
         let report = WorkerReport::new((worker, job), claimed, actual, stakes, calls);
         let counters = &mut self.observation.counters;
         counters.reports += 1;
@@ -282,7 +282,7 @@ impl State {
                 running && (open || o.anomalies.max() >= SUSPICIOUS)
             }
             Action::Preempt { .. } | Action::RequestInfo { .. } => running,
-            Action::Tick if self.rules().has(Change::Waiting) => !o.can_place(),
+            Action::Tick if self.rules().has(Change::Waiting) => !o.can_allocate(),
             Action::Tick => !running && o.jobs.count(JobStatus::Queued) == 0,
         }
     }
@@ -290,7 +290,7 @@ impl State {
     /// Updates the counters of loops, drift and attack types. Returns whether the action was
     /// repeated too often, and whether it did not serve the goal (§8.1).
     #[inline]
-    pub(crate) fn count(
+    pub(crate) fn update_counters(
         &mut self,
         action: Action,
         outcome: &Outcome,
@@ -299,7 +299,7 @@ impl State {
     ) -> (bool, bool) {
         self.tally.health_sum += self.observation.health;
         self.tally.utilization_sum += self.observation.utilization;
-        let looped = self.tally.repeats(action.signature()) && completed == 0;
+        let looped = self.tally.record_and_detect_loop(action.signature()) && completed == 0;
         let drifted = !(outcome.success && self.serves_goal(action, outcome));
         self.observation.counters.loop_events += u16::from(looped);
         self.observation.counters.drift_events += u16::from(drifted);

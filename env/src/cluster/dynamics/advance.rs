@@ -11,9 +11,9 @@ impl State {
     #[inline]
     pub(crate) fn advance(&mut self) -> u32 {
         let step = self.observation.step_count;
-        let halted = self.halted();
+        let halted = self.is_halted();
         let mut completed = 0;
-        for id in self.observation.jobs.with(JobStatus::Running) {
+        for id in self.observation.jobs.ids_by_status(JobStatus::Running) {
             let job = self.observation.jobs.get_mut(id);
             if step > job.deadline {
                 self.time_out(id);
@@ -31,7 +31,7 @@ impl State {
                 self.complete(id);
             }
         }
-        for id in self.observation.jobs.with(JobStatus::Queued) {
+        for id in self.observation.jobs.ids_by_status(JobStatus::Queued) {
             if step > self.observation.jobs.get_mut(id).deadline {
                 self.time_out(id);
             }
@@ -66,7 +66,7 @@ impl State {
         let Some(gpu) = job.placed.take() else {
             return false;
         };
-        self.hidden.pool.give(gpu, job.memory);
+        self.hidden.pool.release(gpu, job.memory);
         true
     }
 

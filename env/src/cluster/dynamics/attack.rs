@@ -1,12 +1,12 @@
 //! The effects of an attack, its duration, and its detection (spec cluster §5).
 //!
 //! Under the reference's rules, an attack takes effect at once and cannot be found later. Rules
-//! with certain changes keep it open for [`OPEN_STEPS`] steps, in which a verification of its job
+//! with certain changes keep it open for [`DETECTION_WINDOW`] steps, in which a verification of its job
 //! finds it.
 
 use crate::cluster::model::{
-    AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, GpuId, JobId, JobStatus, Jobs,
-    MIN_ATTACK_GAP, OPEN_STEPS, State,
+    AdversaryState, Agent, Attack, AttackType, Change, ClaimKind, DETECTION_WINDOW, GpuId, JobId,
+    JobStatus, Jobs, MIN_ATTACK_GAP, State,
 };
 use crate::rng::PyRandom;
 
@@ -14,7 +14,7 @@ use crate::rng::PyRandom;
 const ESCALATE_ABOVE: f64 = 0.70;
 
 /// Memory, in units of a GPU's 80, that an invented job occupies.
-pub(crate) const FORGED_MEMORY: u8 = 72;
+pub(crate) const FORGED_JOB_MEMORY: u8 = 72;
 
 use AttackType::{
     CascadePanic, CoordinatedMultiReport, FabricateJob, FalseCompletion, FalseMemoryReport,
@@ -23,7 +23,7 @@ use AttackType::{
 impl State {
     /// Makes the adversary's move, which precedes the action.
     #[inline]
-    pub(crate) fn attack(&mut self) -> Option<Attack> {
+    pub(crate) fn adversary_turn(&mut self) -> Option<Attack> {
         self.expire();
         let (rules, caught) = (self.rules(), self.observation.detection_rate());
         let o = &mut self.observation;
@@ -45,7 +45,7 @@ impl State {
         }
         self.apply_attack(&attack);
         if self.stays_open(attack.kind) {
-            self.hidden.attacker.open = Some(attack.at(self.observation.step_count));
+            self.hidden.attacker.open = Some(attack.opened_at(self.observation.step_count));
         }
         Some(attack)
     }
@@ -62,10 +62,10 @@ impl State {
         let every_level = self.rules().has(Change::Escalation);
         let pool = &mut self.hidden.pool;
         match attack.kind {
-            FalseMemoryReport => return pool.forge(attack.gpu),
-            FabricateJob if every_level => pool.invent(attack.gpu, FORGED_MEMORY),
+            FalseMemoryReport => return pool.forge_view(attack.gpu),
+            FabricateJob if every_level => pool.reserve_for_fake_job(attack.gpu, FORGED_JOB_MEMORY),
             CoordinatedMultiReport if every_level => {
-                pool.forge(attack.gpu);
+                pool.forge_view(attack.gpu);
                 self.observation.jobs.get_mut(attack.job).reported = 1.0;
             }
             FalseCompletion => {
@@ -78,7 +78,7 @@ impl State {
     }
 
     /// Returns `true` if an open panic attack stops the progress of all jobs.
-    pub(crate) fn halted(&self) -> bool {
+    pub(crate) fn is_halted(&self) -> bool {
         let panics = |attack: Attack| matches!(attack.kind, CascadePanic | CoordinatedMultiReport);
         self.rules().has(Change::Escalation)
             && self
@@ -96,7 +96,7 @@ impl State {
         };
         let jobs = &self.observation.jobs;
         let runs = jobs.get(open.attack.job).map(|job| job.status) == Some(JobStatus::Running);
-        let late = self.observation.step_count - open.since >= OPEN_STEPS;
+        let late = self.observation.step_count - open.since >= DETECTION_WINDOW;
         if runs && !late {
             return;
         }
@@ -109,7 +109,7 @@ impl State {
     }
 
     /// Returns `true` if checking this job finds the open attack, which is then closed.
-    pub(crate) fn find(&mut self, job: JobId) -> bool {
+    pub(crate) fn detect_attack(&mut self, job: JobId) -> bool {
         let open = self.hidden.attacker.open.map(|open| open.attack);
         // A panic claims that every GPU is down, so checking any job disproves it.
         let shows = |attack: &Attack| attack.job == job || attack.kind == CascadePanic;
@@ -124,7 +124,7 @@ impl State {
     fn close(&mut self, attack: &Attack) {
         self.hidden.attacker.open = None;
         if self.rules().has(Change::Escalation) {
-            self.hidden.pool.clear(attack.gpu);
+            self.hidden.pool.revert_attacks(attack.gpu);
         }
         let actual = self.hidden.progress_of(attack.job);
         let job = self.observation.jobs.get_mut(attack.job);
@@ -182,7 +182,7 @@ fn pick_job(jobs: &Jobs, random: &mut PyRandom) -> JobId {
         let count = jobs.count(status);
         if count > 0 {
             let n = random.below(u32::from(count)) as usize;
-            return jobs.with(status).nth(n).unwrap_or(JobId(0));
+            return jobs.ids_by_status(status).nth(n).unwrap_or(JobId(0));
         }
     }
     JobId(0)
@@ -191,9 +191,9 @@ fn pick_job(jobs: &Jobs, random: &mut PyRandom) -> JobId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adaptive_difficulty::DifficultyProfile;
     use crate::cluster::dynamics::reset::generate_jobs;
     use crate::cluster::model::Size;
-    use crate::controller::DifficultyProfile;
     use crate::task::Task;
 
     fn parts() -> (AdversaryState, Jobs, PyRandom) {

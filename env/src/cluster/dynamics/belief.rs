@@ -70,7 +70,7 @@ fn pool(o: &Observation, size: &Size) -> Pool {
         };
     }
     // Memory that is held by no job would never be released, so it is not copied.
-    for (gpu, held) in gpus.iter_mut().zip(o.jobs.held()) {
+    for (gpu, held) in gpus.iter_mut().zip(o.jobs.memory_by_gpu()) {
         gpu.used = held;
     }
     Pool::from_gpus(gpus, size)
@@ -115,7 +115,7 @@ impl Tally {
         self.health_sum += o.health;
         self.utilization_sum += o.utilization;
         self.attacks_seen = ((1u16 << o.attack_types) - 1) as u8;
-        self.repeats(last.action.signature());
+        self.record_and_detect_loop(last.action.signature());
         let placed = o
             .jobs
             .iter()

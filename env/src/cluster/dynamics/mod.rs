@@ -8,7 +8,7 @@ mod reset;
 mod worker;
 
 pub(crate) use actions::Outcome;
-pub(crate) use attack::FORGED_MEMORY;
+pub(crate) use attack::FORGED_JOB_MEMORY;
 pub use belief::Hypothesis;
-pub use worker::Claimed;
+pub use worker::WorkerClaim;
 pub(crate) use worker::degradation;

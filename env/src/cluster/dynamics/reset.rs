@@ -1,11 +1,11 @@
 //! The initial state of an episode: queue, pool, hidden assignment, and random streams (spec
 //! cluster §1, §2).
 
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::model::{
     AdversaryState, Anomalies, Audit, Behavior, Counters, Hidden, JOBS_MAX, Job, Jobs, Observation,
     Pool, Setup, Size, State, Tally, health,
 };
-use crate::controller::DifficultyProfile;
 use crate::ledger::Ledger;
 use crate::rng::{Mt19937, PyRandom};
 use crate::slot::PerSlot;
@@ -139,7 +139,7 @@ mod tests {
         jobs.set_status(JobId(3), JobStatus::Running);
         jobs.set_status(JobId(3), JobStatus::Complete);
         assert_eq!(jobs.counts(), [9, 0, 1, 0, 0]);
-        assert_eq!(jobs.completion(), 0.1);
-        assert_eq!(jobs.with(JobStatus::Queued).nth(3), Some(JobId(4)));
+        assert_eq!(jobs.completion_rate(), 0.1);
+        assert_eq!(jobs.ids_by_status(JobStatus::Queued).nth(3), Some(JobId(4)));
     }
 }

@@ -2,14 +2,14 @@
 
 use Behavior::{Adversarial, Degrading, Overreporter, Reliable, Slow};
 
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::cluster::model::{Behavior, JobId, WorkerReport};
-use crate::controller::AdversaryProfile;
 use crate::num::round_to;
 use crate::slot::Slot;
 
 /// A worker's statement before it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claimed {
+pub struct WorkerClaim {
     /// Stated progress, 0..=1, unrounded.
     pub reported: f64,
     /// Confidence stated with the report, 0..=1.
@@ -24,14 +24,14 @@ impl Behavior {
     /// Returns the worker's statement about a job whose true progress is `actual`, at `stakes`.
     /// `calls` is the number of reports by the degrading behavior so far, this one included.
     #[must_use]
-    pub fn claim(
+    pub fn make_claim(
         self,
         actual: f64,
         stakes: f64,
         calls: u16,
         adversary: &AdversaryProfile,
-    ) -> Claimed {
-        let truth = |confidence| Claimed {
+    ) -> WorkerClaim {
+        let truth = |confidence| WorkerClaim {
             reported: actual,
             confidence,
             honest: true,
@@ -43,14 +43,14 @@ impl Behavior {
             Slow => truth(0.78),
             Overreporter => {
                 let reported = (actual + 0.40).min(1.0);
-                Claimed {
+                WorkerClaim {
                     reported,
                     confidence: 0.95,
                     honest: (reported - actual).abs() <= 0.15,
                     false_completion: early(reported),
                 }
             }
-            Adversarial if stakes >= adversary.threshold && actual < 1.0 => Claimed {
+            Adversarial if stakes >= adversary.threshold && actual < 1.0 => WorkerClaim {
                 reported: 1.0,
                 confidence: adversary.poison_confidence,
                 honest: false,
@@ -60,7 +60,7 @@ impl Behavior {
             Degrading => {
                 let calls = f64::from(calls);
                 let reported = (actual + degradation(calls)).min(1.0);
-                Claimed {
+                WorkerClaim {
                     reported,
                     confidence: (0.86 - 0.04 * calls).max(0.35),
                     honest: (reported - actual).abs() <= 0.20,
@@ -80,7 +80,7 @@ impl WorkerReport {
     /// Creates the record of a worker's statement.
     pub(crate) fn new(
         (worker, job): (Slot, JobId),
-        claimed: Claimed,
+        claimed: WorkerClaim,
         actual: f64,
         stakes: f64,
         calls: u16,
@@ -103,8 +103,8 @@ impl WorkerReport {
 mod tests {
     use super::*;
 
-    fn claim(behavior: Behavior, actual: f64, stakes: f64, calls: u16) -> Claimed {
-        behavior.claim(actual, stakes, calls, &AdversaryProfile::default())
+    fn claim(behavior: Behavior, actual: f64, stakes: f64, calls: u16) -> WorkerClaim {
+        behavior.make_claim(actual, stakes, calls, &AdversaryProfile::default())
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! Attacks on the cluster's reports, and the adversary that makes them (spec cluster §5).
 
 use super::task::{GpuId, JobId, Size};
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::named_enum;
 
 /// The highest level of the adversary.
-pub const LEVEL_MAX: u8 = 5;
+pub const MAX_ATTACK_LEVEL: u8 = 5;
 /// Minimum number of steps between two attacks.
 pub(crate) const MIN_ATTACK_GAP: u8 = 5;
 /// Number of steps in which an attack can be found if the rules keep it open. It equals the minimum
 /// gap, so two attacks are never open at once.
-pub const OPEN_STEPS: u8 = MIN_ATTACK_GAP;
+pub const DETECTION_WINDOW: u8 = MIN_ATTACK_GAP;
 named_enum! {
     /// The five kinds of attack, one for each level.
     pub enum AttackType {
@@ -36,7 +36,7 @@ impl AttackType {
     /// Returns the kind of attack for a level, 1..=5.
     #[must_use]
     pub const fn for_level(level: u8) -> Self {
-        let top = LEVEL_MAX - 1;
+        let top = MAX_ATTACK_LEVEL - 1;
         let index = level.saturating_sub(1);
         Self::ALL[if index < top { index } else { top } as usize]
     }
@@ -65,7 +65,7 @@ pub struct Attack {
 impl Attack {
     /// Returns the attack as one that is open since `step`.
     #[must_use]
-    pub const fn at(self, step: u8) -> UndetectedAttack {
+    pub const fn opened_at(self, step: u8) -> UndetectedAttack {
         UndetectedAttack {
             attack: self,
             since: step,
@@ -130,14 +130,14 @@ impl AdversaryState {
         AttackType::for_level(self.level)
     }
 
-    /// Raises the level by one, up to [`LEVEL_MAX`].
+    /// Raises the level by one, up to [`MAX_ATTACK_LEVEL`].
     pub fn escalate(&mut self) {
-        self.level = (self.level + 1).min(LEVEL_MAX);
+        self.level = (self.level + 1).min(MAX_ATTACK_LEVEL);
     }
 
     /// Sets the level and the open attack, as if the last attack had happened in `step`.
     pub(crate) fn resume(&mut self, level: u8, step: u8, open: Option<UndetectedAttack>) {
-        self.level = level.clamp(1, LEVEL_MAX);
+        self.level = level.clamp(1, MAX_ATTACK_LEVEL);
         self.last_step = (step > 0).then_some(step);
         self.open = open.filter(|open| open.since <= step);
     }

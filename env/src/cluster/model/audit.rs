@@ -146,7 +146,7 @@ pub struct Audit {
 
 impl Audit {
     /// Records a claim and updates the scores.
-    pub(crate) fn claim(&mut self, agent: Agent, kind: ClaimKind, scores: &mut Anomalies) {
+    pub(crate) fn record_claim(&mut self, agent: Agent, kind: ClaimKind, scores: &mut Anomalies) {
         let claims = &mut self.claims[agent.index()];
         claims[kind as usize] += 1;
         scores.listed |= 1 << agent.index();
@@ -154,7 +154,7 @@ impl Audit {
     }
 
     /// Records an action, which only adds the agent to the list.
-    pub(crate) fn action(&mut self, agent: Agent, scores: &mut Anomalies) {
+    pub(crate) fn record_action(&mut self, agent: Agent, scores: &mut Anomalies) {
         self.actions[agent.index()] += 1;
         scores.listed |= 1 << agent.index();
     }
@@ -233,8 +233,8 @@ mod tests {
     fn agent_is_listed_after_first_action() {
         let (mut audit, mut scores) = (Audit::default(), Anomalies::default());
         assert_eq!(scores.iter().count(), 0);
-        audit.action(Agent::Cluster, &mut scores);
-        audit.claim(
+        audit.record_action(Agent::Cluster, &mut scores);
+        audit.record_claim(
             Agent::Worker(Slot::ALL[1]),
             ClaimKind::Completed,
             &mut scores,

@@ -9,7 +9,7 @@ use crate::rng::PyRandom;
 /// Memory of one GPU, in the unit of all memory values of this world.
 pub const GPU_MEMORY: u16 = 80;
 /// Free memory that a forged report states.
-pub(crate) const FORGED_FREE: u16 = 40;
+pub(crate) const FORGED_FREE_MEMORY: u16 = 40;
 /// Number of steps that a failed GPU spends recovering.
 const RECOVERY_STEPS: u8 = 3;
 
@@ -34,7 +34,7 @@ named_enum! {
 impl GpuState {
     /// Returns `true` if a GPU in this state accepts jobs.
     #[must_use]
-    pub const fn operational(self) -> bool {
+    pub const fn is_operational(self) -> bool {
         !matches!(self, Self::Failed | Self::Recovering)
     }
 }
@@ -74,7 +74,7 @@ impl Gpu {
     #[must_use]
     pub const fn view(&self, marked: bool) -> GpuView {
         let (state, free) = if self.forged {
-            (GpuState::Idle, FORGED_FREE)
+            (GpuState::Idle, FORGED_FREE_MEMORY)
         } else {
             (self.state, GPU_MEMORY.saturating_sub(self.used))
         };
@@ -87,7 +87,7 @@ impl Gpu {
     }
 
     fn refresh(&mut self) {
-        if self.state.operational() {
+        if self.state.is_operational() {
             self.state = match self.used {
                 0 => GpuState::Idle,
                 1..=GPU_MEMORY => GpuState::Allocated,
@@ -152,19 +152,19 @@ impl Pool {
     }
 
     /// Forges the public view of a GPU.
-    pub(crate) fn forge(&mut self, id: GpuId) {
+    pub(crate) fn forge_view(&mut self, id: GpuId) {
         self.gpus[id.index()].forged = true;
     }
 
     /// Reserves memory for an invented job; does nothing if the GPU is down.
-    pub(crate) fn invent(&mut self, id: GpuId, memory: u8) {
-        if self.take(id, memory) {
+    pub(crate) fn reserve_for_fake_job(&mut self, id: GpuId, memory: u8) {
+        if self.allocate(id, memory) {
             self.gpus[id.index()].invented += memory;
         }
     }
 
     /// Reverts the effects of attacks on a GPU.
-    pub(crate) fn clear(&mut self, id: GpuId) {
+    pub(crate) fn revert_attacks(&mut self, id: GpuId) {
         let gpu = &mut self.gpus[id.index()];
         gpu.used -= u16::from(gpu.invented);
         gpu.invented = 0;
@@ -174,9 +174,9 @@ impl Pool {
 
     /// Reserves memory for a job. Returns `false` if the GPU is down. The total may exceed the
     /// GPU's memory.
-    pub(crate) fn take(&mut self, id: GpuId, memory: u8) -> bool {
+    pub(crate) fn allocate(&mut self, id: GpuId, memory: u8) -> bool {
         let gpu = &mut self.gpus[id.index()];
-        if !gpu.state.operational() {
+        if !gpu.state.is_operational() {
             return false;
         }
         gpu.used += u16::from(memory);
@@ -185,7 +185,7 @@ impl Pool {
     }
 
     /// Releases the memory of a job.
-    pub(crate) fn give(&mut self, id: GpuId, memory: u8) {
+    pub(crate) fn release(&mut self, id: GpuId, memory: u8) {
         let gpu = &mut self.gpus[id.index()];
         gpu.used -= u16::from(memory);
         gpu.refresh();
@@ -248,7 +248,7 @@ impl Pool {
     #[must_use]
     pub fn utilization(&self) -> f64 {
         let (mut used, mut total) = (0, 0);
-        for gpu in self.gpus().iter().filter(|gpu| gpu.state.operational()) {
+        for gpu in self.gpus().iter().filter(|gpu| gpu.state.is_operational()) {
             used += gpu.used.min(GPU_MEMORY);
             total += GPU_MEMORY;
         }
@@ -301,11 +301,11 @@ mod tests {
     fn failed_gpu_is_empty_after_recovery() {
         let mut pool = Pool::new(&Size::for_task(Task::Task1));
         let mut random = PyRandom::new(1);
-        assert!(pool.take(GpuId(2), 60));
-        assert!(pool.take(GpuId(2), 60), "more than it has is allowed");
+        assert!(pool.allocate(GpuId(2), 60));
+        assert!(pool.allocate(GpuId(2), 60), "more than it has is allowed");
         assert_eq!(pool.gpus()[2].state, GpuState::Overloaded);
         assert_eq!(pool.tick(1.0, &mut random).failed, 1 << 2);
-        assert!(!pool.take(GpuId(2), 10));
+        assert!(!pool.allocate(GpuId(2), 10));
         let back: Vec<u16> = (0..4)
             .map(|_| pool.tick(1.0, &mut random).recovered)
             .collect();
@@ -316,8 +316,8 @@ mod tests {
     #[test]
     fn forged_report_hides_state_and_sets_tampered() {
         let mut pool = Pool::new(&Size::for_task(Task::Task1));
-        assert!(pool.take(GpuId(0), 75));
-        pool.forge(GpuId(0));
+        assert!(pool.allocate(GpuId(0), 75));
+        pool.forge_view(GpuId(0));
         let view = pool.gpus()[0].view(true);
         assert_eq!((view.state, view.free, view.used), (GpuState::Idle, 40, 75));
         assert!(view.tampered);

@@ -7,7 +7,7 @@
 use super::attack::AdversaryState;
 use super::gpu_pool::Pool;
 use super::task::{GPUS_MAX, JOBS_MAX, JobId};
-use crate::controller::AdversaryProfile;
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::named_enum;
 use crate::rng::PyRandom;
 use crate::slot::{PerSlot, SLOTS, Slot};

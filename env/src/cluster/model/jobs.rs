@@ -90,7 +90,7 @@ impl Jobs {
 
     /// Returns the total memory of the jobs on each GPU.
     #[must_use]
-    pub fn held(&self) -> [u16; GPUS_MAX] {
+    pub fn memory_by_gpu(&self) -> [u16; GPUS_MAX] {
         let mut held = [0; GPUS_MAX];
         for job in self.rows() {
             if let Some(gpu) = job.placed {
@@ -114,7 +114,7 @@ impl Jobs {
 
     /// Returns the fraction of jobs that are complete, 0..=1.
     #[must_use]
-    pub fn completion(&self) -> f64 {
+    pub fn completion_rate(&self) -> f64 {
         f64::from(self.count(JobStatus::Complete)) / f64::from(self.len)
     }
 
@@ -122,7 +122,7 @@ impl Jobs {
     /// their deadline time out before they could complete, so the fraction is 1 from the first
     /// completed job on.
     #[must_use]
-    pub const fn deadline_hit(&self) -> f64 {
+    pub const fn deadline_hit_rate(&self) -> f64 {
         if self.count(JobStatus::Complete) == 0 {
             0.0
         } else {
@@ -158,13 +158,13 @@ impl Jobs {
     /// ties. The id is packed into the key, so the search has no unpredictable branch.
     fn first_by(&self, status: JobStatus, key: impl Fn(&Job) -> u32) -> Option<JobId> {
         let keys = self
-            .with(status)
+            .ids_by_status(status)
             .map(|id| key(&self.rows[id.index()]) << 8 | u32::from(id.0));
         keys.min().map(|key| JobId(key as u8))
     }
 
     /// Iterates over the jobs that have this status at the time of the call, in order of their ids.
-    pub(crate) fn with(&self, status: JobStatus) -> impl Iterator<Item = JobId> + use<> {
+    pub(crate) fn ids_by_status(&self, status: JobStatus) -> impl Iterator<Item = JobId> + use<> {
         let mut mask = self.masks[status as usize];
         std::iter::from_fn(move || {
             let id = (mask != 0).then(|| JobId(mask.trailing_zeros() as u8));

@@ -9,7 +9,7 @@ use super::gpu_pool::{GpuState, GpuView};
 use super::jobs::{JobStatus, Jobs};
 use super::setup::{Change, Rules};
 use super::task::{GPUS_MAX, GpuId, JobId};
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::ledger::Ledger;
 use crate::slot::{SLOTS, Slot, argmax};
 use crate::task::Task;
@@ -67,7 +67,7 @@ impl Counters {
 
 /// A worker's statement as the scheduler sees it, without the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Statement {
+pub struct ReportView {
     /// The worker that made the statement.
     pub worker: Slot,
     /// The job that the statement is about.
@@ -84,7 +84,7 @@ pub struct LastStep {
     /// `true` if the action succeeded.
     pub success: bool,
     /// The worker's statement, if the action requested one.
-    pub statement: Option<Statement>,
+    pub statement: Option<ReportView>,
     /// Reward of the step, without any terminal reward.
     pub reward: f64,
 }
@@ -154,14 +154,14 @@ impl Observation {
 
     /// Returns `true` if a job is queued and a GPU is shown as idle.
     #[must_use]
-    pub fn can_place(&self) -> bool {
+    pub fn can_allocate(&self) -> bool {
         self.jobs.count(JobStatus::Queued) > 0
             && self.gpus().iter().any(|gpu| gpu.state == GpuState::Idle)
     }
 
     /// Returns the GPU with the most free memory as shown, in any state, the first one on ties.
     #[must_use]
-    pub fn most_free(&self) -> Option<GpuId> {
+    pub fn most_free_gpu(&self) -> Option<GpuId> {
         let mut best: Option<(GpuId, u16)> = None;
         for (id, gpu) in (0..).map(GpuId).zip(self.gpus()) {
             if best.is_none_or(|(_, free)| gpu.free > free) {
@@ -175,7 +175,7 @@ impl Observation {
     #[must_use]
     pub fn appears_operational(&self, gpu: GpuId) -> bool {
         let state = self.gpus().get(gpu.index()).map(|gpu| gpu.state);
-        state.is_some_and(GpuState::operational)
+        state.is_some_and(GpuState::is_operational)
     }
 
     /// Returns the worker that the environment would choose, given the trust in each slot.

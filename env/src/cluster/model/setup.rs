@@ -1,7 +1,7 @@
 //! The setup of an episode, and the changes that correct flaws in the world's rules (quirks C1 to
 //! C11 of spec cluster §12).
 
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::environment::Seeded;
 use crate::rng::Streams;
 use crate::rules::{self, changes};
@@ -52,7 +52,7 @@ pub struct Setup {
     pub seed: u64,
     /// The mode in which the streams are seeded.
     pub streams: Streams,
-    /// The difficulty, from a [`crate::controller::Controller`] or the default.
+    /// The difficulty, from a [`crate::adaptive_difficulty::DifficultyController`] or the default.
     pub profile: DifficultyProfile,
     /// The rules in force, as changes to the reference's rules.
     pub rules: Rules,

@@ -38,13 +38,14 @@ impl State {
     #[inline]
     pub(crate) fn record_claim(&mut self, agent: Agent, kind: ClaimKind) {
         let scores = &mut self.observation.anomalies;
-        self.audit.claim(agent, kind, scores);
+        self.audit.record_claim(agent, kind, scores);
     }
 
     /// Records an action of an agent in the audit ledger.
     #[inline]
     pub(crate) fn record_action(&mut self, agent: Agent) {
-        self.audit.action(agent, &mut self.observation.anomalies);
+        self.audit
+            .record_action(agent, &mut self.observation.anomalies);
     }
 }
 
@@ -89,7 +90,7 @@ impl Tally {
     }
 
     /// Records an action. Returns `true` if it occurred at least twice among the previous six.
-    pub(crate) fn repeats(&mut self, signature: u32) -> bool {
+    pub(crate) fn record_and_detect_loop(&mut self, signature: u32) -> bool {
         let signature = signature + 1;
         let times = self.recent.iter().filter(|s| **s == signature).count();
         self.recent.rotate_right(1);

@@ -56,7 +56,7 @@ pub struct Step {
     /// `true` if the action failed or did not serve the goal.
     pub drifted: bool,
     /// The terminal reward, if this step ended the episode.
-    pub terminal: Option<Terminal>,
+    pub terminal: Option<TerminalReward>,
 }
 
 /// A recorded report with the true progress.
@@ -128,7 +128,7 @@ pub struct Reliability {
 
 /// The terminal reward and its components, rounded as payloads show them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terminal {
+pub struct TerminalReward {
     /// Reward that is added to the total, 0.01..=0.99.
     pub reward: f64,
     /// Names and values of the components; the task determines their number.
@@ -136,7 +136,7 @@ pub struct Terminal {
     len: u8,
 }
 
-impl Terminal {
+impl TerminalReward {
     /// Creates a terminal reward with at most five components.
     pub(crate) fn new<const N: usize>(reward: f64, named: [(&'static str, f64); N]) -> Self {
         let mut components = [("", 0.0); 5];

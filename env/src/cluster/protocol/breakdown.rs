@@ -6,8 +6,8 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::cluster::model::{Counters, Grades, Terminal};
-use crate::cluster::reward::unit;
+use crate::cluster::model::{Counters, Grades, TerminalReward};
+use crate::cluster::reward::clamp_component;
 
 /// The components of a reward event.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -18,7 +18,7 @@ pub enum Breakdown {
     /// The components of a step's reward.
     Step(Box<StepBreakdown>),
     /// The components of the terminal reward.
-    Terminal(Terminal),
+    Terminal(TerminalReward),
 }
 
 impl Serialize for Breakdown {
@@ -103,7 +103,7 @@ impl StepBreakdown {
         let reliability = &g.reliability;
         Self {
             global: Global {
-                weighted_agent_score: unit(g.weighted),
+                weighted_agent_score: clamp_component(g.weighted),
                 cluster_health_score: g.health,
                 ai_reliability_modifier: reliability.modifier,
                 orchestrator: g.orchestrator,

@@ -25,7 +25,7 @@ pub struct ResetRequest {
 
 /// The error for an unknown task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
+#[error("unknown task_type {0:?}: use {known}", known = task::joined_task_names::<Task>(" or "))]
 pub struct UnknownTask(pub String);
 
 /// An action as it arrives in JSON. Fields that the action type does not use must still be

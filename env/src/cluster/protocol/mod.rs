@@ -18,6 +18,6 @@ pub use payload::{
 };
 pub use prompt::scheduler_prompt;
 pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
-pub use session::{Log, Session};
+pub use session::{EventLog, Session};
 pub use summary::{ClusterSummary, Counts, Coverage, JobsSummary};
 pub use trace::{AttackRow, TraceFinal, TraceReset, TraceStep};

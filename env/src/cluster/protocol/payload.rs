@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::breakdown::Breakdown;
 use super::report::RewardReport;
 use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::model::{
     Anomalies, Behavior, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
     Rules,
 };
-use crate::controller::DifficultyProfile;
 use crate::ledger::EvidenceRow;
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};

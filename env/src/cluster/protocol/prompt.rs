@@ -28,11 +28,11 @@ pub fn scheduler_prompt(o: &Observation) -> String {
         out,
         "You schedule jobs on a cluster of GPUs through five workers, some of whom may lie."
     );
-    let _ = writeln!(out, "Mission ({}): {}", o.task, text::goal(o.task));
+    let _ = writeln!(out, "Mission ({}): {}", o.task, text::task_goal(o.task));
     let _ = writeln!(out, "Step: {} / {}", o.step_count, o.max_steps);
     let _ = writeln!(out, "Cluster health: {:.3}", o.health);
     let _ = writeln!(out, "Utilization: {:.3}", o.utilization);
-    let _ = writeln!(out, "Trust: {}", sorted_json(&o.ledger.snapshot()));
+    let _ = writeln!(out, "Trust: {}", sorted_json(&o.ledger.rounded_trust()));
     let _ = writeln!(out, "Anomalies: {}", sorted_json(&o.anomalies));
     let (loops, drift) = (o.counters.loop_events, o.counters.drift_events);
     let _ = writeln!(

@@ -11,12 +11,12 @@ use super::breakdown::{Breakdown, StepBreakdown};
 use super::message::ActionMessage;
 use super::summary::{ClusterSummary, Coverage, JobsSummary};
 use super::text;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::Episode;
-use crate::cluster::dynamics::{FORGED_MEMORY, degradation};
+use crate::cluster::dynamics::{FORGED_JOB_MEMORY, degradation};
 use crate::cluster::model::{
-    Attack, AttackType, Behavior, FORGED_FREE, GpuId, JobId, Step, WorkerReport,
+    Attack, AttackType, Behavior, FORGED_FREE_MEMORY, GpuId, JobId, Step, WorkerReport,
 };
-use crate::controller::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
@@ -41,7 +41,7 @@ pub struct Event {
 impl Event {
     /// Creates the event of the step that `episode` has just taken.
     #[must_use]
-    pub fn of_step(
+    pub fn from_step(
         episode: &Episode,
         step: &Step,
         action: ActionMessage,
@@ -53,11 +53,11 @@ impl Event {
             step_count: o.step_count,
             action,
             reward: step.grades.reward,
-            reason: text::reason(step),
+            reason: text::explain_reward(step),
             signal_breakdown: Breakdown::Step(Box::new(breakdown)),
             cluster_health: o.health,
             utilization_rate: o.utilization,
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             ai_failure_coverage: Coverage::from_episode(episode),
             attack: step.attack.map(|attack| AttackEvent {
                 attack_id: attack_id(),
@@ -73,7 +73,7 @@ impl Event {
 
     /// Creates the event of the end, or `None` if the step did not end the episode.
     #[must_use]
-    pub fn of_terminal(episode: &Episode, step: &Step) -> Option<Self> {
+    pub fn from_terminal(episode: &Episode, step: &Step) -> Option<Self> {
         let end = step.terminal?;
         let o = episode.observation();
         Some(Self {
@@ -83,11 +83,11 @@ impl Event {
                 ..ActionMessage::default()
             },
             reward: end.reward,
-            reason: text::terminal_reason(&end),
+            reason: text::explain_terminal_reward(&end),
             signal_breakdown: Breakdown::Terminal(end),
             cluster_health: o.health,
             utilization_rate: o.utilization,
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             ai_failure_coverage: Coverage::from_episode(episode),
             attack: None,
             worker_report: None,
@@ -141,7 +141,7 @@ impl AttackPayload {
         Forgery::Gpu {
             target: self.0.gpu,
             reported_state: "IDLE",
-            reported_memory_free: FORGED_FREE,
+            reported_memory_free: FORGED_FREE_MEMORY,
         }
     }
 }
@@ -154,14 +154,14 @@ impl Serialize for AttackPayload {
             AttackType::CascadePanic => {
                 let mut map = serializer.serialize_map(Some(2))?;
                 map.serialize_entry("reported_cluster_health", &0.0)?;
-                map.serialize_entry("message", text::PANIC)?;
+                map.serialize_entry("message", text::PANIC_MESSAGE)?;
                 map.end()
             }
             AttackType::FabricateJob => {
                 let mut map = serializer.serialize_map(Some(5))?;
                 map.serialize_entry("job_id", &format!("FAB-{:04}", self.0.forged))?;
                 map.serialize_entry("priority", &5)?;
-                map.serialize_entry("memory", &FORGED_MEMORY)?;
+                map.serialize_entry("memory", &FORGED_JOB_MEMORY)?;
                 map.serialize_entry("deadline", &8)?;
                 map.serialize_entry("owner", "adversary")?;
                 map.end()

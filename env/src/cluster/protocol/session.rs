@@ -9,9 +9,9 @@ use super::payload::{
 use super::report::{Event, RewardReport};
 use super::summary::{ClusterSummary, Coverage, JobsSummary, evidence_summaries};
 use super::text;
+use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::cluster::Episode;
 use crate::cluster::model::{Action, ActionType, Setup, Step, StepError};
-use crate::controller::{Controller, DifficultyProfile};
 use crate::environment::{AdaptiveDifficulty, Environment, PrivilegedState};
 use crate::num::round_to;
 use crate::protocol::{self, Protocol, derive_id};
@@ -23,7 +23,7 @@ pub type Session = protocol::Session<Episode>;
 
 /// The reward events of an episode.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct EventLog {
     events: Vec<Event>,
     /// The controller's profile after this episode was reported to it; only for adaptive episodes.
     learned: Option<DifficultyProfile>,
@@ -35,10 +35,10 @@ impl Protocol for Episode {
     type Message = ActionMessage;
     type ActionError = ActionError;
     type Reply = StepResult;
-    type Log = Log;
-    type Curriculum = Controller;
-    type Remark = ();
-    const OVER: StepError = StepError::Over;
+    type Log = EventLog;
+    type Curriculum = DifficultyController;
+    type MessageExtras = ();
+    const EPISODE_OVER: StepError = StepError::Over;
     const ID_SALT: u64 = 21;
 
     fn id_key(&self) -> u64 {
@@ -47,15 +47,15 @@ impl Protocol for Episode {
 
     fn resolve_request(
         request: &ResetRequest,
-        controller: &Controller,
-    ) -> Result<(Setup, Log), UnknownTask> {
+        controller: &DifficultyController,
+    ) -> Result<(Setup, EventLog), UnknownTask> {
         let name = request.task_type.as_deref().unwrap_or("task3");
         let task = Task::parse(name).ok_or_else(|| UnknownTask(name.to_owned()))?;
         let setup = Setup {
             profile: controller.profile(request.adaptive),
             ..Setup::new(task, request.seed, request.streams)
         };
-        Ok((setup, Log::default()))
+        Ok((setup, EventLog::default()))
     }
 
     fn session_id(message: &ActionMessage) -> Option<&str> {
@@ -74,15 +74,15 @@ impl Protocol for Episode {
         let salt = 100 + session.steps().len() as u64;
         let (episode, log) = (&session.episode, &mut session.log);
         let attack_id = || derive_id(episode, salt);
-        let event = Event::of_step(episode, step, message, attack_id);
+        let event = Event::from_step(episode, step, message, attack_id);
         log.events.push(event);
-        log.events.extend(Event::of_terminal(episode, step));
+        log.events.extend(Event::from_terminal(episode, step));
     }
 
-    fn report_end(session: &mut Session, controller: &mut Controller) {
+    fn report_end(session: &mut Session, controller: &mut DifficultyController) {
         if session.episode.setup().profile.adaptive {
             session.episode.report_to(controller);
-            session.log.learned = Some(controller.state());
+            session.log.learned = Some(controller.current_profile());
         }
     }
 
@@ -128,19 +128,19 @@ impl Session {
             task_type: o.task,
             step_count: o.step_count,
             max_steps: o.max_steps,
-            cluster_goal: text::goal(o.task),
+            cluster_goal: text::task_goal(o.task),
             gpu_pool: GpuRow::all(o),
             job_queue_summary: JobRow::all(o),
             deadline_pressure: o.jobs.near_deadline(o.step_count).collect(),
             cluster_health: o.health,
             utilization_rate: o.utilization,
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             audit_anomaly_scores: o.anomalies,
             ai_failure_coverage: coverage,
             difficulty_profile: self.profile(),
             available_workers: Slot::ALL,
-            last_action_summary: self.last_step().map(text::summary),
+            last_action_summary: self.last_step().map(text::step_summary),
             allowed_actions: ActionType::ALL.map(ActionType::name),
             rules: o.rules,
         }
@@ -177,7 +177,7 @@ impl Session {
             score: round_to(tally.score(), 4),
             reward_events: tally.reward_events,
             events: self.log.events.clone(),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             cluster: ClusterSummary::from_episode(&self.episode),
             jobs: JobsSummary::from_episode(&self.episode),
             ai_failure_coverage: Coverage::from_episode(&self.episode),
@@ -200,7 +200,7 @@ impl Session {
             total_reward: round_to(tally.total_reward, 4),
             cluster: ClusterSummary::from_episode(&self.episode),
             jobs: JobsSummary::from_episode(&self.episode),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             audit_anomaly_scores: o.anomalies,
             attack_attempts: o.counters.attempts,
@@ -222,7 +222,7 @@ impl Session {
             step_count: o.step_count,
             max_steps: o.max_steps,
             done: o.done(),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             cluster: ClusterSummary::from_episode(&self.episode),
             jobs: JobsSummary::from_episode(&self.episode),
@@ -232,7 +232,7 @@ impl Session {
             attack_poisonings: o.counters.poisonings,
             ai_failure_coverage: Coverage::from_episode(&self.episode),
             difficulty_profile: self.profile(),
-            last_action_summary: self.last_step().map(text::summary),
+            last_action_summary: self.last_step().map(text::step_summary),
             last_reward: self.log.events.last().map_or(0.0, |event| event.reward),
         }
     }

@@ -90,8 +90,8 @@ impl JobsSummary {
                 names: JobStatus::ALL.map(JobStatus::name),
                 counts: jobs.counts(),
             },
-            completion_rate: round_to(jobs.completion(), 4),
-            deadline_hit_rate: round_to(jobs.deadline_hit(), 4),
+            completion_rate: round_to(jobs.completion_rate(), 4),
+            deadline_hit_rate: round_to(jobs.deadline_hit_rate(), 4),
         }
     }
 }
@@ -178,7 +178,7 @@ impl Coverage {
         Self {
             multi_step_reasoning_collapse: entry(
                 "share of jobs done",
-                score(round_to(o.jobs.completion(), 4)),
+                score(round_to(o.jobs.completion_rate(), 4)),
             ),
             agent_loop_reliability: entry(
                 "actions repeated without effect",
@@ -198,7 +198,7 @@ impl Coverage {
             agent_to_agent_trust: entry(
                 "trust in each worker",
                 Trust {
-                    trust_snapshot: o.ledger.snapshot(),
+                    trust_snapshot: o.ledger.rounded_trust(),
                 },
             ),
             long_horizon_planning: entry(

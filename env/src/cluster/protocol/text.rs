@@ -1,11 +1,11 @@
 //! Sentences about an episode: its goal, reasons and summaries.
 
-use crate::cluster::model::{Step, Terminal};
+use crate::cluster::model::{Step, TerminalReward};
 use crate::task::Task;
 
 /// Returns the scheduler's goal for a task, in one sentence.
 #[must_use]
-pub const fn goal(task: Task) -> &'static str {
+pub const fn task_goal(task: Task) -> &'static str {
     match task {
         Task::Task1 => "Get 10 jobs done on 8 GPUs within 30 steps; every worker is honest.",
         Task::Task2 => "Get 20 jobs done on 12 GPUs within 60 steps; GPUs fail and workers err.",
@@ -17,7 +17,7 @@ pub const fn goal(task: Task) -> &'static str {
 
 /// Explains the reward of a step in one or more sentences.
 #[must_use]
-pub fn reason(step: &Step) -> String {
+pub fn explain_reward(step: &Step) -> String {
     let what = step.action;
     let mut text = match (step.success, step.caught) {
         (true, true) => format!("{what}: the report was caught."),
@@ -40,7 +40,7 @@ pub fn reason(step: &Step) -> String {
 
 /// Explains the terminal reward in one sentence.
 #[must_use]
-pub fn terminal_reason(end: &Terminal) -> String {
+pub fn explain_terminal_reward(end: &TerminalReward) -> String {
     let done = end
         .components()
         .first()
@@ -51,7 +51,7 @@ pub fn terminal_reason(end: &Terminal) -> String {
 /// Summarizes the last action and the worker's statement, for the next observation. It contains
 /// nothing hidden: neither the true progress nor attacks.
 #[must_use]
-pub fn summary(step: &Step) -> String {
+pub fn step_summary(step: &Step) -> String {
     let outcome = if step.success { "done" } else { "failed" };
     let mut text = format!(
         "{}: {outcome}, reward {:.4}",
@@ -65,4 +65,4 @@ pub fn summary(step: &Step) -> String {
 }
 
 /// The message of an attack on the whole cluster.
-pub(super) const PANIC: &str = "Every GPU is down: stop all work.";
+pub(super) const PANIC_MESSAGE: &str = "Every GPU is down: stop all work.";

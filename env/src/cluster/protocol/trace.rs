@@ -5,9 +5,9 @@ use serde::{Serialize, Serializer};
 use super::breakdown::Breakdown;
 use super::message::ActionMessage;
 use super::summary::{ClusterSummary, JobsSummary, evidence_summaries};
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::Episode;
 use crate::cluster::model::{Anomalies, Attack, AttackType, Behavior, JobId, Step};
-use crate::controller::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
 use crate::ledger::EvidenceRow;
 use crate::num::round_to;
@@ -117,7 +117,7 @@ impl TraceStep {
             util: o.utilization,
             gpu_states: episode.hidden().pool.counts(),
             jobs: o.jobs.counts(),
-            trust: o.ledger.snapshot().0,
+            trust: o.ledger.rounded_trust().0,
             attack: step.attack.map(AttackRow),
             report: step.report.map(|r| {
                 let (truth, lie) = (r.honest, r.false_completion);

@@ -3,11 +3,11 @@
 mod step;
 mod terminal;
 
-use step::{RewardInput, freshness, grade};
-pub(crate) use step::{hack_resistance, unit};
-use terminal::{TerminalInput, terminal};
+use step::{GradeInput, freshness, grade};
+pub(crate) use step::{clamp_component, hack_resistance};
+use terminal::{TerminalInput, terminal_reward};
 
-use super::model::{Change, Grades, JobStatus, Reliability, State, Terminal};
+use super::model::{Change, Grades, JobStatus, Reliability, State, TerminalReward};
 use crate::slot::{SLOTS, Slot};
 
 impl State {
@@ -15,12 +15,12 @@ impl State {
     #[inline]
     pub(crate) fn grade(&self, coherence: f64, waste: f64) -> Grades {
         let o = &self.observation;
-        grade(&RewardInput {
+        grade(&GradeInput {
             step: o.step_count,
             health: o.health,
             mean_health: self.mean_health(),
-            completion: o.jobs.completion(),
-            deadline_hit: o.jobs.deadline_hit(),
+            completion: o.jobs.completion_rate(),
+            deadline_hit: o.jobs.deadline_hit_rate(),
             utilization: o.utilization,
             waste,
             coherence,
@@ -35,23 +35,23 @@ impl State {
 
     /// Ends the episode if this step was the last, and adds the terminal reward (§9).
     #[inline]
-    pub(crate) fn finish(&mut self) -> Option<Terminal> {
+    pub(crate) fn finish(&mut self) -> Option<TerminalReward> {
         let o = &self.observation;
         let all = o.jobs.count(JobStatus::Complete) as usize == o.jobs.rows().len();
         if !(all || o.step_count >= o.max_steps || o.health <= 0.0) {
             return None;
         }
         let whole = self.rules().has(Change::Ending);
-        let end = terminal(&TerminalInput {
+        let end = terminal_reward(&TerminalInput {
             task: o.task,
-            completion: o.jobs.completion(),
+            completion: o.jobs.completion_rate(),
             utilization: if whole {
                 self.tally.utilization_sum / f64::from(o.step_count)
             } else {
                 o.utilization
             },
             calibration: self.calibration(),
-            deadline_hit: o.jobs.deadline_hit(),
+            deadline_hit: o.jobs.deadline_hit_rate(),
             detection_rate: o.detection_rate(),
             mean_health: self.mean_health(),
             step: o.step_count,

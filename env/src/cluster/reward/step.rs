@@ -5,18 +5,18 @@ use crate::num::{clamp_reward, clip01, round_to};
 use crate::task::Task;
 
 /// Clamps a component to 0..=1 and rounds it to four decimals.
-pub(crate) fn unit(value: f64) -> f64 {
+pub(crate) fn clamp_component(value: f64) -> f64 {
     round_to(clip01(value), 4)
 }
 
 /// Clamps a reward to 0.01..=0.99 and rounds it to four decimals.
-pub(super) fn reward(value: f64) -> f64 {
+pub(super) fn clamp_and_round_reward(value: f64) -> f64 {
     round_to(clamp_reward(value), 4)
 }
 
 /// The input of the step grader, unrounded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RewardInput {
+pub(super) struct GradeInput {
     /// Number of steps taken, this one included.
     pub(super) step: u8,
     /// Health of the pool: 0, 0.5 or 1.
@@ -52,11 +52,11 @@ impl Reliability {
     #[must_use]
     pub(super) fn new(counters: &Counters, step: u8, confidence_gap: f64, freshness: f64) -> Self {
         let steps = f64::from(step.max(1));
-        let loop_avoidance = unit(1.0 - f64::from(counters.loop_events) / steps);
-        let context_memory = unit(1.0 - f64::from(counters.drift_events) / steps);
-        let hallucination_resistance = unit(1.0 - confidence_gap);
-        let freshness = unit(freshness);
-        let modifier = unit(
+        let loop_avoidance = clamp_component(1.0 - f64::from(counters.loop_events) / steps);
+        let context_memory = clamp_component(1.0 - f64::from(counters.drift_events) / steps);
+        let hallucination_resistance = clamp_component(1.0 - confidence_gap);
+        let freshness = clamp_component(freshness);
+        let modifier = clamp_component(
             0.30 * loop_avoidance
                 + 0.30 * context_memory
                 + 0.25 * hallucination_resistance
@@ -97,23 +97,27 @@ pub(crate) fn hack_resistance(counters: &Counters) -> f64 {
 
 /// Returns the reward of one step and its components.
 #[must_use]
-pub(super) fn grade(input: &RewardInput) -> Grades {
+pub(super) fn grade(input: &GradeInput) -> Grades {
     let counters = &input.counters;
-    let health = unit(input.health);
-    let recovery_speed = unit(input.mean_health);
-    let completion = unit(input.completion);
-    let coherence = unit(input.coherence);
-    let utilization = unit(input.utilization);
-    let deadline_hit = unit(input.deadline_hit);
-    let waste = unit(input.waste);
-    let detection_rate = unit(input.detection_rate);
-    let false_positive_rate = unit(counters.false_positive_rate());
-    let calibration = unit(input.calibration);
-    let honesty = unit(input.honesty);
-    let orchestrator = reward(0.40 * completion + 0.30 * coherence + 0.30 * recovery_speed);
-    let resource_manager = reward(0.50 * utilization + 0.30 * deadline_hit - 0.20 * waste);
-    let auditor = reward(0.50 * detection_rate - 0.30 * false_positive_rate + 0.20 * calibration);
-    let worker = reward(0.70 * completion + 0.30 * honesty);
+    let health = clamp_component(input.health);
+    let recovery_speed = clamp_component(input.mean_health);
+    let completion = clamp_component(input.completion);
+    let coherence = clamp_component(input.coherence);
+    let utilization = clamp_component(input.utilization);
+    let deadline_hit = clamp_component(input.deadline_hit);
+    let waste = clamp_component(input.waste);
+    let detection_rate = clamp_component(input.detection_rate);
+    let false_positive_rate = clamp_component(counters.false_positive_rate());
+    let calibration = clamp_component(input.calibration);
+    let honesty = clamp_component(input.honesty);
+    let orchestrator =
+        clamp_and_round_reward(0.40 * completion + 0.30 * coherence + 0.30 * recovery_speed);
+    let resource_manager =
+        clamp_and_round_reward(0.50 * utilization + 0.30 * deadline_hit - 0.20 * waste);
+    let auditor = clamp_and_round_reward(
+        0.50 * detection_rate - 0.30 * false_positive_rate + 0.20 * calibration,
+    );
+    let worker = clamp_and_round_reward(0.70 * completion + 0.30 * honesty);
     let weighted = 0.30 * orchestrator + 0.30 * resource_manager + 0.20 * auditor + 0.20 * worker;
     let gap = input.confidence_gap;
     let reliability = Reliability::new(counters, input.step, gap, input.freshness);
@@ -137,6 +141,8 @@ pub(super) fn grade(input: &RewardInput) -> Grades {
         weighted,
         reliability,
         hack_resistance,
-        reward: reward(weighted * health * unit(reliability.modifier * hack_resistance)),
+        reward: clamp_and_round_reward(
+            weighted * health * clamp_component(reliability.modifier * hack_resistance),
+        ),
     }
 }

@@ -1,7 +1,7 @@
 //! The reward at the end of an episode (spec cluster §9).
 
-use super::step::{reward, unit};
-use crate::cluster::model::Terminal;
+use super::step::{clamp_and_round_reward, clamp_component};
+use crate::cluster::model::TerminalReward;
 use crate::task::Task;
 
 /// The input of the terminal grader, unrounded.
@@ -29,19 +29,19 @@ pub(super) struct TerminalInput {
 }
 
 /// Builds the terminal reward from names, weights and values of its components.
-fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> Terminal {
+fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> TerminalReward {
     let mut components = [("", 0.0); N];
     let mut sum = 0.0;
     for (component, (name, weight, value)) in components.iter_mut().zip(parts) {
-        *component = (name, unit(value));
+        *component = (name, clamp_component(value));
         sum += weight * component.1;
     }
-    Terminal::new(reward(sum), components)
+    TerminalReward::new(clamp_and_round_reward(sum), components)
 }
 
 /// Returns the terminal reward and its components.
 #[must_use]
-pub(super) fn terminal(input: &TerminalInput) -> Terminal {
+pub(super) fn terminal_reward(input: &TerminalInput) -> TerminalReward {
     let completion = input.completion;
     match input.task {
         Task::Task1 => weighted([

@@ -1,11 +1,11 @@
 //! Effects of acts on the patient and on what is known (spec polyguard §6.2).
 
-use super::truth::SETTLING;
+use super::truth::SETTLING_RATE;
 use crate::num::clip01;
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::{ArchetypeId, PairId, each_archetype, each_pair};
-use crate::polyguard::model::hidden::Truth;
-use crate::polyguard::model::regimen::{Bucket, Drug, Medication, ROWS};
+use crate::polyguard::model::hidden::MedicationTruth;
+use crate::polyguard::model::regimen::{DoseBucket, Drug, MAX_MEDICATIONS, Medication};
 use crate::polyguard::model::state::State;
 
 /// Probability that a search for evidence succeeds.
@@ -41,35 +41,35 @@ impl State {
             .and_then(|drug| self.observation.regimen.position(drug));
         let mut outcome = Outcome::default();
         match (act.kind, place) {
-            (Kind::StopDrug, Some(at)) => self.remove(at),
-            (Kind::HoldDose, Some(at)) => {
+            (ActKind::StopDrug, Some(at)) => self.remove(at),
+            (ActKind::HoldDose, Some(at)) => {
                 let row = &mut self.observation.regimen[at];
                 row.resumes = row.bucket;
-                self.set_bucket(at, Bucket::Hold);
+                self.set_bucket(at, DoseBucket::Hold);
             }
-            (Kind::AdjustDoseBucket, Some(at)) => self.adjust(at, act.arg),
-            (Kind::InitiateTaper | Kind::ContinueTaper, Some(at)) => self.taper(at),
-            (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Some(at)) => {
-                if let Arg::Target(Drug::Known(target)) = act.arg {
+            (ActKind::AdjustDoseBucket, Some(at)) => self.adjust(at, act.arg),
+            (ActKind::InitiateTaper | ActKind::ContinueTaper, Some(at)) => self.taper(at),
+            (ActKind::SubstituteWithinClass | ActKind::RecommendAlternative, Some(at)) => {
+                if let ActArg::Target(Drug::Known(target)) = act.arg {
                     self.replace(at, target);
                 }
             }
-            (Kind::OrderMonitoring, Some(at)) => {
+            (ActKind::OrderMonitoring, Some(at)) => {
                 let row = &self.observation.regimen[at];
                 outcome.gained = row.level.is_none() || row.level_is_old;
                 outcome.measured = Some(row.drug);
             }
-            (Kind::OrderMonitoring, None) => {
+            (ActKind::OrderMonitoring, None) => {
                 let o = &mut self.observation;
                 outcome.gained = o.labs.missing() > 0 && !o.labs_ordered;
                 o.labs_ordered = true;
             }
-            (Kind::FetchExternalEvidence, _) => outcome.gained = self.fetch(),
-            (Kind::DecomposeNewDrug, _) => {
+            (ActKind::FetchExternalEvidence, _) => outcome.gained = self.fetch(),
+            (ActKind::DecomposeNewDrug, _) => {
                 self.decompose();
                 outcome.gained = true;
             }
-            (Kind::RequestSpecialistReview, _) => self.observation.conflict = false,
+            (ActKind::RequestSpecialistReview, _) => self.observation.conflict = false,
             _ => {}
         }
         outcome
@@ -77,22 +77,22 @@ impl State {
 
     fn remove(&mut self, at: usize) {
         self.observation.regimen.remove(at);
-        self.hidden.truths.copy_within(at + 1..ROWS, at);
+        self.hidden.truths.copy_within(at + 1..MAX_MEDICATIONS, at);
     }
 
-    fn set_bucket(&mut self, at: usize, bucket: Bucket) {
+    fn set_bucket(&mut self, at: usize, bucket: DoseBucket) {
         let row = &mut self.observation.regimen[at];
         row.bucket = bucket;
         row.level_is_old = row.level.is_some();
     }
 
-    fn adjust(&mut self, at: usize, arg: Arg) {
+    fn adjust(&mut self, at: usize, arg: ActArg) {
         let row = &self.observation.regimen[at];
-        let Arg::Dose(by) = arg else {
+        let ActArg::Dose(by) = arg else {
             return;
         };
         let to = if row.is_active() {
-            row.bucket.moved(by).unwrap_or(row.bucket)
+            row.bucket.shifted(by).unwrap_or(row.bucket)
         } else {
             row.resumes
         };
@@ -101,7 +101,7 @@ impl State {
 
     /// Lowers the dose by one bucket. A medicine at LOW, or on hold, is removed.
     fn taper(&mut self, at: usize) {
-        match self.observation.regimen[at].bucket.moved(-1) {
+        match self.observation.regimen[at].bucket.shifted(-1) {
             Some(lower) => {
                 self.observation.regimen[at].tapering = true;
                 self.set_bucket(at, lower);
@@ -120,17 +120,17 @@ impl State {
         }
         let truth = self.hidden.truths[at];
         let treats = self.formulary.get(target).treats;
-        let condition = if treats.has(truth.condition) {
+        let condition = if treats.contains(truth.condition) {
             truth.condition
         } else {
-            let shared = self.treats(old.drug).and(treats);
+            let shared = self.treats(old.drug).intersection(treats);
             let first = shared.iter().next();
             first.unwrap_or(self.formulary.get(target).indication)
         };
         if tapers {
             self.observation.regimen[at].tapering = true;
             self.hidden.truths[at].needed = false;
-            self.set_bucket(at, Bucket::Low);
+            self.set_bucket(at, DoseBucket::Low);
         } else {
             self.remove(at);
         }
@@ -139,12 +139,12 @@ impl State {
             status: old.status,
             ..Medication::new(
                 Drug::Known(target),
-                Bucket::Medium,
+                DoseBucket::Medium,
                 old.indication.map(|_| condition),
             )
         };
         if let Some(place) = self.observation.regimen.push(new) {
-            self.hidden.truths[place] = Truth {
+            self.hidden.truths[place] = MedicationTruth {
                 kappa: 1.0,
                 exposure: 0.0,
                 needed: truth.needed,
@@ -158,10 +158,10 @@ impl State {
 
     /// Draws for each true pair of a new medicine whether it is flagged.
     fn flag_new(&mut self, target: ArchetypeId) {
-        let others = self.taken() & !target.bit();
-        let unflagged = self.observation.case.difficulty().unflagged();
+        let others = self.taken_archetypes() & !target.bit();
+        let unflagged = self.observation.case.difficulty().unflagged_probability();
         for other in each_archetype(self.formulary.partners(target) & others) {
-            if let Some(pair) = self.formulary.between(target, other)
+            if let Some(pair) = self.formulary.pair_between(target, other)
                 && self.hidden.stream.unit() >= unflagged
             {
                 self.observation.flagged |= pair.bit();
@@ -200,7 +200,7 @@ impl State {
 
     fn first_unflagged(&self) -> Option<PairId> {
         let o = &self.observation;
-        let known = o.taken();
+        let known = o.taken_archetypes();
         let serious = self.serious_pairs() & !o.flagged;
         each_pair(serious).find(|pair| {
             let pair = self.formulary.pair(*pair);
@@ -211,10 +211,10 @@ impl State {
     /// Reveals the components of the product and flags their pairs.
     fn decompose(&mut self) {
         self.observation.components = self.hidden.components;
-        let mask = self.taken();
+        let mask = self.taken_archetypes();
         for part in self.hidden.components.into_iter().flatten() {
             for other in each_archetype(self.formulary.partners(part) & mask) {
-                if let Some(pair) = self.formulary.between(part, other) {
+                if let Some(pair) = self.formulary.pair_between(part, other) {
                     self.observation.flagged |= pair.bit();
                 }
             }
@@ -240,7 +240,7 @@ impl State {
         for place in 0..self.observation.regimen.len() {
             let goal = self.settles_at_clearance(place, &clearance);
             let truth = &mut self.hidden.truths[place];
-            truth.exposure += SETTLING * (goal - truth.exposure);
+            truth.exposure += SETTLING_RATE * (goal - truth.exposure);
         }
     }
 
@@ -260,7 +260,7 @@ impl State {
         let Some(culprit) = self.hidden.culprit else {
             return;
         };
-        let taken = self.taken() & culprit.bit() != 0;
+        let taken = self.taken_archetypes() & culprit.bit() != 0;
         let goal = if taken { 0.8 } else { 0.2 };
         self.hidden.symptom += 0.5 * (goal - self.hidden.symptom);
         self.read_symptom();
@@ -278,7 +278,7 @@ impl State {
     /// Reveals an intolerance once the medicine is taken.
     fn show_intolerance(&mut self) {
         if let Some(id) = self.hidden.intolerant
-            && self.taken() & id.bit() != 0
+            && self.taken_archetypes() & id.bit() != 0
         {
             self.observation.ade_history |= id.bit();
             self.observation.problem = Some(Drug::Known(id));

@@ -1,7 +1,7 @@
 //! The end of an episode (spec polyguard §7).
 
-use crate::polyguard::model::candidate::Kind;
-use crate::polyguard::model::history::{End, Exploit};
+use crate::polyguard::model::candidate::ActKind;
+use crate::polyguard::model::history::{EndReason, Exploit};
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
 
@@ -17,7 +17,7 @@ const UNSURE_IN_CONFLICT: f64 = 0.45;
 /// The facts about a step, besides the state, that decide whether the episode ends.
 pub(crate) struct StepFacts {
     /// The kind of act that was carried out, or `None` if the step was refused.
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ActKind>,
     /// The exploit that the step was found to be, if any.
     pub(crate) exploit: Option<Exploit>,
     /// `true` if the step was a justified review.
@@ -26,22 +26,22 @@ pub(crate) struct StepFacts {
 
 /// Returns the reason why the episode ends after a step, or `None` if it continues. The first
 /// condition that holds decides.
-pub(crate) fn termination(state: &State, closing: &StepFacts) -> Option<End> {
+pub(crate) fn termination(state: &State, closing: &StepFacts) -> Option<EndReason> {
     let (o, h) = (&state.observation, &state.hidden);
     if closing.exploit.is_some() {
-        Some(End::ExploitDetection)
+        Some(EndReason::ExploitDetection)
     } else if o.invalid_count >= REFUSALS_MAX {
-        Some(End::RepeatedInvalid)
+        Some(EndReason::RepeatedInvalid)
     } else if h.tally.vetoes >= REFUSALS_MAX {
-        Some(End::SafetyVeto)
+        Some(EndReason::SafetyVeto)
     } else if h.stability < STABILITY_MIN {
-        Some(End::Destabilised)
+        Some(EndReason::Destabilised)
     } else if closing.kind.is_some() && is_safe(state) {
-        Some(End::SafeResolution)
+        Some(EndReason::SafeResolution)
     } else if closing.justified {
-        Some(End::JustifiedReview)
+        Some(EndReason::JustifiedReview)
     } else {
-        (o.step_count >= o.budget).then_some(End::StepBudgetExhausted)
+        (o.step_count >= o.budget).then_some(EndReason::StepBudgetExhausted)
     }
 }
 
@@ -51,13 +51,14 @@ fn is_safe(state: &State) -> bool {
     let (resolved, all) = h.resolved;
     resolved == all
         && h.stability_target >= f64::max(0.5, h.start.stability - 0.15)
-        && state.untreated() == 0
+        && state.count_untreated() == 0
         && state.serious_pairs() & !h.start.serious == 0
 }
 
 /// Returns `true` if an act of this kind is a review that the observation justifies.
-pub(crate) fn justifies_review(o: &Observation, kind: Kind) -> bool {
-    let open_conflict =
-        kind == Kind::RequestSpecialistReview && o.conflict && o.uncertainty >= UNSURE_IN_CONFLICT;
+pub(crate) fn justifies_review(o: &Observation, kind: ActKind) -> bool {
+    let open_conflict = kind == ActKind::RequestSpecialistReview
+        && o.conflict
+        && o.uncertainty >= UNSURE_IN_CONFLICT;
     kind.is_review() && (o.uncertainty >= REVIEW_UNCERTAINTY || open_conflict) && o.evidence_tried()
 }

@@ -3,13 +3,13 @@
 
 use super::risk::{self, Doses};
 use crate::num::clip01;
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::{
     Formulary, PairId, SetRule, Severity, each_archetype, each_pair,
 };
 use crate::polyguard::model::observation::Observation;
-use crate::polyguard::model::patient::{LABS, Lab};
-use crate::polyguard::model::regimen::{Bucket, Drug, Medication};
+use crate::polyguard::model::patient::{LAB_COUNT, Lab};
+use crate::polyguard::model::regimen::{DoseBucket, Drug, Medication};
 
 impl Observation {
     /// Returns the known archetypes that are taken, with their doses.
@@ -18,17 +18,17 @@ impl Observation {
     pub fn doses(&self) -> Doses {
         let mut doses = Doses::default();
         for row in self.regimen.iter() {
-            doses.add(self.parts(row.drug), row.bucket);
+            doses.add(self.known_archetypes(row.drug), row.bucket);
         }
         doses
     }
 
     /// Iterates over the flagged pairs that are taken together, with their severity, in table
     /// order.
-    pub fn flags(&self) -> impl Iterator<Item = (PairId, Severity)> {
+    pub fn flagged_pairs(&self) -> impl Iterator<Item = (PairId, Severity)> {
         let (formulary, egfr) = (self.formulary(), self.egfr());
         // A pair stays flagged even after its medicines have been removed.
-        let pairs = risk::pairs_among(formulary, self.taken(), self.flagged);
+        let pairs = risk::pairs_among(formulary, self.taken_archetypes(), self.flagged);
         each_pair(pairs).map(move |pair| (pair, formulary.pair(pair).grade.at(egfr)))
     }
 
@@ -36,20 +36,24 @@ impl Observation {
     #[must_use]
     pub fn has_serious_flag(&self) -> bool {
         let formulary = self.formulary();
-        let serious = self.flagged & formulary.marks().serious_pairs(self.egfr());
-        serious != 0 && risk::pairs_among(formulary, self.taken(), serious) != 0
+        let serious = self.flagged & formulary.trait_sets().serious_pairs(self.egfr());
+        serious != 0 && risk::pairs_among(formulary, self.taken_archetypes(), serious) != 0
     }
 
     /// Returns each set rule, with `true` if it is visibly broken.
     #[must_use]
     pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
-        risk::sets(self.formulary(), self.case.formulary(), self.taken())
+        risk::evaluate_set_rules(
+            self.formulary(),
+            self.case.formulary(),
+            self.taken_archetypes(),
+        )
     }
 
     /// Returns the archetypes that are unsafe at the eGFR or, if it is unknown, those that may be
     /// unsafe; as bits of `ArchetypeId`.
     pub(crate) fn renal_limits(&self) -> u64 {
-        let marks = self.formulary().marks();
+        let marks = self.formulary().trait_sets();
         self.egfr()
             .map_or(marks.renal, |egfr| marks.unsafe_at(egfr))
     }
@@ -59,19 +63,19 @@ impl Observation {
     #[must_use]
     pub fn renal_alert(&self, row: &Medication) -> Option<bool> {
         let formulary = self.formulary();
-        let limited = self.parts(row.drug) & formulary.marks().renal;
+        let limited = self.known_archetypes(row.drug) & formulary.trait_sets().renal;
         if limited == 0 {
             return Some(false);
         }
         let egfr = self.egfr()?;
-        Some(limited & formulary.marks().unsafe_at(egfr) != 0)
+        Some(limited & formulary.trait_sets().unsafe_at(egfr) != 0)
     }
 
     /// Returns the number of medicines taken, their anticholinergic burden, and how many of them
     /// act on the central nervous system, as far as they are known.
     #[must_use]
     pub fn burden_counts(&self) -> [u8; 3] {
-        self.burden_counts_of(self.taken())
+        self.burden_counts_of(self.taken_archetypes())
     }
 
     /// Returns the same as [`Observation::burden_counts`], for the given archetypes that are taken.
@@ -85,35 +89,35 @@ impl Observation {
     pub fn risk_after(&self, act: Act) -> f64 {
         let row = act.drug.and_then(|drug| self.regimen.find(drug));
         row.map_or(self.risk, |row| {
-            Estimate::new(self, self.doses()).after(act, row)
+            RiskEstimator::new(self, self.doses()).risk_after(act, row)
         })
     }
 
     /// Returns `true` if a row is a member of a set rule.
     #[must_use]
     pub fn is_member(&self, rule: SetRule, row: &Medication) -> bool {
-        let members = risk::members(self.formulary(), rule, self.taken());
-        self.parts(row.drug) & members != 0
+        let members = risk::rule_members(self.formulary(), rule, self.taken_archetypes());
+        self.known_archetypes(row.drug) & members != 0
     }
 
     /// Returns the number of archetypes taken that form a suspected, unflagged pair with a row.
     #[must_use]
-    pub fn suspicion(&self, row: &Medication) -> u32 {
-        self.suspicion_among(row, self.taken())
+    pub fn count_suspected_pairs(&self, row: &Medication) -> u32 {
+        self.count_suspected_pairs_among(row, self.taken_archetypes())
     }
 
-    /// Returns the same as [`Observation::suspicion`], for the given archetypes that are taken.
-    pub(super) fn suspicion_among(&self, row: &Medication, mask: u64) -> u32 {
+    /// Returns the same as [`Observation::count_suspected_pairs`], for the given archetypes that are taken.
+    pub(super) fn count_suspected_pairs_among(&self, row: &Medication, mask: u64) -> u32 {
         let formulary = self.formulary();
         if !row.is_active() {
             return 0;
         }
-        let parts = self.parts(row.drug);
+        let parts = self.known_archetypes(row.drug);
         let suspected = each_archetype(parts).map(|id| {
             let mut others = formulary.suspects(id) & mask & !parts;
             if others != 0 {
                 for pair in each_pair(formulary.pairs_with(id) & self.flagged) {
-                    others &= !formulary.ends()[pair.index()];
+                    others &= !formulary.pair_members()[pair.index()];
                 }
             }
             others.count_ones()
@@ -131,14 +135,14 @@ impl Observation {
     /// Updates the observable risk and burden. Returns the doses that they are based on.
     pub(super) fn update_risk(&mut self) -> Doses {
         let doses = self.doses();
-        let load = risk::load(
+        let load = risk::risk_load(
             self.formulary(),
             self.case.formulary(),
             &doses,
             self.flagged,
             self.egfr(),
         );
-        self.risk = risk::saturate(load);
+        self.risk = risk::risk_from_load(load);
         self.burden = risk::burden(self.burden_counts_of(doses.mask()));
         doses
     }
@@ -148,9 +152,10 @@ impl Observation {
         let weigh = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
         let formulary = self.formulary();
         let mut rows = self.regimen.iter();
-        let unmeasured = rows.any(|row| row.level.is_none() && row.drug.is_narrow(formulary));
+        let unmeasured =
+            rows.any(|row| row.level.is_none() && row.drug.has_narrow_window(formulary));
         let uncertainty = 0.1
-            + 0.4 * self.labs.missing() as f64 / LABS as f64
+            + 0.4 * self.labs.missing() as f64 / LAB_COUNT as f64
             + weigh(self.labs.get(Lab::Egfr).is_none(), 0.2)
             + weigh(self.conflict, 0.3)
             + weigh(self.has_unknown_product(), 0.3)
@@ -163,36 +168,43 @@ impl Observation {
 
 /// The effect of an act on the doses, in enough detail for an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Effect {
+pub(super) struct DoseEffect {
     /// The new dose, or `None` if it does not change; `Hold` if the medicine is removed or paused.
-    pub dose: Option<Bucket>,
+    pub dose: Option<DoseBucket>,
     /// The medicine that is added at the usual dose.
     pub enters: Option<Drug>,
 }
 
 /// Returns the effect of an act on a medicine at dose `bucket`.
 #[must_use]
-pub(super) fn effect(act: Act, bucket: Bucket, resumes: Bucket, needs_taper: bool) -> Effect {
-    let to = |bucket| Effect {
+pub(super) fn dose_effect(
+    act: Act,
+    bucket: DoseBucket,
+    resumes: DoseBucket,
+    needs_taper: bool,
+) -> DoseEffect {
+    let to = |bucket| DoseEffect {
         dose: Some(bucket),
         enters: None,
     };
     match (act.kind, act.arg) {
-        (Kind::StopDrug | Kind::HoldDose, _) => to(Bucket::Hold),
-        (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Arg::Target(drug)) => Effect {
-            dose: Some(if needs_taper {
-                Bucket::Low
-            } else {
-                Bucket::Hold
-            }),
-            enters: Some(drug),
-        },
-        (Kind::AdjustDoseBucket, Arg::Dose(_)) if bucket == Bucket::Hold => to(resumes),
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) => to(bucket.moved(by).unwrap_or(bucket)),
-        (Kind::InitiateTaper | Kind::ContinueTaper, _) => {
-            to(bucket.moved(-1).unwrap_or(Bucket::Hold))
+        (ActKind::StopDrug | ActKind::HoldDose, _) => to(DoseBucket::Hold),
+        (ActKind::SubstituteWithinClass | ActKind::RecommendAlternative, ActArg::Target(drug)) => {
+            DoseEffect {
+                dose: Some(if needs_taper {
+                    DoseBucket::Low
+                } else {
+                    DoseBucket::Hold
+                }),
+                enters: Some(drug),
+            }
         }
-        _ => Effect {
+        (ActKind::AdjustDoseBucket, ActArg::Dose(_)) if bucket == DoseBucket::Hold => to(resumes),
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => to(bucket.shifted(by).unwrap_or(bucket)),
+        (ActKind::InitiateTaper | ActKind::ContinueTaper, _) => {
+            to(bucket.shifted(-1).unwrap_or(DoseBucket::Hold))
+        }
+        _ => DoseEffect {
             dose: None,
             enters: None,
         },
@@ -200,13 +212,13 @@ pub(super) fn effect(act: Act, bucket: Bucket, resumes: Bucket, needs_taper: boo
 }
 
 /// An estimator of the observable risk after acts.
-pub(super) struct Estimate<'a> {
+pub(super) struct RiskEstimator<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
     doses: Doses,
 }
 
-impl<'a> Estimate<'a> {
+impl<'a> RiskEstimator<'a> {
     pub(super) fn new(o: &'a Observation, doses: Doses) -> Self {
         Self {
             o,
@@ -216,20 +228,26 @@ impl<'a> Estimate<'a> {
     }
 
     /// Returns the observable risk after an act on a row, without noise.
-    pub(super) fn after(&self, act: Act, row: &Medication) -> f64 {
+    pub(super) fn risk_after(&self, act: Act, row: &Medication) -> f64 {
         let (o, formulary) = (self.o, self.formulary);
         let tapers = row.drug.needs_taper(formulary);
-        let effect = effect(act, row.bucket, row.resumes, tapers);
+        let effect = dose_effect(act, row.bucket, row.resumes, tapers);
         let Some(dose) = effect.dose else {
             return o.risk;
         };
-        let (parts, mut doses) = (o.parts(row.drug), self.doses);
+        let (parts, mut doses) = (o.known_archetypes(row.drug), self.doses);
         doses.remove(parts);
         doses.add(parts, dose);
         if let Some(drug) = effect.enters {
-            doses.add(o.parts(drug), Bucket::Medium);
+            doses.add(o.known_archetypes(drug), DoseBucket::Medium);
         }
         let name = o.case.formulary();
-        risk::saturate(risk::load(formulary, name, &doses, o.flagged, o.egfr()))
+        risk::risk_from_load(risk::risk_load(
+            formulary,
+            name,
+            &doses,
+            o.flagged,
+            o.egfr(),
+        ))
     }
 }

@@ -1,7 +1,7 @@
 //! The legality of acts (spec polyguard §6.1). It is decided from the observation only, so a
 //! refusal reveals nothing hidden.
 
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::{ArchetypeId, each_archetype, each_pair};
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::observation::Observation;
@@ -29,22 +29,22 @@ fn violation(o: &Observation, act: Act, row: Option<&Medication>) -> Option<Viol
     let needs_taper = drug.needs_taper(formulary);
     let abrupt = needs_taper && row.is_active();
     match (act.kind, act.arg) {
-        (Kind::StopDrug, _) if abrupt => Some(Violation::AbruptStop),
-        (Kind::HoldDose, _) if !row.is_active() => Some(Violation::DoseOutOfRange),
-        (Kind::HoldDose, _) if abrupt => Some(Violation::AbruptStop),
-        (Kind::RecommendAlternative, _) if abrupt => Some(Violation::AbruptStop),
+        (ActKind::StopDrug, _) if abrupt => Some(Violation::AbruptStop),
+        (ActKind::HoldDose, _) if !row.is_active() => Some(Violation::DoseOutOfRange),
+        (ActKind::HoldDose, _) if abrupt => Some(Violation::AbruptStop),
+        (ActKind::RecommendAlternative, _) if abrupt => Some(Violation::AbruptStop),
         (
-            Kind::SubstituteWithinClass | Kind::RecommendAlternative,
-            Arg::Target(Drug::Known(target)),
+            ActKind::SubstituteWithinClass | ActKind::RecommendAlternative,
+            ActArg::Target(Drug::Known(target)),
         ) => entering(o, row, target),
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) => {
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => {
             let resumes = !row.is_active() && by == 1;
-            let fits = resumes || row.bucket.moved(by).is_some();
+            let fits = resumes || row.bucket.shifted(by).is_some();
             (row.tapering || !fits).then_some(Violation::DoseOutOfRange)
         }
-        (Kind::InitiateTaper, _) if row.tapering => Some(Violation::TaperState),
-        (Kind::ContinueTaper, _) if !row.tapering => Some(Violation::TaperState),
-        (Kind::DecomposeNewDrug, _) if !o.has_unknown_product() => {
+        (ActKind::InitiateTaper, _) if row.tapering => Some(Violation::TaperState),
+        (ActKind::ContinueTaper, _) if !row.tapering => Some(Violation::TaperState),
+        (ActKind::DecomposeNewDrug, _) if !o.has_unknown_product() => {
             Some(Violation::NothingToDecompose)
         }
         _ => None,
@@ -54,13 +54,15 @@ fn violation(o: &Observation, act: Act, row: Option<&Medication>) -> Option<Viol
 /// Returns the reason why `target` may not replace the medicine in `row`, or `None` if it may.
 fn entering(o: &Observation, row: &Medication, target: ArchetypeId) -> Option<Violation> {
     let formulary = o.formulary();
-    let leaving = o.parts(row.drug);
+    let leaving = o.known_archetypes(row.drug);
     let component = row.drug == Drug::Product && leaving & target.bit() != 0;
     let others = o.regimen.iter().filter(|other| other.drug != row.drug);
-    let present = others.fold(0, |bits, other| bits | o.parts(other.drug));
+    let present = others.fold(0, |bits, other| bits | o.known_archetypes(other.drug));
     let new = formulary.get(target);
-    let shares =
-        || each_archetype(leaving).any(|id| !formulary.get(id).treats.and(new.treats).is_empty());
+    let shares = || {
+        each_archetype(leaving)
+            .any(|id| !formulary.get(id).treats.intersection(new.treats).is_empty())
+    };
     if present & target.bit() != 0 || leaving & target.bit() != 0 && !component {
         return Some(Violation::DuplicateDrug);
     }
@@ -70,9 +72,9 @@ fn entering(o: &Observation, row: &Medication, target: ArchetypeId) -> Option<Vi
     if o.egfr().is_some_and(|egfr| new.unsafe_at(egfr)) {
         return Some(Violation::RenalUnsafe);
     }
-    let serious = formulary.marks().serious_pairs(o.egfr()) & o.flagged;
+    let serious = formulary.trait_sets().serious_pairs(o.egfr()) & o.flagged;
     let known_pair = each_pair(formulary.pairs_with(target) & serious)
-        .any(|pair| formulary.ends()[pair.index()] & present != 0);
+        .any(|pair| formulary.pair_members()[pair.index()] & present != 0);
     if known_pair {
         return Some(Violation::CreatesMajorPair);
     }
@@ -84,7 +86,7 @@ fn entering(o: &Observation, row: &Medication, target: ArchetypeId) -> Option<Vi
 mod tests {
     use super::*;
     use crate::polyguard::model::formulary::Formulary;
-    use crate::polyguard::model::regimen::{Bucket, ROWS};
+    use crate::polyguard::model::regimen::{DoseBucket, MAX_MEDICATIONS};
     use crate::polyguard::model::setup::Setup;
     use crate::polyguard::model::state::State;
     use crate::polyguard::model::task_spec::TaskSpec;
@@ -97,29 +99,32 @@ mod tests {
         let mut pairs = formulary.ids().filter_map(|id| {
             let old = formulary.get(id);
             let new = each_archetype(old.substitutes).next()?;
-            let treats = !old.treats.and(formulary.get(new).treats).is_empty();
+            let treats = !old
+                .treats
+                .intersection(formulary.get(new).treats)
+                .is_empty();
             (old.taper && treats).then_some((id, new))
         });
         let (old, new) = pairs.next().expect("a medicine to taper");
         let mut state = State::new(&Setup::new(TaskSpec::ALL[0], 1), PcgRandom::new(1, &[]));
         let regimen = &mut state.observation.regimen;
         let row = |id, bucket| Medication::new(Drug::Known(id), bucket, None);
-        assert!(regimen.push(row(old, Bucket::Medium)).is_some());
+        assert!(regimen.push(row(old, DoseBucket::Medium)).is_some());
         let others = formulary.ids().filter(|id| *id != old && *id != new);
         for id in others.take(rows - 1) {
-            assert!(regimen.push(row(id, Bucket::Hold)).is_some());
+            assert!(regimen.push(row(id, DoseBucket::Hold)).is_some());
         }
         let act = Act {
-            kind: Kind::SubstituteWithinClass,
+            kind: ActKind::SubstituteWithinClass,
             drug: Some(Drug::Known(old)),
-            arg: Arg::Target(Drug::Known(new)),
+            arg: ActArg::Target(Drug::Known(new)),
         };
         (state, act)
     }
 
     #[test]
     fn replacement_without_free_row_is_refused() {
-        let (mut state, act) = regimen_of(ROWS);
+        let (mut state, act) = regimen_of(MAX_MEDICATIONS);
         assert_eq!(state.observation.refusal(act), Some(Violation::RegimenFull));
         let before = state.observation.regimen.clone();
         assert_eq!(state.observation.simulate(act).regimen, before);
@@ -127,12 +132,12 @@ mod tests {
         assert_eq!(state.observation.regimen, before, "nothing is half done");
         assert!(!state.observation.regimen[0].tapering);
 
-        let (mut state, act) = regimen_of(ROWS - 1);
+        let (mut state, act) = regimen_of(MAX_MEDICATIONS - 1);
         assert_eq!(state.observation.refusal(act), None);
         let foreseen = state.observation.simulate(act).regimen;
-        assert_eq!(foreseen.len(), ROWS);
+        assert_eq!(foreseen.len(), MAX_MEDICATIONS);
         state.apply_act(act);
-        assert_eq!(state.observation.regimen.len(), ROWS);
+        assert_eq!(state.observation.regimen.len(), MAX_MEDICATIONS);
         assert!(state.observation.regimen[0].tapering && state.observation.regimen.is_full());
     }
 }

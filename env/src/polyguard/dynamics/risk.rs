@@ -3,7 +3,7 @@
 use crate::polyguard::model::formulary::{
     ArchetypeId, Formulary, SetRule, each_archetype, each_pair,
 };
-use crate::polyguard::model::regimen::Bucket;
+use crate::polyguard::model::regimen::DoseBucket;
 use crate::polyguard::model::task_spec::FormularyName;
 
 /// Weight of a broken set rule in the risk (spec polyguard §2.3).
@@ -23,8 +23,8 @@ pub struct Doses {
 impl Doses {
     /// Adds archetypes at a dose; does nothing if the dose is on hold.
     #[inline]
-    pub(super) fn add(&mut self, parts: u64, bucket: Bucket) {
-        if bucket != Bucket::Hold {
+    pub(super) fn add(&mut self, parts: u64, bucket: DoseBucket) {
+        if bucket != DoseBucket::Hold {
             self.mask |= parts;
             for (place, bits) in self.buckets.iter_mut().enumerate() {
                 let set = bucket as u8 >> place & 1 == 1;
@@ -52,7 +52,7 @@ impl Doses {
     pub const fn dose(&self, id: ArchetypeId) -> f64 {
         let [ones, twos] = self.buckets;
         let at = (ones >> id.index() & 1) | (twos >> id.index() & 1) << 1;
-        Bucket::ALL[at as usize].dose()
+        DoseBucket::ALL[at as usize].dose()
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 
     if listed == u64::MAX {
         return pairs_of(formulary, mask);
     }
-    let ends = formulary.ends();
+    let ends = formulary.pair_members();
     each_pair(listed)
         .filter(|pair| ends[pair.index()] & mask == ends[pair.index()])
         .fold(0, |pairs, pair| pairs | pair.bit())
@@ -82,7 +82,7 @@ pub(super) fn pairs_among(formulary: &Formulary, mask: u64, listed: u64) -> u64 
 
 /// Returns the total anticholinergic points of a set.
 fn acb(formulary: &Formulary, mask: u64) -> u32 {
-    let [ones, twos] = formulary.marks().acb;
+    let [ones, twos] = formulary.trait_sets().acb;
     (mask & ones).count_ones() + 2 * (mask & twos).count_ones()
 }
 
@@ -99,8 +99,12 @@ const fn at_least<const N: u32>(mut bits: u64) -> bool {
 
 /// Returns each set rule, with `true` if the archetypes in `mask` break it.
 #[must_use]
-pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(SetRule, bool); 4] {
-    let marks = formulary.marks();
+pub(super) fn evaluate_set_rules(
+    formulary: &Formulary,
+    name: FormularyName,
+    mask: u64,
+) -> [(SetRule, bool); 4] {
+    let marks = formulary.trait_sets();
     let twice = || (marks.classes.iter()).any(|class| at_least::<2>(class & mask));
     let [ones, twos] = marks.acb.map(|points| points & mask);
     [
@@ -120,8 +124,8 @@ pub(super) fn sets(formulary: &Formulary, name: FormularyName, mask: u64) -> [(S
 
 /// Returns the archetypes that participate in a rule when `mask` is taken.
 #[must_use]
-pub(super) fn members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
-    let marks = formulary.marks();
+pub(super) fn rule_members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
+    let marks = formulary.trait_sets();
     match rule {
         SetRule::Cns3 => marks.cns,
         SetRule::Acb3 => marks.acb[0] | marks.acb[1],
@@ -136,13 +140,13 @@ pub(super) fn members(formulary: &Formulary, rule: SetRule, mask: u64) -> u64 {
 /// Returns `true` if `id` participates in rule `rule`.
 #[must_use]
 pub(super) fn is_member(formulary: &Formulary, rule: SetRule, mask: u64, id: ArchetypeId) -> bool {
-    members(formulary, rule, mask) & id.bit() != 0
+    rule_members(formulary, rule, mask) & id.bit() != 0
 }
 
 /// Returns the load: the total weight of pairs, set rules and renal alerts. Only the pairs in
 /// `listed` count; an unknown eGFR raises no alert.
 #[must_use]
-pub(super) fn load(
+pub(super) fn risk_load(
     formulary: &Formulary,
     name: FormularyName,
     doses: &Doses,
@@ -155,11 +159,11 @@ pub(super) fn load(
         let both = (doses.dose(row.first) + doses.dose(row.second)) / 2.0;
         load += row.grade.at(egfr).weight() * both.min(1.0);
     }
-    for (_, broken) in sets(formulary, name, doses.mask()) {
+    for (_, broken) in evaluate_set_rules(formulary, name, doses.mask()) {
         load += if broken { SET_WEIGHT } else { 0.0 };
     }
     if let Some(egfr) = egfr {
-        for id in each_archetype(doses.mask() & formulary.marks().unsafe_at(egfr)) {
+        for id in each_archetype(doses.mask() & formulary.trait_sets().unsafe_at(egfr)) {
             load += RENAL_WEIGHT * doses.dose(id).min(1.0);
         }
     }
@@ -169,7 +173,7 @@ pub(super) fn load(
 /// Maps a load to a risk in `[0, 1)`.
 #[must_use]
 #[inline]
-pub(super) fn saturate(load: f64) -> f64 {
+pub(super) fn risk_from_load(load: f64) -> f64 {
     load / (1.0 + load)
 }
 
@@ -177,7 +181,7 @@ pub(super) fn saturate(load: f64) -> f64 {
 /// nervous system.
 #[must_use]
 pub(super) fn burden_counts(formulary: &Formulary, mask: u64, taken: usize) -> [u8; 3] {
-    let cns = (mask & formulary.marks().cns).count_ones();
+    let cns = (mask & formulary.trait_sets().cns).count_ones();
     [taken as u8, acb(formulary, mask) as u8, cns as u8]
 }
 

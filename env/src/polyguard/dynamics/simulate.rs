@@ -1,11 +1,11 @@
 //! Prediction of the observation after an act, as far as an agent can foresee it.
 
-use super::estimates::effect;
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use super::estimates::dose_effect;
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::Condition;
 use crate::polyguard::model::history::PastStep;
 use crate::polyguard::model::observation::Observation;
-use crate::polyguard::model::regimen::{Bucket, Drug, Medication};
+use crate::polyguard::model::regimen::{DoseBucket, Drug, Medication};
 
 impl Observation {
     /// Returns the observation after an act, as far as it can be foreseen: medicines, observable
@@ -31,7 +31,7 @@ impl Observation {
     fn change(&mut self, at: usize, act: Act) {
         let row = self.regimen[at];
         let tapers = row.drug.needs_taper(self.formulary());
-        let foreseen = effect(act, row.bucket, row.resumes, tapers);
+        let foreseen = dose_effect(act, row.bucket, row.resumes, tapers);
         let Some(bucket) = foreseen.dose else {
             return;
         };
@@ -40,11 +40,11 @@ impl Observation {
             return;
         }
         match bucket {
-            Bucket::Hold if act.kind != Kind::HoldDose => self.regimen.remove(at),
+            DoseBucket::Hold if act.kind != ActKind::HoldDose => self.regimen.remove(at),
             bucket => {
                 let row = &mut self.regimen[at];
                 row.tapering |= act.kind.is_taper() || replaced;
-                row.resumes = if bucket == Bucket::Hold {
+                row.resumes = if bucket == DoseBucket::Hold {
                     row.bucket
                 } else {
                     bucket
@@ -53,9 +53,9 @@ impl Observation {
                 row.level_is_old = row.level.is_some();
             }
         }
-        if let Arg::Target(drug @ Drug::Known(_)) = act.arg {
+        if let ActArg::Target(drug @ Drug::Known(_)) = act.arg {
             let indication = self.passes_on(&row, drug);
-            let new = Medication::new(drug, Bucket::Medium, indication);
+            let new = Medication::new(drug, DoseBucket::Medium, indication);
             let place = self.regimen.push(new);
             debug_assert!(place.is_some(), "a medicine left, or there was room");
         }
@@ -64,9 +64,9 @@ impl Observation {
     /// Returns the indication that a replacement takes over: the same one if it treats that, else
     /// its first.
     fn passes_on(&self, row: &Medication, drug: Drug) -> Option<Condition> {
-        let treats = self.formulary().get(drug.known()?).treats;
+        let treats = self.formulary().get(drug.archetype()?).treats;
         let indication = row.indication?;
-        if treats.has(indication) {
+        if treats.contains(indication) {
             return Some(indication);
         }
         treats.iter().next()

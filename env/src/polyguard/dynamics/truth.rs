@@ -2,7 +2,7 @@
 
 use super::risk::{self, Doses};
 use crate::num::clip01;
-use crate::polyguard::model::candidate::{Act, Kind};
+use crate::polyguard::model::candidate::{Act, ActKind};
 use crate::polyguard::model::formulary::{ArchetypeId, Condition, Conditions, PairId};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::regimen::{Drug, Medication};
@@ -10,7 +10,7 @@ use crate::polyguard::model::state::State;
 use crate::polyguard::model::task_spec::SubEnvironment;
 
 /// Fraction of the distance to its steady state that an exposure moves in one step.
-pub(super) const SETTLING: f64 = 0.6;
+pub(super) const SETTLING_RATE: f64 = 0.6;
 /// Fraction of the distance to its target that the stability moves in one step.
 const CONTROL: f64 = 0.5;
 /// Control of a condition that no medicine treats.
@@ -21,7 +21,7 @@ impl State {
     pub(super) fn true_doses(&self) -> Doses {
         let mut doses = Doses::default();
         for row in self.observation.regimen.iter() {
-            doses.add(self.true_parts(row.drug), row.bucket);
+            doses.add(self.true_archetypes(row.drug), row.bucket);
         }
         doses
     }
@@ -45,7 +45,7 @@ impl State {
         if row.questioned {
             return dose;
         }
-        let renal = self.true_parts(row.drug) & self.formulary.marks().renal != 0;
+        let renal = self.true_archetypes(row.drug) & self.formulary.trait_sets().renal != 0;
         self.hidden.adherence * dose / clearance[usize::from(renal)]
     }
 
@@ -62,7 +62,7 @@ impl State {
     /// Updates the true values after a step that carried out `act`: risk, burden, issues, and the
     /// sign-off by keeping the regimen.
     pub(crate) fn update_truth(&mut self, act: Option<Act>) {
-        if act.is_some_and(|act| act.kind == Kind::KeepRegimen) && !self.hidden.signed {
+        if act.is_some_and(|act| act.kind == ActKind::KeepRegimen) && !self.hidden.signed {
             let signed = (self.hidden.issues())
                 .filter(|issue| *issue != Issue::Sign)
                 .all(|issue| self.is_resolved(issue));
@@ -77,16 +77,16 @@ impl State {
     /// Returns the true risk of the regimen at its doses, in `[0, 1)`.
     pub(super) fn true_risk(&self, doses: &Doses) -> f64 {
         let (name, egfr) = (self.observation.case.formulary(), Some(self.hidden.egfr()));
-        let mut load = risk::load(self.formulary, name, doses, u64::MAX, egfr);
+        let mut load = risk::risk_load(self.formulary, name, doses, u64::MAX, egfr);
         for (place, row) in self.observation.regimen.iter().enumerate() {
             if row.is_active() {
                 load += 0.3 * self.window_excess(place).0;
             }
         }
-        if self.observation.case.sub() == SubEnvironment::BanditMining {
+        if self.observation.case.sub_environment() == SubEnvironment::BanditMining {
             load += 0.6 * (self.hidden.symptom - 0.2).max(0.0);
         }
-        risk::saturate(load)
+        risk::risk_from_load(load)
     }
 
     /// Returns the true burden of the regimen, in `[0, 1)`, given the archetypes that are taken.
@@ -98,13 +98,17 @@ impl State {
 
     /// Returns the mean control of the needed conditions, 0..=1, which is the target of the
     /// stability.
-    pub(crate) fn control(&self) -> f64 {
+    pub(crate) fn condition_control(&self) -> f64 {
         let mut best = [UNTREATED; Condition::ALL.len()];
         for (place, row) in self.observation.regimen.iter().enumerate() {
             if row.is_active() {
                 let (over, under) = self.window_excess(place);
                 let control = 1.0 - 0.8 * under - 0.4 * over;
-                for condition in self.treats(row.drug).and(self.hidden.needed).iter() {
+                for condition in self
+                    .treats(row.drug)
+                    .intersection(self.hidden.needed)
+                    .iter()
+                {
                     let best = &mut best[condition as usize];
                     *best = f64::max(*best, control);
                 }
@@ -124,37 +128,39 @@ impl State {
 
     /// Moves the stability towards its target by one step.
     pub(super) fn update_control(&mut self) {
-        self.hidden.stability_target = self.control();
+        self.hidden.stability_target = self.condition_control();
         let gap = self.hidden.stability_target - self.hidden.stability;
         self.hidden.stability += CONTROL * gap;
     }
 
     /// Returns the number of needed conditions that no active medicine treats.
-    pub(crate) fn untreated(&self) -> u32 {
+    pub(crate) fn count_untreated(&self) -> u32 {
         let active = self
             .observation
             .regimen
             .iter()
             .filter(|row| row.is_active());
-        let treated = active.fold(Conditions::EMPTY, |all, row| all.or(self.treats(row.drug)));
-        self.hidden.needed.len() - self.hidden.needed.and(treated).len()
+        let treated = active.fold(Conditions::EMPTY, |all, row| {
+            all.union(self.treats(row.drug))
+        });
+        self.hidden.needed.len() - self.hidden.needed.intersection(treated).len()
     }
 
     /// Returns the serious pairs that are taken together, as bits of [`PairId`].
     pub(crate) fn serious_pairs(&self) -> u64 {
-        let serious = (self.formulary.marks()).serious_pairs(Some(self.hidden.egfr()));
-        risk::pairs_of(self.formulary, self.taken()) & serious
+        let serious = (self.formulary.trait_sets()).serious_pairs(Some(self.hidden.egfr()));
+        risk::pairs_of(self.formulary, self.taken_archetypes()) & serious
     }
 
     /// Returns `true` if a pair is serious for this patient.
     pub(crate) fn is_serious(&self, pair: PairId) -> bool {
         let egfr = Some(self.hidden.egfr());
-        self.formulary.marks().serious_pairs(egfr) & pair.bit() != 0
+        self.formulary.trait_sets().serious_pairs(egfr) & pair.bit() != 0
     }
 
     /// Returns `true` if an issue is resolved (spec polyguard §3).
     pub(crate) fn is_resolved(&self, issue: Issue) -> bool {
-        self.resolves(issue, self.taken())
+        self.resolves(issue, self.taken_archetypes())
     }
 
     /// Returns the same as [`State::is_resolved`], given the archetypes that are taken.
@@ -168,7 +174,8 @@ impl State {
             }
             Issue::Set(rule) => {
                 let (_, broken) =
-                    risk::sets(self.formulary, o.case.formulary(), taken)[rule as usize];
+                    risk::evaluate_set_rules(self.formulary, o.case.formulary(), taken)
+                        [rule as usize];
                 !broken
             }
             Issue::NoIndication(mark) => {
@@ -192,7 +199,7 @@ impl State {
             Issue::Replace(drug, condition) => {
                 let tolerated = h.intolerant.is_none_or(|id| !takes(id));
                 let treats =
-                    |row: &Medication| row.is_active() && self.treats(row.drug).has(condition);
+                    |row: &Medication| row.is_active() && self.treats(row.drug).contains(condition);
                 tolerated && o.regimen.position(drug).is_none() && o.regimen.iter().any(treats)
             }
         }
@@ -201,7 +208,7 @@ impl State {
     /// Returns `true` if every suspect except the culprit is taken.
     fn other_suspects_taken(&self) -> bool {
         let others = self.hidden.suspects & !self.hidden.culprit.map_or(0, ArchetypeId::bit);
-        others & self.taken() == others
+        others & self.taken_archetypes() == others
     }
 
     /// Returns the number of resolved issues and of all issues, given the archetypes that are

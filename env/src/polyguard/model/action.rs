@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::candidate::{Act, Arg, CandidateId, Kind};
+use super::candidate::{Act, ActArg, ActKind, CandidateId};
 use super::history::{Exploit, Violation};
 use super::observation::Observation;
 use super::patient::Lab;
-use super::rationale_terms::Terms;
+use super::rationale_terms::RationaleTerms;
 use super::regimen::Drug;
 
 /// The confidence that an agent states, in thousandths, 0..=1000.
@@ -35,11 +35,11 @@ impl Confidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The stated kind of act, if any.
-    pub kind: Option<Kind>,
+    pub kind: Option<ActKind>,
     /// The stated medicine; `Some(None)` states that there is none.
     pub drug: Option<Option<Drug>>,
     /// The stated argument, if any.
-    pub arg: Option<Arg>,
+    pub arg: Option<ActArg>,
     /// `true` if a stated detail names something that does not exist.
     pub unknown: bool,
 }
@@ -63,7 +63,7 @@ pub struct Choice {
     /// The stated confidence, if any.
     pub confidence: Option<Confidence>,
     /// The terms that the rationale cites.
-    pub cites: Terms,
+    pub cites: RationaleTerms,
     /// The details stated beside the id.
     pub claim: Claim,
     /// `true` if the answer had to be repaired to be read.
@@ -90,7 +90,7 @@ impl Choice {
         Self {
             id,
             confidence: None,
-            cites: Terms::default(),
+            cites: RationaleTerms::default(),
             claim: Claim::default(),
             repaired: false,
             fallback: false,
@@ -102,14 +102,14 @@ impl Choice {
     #[must_use]
     pub fn with_grounded_rationale(o: &Observation, id: CandidateId) -> Self {
         let act = o.candidates.get(id).map(|candidate| candidate.act);
-        let mut cites = Terms::default();
+        let mut cites = RationaleTerms::default();
         if let Some(drug) = act.and_then(|act| act.drug) {
-            cites = cites.or(Terms::drug(drug, o.formulary()));
+            cites = cites.union(RationaleTerms::drug(drug, o.formulary()));
         } else {
-            cites = cites.or(Terms::lab(Lab::Egfr));
+            cites = cites.union(RationaleTerms::lab(Lab::Egfr));
         }
-        if let Some(Arg::Target(drug)) = act.map(|act| act.arg) {
-            cites = cites.or(Terms::drug(drug, o.formulary()));
+        if let Some(ActArg::Target(drug)) = act.map(|act| act.arg) {
+            cites = cites.union(RationaleTerms::drug(drug, o.formulary()));
         }
         Self {
             confidence: Confidence::new(1.0 - o.uncertainty),

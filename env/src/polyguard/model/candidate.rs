@@ -4,11 +4,11 @@ use super::regimen::Drug;
 use crate::named_enum;
 
 /// Maximum number of candidates in a step.
-pub const CANDIDATES: usize = 10;
+pub const MAX_CANDIDATES: usize = 10;
 
 named_enum! {
     /// The kind of an act, in the order of the features (spec polyguard §5).
-    pub enum Kind {
+    pub enum ActKind {
         /// Changes nothing; signs off if all other issues are resolved.
         KeepRegimen = "KEEP_REGIMEN",
         /// Removes a medicine at once.
@@ -38,7 +38,7 @@ named_enum! {
     }
 }
 
-impl Kind {
+impl ActKind {
     /// Returns `true` if the act only gathers information.
     #[must_use]
     pub const fn is_information(self) -> bool {
@@ -72,7 +72,7 @@ impl Kind {
 
 /// The argument of an act, besides its medicine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arg {
+pub enum ActArg {
     /// The act has no argument.
     None,
     /// The change of the dose by -1 or 1 buckets; 1 also resumes a paused medicine.
@@ -85,11 +85,11 @@ pub enum Arg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Act {
     /// The kind of the act.
-    pub kind: Kind,
+    pub kind: ActKind,
     /// The medicine that the act is about, if any.
     pub drug: Option<Drug>,
     /// The argument of the act.
-    pub arg: Arg,
+    pub arg: ActArg,
 }
 
 /// The number of a candidate, 1..=10.
@@ -111,7 +111,7 @@ impl CandidateId {
 
     /// Iterates over all ids, in ascending order.
     pub fn all() -> impl Iterator<Item = Self> {
-        (1..=CANDIDATES as u8).map(Self)
+        (1..=MAX_CANDIDATES as u8).map(Self)
     }
 
     /// Returns the number, 1..=10.
@@ -163,7 +163,7 @@ pub struct Candidate {
 
 /// The candidates of a step, with gaps where illegal ones are not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Candidates(pub(crate) [Option<Candidate>; CANDIDATES]);
+pub struct Candidates(pub(crate) [Option<Candidate>; MAX_CANDIDATES]);
 
 impl Candidates {
     /// Returns the candidate with this id, if it is shown.

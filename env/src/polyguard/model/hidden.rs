@@ -1,17 +1,17 @@
 //! The hidden state of an episode, which is never part of an observation.
 
-use super::candidate::{Act, CANDIDATES, CandidateId};
+use super::candidate::{Act, CandidateId, MAX_CANDIDATES};
 use super::formulary::{ArchetypeId, Condition, Conditions, PairId, SetRule};
 use super::history::Violation;
 use super::patient::TrueLabs;
-use super::regimen::{Drug, ROWS};
+use super::regimen::{Drug, MAX_MEDICATIONS};
 use crate::rng::PcgRandom;
 
 /// Maximum number of issues in an episode.
-pub(crate) const ISSUES: usize = 6;
+pub(crate) const MAX_ISSUES: usize = 6;
 
 /// Candidates that are not shown, by index, with the reason.
-pub(crate) type Withheld = [Option<(Act, Violation)>; CANDIDATES];
+pub(crate) type WithheldCandidates = [Option<(Act, Violation)>; MAX_CANDIDATES];
 
 /// A problem that must be resolved for an episode to end well (spec polyguard §3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub enum Issue {
 
 /// The hidden truth about one row of the regimen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Truth {
+pub struct MedicationTruth {
     /// Relative personal clearance; the exposure is inversely proportional to it.
     pub kappa: f64,
     /// Current exposure; 1 is the middle of the window.
@@ -57,7 +57,7 @@ pub struct Truth {
 
 /// The patient's state at the start, for comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Start {
+pub struct StartValues {
     /// True risk at the start, in `[0, 1)`.
     pub risk: f64,
     /// True burden at the start, in `[0, 1)`.
@@ -87,7 +87,7 @@ pub struct Tally {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
     /// The truth about each row of the regimen.
-    pub(crate) truths: [Truth; ROWS],
+    pub(crate) truths: [MedicationTruth; MAX_MEDICATIONS],
     /// True laboratory values, in the order of `Lab`.
     pub labs: TrueLabs,
     /// True adherence of the patient, 0.7..=1.
@@ -96,7 +96,7 @@ pub struct Hidden {
     pub components: Option<[ArchetypeId; 2]>,
     /// The conditions that need a medicine.
     pub needed: Conditions,
-    pub(crate) issues: [Option<Issue>; ISSUES],
+    pub(crate) issues: [Option<Issue>; MAX_ISSUES],
     /// The archetype that the patient does not tolerate, if any.
     pub intolerant: Option<ArchetypeId>,
     /// The culprit of the symptom, if there is a symptom.
@@ -118,13 +118,13 @@ pub struct Hidden {
     /// Lowest true burden so far.
     pub best_burden: f64,
     /// The patient's state at the start.
-    pub start: Start,
+    pub start: StartValues,
     /// Number of issues resolved after the last step, and number of all issues.
     pub(crate) resolved: (u8, u8),
     /// `true` if the regimen was signed off by keeping it.
     pub signed: bool,
     /// The candidates that are not shown, with the reason.
-    pub(crate) withheld: Withheld,
+    pub(crate) withheld: WithheldCandidates,
     /// Bit mask of the steps that made progress. It depends on the true risk and the issues, so no
     /// agent may see it.
     pub(crate) progressed: u16,
@@ -138,7 +138,7 @@ pub struct Hidden {
 impl Hidden {
     /// Creates placeholder values, used before a patient is generated.
     pub(crate) fn new(stream: PcgRandom) -> Self {
-        let nothing = Truth {
+        let nothing = MedicationTruth {
             kappa: 1.0,
             exposure: 0.0,
             needed: false,
@@ -146,12 +146,12 @@ impl Hidden {
             mark: 0,
         };
         Self {
-            truths: [nothing; ROWS],
+            truths: [nothing; MAX_MEDICATIONS],
             labs: [0.0; 5],
             adherence: 1.0,
             components: None,
             needed: Conditions::EMPTY,
-            issues: [None; ISSUES],
+            issues: [None; MAX_ISSUES],
             intolerant: None,
             culprit: None,
             suspects: 0,
@@ -162,10 +162,10 @@ impl Hidden {
             burden: 0.0,
             best_risk: 0.0,
             best_burden: 0.0,
-            start: Start::default(),
+            start: StartValues::default(),
             signed: false,
             resolved: (0, 0),
-            withheld: Withheld::default(),
+            withheld: WithheldCandidates::default(),
             progressed: 0,
             withheld_choices: 0,
             tally: Tally::default(),
@@ -190,7 +190,7 @@ impl Hidden {
     /// Returns the same hidden state with every row of the regimen changed by `change`.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn with_truths(mut self, change: impl FnMut(&mut Truth)) -> Self {
+    pub fn with_truths(mut self, change: impl FnMut(&mut MedicationTruth)) -> Self {
         self.truths.iter_mut().for_each(change);
         self
     }
@@ -214,7 +214,7 @@ impl Hidden {
     /// Returns the hidden truth about a row of the regimen.
     #[must_use]
     #[inline]
-    pub const fn truth(&self, place: usize) -> &Truth {
+    pub const fn truth(&self, place: usize) -> &MedicationTruth {
         &self.truths[place]
     }
 

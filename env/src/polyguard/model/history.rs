@@ -1,7 +1,7 @@
 //! The history of an episode: its steps, the reasons of refusals, and the reason of its end.
 
-use super::candidate::{Act, Kind};
-use super::task_spec::STEPS;
+use super::candidate::{Act, ActKind};
+use super::task_spec::MAX_STEPS;
 use crate::named_enum;
 
 /// A step that was taken.
@@ -18,7 +18,7 @@ pub struct PastStep {
 /// The steps of an episode, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    steps: [Option<PastStep>; STEPS],
+    steps: [Option<PastStep>; MAX_STEPS],
     len: u8,
 }
 
@@ -55,12 +55,12 @@ impl History {
 
     /// Returns `true` if an act of this kind was carried out.
     #[must_use]
-    pub fn did(&self, kind: Kind) -> bool {
+    pub fn has_kind(&self, kind: ActKind) -> bool {
         self.count(|k| k == kind) > 0
     }
 
     /// Returns the number of acts carried out whose kind satisfies `counts`.
-    pub fn count(&self, counts: impl Fn(Kind) -> bool) -> usize {
+    pub fn count(&self, counts: impl Fn(ActKind) -> bool) -> usize {
         let carried_out = self.iter().filter(|past| past.violation.is_none());
         carried_out
             .filter_map(|past| past.act)
@@ -138,7 +138,7 @@ named_enum! {
 
 named_enum! {
     /// The reason why an episode ended.
-    pub enum End {
+    pub enum EndReason {
         /// A step was an exploit.
         ExploitDetection = "exploit_detection",
         /// The episode exceeded its time limit.
@@ -160,7 +160,7 @@ named_enum! {
     }
 }
 
-impl End {
+impl EndReason {
     /// Returns `true` if the episode ended well.
     #[must_use]
     pub const fn is_success(self) -> bool {

@@ -1,8 +1,8 @@
 //! The observation: everything that an agent may see (spec polyguard §9).
 
-use super::candidate::{Candidates, Kind};
+use super::candidate::{ActKind, Candidates};
 use super::formulary::{ArchetypeId, Formulary};
-use super::history::{End, History, Violation};
+use super::history::{EndReason, History, Violation};
 use super::patient::{Lab, Patient, ShownLabs};
 use super::regimen::{Drug, Regimen};
 use super::setup::Rules;
@@ -54,7 +54,7 @@ pub struct Observation {
     /// The reason why the last step was refused, if it was.
     pub last_violation: Option<Violation>,
     /// The reason why the episode ended; `None` while it is running.
-    pub end: Option<End>,
+    pub end: Option<EndReason>,
 }
 
 impl Observation {
@@ -80,7 +80,7 @@ impl Observation {
 
     /// Returns the known archetypes of a drug, as bits: its own, the revealed components, or none.
     #[must_use]
-    pub fn parts(&self, drug: Drug) -> u64 {
+    pub fn known_archetypes(&self, drug: Drug) -> u64 {
         match drug {
             Drug::Known(id) => id.bit(),
             Drug::Product => self.components.map_or(0, |[a, b]| a.bit() | b.bit()),
@@ -90,7 +90,7 @@ impl Observation {
     /// Returns `true` if evidence has been searched for, or no laboratory value is missing.
     #[must_use]
     pub fn evidence_tried(&self) -> bool {
-        self.history.did(Kind::FetchExternalEvidence) || self.labs.missing() == 0
+        self.history.has_kind(ActKind::FetchExternalEvidence) || self.labs.missing() == 0
     }
 
     /// Returns `true` if the regimen contains a product that has not been decomposed.
@@ -102,8 +102,8 @@ impl Observation {
     /// Returns the known archetypes that are taken, as bits.
     #[must_use]
     #[inline]
-    pub fn taken(&self) -> u64 {
+    pub fn taken_archetypes(&self) -> u64 {
         let active = self.regimen.iter().filter(|row| row.is_active());
-        active.fold(0, |bits, row| bits | self.parts(row.drug))
+        active.fold(0, |bits, row| bits | self.known_archetypes(row.drug))
     }
 }

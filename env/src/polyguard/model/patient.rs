@@ -20,14 +20,14 @@ named_enum! {
 }
 
 /// Number of laboratory values.
-pub const LABS: usize = 5;
+pub const LAB_COUNT: usize = 5;
 
 /// The true values, in the order of [`Lab`].
-pub type TrueLabs = [f64; LABS];
+pub type TrueLabs = [f64; LAB_COUNT];
 
 /// The values that the chart shows; `None` for missing ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ShownLabs([Option<f64>; LABS]);
+pub struct ShownLabs([Option<f64>; LAB_COUNT]);
 
 impl ShownLabs {
     /// Returns a value, if it is known.

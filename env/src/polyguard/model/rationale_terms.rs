@@ -1,7 +1,7 @@
 //! The terms that a rationale can cite: archetypes, conditions, laboratory values.
 
-use super::candidate::Arg;
-use super::formulary::{Condition, Formulary, PRODUCT, each_archetype};
+use super::candidate::ActArg;
+use super::formulary::{Condition, Formulary, PRODUCT_NAME, each_archetype};
 use super::observation::Observation;
 use super::patient::Lab;
 use super::regimen::Drug;
@@ -13,9 +13,9 @@ const LABS: u32 = CONDITIONS + 32;
 
 /// A set of terms, stored as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Terms(u128);
+pub struct RationaleTerms(u128);
 
-impl Terms {
+impl RationaleTerms {
     /// Creates the set of one drug.
     #[must_use]
     pub fn drug(drug: Drug, formulary: &Formulary) -> Self {
@@ -47,36 +47,36 @@ impl Terms {
             let known = (Drug::parse(&word, formulary).map(|drug| Self::drug(drug, formulary)))
                 .or_else(|| Condition::parse(&word).map(Self::condition))
                 .or_else(|| Lab::parse(&word).map(Self::lab));
-            terms = terms.or(known.unwrap_or_default());
+            terms = terms.union(known.unwrap_or_default());
         }
         terms
     }
 
     /// Returns all terms that an observation shows.
     #[must_use]
-    pub fn in_sight(o: &Observation) -> Self {
+    pub fn from_observation(o: &Observation) -> Self {
         let (mut terms, formulary) = (Self::default(), o.formulary());
         for row in o.regimen.iter() {
-            terms = terms.or(Self::drug(row.drug, formulary));
-            terms = terms.or(row.indication.map(Self::condition).unwrap_or_default());
+            terms = terms.union(Self::drug(row.drug, formulary));
+            terms = terms.union(row.indication.map(Self::condition).unwrap_or_default());
         }
         for part in o.components.into_iter().flatten() {
-            terms = terms.or(Self::drug(Drug::Known(part), formulary));
+            terms = terms.union(Self::drug(Drug::Known(part), formulary));
         }
         for candidate in o.candidates.iter() {
-            if let Arg::Target(drug) = candidate.act.arg {
-                terms = terms.or(Self::drug(drug, formulary));
+            if let ActArg::Target(drug) = candidate.act.arg {
+                terms = terms.union(Self::drug(drug, formulary));
             }
         }
         for id in each_archetype(o.ade_history) {
-            terms = terms.or(Self::drug(Drug::Known(id), formulary));
+            terms = terms.union(Self::drug(Drug::Known(id), formulary));
         }
         for condition in o.patient.comorbidities.iter() {
-            terms = terms.or(Self::condition(condition));
+            terms = terms.union(Self::condition(condition));
         }
         for lab in Lab::ALL {
             // A missing value is also shown on the chart, as missing.
-            terms = terms.or(Self::lab(lab));
+            terms = terms.union(Self::lab(lab));
         }
         terms
     }
@@ -87,7 +87,7 @@ impl Terms {
         self.0
     }
 
-    /// Creates a set from [`Terms::bits`].
+    /// Creates a set from [`RationaleTerms::bits`].
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
@@ -95,13 +95,13 @@ impl Terms {
 
     /// Returns the union of two sets.
     #[must_use]
-    pub const fn or(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns the number of terms in both sets.
     #[must_use]
-    pub const fn shared(self, other: Self) -> u32 {
+    pub const fn count_shared(self, other: Self) -> u32 {
         (self.0 & other.0).count_ones()
     }
 
@@ -119,17 +119,17 @@ impl Terms {
 
     /// Returns `true` if `other` is a subset of this set.
     #[must_use]
-    pub const fn has(self, other: Self) -> bool {
+    pub const fn contains_all(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Returns the words of the set: drugs first, then conditions, then laboratory values.
     #[must_use]
-    pub fn words(self) -> Vec<&'static str> {
+    pub fn names(self) -> Vec<&'static str> {
         let formulary = Formulary::extended();
         let mut words = Vec::new();
         let mut add = |term: Self, word| {
-            if self.has(term) {
+            if self.contains_all(term) {
                 words.push(word);
             }
         };
@@ -139,7 +139,7 @@ impl Terms {
                 formulary.get(id).name.as_str(),
             );
         }
-        add(Self::drug(Drug::Product, formulary), PRODUCT);
+        add(Self::drug(Drug::Product, formulary), PRODUCT_NAME);
         for condition in Condition::ALL {
             add(Self::condition(condition), condition.name());
         }

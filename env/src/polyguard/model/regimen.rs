@@ -2,16 +2,16 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT};
-use super::task_spec::STEPS;
+use super::formulary::{ArchetypeId, Condition, Formulary, PRODUCT_NAME};
+use super::task_spec::MAX_STEPS;
 use crate::named_enum;
 
 /// Maximum number of medicines of a patient at the start.
-pub(crate) const START_MAX: usize = 14;
+pub(crate) const MAX_START_MEDICATIONS: usize = 14;
 /// Maximum number of medicines of a patient: those at the start, and one more per step, which is
 /// the most that cross-tapering can add.
-pub const ROWS: usize = 24;
-const _: () = assert!(ROWS == START_MAX + STEPS);
+pub const MAX_MEDICATIONS: usize = 24;
+const _: () = assert!(MAX_MEDICATIONS == MAX_START_MEDICATIONS + MAX_STEPS);
 /// Window of a questioned dose or a narrow archetype, as multiples of its middle.
 const NARROW_WINDOW: (f64, f64) = (0.75, 1.25);
 /// Window of any other dose, as multiples of its middle.
@@ -19,7 +19,7 @@ const WIDE_WINDOW: (f64, f64) = (0.5, 1.5);
 
 named_enum! {
     /// The dose of a medicine.
-    pub enum Bucket {
+    pub enum DoseBucket {
         /// Paused, without a dose.
         Hold = "HOLD",
         /// Half of the usual dose.
@@ -31,7 +31,7 @@ named_enum! {
     }
 }
 
-impl Bucket {
+impl DoseBucket {
     /// Returns the dose as a multiple of the usual one.
     #[must_use]
     #[inline]
@@ -42,7 +42,7 @@ impl Bucket {
     /// Returns the dose one bucket higher (`by` 1) or lower (-1), or `None` if that is not one of
     /// LOW to HIGH.
     #[must_use]
-    pub const fn moved(self, by: i8) -> Option<Self> {
+    pub const fn shifted(self, by: i8) -> Option<Self> {
         match (self, by) {
             (Self::Low, 1) | (Self::High, -1) => Some(Self::Medium),
             (Self::Medium, 1) => Some(Self::High),
@@ -67,14 +67,14 @@ impl Drug {
     pub fn name(self, formulary: &Formulary) -> &str {
         match self {
             Self::Known(id) => &formulary.get(id).name,
-            Self::Product => PRODUCT,
+            Self::Product => PRODUCT_NAME,
         }
     }
 
     /// Returns the drug with this name, if there is one.
     #[must_use]
     pub fn parse(name: &str, formulary: &Formulary) -> Option<Self> {
-        if name == PRODUCT {
+        if name == PRODUCT_NAME {
             return Some(Self::Product);
         }
         formulary.find(name).map(Self::Known)
@@ -83,7 +83,7 @@ impl Drug {
     /// Returns the archetype, or `None` for the product.
     #[must_use]
     #[inline]
-    pub const fn known(self) -> Option<ArchetypeId> {
+    pub const fn archetype(self) -> Option<ArchetypeId> {
         match self {
             Self::Known(id) => Some(id),
             Self::Product => None,
@@ -113,9 +113,9 @@ impl Drug {
     /// Returns `true` if the drug is an archetype with a narrow window.
     #[must_use]
     #[inline]
-    pub(crate) fn is_narrow(self, formulary: &Formulary) -> bool {
-        self.known()
-            .is_some_and(|id| formulary.marks().narrow & id.bit() != 0)
+    pub(crate) fn has_narrow_window(self, formulary: &Formulary) -> bool {
+        self.archetype()
+            .is_some_and(|id| formulary.trait_sets().narrow & id.bit() != 0)
     }
 
     /// Returns `true` if the drug must be tapered. Always `false` for the product, whose first
@@ -123,8 +123,8 @@ impl Drug {
     #[must_use]
     #[inline]
     pub fn needs_taper(self, formulary: &Formulary) -> bool {
-        self.known()
-            .is_some_and(|id| formulary.marks().taper & id.bit() != 0)
+        self.archetype()
+            .is_some_and(|id| formulary.trait_sets().taper & id.bit() != 0)
     }
 }
 
@@ -134,9 +134,9 @@ pub struct Medication {
     /// The drug of this row.
     pub drug: Drug,
     /// Current dose of the medicine.
-    pub bucket: Bucket,
+    pub bucket: DoseBucket,
     /// Dose that the medicine resumes after a pause.
-    pub resumes: Bucket,
+    pub resumes: DoseBucket,
     /// The indication, if the chart states one.
     pub indication: Option<Condition>,
     /// `true` if the medicine is being tapered off.
@@ -159,7 +159,7 @@ pub struct Medication {
 impl Medication {
     /// Creates a row without any findings.
     #[must_use]
-    pub const fn new(drug: Drug, bucket: Bucket, indication: Option<Condition>) -> Self {
+    pub const fn new(drug: Drug, bucket: DoseBucket, indication: Option<Condition>) -> Self {
         Self {
             drug,
             bucket,
@@ -179,14 +179,14 @@ impl Medication {
     #[must_use]
     #[inline]
     pub const fn is_active(&self) -> bool {
-        !matches!(self.bucket, Bucket::Hold)
+        !matches!(self.bucket, DoseBucket::Hold)
     }
 
     /// Returns the window of the level between too little and too much, which is narrow for
     /// questioned doses and for archetypes with a narrow window (spec polyguard §6.2).
     #[must_use]
     pub fn window(&self, formulary: &Formulary) -> (f64, f64) {
-        if self.questioned || self.drug.is_narrow(formulary) {
+        if self.questioned || self.drug.has_narrow_window(formulary) {
             NARROW_WINDOW
         } else {
             WIDE_WINDOW
@@ -195,7 +195,7 @@ impl Medication {
 
     /// Returns `true` if the chart shows that the medicine is not needed.
     #[must_use]
-    pub const fn shown_unneeded(&self) -> bool {
+    pub const fn is_shown_unneeded(&self) -> bool {
         matches!(self.status, Some(false)) || self.indication.is_none()
     }
 
@@ -209,14 +209,14 @@ impl Medication {
 /// All medicines, in the order of the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regimen {
-    rows: [Medication; ROWS],
+    rows: [Medication; MAX_MEDICATIONS],
     len: u8,
 }
 
 impl Default for Regimen {
     fn default() -> Self {
         Self {
-            rows: [Medication::new(Drug::Product, Bucket::Hold, None); ROWS],
+            rows: [Medication::new(Drug::Product, DoseBucket::Hold, None); MAX_MEDICATIONS],
             len: 0,
         }
     }
@@ -226,7 +226,7 @@ impl Regimen {
     /// Returns `true` if there is no room for another medicine.
     #[must_use]
     pub const fn is_full(&self) -> bool {
-        self.len as usize == ROWS
+        self.len as usize == MAX_MEDICATIONS
     }
 
     /// Adds a row at the end. Returns its position, or `None` if there is no room.

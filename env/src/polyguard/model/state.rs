@@ -65,7 +65,7 @@ impl State {
 
     /// Returns the true archetypes of a drug, as bits of [`super::formulary::ArchetypeId`].
     #[inline]
-    pub(crate) fn true_parts(&self, drug: Drug) -> u64 {
+    pub(crate) fn true_archetypes(&self, drug: Drug) -> u64 {
         match drug {
             Drug::Known(id) => id.bit(),
             Drug::Product => self.hidden.components.map_or(0, |[a, b]| a.bit() | b.bit()),
@@ -74,10 +74,10 @@ impl State {
 
     /// Returns the true archetypes that are taken, as bits.
     #[inline]
-    pub(crate) fn taken(&self) -> u64 {
+    pub(crate) fn taken_archetypes(&self) -> u64 {
         let rows = self.observation.regimen.iter();
         let active = rows.filter(|row| row.is_active());
-        active.fold(0, |bits, row| bits | self.true_parts(row.drug))
+        active.fold(0, |bits, row| bits | self.true_archetypes(row.drug))
     }
 
     /// Returns the conditions that a drug treats, through any of its components.
@@ -85,9 +85,9 @@ impl State {
         if let Drug::Known(id) = drug {
             return self.formulary.get(id).treats;
         }
-        let parts = each_archetype(self.true_parts(drug));
+        let parts = each_archetype(self.true_archetypes(drug));
         parts.fold(Conditions::EMPTY, |all, id| {
-            all.or(self.formulary.get(id).treats)
+            all.union(self.formulary.get(id).treats)
         })
     }
 }

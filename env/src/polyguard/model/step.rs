@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use super::candidate::Act;
-use super::history::{End, Exploit, Violation};
+use super::history::{EndReason, Exploit, Violation};
 use crate::named_enum;
 
 /// The reason why a step was not taken. The episode is unchanged.
@@ -44,7 +44,7 @@ pub struct Step {
     /// `true` if the step made progress.
     pub progress: bool,
     /// The reason why the episode ended with this step; `None` if it continues.
-    pub end: Option<End>,
+    pub end: Option<EndReason>,
     /// Score of the episode, if it ended.
     pub score: Option<f64>,
 }
@@ -100,17 +100,17 @@ named_enum! {
 }
 
 /// Number of components of the reward.
-pub const COMPONENTS: usize = 13;
+pub const COMPONENT_COUNT: usize = 13;
 /// Number of channels of the reward.
-pub const CHANNELS: usize = 4;
+pub const CHANNEL_COUNT: usize = 4;
 
 /// The reward of a step, in several aggregations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reward {
     /// Components in the order of [`Component`], each within `[0.001, 0.999]`.
-    pub components: [f64; COMPONENTS],
+    pub components: [f64; COMPONENT_COUNT],
     /// Channels in the order of [`Channel`], each within `[0.001, 0.999]`.
-    pub channels: [f64; CHANNELS],
+    pub channels: [f64; CHANNEL_COUNT],
     /// Weighted mean of the components, as published.
     pub additive: f64,
     /// The same mean, but 0.001 for a step that was refused or an exploit.

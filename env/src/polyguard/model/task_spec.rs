@@ -85,20 +85,20 @@ impl FormularyName {
 impl Difficulty {
     /// Returns the probability that a true pair is not flagged.
     #[must_use]
-    pub const fn unflagged(self) -> f64 {
+    pub const fn unflagged_probability(self) -> f64 {
         [0.0, 0.30, 0.50][self as usize]
     }
 
     /// Returns the probability that a laboratory value is missing, which is also that of a
     /// specialist conflict.
     #[must_use]
-    pub const fn missing(self) -> f64 {
+    pub const fn missing_lab_probability(self) -> f64 {
         [0.0, 0.15, 0.35][self as usize]
     }
 }
 
 /// Maximum number of steps in an episode: the largest [`TaskSpec::budget`].
-pub const STEPS: usize = 10;
+pub const MAX_STEPS: usize = 10;
 
 /// A task: one distribution of episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -193,7 +193,7 @@ impl TaskSpec {
 
     /// Returns the sub-environment of the case.
     #[must_use]
-    pub const fn sub(self) -> SubEnvironment {
+    pub const fn sub_environment(self) -> SubEnvironment {
         self.sub
     }
 
@@ -314,7 +314,10 @@ mod tests {
         for case in &all {
             assert_eq!(TaskSpec::parse(case.name()), Some(*case));
             assert_eq!(TaskSpec::from_number(case.number()), Some(*case));
-            assert!(case.name().starts_with(case.sub().name()), "{case}");
+            assert!(
+                case.name().starts_with(case.sub_environment().name()),
+                "{case}"
+            );
             assert!(case.name().contains(case.difficulty().name()), "{case}");
         }
         assert_eq!(TaskSpec::parse("ddi-EASY"), Some(TaskSpec::ALL[0]));

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::parse::{COMPLETION_MAX, FIELDS, ParsedCompletion};
+use super::parse::{ANSWER_FIELDS, COMPLETION_MAX, ParsedCompletion};
 use crate::json::{Fields, Json, WrongType};
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::step::StepError;
-use crate::text::clip;
+use crate::text::truncate_chars;
 
 /// Maximum length, in characters, of a field name that an error quotes.
 const QUOTED_MAX: usize = 40;
@@ -22,12 +22,12 @@ const QUOTED_MAX: usize = 40;
 pub struct Message {
     /// The session's id, if given.
     pub(super) session_id: Option<String>,
-    pub(super) said: Said,
+    pub(super) said: MessageContent,
 }
 
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum MessageContent {
     /// The completion of a language model, or a JSON object in its text form.
     Text(String),
     /// An action from code.
@@ -63,27 +63,27 @@ impl Message {
     pub const fn completion(text: String) -> Self {
         Self {
             session_id: None,
-            said: Said::Text(text),
+            said: MessageContent::Text(text),
         }
     }
 
     /// Returns the text, truncated to the length that decides how it is parsed.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.said {
-            Said::Text(text) => {
+            MessageContent::Text(text) => {
                 let end = text.char_indices().nth(COMPLETION_MAX + 1);
                 Some(end.map_or(text.as_str(), |(end, _)| &text[..end]))
             }
-            Said::Action(_) => None,
+            MessageContent::Action(_) => None,
         }
     }
 
     /// Parses the message into an action.
     #[must_use]
-    pub fn read(&self, formulary: &Formulary) -> ParsedCompletion {
+    pub fn parse(&self, formulary: &Formulary) -> ParsedCompletion {
         match &self.said {
-            Said::Text(text) => ParsedCompletion::parse(text, formulary),
-            Said::Action(action) => ParsedCompletion {
+            MessageContent::Text(text) => ParsedCompletion::parse(text, formulary),
+            MessageContent::Action(action) => ParsedCompletion {
                 action: *action,
                 detail: None,
             },
@@ -95,7 +95,7 @@ impl From<Action> for Message {
     fn from(action: Action) -> Self {
         Self {
             session_id: None,
-            said: Said::Action(action),
+            said: MessageContent::Action(action),
         }
     }
 }
@@ -105,7 +105,7 @@ impl TryFrom<Json> for Message {
 
     fn try_from(json: Json) -> Result<Self, ShapeError> {
         let Json::Object(mut fields) = json else {
-            return Err(ShapeError::NotAnObject(json.what()));
+            return Err(ShapeError::NotAnObject(json.type_name()));
         };
         let session_id = text(&mut fields, "session_id")?;
         let said = match text(&mut fields, "completion")? {
@@ -126,24 +126,24 @@ impl TryFrom<Json> for Message {
         };
         Ok(Self {
             session_id,
-            said: Said::Text(said),
+            said: MessageContent::Text(said),
         })
     }
 }
 
 fn unknown_field(name: &str) -> ShapeError {
-    ShapeError::UnknownField(clip(name, QUOTED_MAX).to_owned())
+    ShapeError::UnknownField(truncate_chars(name, QUOTED_MAX).to_owned())
 }
 
 fn is_field(name: &str) -> bool {
-    FIELDS.contains(&name)
+    ANSWER_FIELDS.contains(&name)
 }
 
 /// Removes a field that must be a string and occur only once.
 fn text(fields: &mut Fields, name: &'static str) -> Result<Option<String>, ShapeError> {
-    let taken = fields.text(name);
+    let taken = fields.take_string(name);
     if fields.contains(name) {
         return Err(ShapeError::Twice(name));
     }
-    taken.map_err(|WrongType { found, .. }| ShapeError::IllTyped(name, found.what()))
+    taken.map_err(|WrongType { found, .. }| ShapeError::IllTyped(name, found.type_name()))
 }

@@ -1,5 +1,7 @@
 //! The protocol, with all code that allocates: requests, messages, replies, prompts and traces.
 
+#[cfg(test)]
+mod hidden_state_tests;
 mod message;
 mod parse;
 mod payload;
@@ -7,8 +9,6 @@ mod prompt;
 mod reply;
 mod request;
 mod rows;
-#[cfg(test)]
-mod secrecy;
 mod session;
 pub mod text;
 mod trace;
@@ -17,7 +17,7 @@ pub use message::{Message, MessageError, ShapeError};
 pub use parse::ParsedCompletion;
 pub use payload::ObservationPayload;
 pub use prompt::{ANSWER_FORM, prompt, prompt_among};
-pub use reply::{Info, Reply};
+pub use reply::{Reply, ReplyInfo};
 pub use request::{ResetError, ResetRequest, patient_id, scenario_id};
 pub use rows::{ActionRow, ArgRow, CandidateRow};
 pub use session::{Answer, EPISODE_LIMIT_MS, Elapsed, STEP_LIMIT_MS, Session, Transcript};

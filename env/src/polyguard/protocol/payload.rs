@@ -10,7 +10,9 @@ use serde::ser::{Serialize, Serializer};
 
 use super::rows::{CandidateRow, PastRow};
 use crate::num::round_to;
-use crate::polyguard::model::formulary::{ArchetypeId, Condition, PRODUCT, Tags, each_archetype};
+use crate::polyguard::model::formulary::{
+    ArchetypeId, Condition, PRODUCT_NAME, Tags, each_archetype,
+};
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::patient::{Lab, ShownLabs};
@@ -80,7 +82,7 @@ impl ObservationPayload {
         let [medicines, anticholinergic_burden, cns_active] = o.burden_counts();
         Self {
             research_only: true,
-            sub_environment: o.case.sub().name(),
+            sub_environment: o.case.sub_environment().name(),
             difficulty: o.case.difficulty().name(),
             step_budget: StepBudget {
                 step_count: o.step_count,
@@ -222,11 +224,14 @@ impl PatientSummary {
 impl MedicationRow {
     fn new(o: &Observation, row: &Medication) -> Self {
         let formulary = o.formulary();
-        let parts = || each_archetype(o.parts(row.drug)).map(|id| formulary.get(id));
-        let tags = parts().fold(Tags::EMPTY, |tags, part| tags.or(part.tags));
+        let parts = || each_archetype(o.known_archetypes(row.drug)).map(|id| formulary.get(id));
+        let tags = parts().fold(Tags::EMPTY, |tags, part| tags.union(part.tags));
         Self {
             drug: row.drug.name(formulary),
-            class_name: row.drug.known().map(|id| formulary.get(id).class.as_str()),
+            class_name: row
+                .drug
+                .archetype()
+                .map(|id| formulary.get(id).class.as_str()),
             dose_bucket: row.bucket.name(),
             indication: row.indication.map(Condition::name),
             requires_taper: row.drug.needs_taper(formulary),
@@ -306,9 +311,9 @@ impl GraphSafety {
         // use.
         let shown = |id: ArchetypeId| match o.regimen.find(Drug::Known(id)) {
             Some(_) => formulary.get(id).name.as_str(),
-            None => PRODUCT,
+            None => PRODUCT_NAME,
         };
-        let flagged = o.flags().map(|(pair, severity)| {
+        let flagged = o.flagged_pairs().map(|(pair, severity)| {
             let pair = formulary.pair(pair);
             FlaggedPair {
                 first: shown(pair.first),
@@ -335,7 +340,7 @@ impl WarningSummary {
         let missing = Lab::ALL.iter().filter(|lab| o.labs.get(**lab).is_none());
         let aimless = o.regimen.iter().filter(|row| row.indication.is_none());
         Self {
-            serious_pairs: o.flags().filter(|(_, s)| s.is_serious()).count(),
+            serious_pairs: o.flagged_pairs().filter(|(_, s)| s.is_serious()).count(),
             missing_labs: missing.map(|lab| lab.name()).collect(),
             no_indication: aimless.map(|row| row.drug.name(formulary)).collect(),
             invalid_action_count: o.invalid_count,

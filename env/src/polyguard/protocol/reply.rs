@@ -12,9 +12,9 @@ use crate::environment::Environment;
 use crate::num::round_to;
 use crate::polyguard::episode::Episode;
 use crate::polyguard::model::action::Action;
-use crate::polyguard::model::history::{End, Exploit, Violation};
+use crate::polyguard::model::history::{EndReason, Exploit, Violation};
 use crate::polyguard::model::step::Step;
-use crate::polyguard::model::step::{CHANNELS, COMPONENTS, Channel, Component};
+use crate::polyguard::model::step::{CHANNEL_COUNT, COMPONENT_COUNT, Channel, Component};
 
 /// The reply to a reset or a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -23,12 +23,12 @@ pub struct Reply {
     pub reward: f64,
     pub done: bool,
     pub truncated: bool,
-    pub info: Info,
+    pub info: ReplyInfo,
 }
 
 /// The session data that a reply needs.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
+pub(super) struct ReplyContext<'a> {
     pub(super) episode: &'a Episode,
     pub(super) session_id: &'a str,
     /// Explanation of why the last answer could not be read, if it could not.
@@ -39,16 +39,16 @@ pub(super) struct Context<'a> {
 
 /// The last event of a session.
 #[derive(Clone, Copy)]
-pub(super) enum Last<'a> {
+pub(super) enum LastEvent<'a> {
     Reset,
     Step(&'a Step),
     /// The answer came too late and was not parsed.
-    TimedOut(End),
+    TimedOut(EndReason),
 }
 
 /// Information about the last step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Info {
+pub struct ReplyInfo {
     pub research_only: bool,
     pub session_id: String,
     pub scenario_id: String,
@@ -60,10 +60,10 @@ pub struct Info {
     /// Explanation of why the answer could not be read, for a human reader.
     pub failure_detail: Option<String>,
     pub invalid_action_count: u8,
-    pub checks: Checks,
+    pub checks: VerifierChecks,
     pub step_timeout: bool,
     pub wall_clock_timeout: bool,
-    pub safety_report: SafetyReport,
+    pub safety_report: VerifierReport,
     pub anti_cheat_reasons: Vec<&'static str>,
     pub primary_reward_channels: Option<Channels>,
     pub termination_reason: Option<&'static str>,
@@ -73,12 +73,12 @@ pub struct Info {
     pub success: Option<bool>,
     /// The true values; only for evaluators.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub debug: Option<Debug>,
+    pub debug: Option<TrueValues>,
 }
 
 /// The verifier's checks, in order; `null` if a check was not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Checks {
+pub struct VerifierChecks {
     pub readable: Option<bool>,
     pub candidate_shown: Option<bool>,
     pub claim_agrees: Option<bool>,
@@ -88,14 +88,14 @@ pub struct Checks {
 
 /// The verifier's report on the last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct SafetyReport {
+pub struct VerifierReport {
     pub legal: Option<bool>,
     pub violation: Option<&'static str>,
 }
 
 /// The four channels, keyed by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Channels(pub [f64; CHANNELS]);
+pub struct Channels(pub [f64; CHANNEL_COUNT]);
 
 impl Serialize for Channels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -106,7 +106,7 @@ impl Serialize for Channels {
 
 /// The thirteen components, keyed by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Breakdown(pub [f64; COMPONENTS]);
+pub struct Breakdown(pub [f64; COMPONENT_COUNT]);
 
 impl Serialize for Breakdown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -117,7 +117,7 @@ impl Serialize for Breakdown {
 
 /// The true values of a step.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Debug {
+pub struct TrueValues {
     pub reward_breakdown: Breakdown,
     pub additive: f64,
     pub gated: f64,
@@ -147,7 +147,7 @@ impl TransitionDelta {
     }
 }
 
-impl Checks {
+impl VerifierChecks {
     fn from_step(step: &Step) -> Self {
         let shown = step.act.is_some();
         Self {
@@ -173,13 +173,13 @@ fn failures(step: &Step) -> Vec<&'static str> {
     reasons
 }
 
-impl Info {
-    pub(super) fn new(context: &Context<'_>, last: Last<'_>) -> Self {
+impl ReplyInfo {
+    pub(super) fn new(context: &ReplyContext<'_>, last: LastEvent<'_>) -> Self {
         let (episode, setup) = (context.episode, context.episode.setup());
         let o = episode.observation();
         let step = match last {
-            Last::Step(step) => Some(step),
-            Last::Reset | Last::TimedOut(_) => None,
+            LastEvent::Step(step) => Some(step),
+            LastEvent::Reset | LastEvent::TimedOut(_) => None,
         };
         let gated = step.is_some_and(|step| step.total < step.reward.additive);
         Self {
@@ -191,16 +191,16 @@ impl Info {
             max_steps: o.budget,
             rules: o.rules.to_string(),
             failure_reasons: match last {
-                Last::Reset => Vec::new(),
-                Last::Step(step) => failures(step),
-                Last::TimedOut(end) => vec![end.name()],
+                LastEvent::Reset => Vec::new(),
+                LastEvent::Step(step) => failures(step),
+                LastEvent::TimedOut(end) => vec![end.name()],
             },
             failure_detail: step.and(context.detail).map(str::to_owned),
             invalid_action_count: o.invalid_count,
-            checks: step.map(Checks::from_step).unwrap_or_default(),
-            step_timeout: o.end == Some(End::StepTimeout),
-            wall_clock_timeout: o.end == Some(End::WallClockTimeout),
-            safety_report: SafetyReport {
+            checks: step.map(VerifierChecks::from_step).unwrap_or_default(),
+            step_timeout: o.end == Some(EndReason::StepTimeout),
+            wall_clock_timeout: o.end == Some(EndReason::WallClockTimeout),
+            safety_report: VerifierReport {
                 legal: step.map(|step| step.violation.is_none()),
                 violation: step.and_then(|step| step.violation).map(Violation::name),
             },
@@ -211,15 +211,15 @@ impl Info {
             primary_reward_channels: step.map(|step| {
                 // Under gated rules, the channels of a refused step are as low as its total.
                 Channels(if gated {
-                    [step.reward.gated; CHANNELS]
+                    [step.reward.gated; CHANNEL_COUNT]
                 } else {
                     step.reward.channels
                 })
             }),
-            termination_reason: o.end.map(End::name),
+            termination_reason: o.end.map(EndReason::name),
             score: o.end.map(|_| episode.score()),
-            success: o.end.map(End::is_success),
-            debug: step.filter(|_| context.debug).map(|step| Debug {
+            success: o.end.map(EndReason::is_success),
+            debug: step.filter(|_| context.debug).map(|step| TrueValues {
                 reward_breakdown: Breakdown(step.reward.components),
                 additive: step.reward.additive,
                 gated: step.reward.gated,

@@ -117,7 +117,7 @@ fn pick<T: Named>(field: &'static str, given: Option<&str>) -> Result<T, ResetEr
     T::parse_ignore_case(wanted).ok_or_else(|| ResetError::UnknownWord {
         field,
         given: wanted.to_owned(),
-        known: T::names(),
+        known: T::joined_names(),
     })
 }
 
@@ -136,7 +136,7 @@ fn same(field: &'static str, given: Option<&str>, own: String) -> Result<(), Res
 #[must_use]
 pub fn scenario_id(setup: &Setup) -> String {
     let mut digest = of_patient(setup);
-    digest.bytes(setup.rules.to_string().as_bytes());
+    digest.write_bytes(setup.rules.to_string().as_bytes());
     format!("scn_{:016x}", digest.hash)
 }
 
@@ -148,7 +148,7 @@ pub fn patient_id(setup: &Setup) -> String {
 
 fn of_patient(setup: &Setup) -> Digest {
     let mut digest = Digest::default();
-    digest.bytes(setup.case.name().as_bytes());
-    digest.int(setup.seed);
+    digest.write_bytes(setup.case.name().as_bytes());
+    digest.write_u64(setup.seed);
     digest
 }

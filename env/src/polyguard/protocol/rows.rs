@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::num::round_to;
 use crate::polyguard::model::action::{Action, Choice, Confidence};
-use crate::polyguard::model::candidate::{Act, Arg, Candidate, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind, Candidate};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::{Exploit, PastStep, Violation};
 use crate::polyguard::model::observation::Observation;
@@ -50,11 +50,11 @@ pub enum ArgRow {
 }
 
 impl ArgRow {
-    pub(super) fn new(arg: Arg, formulary: &'static Formulary) -> Self {
+    pub(super) fn new(arg: ActArg, formulary: &'static Formulary) -> Self {
         match arg {
-            Arg::None => Self::None,
-            Arg::Dose(by) => Self::BucketDelta(by),
-            Arg::Target(drug) => Self::Target(drug.name(formulary)),
+            ActArg::None => Self::None,
+            ActArg::Dose(by) => Self::BucketDelta(by),
+            ActArg::Target(drug) => Self::Target(drug.name(formulary)),
         }
     }
 }
@@ -149,7 +149,7 @@ impl ActionRow {
     }
 
     fn choice(choice: &Choice, formulary: &'static Formulary) -> Self {
-        let words = choice.cites.words();
+        let words = choice.cites.names();
         let claim = &choice.claim;
         let drug = claim
             .drug
@@ -162,7 +162,7 @@ impl ActionRow {
                 words.join(", ")
             }),
             confidence: choice.confidence.map(Confidence::value),
-            action_type: claim.kind.map(Kind::name),
+            action_type: claim.kind.map(ActKind::name),
             drug: if claim.unknown { Some("?") } else { drug },
             args: claim.arg.map(|arg| ArgRow::new(arg, formulary)),
             ..Self::default()

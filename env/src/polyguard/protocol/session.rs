@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use super::message::{Message, MessageError};
 use super::parse::ParsedCompletion;
 use super::payload::ObservationPayload;
-use super::reply::{Context, Info, Last, Reply};
+use super::reply::{LastEvent, Reply, ReplyContext, ReplyInfo};
 use super::request::{ResetError, ResetRequest, patient_id, scenario_id};
 use crate::environment::Environment;
 use crate::polyguard::episode::Episode;
 use crate::polyguard::model::action::Action;
-use crate::polyguard::model::history::End;
+use crate::polyguard::model::history::EndReason;
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::step::{Step, StepError};
 use crate::protocol::{self, Protocol};
@@ -34,11 +34,11 @@ pub struct Elapsed {
 impl Elapsed {
     /// Returns the limit that was exceeded, if any; that of the episode takes precedence.
     #[must_use]
-    pub const fn too_late(self) -> Option<End> {
+    pub const fn exceeded_limit(self) -> Option<EndReason> {
         if self.episode_ms > EPISODE_LIMIT_MS {
-            Some(End::WallClockTimeout)
+            Some(EndReason::WallClockTimeout)
         } else if self.step_ms > STEP_LIMIT_MS {
-            Some(End::StepTimeout)
+            Some(EndReason::StepTimeout)
         } else {
             None
         }
@@ -78,7 +78,7 @@ pub struct Answer {
 impl Session {
     /// Returns the same session with another episode.
     #[cfg(test)]
-    pub(super) fn with(mut self, episode: Episode) -> Self {
+    pub(super) fn with_episode(mut self, episode: Episode) -> Self {
         self.episode = episode;
         self
     }
@@ -112,15 +112,16 @@ impl Session {
         message: &Message,
         elapsed: Elapsed,
     ) -> Result<Reply, MessageError> {
-        self.check(message)?;
-        match elapsed.too_late() {
+        self.check_message(message)?;
+        match elapsed.exceeded_limit() {
             Some(end) => {
-                self.episode.time_out(end == End::StepTimeout);
+                self.episode.time_out(end == EndReason::StepTimeout);
             }
             None => {
                 let parsed = self.episode.parse_message(message);
                 let (action, answer) = parsed.map_err(MessageError::Action)?;
-                self.take(action, answer).map_err(MessageError::Step)?;
+                self.act_with_extras(action, answer)
+                    .map_err(MessageError::Step)?;
             }
         }
         Ok(self.reply())
@@ -129,26 +130,27 @@ impl Session {
     fn build_reply(&self) -> Reply {
         let o = self.episode.observation();
         let end = o.end;
-        let timed_out = end.filter(|end| matches!(end, End::StepTimeout | End::WallClockTimeout));
+        let timed_out =
+            end.filter(|end| matches!(end, EndReason::StepTimeout | EndReason::WallClockTimeout));
         let last = match (timed_out, self.last_step()) {
-            (Some(end), _) => Last::TimedOut(end),
-            (None, Some(step)) => Last::Step(step),
-            (None, None) => Last::Reset,
+            (Some(end), _) => LastEvent::TimedOut(end),
+            (None, Some(step)) => LastEvent::Step(step),
+            (None, None) => LastEvent::Reset,
         };
         Reply {
             observation: ObservationPayload::from_observation(o),
             reward: match last {
-                Last::Reset => 0.0,
-                Last::TimedOut(_) => TIMEOUT_REWARD,
-                Last::Step(step) => step.total,
+                LastEvent::Reset => 0.0,
+                LastEvent::TimedOut(_) => TIMEOUT_REWARD,
+                LastEvent::Step(step) => step.total,
             },
             done: end.is_some(),
-            truncated: end.is_some_and(End::is_truncated),
-            info: Info::new(
-                &Context {
+            truncated: end.is_some_and(EndReason::is_truncated),
+            info: ReplyInfo::new(
+                &ReplyContext {
                     episode: &self.episode,
                     session_id: self.session_id(),
-                    detail: self.detail(),
+                    detail: self.parse_error_detail(),
                     debug: self.log.debug,
                 },
                 last,
@@ -158,13 +160,13 @@ impl Session {
 
     /// Returns the explanation of why the last answer could not be read, if it could not.
     #[must_use]
-    pub fn detail(&self) -> Option<&str> {
+    pub fn parse_error_detail(&self) -> Option<&str> {
         self.log.answers.last()?.detail.as_deref()
     }
 
     /// Returns the completion of the last step, or `None` for an action from code.
     #[must_use]
-    pub fn said(&self) -> Option<&str> {
+    pub fn last_completion(&self) -> Option<&str> {
         self.log.answers.last()?.said.as_deref()
     }
 
@@ -191,8 +193,8 @@ impl Protocol for Episode {
     type Log = Transcript;
     /// Not used, because the difficulty is part of the request.
     type Curriculum = ();
-    type Remark = Answer;
-    const OVER: StepError = StepError::Over;
+    type MessageExtras = Answer;
+    const EPISODE_OVER: StepError = StepError::Over;
     const ID_SALT: u64 = 30;
 
     fn id_key(&self) -> u64 {
@@ -208,7 +210,7 @@ impl Protocol for Episode {
     }
 
     fn parse_message(&self, message: &Message) -> Result<(Action, Answer), Infallible> {
-        let ParsedCompletion { action, detail } = message.read(self.observation().formulary());
+        let ParsedCompletion { action, detail } = message.parse(self.observation().formulary());
         let said = message.text().map(str::to_owned);
         Ok((action, Answer { said, detail }))
     }

@@ -1,9 +1,9 @@
 //! Sentences for human readers: the effect of an act, the reason of a refusal, the end of an
 //! episode.
 
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::Formulary;
-use crate::polyguard::model::history::{End, Exploit, Violation};
+use crate::polyguard::model::history::{EndReason, Exploit, Violation};
 use crate::polyguard::model::step::Step;
 
 /// The notice that accompanies every display of this world.
@@ -15,29 +15,29 @@ pub const NOTICE: &str = "Research simulation with made-up archetypes of medicin
 pub fn describe_act(act: Act, formulary: &Formulary) -> String {
     let drug = act.drug.map_or("a medicine", |drug| drug.name(formulary));
     match (act.kind, act.arg) {
-        (Kind::KeepRegimen, _) => "Keep the regimen as it is.".to_owned(),
-        (Kind::StopDrug, _) => format!("Stop {drug} at once."),
-        (Kind::SubstituteWithinClass | Kind::RecommendAlternative, Arg::Target(new)) => {
+        (ActKind::KeepRegimen, _) => "Keep the regimen as it is.".to_owned(),
+        (ActKind::StopDrug, _) => format!("Stop {drug} at once."),
+        (ActKind::SubstituteWithinClass | ActKind::RecommendAlternative, ActArg::Target(new)) => {
             format!("Replace {drug} by {}.", new.name(formulary))
         }
-        (Kind::SubstituteWithinClass | Kind::RecommendAlternative, _) => {
+        (ActKind::SubstituteWithinClass | ActKind::RecommendAlternative, _) => {
             format!("Replace {drug}.")
         }
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) if by > 0 => {
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) if by > 0 => {
             format!("Raise the dose of {drug} by one, or resume it.")
         }
-        (Kind::AdjustDoseBucket, _) => format!("Lower the dose of {drug} by one."),
-        (Kind::InitiateTaper, _) => format!("Begin to taper {drug} off."),
-        (Kind::ContinueTaper, _) => format!("Go on tapering {drug} off."),
-        (Kind::HoldDose, _) => format!("Pause {drug}."),
-        (Kind::OrderMonitoring, _) if act.drug.is_some() => {
+        (ActKind::AdjustDoseBucket, _) => format!("Lower the dose of {drug} by one."),
+        (ActKind::InitiateTaper, _) => format!("Begin to taper {drug} off."),
+        (ActKind::ContinueTaper, _) => format!("Go on tapering {drug} off."),
+        (ActKind::HoldDose, _) => format!("Pause {drug}."),
+        (ActKind::OrderMonitoring, _) if act.drug.is_some() => {
             format!("Measure the level of {drug}.")
         }
-        (Kind::OrderMonitoring, _) => "Order all laboratory values.".to_owned(),
-        (Kind::FetchExternalEvidence, _) => "Look for what is missing.".to_owned(),
-        (Kind::DecomposeNewDrug, _) => format!("Look up what {drug} is made of."),
-        (Kind::RequestSpecialistReview, _) => "Ask a specialist for review.".to_owned(),
-        (Kind::RequestPharmacistReview, _) => "Ask a pharmacist for review.".to_owned(),
+        (ActKind::OrderMonitoring, _) => "Order all laboratory values.".to_owned(),
+        (ActKind::FetchExternalEvidence, _) => "Look for what is missing.".to_owned(),
+        (ActKind::DecomposeNewDrug, _) => format!("Look up what {drug} is made of."),
+        (ActKind::RequestSpecialistReview, _) => "Ask a specialist for review.".to_owned(),
+        (ActKind::RequestPharmacistReview, _) => "Ask a pharmacist for review.".to_owned(),
     }
 }
 
@@ -84,17 +84,17 @@ pub const fn describe_exploit(exploit: Exploit) -> &'static str {
 
 /// Describes the end of an episode in one sentence.
 #[must_use]
-pub const fn describe_end(end: End) -> &'static str {
+pub const fn describe_end(end: EndReason) -> &'static str {
     match end {
-        End::ExploitDetection => "Ended because of cheating.",
-        End::WallClockTimeout => "Ended because the episode took too long.",
-        End::StepTimeout => "Ended because a step took too long.",
-        End::StepBudgetExhausted => "Ended because no step is left.",
-        End::RepeatedInvalid => "Ended because three steps were refused.",
-        End::SafetyVeto => "Ended because a critic had to step in three times.",
-        End::Destabilised => "Ended because the conditions are out of control.",
-        End::SafeResolution => "Ended well: everything is put right.",
-        End::JustifiedReview => "Ended well: handed over with good reason.",
+        EndReason::ExploitDetection => "Ended because of cheating.",
+        EndReason::WallClockTimeout => "Ended because the episode took too long.",
+        EndReason::StepTimeout => "Ended because a step took too long.",
+        EndReason::StepBudgetExhausted => "Ended because no step is left.",
+        EndReason::RepeatedInvalid => "Ended because three steps were refused.",
+        EndReason::SafetyVeto => "Ended because a critic had to step in three times.",
+        EndReason::Destabilised => "Ended because the conditions are out of control.",
+        EndReason::SafeResolution => "Ended well: everything is put right.",
+        EndReason::JustifiedReview => "Ended well: handed over with good reason.",
     }
 }
 
@@ -123,13 +123,13 @@ mod tests {
         let formulary = Formulary::extended();
         let drug = formulary.ids().next().map(Drug::Known);
         let mut acts: Vec<String> = Vec::new();
-        for kind in Kind::ALL {
+        for kind in ActKind::ALL {
             for (drug, arg) in [
-                (None, Arg::None),
-                (drug, Arg::None),
-                (drug, Arg::Dose(-1)),
-                (drug, Arg::Dose(1)),
-                (drug, Arg::Target(Drug::Product)),
+                (None, ActArg::None),
+                (drug, ActArg::None),
+                (drug, ActArg::Dose(-1)),
+                (drug, ActArg::Dose(1)),
+                (drug, ActArg::Target(Drug::Product)),
             ] {
                 acts.push(describe_act(Act { kind, drug, arg }, formulary));
             }
@@ -138,7 +138,7 @@ mod tests {
             .map(|why| describe_violation(*why))
             .collect();
         descriptions.extend(Exploit::ALL.iter().map(|found| describe_exploit(*found)));
-        descriptions.extend(End::ALL.iter().map(|how| describe_end(*how)));
+        descriptions.extend(EndReason::ALL.iter().map(|how| describe_end(*how)));
         let all: std::collections::BTreeSet<&str> = descriptions.iter().copied().collect();
         assert_eq!(all.len(), descriptions.len(), "no two are alike");
         for sentence in descriptions

@@ -15,7 +15,7 @@ use crate::environment::{Environment, PrivilegedState};
 use crate::polyguard::episode::Episode;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::hidden::Issue;
-use crate::polyguard::model::history::{End, Exploit, Violation};
+use crate::polyguard::model::history::{EndReason, Exploit, Violation};
 use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Drug;
 use crate::polyguard::model::step::Step;
@@ -140,7 +140,7 @@ impl TraceStep {
         Self {
             kind: "step",
             step: o.step_count,
-            action: match session.said() {
+            action: match session.last_completion() {
                 Some(text) => ActionRow::completion(text),
                 None => ActionRow::new(&step.action, formulary),
             },
@@ -194,17 +194,17 @@ impl TraceFinal {
         let episode = session.episode();
         let (o, h) = (episode.observation(), episode.hidden());
         let end = o.end?;
-        let (issues_resolved, issues) = episode.resolved();
+        let (issues_resolved, issues) = episode.count_resolved();
         Some(Self {
             kind: "final",
             steps: o.step_count,
             termination_reason: end.name(),
-            truncated: End::is_truncated(end),
+            truncated: EndReason::is_truncated(end),
             success: end.is_success(),
             score: episode.score(),
             total_reward: h.tally().returned,
             counted: h.tally().counted,
-            outcome: episode.outcome(),
+            outcome: episode.outcome_value(),
             issues_resolved,
             issues,
             invalid: o.invalid_count,

@@ -1,7 +1,7 @@
 //! Detection of exploits: behavior that earns reward without solving the task (spec polyguard §8,
 //! anti-cheat).
 
-use crate::polyguard::model::candidate::{Act, Kind};
+use crate::polyguard::model::candidate::{Act, ActKind};
 use crate::polyguard::model::history::{Exploit, History, PastStep};
 use crate::polyguard::model::observation::Observation;
 
@@ -36,17 +36,20 @@ pub(crate) fn find_exploit(o: &Observation, attempt: &Attempt) -> Option<Exploit
         return Some(Exploit::ActionLoop);
     }
     let steps = history.len() + 1;
-    let share = |is: fn(Kind) -> bool| history.count(is) + usize::from(is(act.kind));
-    let keeps = share(|kind| kind == Kind::KeepRegimen);
-    if steps >= 4 && keeps * 10 > steps * 6 && act.kind == Kind::KeepRegimen {
+    let share = |is: fn(ActKind) -> bool| history.count(is) + usize::from(is(act.kind));
+    let keeps = share(|kind| kind == ActKind::KeepRegimen);
+    if steps >= 4 && keeps * 10 > steps * 6 && act.kind == ActKind::KeepRegimen {
         return Some(Exploit::KeepAbuse);
     }
-    let reviews = share(Kind::is_review);
+    let reviews = share(ActKind::is_review);
     if reviews >= 2 && reviews * 2 > steps && act.kind.is_review() {
         return Some(Exploit::ReviewAbuse);
     }
     let kept = history.last().and_then(|past| past.act).map(|act| act.kind);
-    if act.kind == Kind::KeepRegimen && kept == Some(Kind::KeepRegimen) && o.has_serious_flag() {
+    if act.kind == ActKind::KeepRegimen
+        && kept == Some(ActKind::KeepRegimen)
+        && o.has_serious_flag()
+    {
         return Some(Exploit::NoopHighRisk);
     }
     retries(history, attempt.progressed, act).then_some(Exploit::FailedRetry)

@@ -5,12 +5,12 @@ use super::verdict::Verdict;
 use crate::num::clip01;
 use crate::polyguard::dynamics::{REVIEW_UNCERTAINTY, justifies_review};
 use crate::polyguard::model::action::{Action, Choice, Confidence};
-use crate::polyguard::model::candidate::{Act, Kind};
+use crate::polyguard::model::candidate::{Act, ActKind};
 use crate::polyguard::model::formulary::Formulary;
-use crate::polyguard::model::rationale_terms::Terms;
+use crate::polyguard::model::rationale_terms::RationaleTerms;
 use crate::polyguard::model::regimen::Medication;
 use crate::polyguard::model::state::State;
-use crate::polyguard::model::step::{COMPONENTS, Component, Reward};
+use crate::polyguard::model::step::{COMPONENT_COUNT, Component, Reward};
 
 /// Confidence that is assumed if an answer states none.
 const DEFAULT_CONFIDENCE: f64 = 0.5;
@@ -33,7 +33,7 @@ pub(crate) struct StateBefore {
     egfr_known: bool,
     /// The regimen's row for the act's medicine, if any.
     row: Option<Medication>,
-    in_sight: Terms,
+    in_sight: RationaleTerms,
 }
 
 impl StateBefore {
@@ -53,13 +53,15 @@ impl StateBefore {
             best_risk: h.best_risk,
             best_burden: h.best_burden,
             uncertainty: o.uncertainty,
-            keeps_serious_flag: kind == Some(Kind::KeepRegimen) && o.has_serious_flag(),
+            keeps_serious_flag: kind == Some(ActKind::KeepRegimen) && o.has_serious_flag(),
             justified: kind.is_some_and(|kind| justifies_review(o, kind)),
-            reviewed: o.history.count(Kind::is_review) > 0,
+            reviewed: o.history.count(ActKind::is_review) > 0,
             product_unknown: o.has_unknown_product(),
             egfr_known: o.egfr().is_some(),
             row: drug.and_then(|drug| o.regimen.find(drug)).copied(),
-            in_sight: cited.map_or_else(Terms::default, |_| Terms::in_sight(o)),
+            in_sight: cited.map_or_else(RationaleTerms::default, |_| {
+                RationaleTerms::from_observation(o)
+            }),
         }
     }
 }
@@ -74,7 +76,7 @@ pub(crate) fn grade(
 ) -> Reward {
     let (o, h) = (&state.observation, &state.hidden);
     let (act, honest) = (verdict.act, verdict.is_honest());
-    let mut raw = [0.0; COMPONENTS];
+    let mut raw = [0.0; COMPONENT_COUNT];
     let mut set = |component: Component, value: f64| raw[component as usize] = value;
     let choice = action.choice();
     let kind = verdict.carried_out().map(|act| act.kind);
@@ -142,7 +144,7 @@ fn improvement(best: f64, before: f64, after: f64) -> f64 {
 
 /// Grades how appropriate a review, an information act, keeping or a change was, given the
 /// uncertainty.
-fn abstention(kind: Kind, gained: bool, before: &StateBefore) -> f64 {
+fn abstention(kind: ActKind, gained: bool, before: &StateBefore) -> f64 {
     let unsure = before.uncertainty >= REVIEW_UNCERTAINTY;
     if kind.is_review() {
         match (before.reviewed, unsure || before.justified) {
@@ -152,7 +154,7 @@ fn abstention(kind: Kind, gained: bool, before: &StateBefore) -> f64 {
         }
     } else if kind.is_information() {
         if gained { 0.85 } else { 0.2 }
-    } else if kind == Kind::KeepRegimen {
+    } else if kind == ActKind::KeepRegimen {
         if unsure { 0.3 } else { 0.5 }
     } else if unsure {
         0.4
@@ -162,7 +164,7 @@ fn abstention(kind: Kind, gained: bool, before: &StateBefore) -> f64 {
 }
 
 /// Grades whether the information that an act needs was gathered before it.
-fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &StateBefore) -> f64 {
+fn process(formulary: &Formulary, kind: ActKind, gained: bool, before: &StateBefore) -> f64 {
     if kind.is_information() {
         return if gained { 1.0 } else { 0.2 };
     }
@@ -172,9 +174,9 @@ fn process(formulary: &Formulary, kind: Kind, gained: bool, before: &StateBefore
     let Some(row) = &before.row else {
         return 1.0;
     };
-    let known = row.drug.known().map(|id| formulary.get(id));
+    let known = row.drug.archetype().map(|id| formulary.get(id));
     let renal = known.is_some_and(|archetype| archetype.renal_below.is_some());
-    let blind_dose = kind == Kind::AdjustDoseBucket && row.level.is_none() && row.prior == 0;
+    let blind_dose = kind == ActKind::AdjustDoseBucket && row.level.is_none() && row.prior == 0;
     if before.product_unknown || renal && !before.egfr_known {
         0.2
     } else if row.is_unrevealed() || blind_dose {
@@ -195,11 +197,11 @@ fn grounding(
     if cited.is_empty() {
         return 0.0;
     }
-    let share = f64::from(cited.shared(before.in_sight)) / f64::from(cited.len());
+    let share = f64::from(cited.count_shared(before.in_sight)) / f64::from(cited.len());
     let about = act.and_then(|act| act.drug);
-    let about = about.map(|drug| Terms::drug(drug, formulary));
+    let about = about.map(|drug| RationaleTerms::drug(drug, formulary));
     match about {
-        Some(drug) if !cited.has(drug) => share.min(0.5),
+        Some(drug) if !cited.contains_all(drug) => share.min(0.5),
         _ => share,
     }
 }
@@ -208,7 +210,7 @@ fn grounding(
 fn dosing_quality(state: &State) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for (place, row) in state.observation.regimen.iter().enumerate() {
-        if row.is_active() && (row.questioned || row.drug.is_narrow(state.formulary)) {
+        if row.is_active() && (row.questioned || row.drug.has_narrow_window(state.formulary)) {
             let (over, under) = state.window_excess(place);
             sum += 1.0 - f64::max(over, under);
             count += 1.0;

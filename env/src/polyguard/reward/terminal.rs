@@ -1,12 +1,12 @@
 //! The score of an episode (spec polyguard §7).
 
-use super::components::publish;
+use super::components::published_value;
 use crate::num::clip01;
-use crate::polyguard::model::history::End;
+use crate::polyguard::model::history::EndReason;
 use crate::polyguard::model::state::State;
 
 /// Returns the outcome value of the current state, 0..=1.
-pub(crate) fn outcome(state: &State) -> f64 {
+pub(crate) fn outcome_value(state: &State) -> f64 {
     let h = &state.hidden;
     let (resolved, all) = h.resolved;
     let share = f64::from(resolved) / f64::from(all.max(1));
@@ -18,20 +18,20 @@ pub(crate) fn outcome(state: &State) -> f64 {
 
 /// Returns the two terms with which `end` enters the score: the factor of the whole score, and the
 /// amount that each remaining step counts.
-pub(crate) fn score_terms(state: &State, end: End) -> (f64, f64) {
-    let good = outcome(state);
+pub(crate) fn score_terms(state: &State, end: EndReason) -> (f64, f64) {
+    let good = outcome_value(state);
     match end {
-        End::SafeResolution => (1.0, 0.85 + 0.149 * good),
-        End::JustifiedReview => (0.7, 0.6),
-        End::StepBudgetExhausted => (0.25 + 0.35 * good, 0.0),
+        EndReason::SafeResolution => (1.0, 0.85 + 0.149 * good),
+        EndReason::JustifiedReview => (0.7, 0.6),
+        EndReason::StepBudgetExhausted => (0.25 + 0.35 * good, 0.0),
         _ => (0.1, 0.001),
     }
 }
 
 /// Returns the score of the episode if it ended now in this way.
-pub(crate) fn score(state: &State, end: End) -> f64 {
+pub(crate) fn score(state: &State, end: EndReason) -> f64 {
     let (factor, pad) = score_terms(state, end);
     let budget = f64::from(state.observation.budget);
     let left = budget - f64::from(state.observation.step_count);
-    publish(factor * (state.hidden.tally.counted + left * pad) / budget)
+    published_value(factor * (state.hidden.tally.counted + left * pad) / budget)
 }

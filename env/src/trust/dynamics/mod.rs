@@ -3,4 +3,4 @@
 mod outcome;
 mod reset;
 
-pub use outcome::{Answer, Execution, Outcome, outcome};
+pub use outcome::{Answer, ExecutionParams, Outcome, action_outcome};

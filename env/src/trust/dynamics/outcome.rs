@@ -1,14 +1,14 @@
 //! The effects of an action: the answer of a specialist (spec trust §4), the outcome of the action
 //! (§8), and the update of the state (§5, §6).
 //!
-//! The episode and every look-ahead call the same function [`outcome`], so they follow the same
+//! The episode and every look-ahead call the same function [`action_outcome`], so they follow the same
 //! rules.
 
-use crate::controller::AdversaryProfile;
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::ledger::Report;
 use crate::slot::Slot;
 use crate::trust::model::{
-    Action, Behavior, Change, Domain, Layout, NodeState, Rules, State, Status, Step,
+    Action, Behavior, Change, Domain, NodeState, Rules, State, Status, Step, TaskLayout,
 };
 
 /// Number of steps used by solving a subtask independently.
@@ -18,7 +18,7 @@ const MEND_COST: u8 = 1;
 
 /// The parameters of a specialist's work on a subtask, before the outcome is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Execution {
+pub struct ExecutionParams {
     /// Probability of success, 0..=1; `None` if nothing is drawn because the adversary poisons its
     /// answer.
     pub success_chance: Option<f64>,
@@ -36,14 +36,14 @@ impl Behavior {
     /// episode.
     #[must_use]
     #[inline]
-    pub fn execute(
+    pub fn execution_params(
         self,
         domain: Domain,
         stakes: f64,
         calls: u16,
         adversary: &AdversaryProfile,
-    ) -> Execution {
-        let simple = |chance, confidence, cost| Execution {
+    ) -> ExecutionParams {
+        let simple = |chance, confidence, cost| ExecutionParams {
             success_chance: Some(chance),
             confidence,
             cost,
@@ -55,12 +55,12 @@ impl Behavior {
             Self::DomainBound => {
                 let at_home = matches!(domain, Domain::Analyze | Domain::Verify);
                 let (chance, confidence) = if at_home { (0.95, 0.90) } else { (0.10, 0.45) };
-                Execution {
+                ExecutionParams {
                     in_domain: Some(at_home),
                     ..simple(chance, confidence, 1)
                 }
             }
-            Self::Adversarial if stakes >= adversary.threshold => Execution {
+            Self::Adversarial if stakes >= adversary.threshold => ExecutionParams {
                 success_chance: None,
                 confidence: adversary.poison_confidence,
                 cost: 1,
@@ -120,7 +120,12 @@ pub struct Outcome {
 /// specialist is called.
 #[must_use]
 #[inline]
-pub fn outcome(rules: Rules, action: Action, specialist_cost: u8, answer: Answer) -> Outcome {
+pub fn action_outcome(
+    rules: Rules,
+    action: Action,
+    specialist_cost: u8,
+    answer: Answer,
+) -> Outcome {
     let (success, own_work, cost) = match action {
         Action::Delegate(_) => (answer == Answer::Right, false, specialist_cost),
         Action::Verify(_) => {
@@ -146,7 +151,7 @@ pub fn outcome(rules: Rules, action: Action, specialist_cost: u8, answer: Answer
 }
 
 /// The answer of a specialist that was called.
-pub(crate) struct Call {
+pub(crate) struct SpecialistCall {
     slot: Slot,
     pub(crate) raw_success: bool,
     confidence: f64,
@@ -155,11 +160,12 @@ pub(crate) struct Call {
 impl State {
     /// Calls the specialist behind `slot` for the current subtask and records the call in `step`.
     #[inline]
-    pub(crate) fn call(&mut self, slot: Slot, step: &mut Step) -> Call {
+    pub(crate) fn call_specialist(&mut self, slot: Slot, step: &mut Step) -> SpecialistCall {
         let evidence = &self.observation.ledger[slot];
         let behavior = self.hidden.assignment[slot];
         let adversary = &self.hidden.adversary;
-        let execution = behavior.execute(step.domain, step.stakes, evidence.calls, adversary);
+        let execution =
+            behavior.execution_params(step.domain, step.stakes, evidence.calls, adversary);
         step.trust_before = Some(evidence.trust());
         step.calls_before = evidence.calls;
         step.confidence = Some(execution.confidence);
@@ -173,8 +179,8 @@ impl State {
         step.drew = !step.adversarial;
         let raw_success = execution
             .success_chance
-            .is_some_and(|chance| self.hidden.draw() < chance);
-        Call {
+            .is_some_and(|chance| self.hidden.next_draw() < chance);
+        SpecialistCall {
             slot,
             raw_success,
             confidence: execution.confidence,
@@ -183,7 +189,7 @@ impl State {
 
     /// Updates the ledger with the answer of a call.
     #[inline]
-    pub(crate) fn update_ledger(&mut self, call: &Call, step: &Step) {
+    pub(crate) fn update_ledger(&mut self, call: &SpecialistCall, step: &Step) {
         let report = Report {
             success: call.raw_success,
             stakes: step.stakes,
@@ -200,7 +206,7 @@ impl State {
             Some(true) => NodeState::Completed,
             Some(false) => NodeState::Failed,
         };
-        step.attempt = self.observation.progress.record(outcome);
+        step.attempt = self.observation.progress.record_outcome(outcome);
         if step.adversarial {
             self.tally.detections += u16::from(step.success == Some(true));
             self.tally.poisonings += u16::from(step.success == Some(false));
@@ -209,13 +215,13 @@ impl State {
 
     /// Updates the observation to the next subtask, or to none after the end.
     #[inline]
-    pub(crate) fn offer_next(&mut self) {
+    pub(crate) fn present_next_subtask(&mut self) {
         let observation = &mut self.observation;
         if observation.status == Status::Active {
-            observation.progress.offer();
+            observation.progress.mark_ready();
             let position = observation.progress.position();
             observation.stakes = self.scenario.stakes(position);
-            let node = Layout::for_task(observation.task).node(position);
+            let node = TaskLayout::for_task(observation.task).node(position);
             observation.domain = node.map(|(domain, _)| domain);
         } else {
             observation.stakes = 0.0;
@@ -235,7 +241,7 @@ mod tests {
     const ANSWERS: [Answer; 3] = [Answer::Right, Answer::Wrong, Answer::Poison];
 
     fn of(rules: Rules, action: Action, answer: Answer) -> (bool, bool, u8) {
-        let outcome = outcome(rules, action, 1, answer);
+        let outcome = action_outcome(rules, action, 1, answer);
         (outcome.success, outcome.own_work, outcome.cost)
     }
 

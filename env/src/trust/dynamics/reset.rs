@@ -1,13 +1,13 @@
 //! The initial state of an episode: scenario, hidden assignment, and the upcoming draws (spec trust
 //! §1, §3, §7).
 
-use crate::controller::AdversaryProfile;
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::rng::{Prefetched, PyRandom, Streams, Words, first_words};
 use crate::slot::PerSlot;
 use crate::task::Task;
 use crate::trust::model::{
-    Behavior, Hidden, Layout, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK,
-    Scenario, Setup, State, Status, Tally,
+    Behavior, Hidden, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK, Scenario,
+    Setup, State, Status, Tally, TaskLayout,
 };
 
 /// Number of words that the outcome draws of an episode consume. Picking a scenario or shuffling
@@ -27,12 +27,12 @@ impl State {
     pub(crate) fn new(setup: &Setup, variant: u8, hidden: Hidden) -> Self {
         let mut scenario = Scenario::new(setup.task, setup.variant.unwrap_or(variant));
         if setup.profile.adaptive && scenario.task == Task::Task3 {
-            scenario = scenario.harden(&setup.profile);
+            scenario = scenario.with_raised_stakes(&setup.profile);
         }
         let task = scenario.task;
         let mut progress = Progress::new(scenario.len());
-        progress.offer();
-        let layout = Layout::for_task(task);
+        progress.mark_ready();
+        let layout = TaskLayout::for_task(task);
         let penalty = setup.profile.verify_budget_penalty;
         let budget = layout.budget.saturating_sub(penalty);
         let observation = Observation {

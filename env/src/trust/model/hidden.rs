@@ -6,7 +6,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::controller::AdversaryProfile;
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// Maximum number of draws in an episode: two attempts at each of 20 nodes, and one more so that a
@@ -119,7 +119,7 @@ impl Hidden {
 
     /// Returns this hidden state with as many draws taken as in `other`.
     #[cfg(feature = "testing")]
-    pub(crate) const fn drawn_as_far_as(mut self, other: &Self) -> Self {
+    pub(crate) const fn with_draws_taken_in(mut self, other: &Self) -> Self {
         self.drawn = other.drawn;
         self
     }
@@ -132,13 +132,13 @@ impl Hidden {
 
     /// Returns the number of draws taken so far.
     #[must_use]
-    pub const fn draws(&self) -> u8 {
+    pub const fn draws_taken(&self) -> u8 {
         self.drawn
     }
 
     /// Takes the next draw of the outcome stream, in `[0, 1)`.
     #[inline]
-    pub(crate) fn draw(&mut self) -> f64 {
+    pub(crate) fn next_draw(&mut self) -> f64 {
         let value = self.outcome_draws[usize::from(self.drawn)];
         self.drawn += 1;
         value

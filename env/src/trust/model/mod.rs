@@ -19,5 +19,5 @@ pub use scenario::{Node, Scenario, UnknownScenario};
 pub use setup::{Change, Rules, Setup};
 pub(crate) use state::State;
 pub use state::Tally;
-pub use step::{EpisodeOver, Grades, Step, Terminal, TerminalWeights};
-pub use task::{Domain, Layout};
+pub use step::{EpisodeOver, Grades, Step, TerminalReward, TerminalWeights};
+pub use task::{Domain, TaskLayout};

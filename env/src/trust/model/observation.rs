@@ -6,7 +6,7 @@
 use super::action::Action;
 use super::setup::Rules;
 use super::task::{Domain, NODES_MAX};
-use crate::controller::AdversaryProfile;
+use crate::adaptive_difficulty::AdversaryProfile;
 use crate::named_enum;
 use crate::task::Task;
 
@@ -102,7 +102,7 @@ impl Progress {
 
     /// Returns the fraction of subtasks that are completed, 0..=1.
     #[must_use]
-    pub fn completion(&self) -> f64 {
+    pub fn completion_rate(&self) -> f64 {
         f64::from(self.completed) / f64::from(self.len)
     }
 
@@ -136,7 +136,7 @@ impl Progress {
 
     /// Records the outcome of the current subtask and returns the number of attempts made at it.
     #[inline]
-    pub(crate) fn record(&mut self, outcome: NodeState) -> u8 {
+    pub(crate) fn record_outcome(&mut self, outcome: NodeState) -> u8 {
         let node = usize::from(self.position);
         self.nodes[node] = outcome;
         let attempts = self.attempt + u8::from(outcome != NodeState::Skipped);
@@ -152,7 +152,7 @@ impl Progress {
 
     /// Marks the current subtask as ready, for its first attempt or its retry.
     #[inline]
-    pub(crate) fn offer(&mut self) {
+    pub(crate) fn mark_ready(&mut self) {
         if let Some(node) = self.nodes.get_mut(usize::from(self.position)) {
             *node = NodeState::Ready;
         }

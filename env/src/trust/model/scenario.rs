@@ -1,8 +1,8 @@
 //! The 120 scenarios: 40 variants of each task's layout with jittered stakes (spec trust §3).
 
 use super::scenario_table::STAKES;
-use super::task::{Domain, Layout, NODES_MAX};
-use crate::controller::DifficultyProfile;
+use super::task::{Domain, NODES_MAX, TaskLayout};
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::num::round_to;
 use crate::task::Task;
 
@@ -78,8 +78,8 @@ impl Scenario {
         )
     }
 
-    fn layout(&self) -> &'static Layout {
-        Layout::for_task(self.task)
+    fn layout(&self) -> &'static TaskLayout {
+        TaskLayout::for_task(self.task)
     }
 
     /// Returns the number of subtasks.
@@ -121,7 +121,7 @@ impl Scenario {
 
     /// Raises the stakes of the last nodes, as the curriculum does for adaptive task3 (§12).
     #[must_use]
-    pub fn harden(mut self, profile: &DifficultyProfile) -> Self {
+    pub fn with_raised_stakes(mut self, profile: &DifficultyProfile) -> Self {
         let n = self.len();
         let count = (round_to(n as f64 * profile.high_stakes_ratio, 0) as usize).clamp(1, n);
         for (offset, index) in (n - count..n).enumerate() {
@@ -147,7 +147,7 @@ mod tests {
     /// Computes the stakes of a variant in hundredths from the jitter stream, as stored in the
     /// table.
     fn generate_stakes(task: Task, variant: u8) -> [u8; NODES_MAX] {
-        let layout = Layout::for_task(task);
+        let layout = TaskLayout::for_task(task);
         let mut rng = PyRandom::new(100 * u64::from(variant) + 101 * (task as u64 + 1));
         let mut stakes = [0; NODES_MAX];
         for (entry, (_, base, _)) in stakes.iter_mut().zip(layout.subtasks()) {

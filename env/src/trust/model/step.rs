@@ -47,7 +47,7 @@ pub struct Step {
     /// Trust in the called slot before this step, 0..=1; `None` if no specialist was called.
     pub trust_before: Option<f64>,
     /// The terminal reward, if this step ended the episode.
-    pub terminal: Option<Terminal>,
+    pub terminal: Option<TerminalReward>,
 }
 
 impl Step {
@@ -110,7 +110,7 @@ pub struct Grades {
 /// The weights of the components of a terminal reward. All are 0 if the reward is not a weighted
 /// sum: task1 of the reference repeats the reward of its last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "named as the components of `Terminal`")]
+#[allow(missing_docs, reason = "named as the components of `TerminalReward`")]
 pub struct TerminalWeights {
     pub completion: f64,
     pub detection: f64,
@@ -120,7 +120,7 @@ pub struct TerminalWeights {
 
 /// The terminal reward and its components, unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terminal {
+pub struct TerminalReward {
     /// Reward that is added to the total, 0.01..=0.99.
     pub reward: f64,
     /// Fraction of subtasks that were completed, 0..=1.

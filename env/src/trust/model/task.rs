@@ -54,20 +54,20 @@ pub(crate) const NODES_MAX: usize = TASK3.len();
 
 /// The subtasks and the budget of a task, without the jitter of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Layout {
+pub struct TaskLayout {
     /// Step budget before any penalty.
     pub budget: u8,
     subtasks: &'static [Subtask],
 }
 
-const fn layout(budget: u8, subtasks: &'static [Subtask]) -> Layout {
-    Layout { budget, subtasks }
+const fn layout(budget: u8, subtasks: &'static [Subtask]) -> TaskLayout {
+    TaskLayout { budget, subtasks }
 }
 
-static LAYOUTS: [Layout; Task::COUNT] =
+static LAYOUTS: [TaskLayout; Task::COUNT] =
     [layout(15, &TASK1), layout(30, &TASK2), layout(45, &TASK3)];
 
-impl Layout {
+impl TaskLayout {
     /// Returns the layout of `task`.
     #[must_use]
     pub fn for_task(task: Task) -> &'static Self {

@@ -7,7 +7,7 @@ use crate::ledger::{Evidence, EvidenceRow};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
-use crate::trust::model::{Domain, Grades, Ledger, Terminal};
+use crate::trust::model::{Domain, Grades, Ledger, TerminalReward};
 
 /// A number in a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,7 @@ impl Breakdown {
 
     /// Returns the components of a step's reward.
     #[must_use]
-    pub fn of_step(task: Task, g: &Grades) -> Self {
+    pub fn from_step(task: Task, g: &Grades) -> Self {
         let accuracy = ("task_accuracy", g.task_accuracy);
         let stakes = ("stakes_awareness", g.stakes_awareness);
         let efficiency = ("efficiency", g.efficiency);
@@ -101,12 +101,17 @@ impl Breakdown {
     /// Returns the components of the terminal reward. Task1 of the reference repeats those of its
     /// last step. `counts` holds the detections and the poisonings.
     #[must_use]
-    pub fn of_terminal(task: Task, t: &Terminal, counts: (u16, u16), last: &Grades) -> Self {
+    pub fn from_terminal(
+        task: Task,
+        t: &TerminalReward,
+        counts: (u16, u16),
+        last: &Grades,
+    ) -> Self {
         let completion = ("completion_rate", t.completion);
         let calibration = ("trust_calibration", t.calibration);
         match task {
             Task::Task1 if t.weights.completion > 0.0 => Self::shares(&[completion]),
-            Task::Task1 => Self::of_step(task, last),
+            Task::Task1 => Self::from_step(task, last),
             Task::Task2 => Self::shares(&[completion, calibration]),
             Task::Task3 => {
                 let detection = ("detection_rate", t.detection_rate);

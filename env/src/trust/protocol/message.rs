@@ -28,7 +28,7 @@ pub struct ResetRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResetError {
     /// There is no task of this name.
-    #[error("unknown task_type {0:?}: use {known}", known = task::known::<Task>(" or "))]
+    #[error("unknown task_type {0:?}: use {known}", known = task::joined_task_names::<Task>(" or "))]
     UnknownTask(String),
     /// There is no scenario with this id.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use super::breakdown::{Breakdown, EvidenceSummary};
 use super::report::RewardReport;
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 use crate::trust::model::{Rules, Status};

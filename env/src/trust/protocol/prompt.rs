@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::breakdown::EvidenceSummary;
 use super::mission::{Mission, PROBLEM};
 use super::text;
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::environment::Environment;
 use crate::slot::Slot;
 use crate::text::sorted_json;
@@ -60,7 +60,7 @@ const EXAMPLES: [&str; 3] = [
 #[must_use]
 pub fn episode_prompt(episode: &Episode) -> String {
     let o = episode.observation();
-    let subtask = text::current_subtask(episode);
+    let subtask = text::describe_current_subtask(episode);
     write(o, &subtask, &episode.setup().profile)
 }
 
@@ -93,7 +93,7 @@ fn write(observation: &Observation, subtask: &str, profile: &DifficultyProfile) 
     let _ = writeln!(
         text,
         "Trust: {}",
-        sorted_json(&observation.ledger.snapshot())
+        sorted_json(&observation.ledger.rounded_trust())
     );
     let _ = writeln!(
         text,

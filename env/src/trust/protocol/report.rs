@@ -101,9 +101,9 @@ fn node_name<S: Serializer>(node: &Option<usize>, serializer: S) -> Result<S::Ok
 impl Event {
     /// Creates the event of a step that has just been taken.
     #[must_use]
-    pub fn of_step(episode: &Episode, step: &Step) -> Self {
+    pub fn from_step(episode: &Episode, step: &Step) -> Self {
         let observation = episode.observation();
-        let snapshot = observation.ledger.snapshot();
+        let snapshot = observation.ledger.rounded_trust();
         let slot = step.action.slot();
         Self {
             kind: "step",
@@ -114,8 +114,8 @@ impl Event {
             domain: Some(step.domain),
             stakes: round_to(step.stakes, 3),
             reward: round_to(step.grades.reward, 4),
-            reason: text::reason(step),
-            signal_breakdown: Breakdown::of_step(observation.task, &step.grades),
+            reason: text::explain_reward(step),
+            signal_breakdown: Breakdown::from_step(observation.task, &step.grades),
             was_adversarial: step.adversarial,
             confidence: step.confidence.map(|c| round_to(c, 3)),
             trust_before: step.trust_before.map(|t| round_to(t, 3)),
@@ -127,7 +127,7 @@ impl Event {
 
     /// Creates the event of the end, or `None` if `step` did not end the episode.
     #[must_use]
-    pub fn of_terminal(episode: &Episode, step: &Step) -> Option<Self> {
+    pub fn from_terminal(episode: &Episode, step: &Step) -> Option<Self> {
         let end = step.terminal.as_ref()?;
         let (observation, tally) = (episode.observation(), episode.tally());
         let counts = (tally.detections, tally.poisonings);
@@ -140,13 +140,13 @@ impl Event {
             domain: None,
             stakes: 0.0,
             reward: round_to(end.reward, 4),
-            reason: text::terminal_reason(end),
-            signal_breakdown: Breakdown::of_terminal(observation.task, end, counts, &step.grades),
+            reason: text::explain_terminal_reward(end),
+            signal_breakdown: Breakdown::from_terminal(observation.task, end, counts, &step.grades),
             was_adversarial: false,
             confidence: None,
             trust_before: None,
             trust_after: None,
-            trust_snapshot: observation.ledger.snapshot(),
+            trust_snapshot: observation.ledger.rounded_trust(),
             result_metadata: Metadata(None),
         })
     }

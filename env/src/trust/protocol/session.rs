@@ -7,14 +7,14 @@ use super::payload::{
 };
 use super::report::{Event, FORMULAS, RewardReport, component_averages};
 use super::text;
-use crate::controller::Controller;
+use crate::adaptive_difficulty::DifficultyController;
 use crate::environment::{AdaptiveDifficulty, Environment};
 use crate::num::round_to;
 use crate::protocol::{self, Protocol};
 use crate::slot::Slot;
 use crate::task::Task;
 use crate::trust::Episode;
-use crate::trust::model::{Action, EpisodeOver, Layout, Observation, Scenario, Setup, Step};
+use crate::trust::model::{Action, EpisodeOver, Observation, Scenario, Setup, Step, TaskLayout};
 
 /// A session of the trust world.
 pub type Session = protocol::Session<Episode>;
@@ -36,9 +36,9 @@ impl Protocol for Episode {
     type ActionError = ActionError;
     type Reply = StepResult;
     type Log = EventLog;
-    type Curriculum = Controller;
-    type Remark = ();
-    const OVER: EpisodeOver = EpisodeOver;
+    type Curriculum = DifficultyController;
+    type MessageExtras = ();
+    const EPISODE_OVER: EpisodeOver = EpisodeOver;
     const ID_SALT: u64 = 11;
 
     fn id_key(&self) -> u64 {
@@ -48,7 +48,7 @@ impl Protocol for Episode {
 
     fn resolve_request(
         request: &ResetRequest,
-        controller: &Controller,
+        controller: &DifficultyController,
     ) -> Result<(Setup, EventLog), ResetError> {
         let name = request.task_type.as_deref().unwrap_or("task3");
         let scenario = request
@@ -78,11 +78,11 @@ impl Protocol for Episode {
 
     fn record(session: &mut Session, step: &Step, (): ()) {
         let events = &mut session.log.0;
-        events.push(Event::of_step(&session.episode, step));
-        events.extend(Event::of_terminal(&session.episode, step));
+        events.push(Event::from_step(&session.episode, step));
+        events.extend(Event::from_terminal(&session.episode, step));
     }
 
-    fn report_end(session: &mut Session, controller: &mut Controller) {
+    fn report_end(session: &mut Session, controller: &mut DifficultyController) {
         if session.episode.setup().profile.adaptive {
             session.episode.report_to(controller);
         }
@@ -122,18 +122,18 @@ impl Session {
             task_type: o.task,
             difficulty: o.task.difficulty(),
             task_description: text::describe_scenario(scenario),
-            current_subtask: text::current_subtask(&self.episode),
+            current_subtask: text::describe_current_subtask(&self.episode),
             subtask_index: subtask_index(o),
             subtasks_total: scenario.len(),
             subtasks_remaining: o.progress.remaining(),
             available_specialists: Slot::ALL,
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
             stakes_level: o.stakes,
             step_count: o.step_count,
             max_steps: o.max_steps,
-            last_action_summary: self.last_step().map(text::summary),
+            last_action_summary: self.last_step().map(text::step_summary),
             last_reward: self.last_reward(),
             episode_status: o.status,
             rules: o.rules,
@@ -170,11 +170,11 @@ impl Session {
             subtasks_completed: o.progress.completed(),
             subtasks_failed: o.progress.failed(),
             subtasks_remaining: o.progress.remaining(),
-            completion_rate: round_to(o.progress.completion(), 3),
+            completion_rate: round_to(o.progress.completion_rate(), 3),
             adversarial_detections: tally.detections,
             adversarial_poisonings: tally.poisonings,
             is_done: o.progress.is_done(),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             forced_end,
             difficulty_profile: self.episode.setup().profile,
             reward_report: self.reward_report(),
@@ -217,7 +217,7 @@ impl Session {
             last_reward: self.last_reward(),
             subtasks_completed: o.progress.completed(),
             subtasks_total: self.episode.scenario().len(),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             adversarial_detections: tally.detections,
             adversarial_poisonings: tally.poisonings,
             behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
@@ -234,10 +234,10 @@ impl Session {
             step_count: o.step_count,
             max_steps: o.max_steps,
             done: o.done(),
-            trust_snapshot: o.ledger.snapshot(),
+            trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: EvidenceSummary::from_ledger(&o.ledger),
             difficulty_profile: self.episode.setup().profile,
-            last_action_summary: self.last_step().map(text::summary),
+            last_action_summary: self.last_step().map(text::step_summary),
             last_reward: self.last_reward(),
         }
     }
@@ -253,7 +253,7 @@ impl Session {
 /// ended.
 pub(super) fn subtask_index(o: &Observation) -> usize {
     if o.done() {
-        Layout::for_task(o.task).len()
+        TaskLayout::for_task(o.task).len()
     } else {
         o.progress.position()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::environment::Environment;
 use crate::task::Task;
 use crate::trust::Episode;
-use crate::trust::model::{Action, Domain, Node, Scenario, Step, Terminal};
+use crate::trust::model::{Action, Domain, Node, Scenario, Step, TerminalReward};
 
 /// A node id, printed as `T01` to `T20`.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ impl fmt::Display for NodeId {
 }
 
 /// The text shown in place of the current subtask once the episode has ended.
-pub const ALL_DONE: &str = "No subtask is left.";
+pub const NO_SUBTASK_LEFT: &str = "No subtask is left.";
 
 /// Describes a subtask in one sentence. Stakes have one decimal, or two if the curriculum raised
 /// them.
@@ -39,14 +39,14 @@ pub fn describe_node(node: &Node) -> String {
     }
 }
 
-/// Describes the current subtask, or returns [`ALL_DONE`] if none is left.
+/// Describes the current subtask, or returns [`NO_SUBTASK_LEFT`] if none is left.
 #[must_use]
-pub(crate) fn current_subtask(episode: &Episode) -> String {
+pub(crate) fn describe_current_subtask(episode: &Episode) -> String {
     let o = episode.observation();
     let current = (!o.done())
         .then(|| episode.scenario().nodes().nth(o.progress.position()))
         .flatten();
-    current.map_or_else(|| ALL_DONE.to_owned(), |node| describe_node(&node))
+    current.map_or_else(|| NO_SUBTASK_LEFT.to_owned(), |node| describe_node(&node))
 }
 
 /// Describes the scenario in one sentence.
@@ -64,7 +64,7 @@ pub fn describe_scenario(scenario: &Scenario) -> String {
 /// Explains the reward of a step. The text contains poison, wrong, correct or skipped, words that
 /// readers search for.
 #[must_use]
-pub fn reason(step: &Step) -> String {
+pub fn explain_reward(step: &Step) -> String {
     let node = NodeId(step.node);
     match (step.action, step.adversarial, step.success) {
         (Action::Skip, _, _) => format!("{node} skipped."),
@@ -86,7 +86,7 @@ pub fn reason(step: &Step) -> String {
 
 /// Explains the terminal reward in one sentence.
 #[must_use]
-pub fn terminal_reason(end: &Terminal) -> String {
+pub fn explain_terminal_reward(end: &TerminalReward) -> String {
     let done = end.completion * 100.0;
     if end.forced {
         format!("Poison at high stakes ended the episode with {done:.0} % done.")
@@ -97,7 +97,7 @@ pub fn terminal_reason(end: &Terminal) -> String {
 
 /// Summarizes the last action for the next observation.
 #[must_use]
-pub fn summary(step: &Step) -> String {
+pub fn step_summary(step: &Step) -> String {
     format!(
         "{} on {}: reward {:.4}",
         step.action,

@@ -8,7 +8,7 @@ use super::breakdown::{Breakdown, EvidenceSummary};
 use super::report::component_averages;
 use super::session::{Session, subtask_index};
 use super::text::NodeId;
-use crate::controller::DifficultyProfile;
+use crate::adaptive_difficulty::DifficultyProfile;
 use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
 use crate::slot::{PerSlot, SLOTS, Slot};
@@ -97,7 +97,7 @@ impl TraceStep {
             outcome: step.success.map(|s| f64::from(u8::from(s))),
             done: o.done(),
             step_count: o.step_count,
-            trust: o.ledger.snapshot().0,
+            trust: o.ledger.rounded_trust().0,
             trust_full: o.ledger.trust(),
             next_subtask_index: subtask_index(o),
             remaining: o.progress.remaining(),

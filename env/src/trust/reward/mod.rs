@@ -4,9 +4,9 @@ mod step;
 mod terminal;
 
 pub use step::{GradeInput, grade};
-use terminal::{TerminalInput, terminal};
+use terminal::{TerminalInput, terminal_reward};
 
-use super::model::{Action, Change, LastStep, State, Status, Step, Terminal};
+use super::model::{Action, Change, LastStep, State, Status, Step, TerminalReward};
 
 /// Stakes at or above which believed poison ends the episode.
 const FATAL_STAKES: f64 = 0.85;
@@ -56,12 +56,12 @@ impl State {
         }
     }
 
-    fn add_terminal_reward(&mut self, step: &Step, forced: bool) -> Terminal {
+    fn add_terminal_reward(&mut self, step: &Step, forced: bool) -> TerminalReward {
         let observation = &self.observation;
-        let end = terminal(&TerminalInput {
+        let end = terminal_reward(&TerminalInput {
             rules: observation.rules,
             task: observation.task,
-            completion: observation.progress.completion(),
+            completion: observation.progress.completion_rate(),
             calibration: self.calibration(),
             detections: self.tally.detections,
             poisonings: self.tally.poisonings,

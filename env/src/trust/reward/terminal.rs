@@ -2,7 +2,7 @@
 
 use crate::num::clamp_reward;
 use crate::task::Task;
-use crate::trust::model::{Change, Rules, Terminal, TerminalWeights};
+use crate::trust::model::{Change, Rules, TerminalReward, TerminalWeights};
 
 /// The input of the terminal grader.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl TerminalWeights {
 
 /// Returns the terminal reward and its components.
 #[must_use]
-pub(super) fn terminal(input: &TerminalInput) -> Terminal {
+pub(super) fn terminal_reward(input: &TerminalInput) -> TerminalReward {
     let encounters = input.detections + input.poisonings;
     let detection_rate = if encounters == 0 {
         1.0
@@ -79,7 +79,7 @@ pub(super) fn terminal(input: &TerminalInput) -> Terminal {
                 + weights.efficiency * efficiency,
         )
     };
-    Terminal {
+    TerminalReward {
         reward,
         completion,
         detection_rate,
@@ -108,7 +108,7 @@ mod tests {
     };
 
     fn reward(task: Task, rules: Rules, detections: u16) -> f64 {
-        terminal(&TerminalInput {
+        terminal_reward(&TerminalInput {
             task,
             rules,
             detections,
@@ -150,7 +150,7 @@ mod tests {
                 forced: true,
                 ..END
             };
-            assert_eq!(terminal(&input).reward, 0.01);
+            assert_eq!(terminal_reward(&input).reward, 0.01);
         }
     }
 }

@@ -56,9 +56,9 @@ const SIZES: [usize; FACTORS] = [
 ];
 
 /// The columns of each factor, in the order of [`Factor`].
-pub const SEGMENTS: [Range<usize>; FACTORS] = segments();
+pub const FACTOR_COLUMNS: [Range<usize>; FACTORS] = segments();
 /// Number of columns over all factors.
-pub const COLUMNS: usize = SEGMENTS[FACTORS - 1].end;
+pub const COLUMNS: usize = FACTOR_COLUMNS[FACTORS - 1].end;
 
 const fn segments() -> [Range<usize>; FACTORS] {
     let mut all = [const { 0..0 }; FACTORS];
@@ -75,7 +75,7 @@ impl Factor {
     /// Returns the columns of the factor.
     #[must_use]
     pub const fn columns(self) -> Range<usize> {
-        let all = &SEGMENTS[self as usize];
+        let all = &FACTOR_COLUMNS[self as usize];
         all.start..all.end
     }
 
@@ -105,7 +105,7 @@ pub(super) fn next_factor(chosen: &Choice) -> Option<usize> {
 }
 
 /// Returns the action that a complete choice stands for.
-pub(super) fn action(choice: &Choice) -> Action {
+pub(super) fn decode_action(choice: &Choice) -> Action {
     let value = |place: usize, factor: Factor| choice.column(place) - factor.columns().start;
     let job = |factor| Some(JobId(value(1, factor) as u8));
     let worker = |place, factor| Slot::ALL.get(value(place, factor)).copied();
@@ -139,8 +139,11 @@ pub(super) fn encode_action(action: Action) -> Option<Choice> {
     let gpu = action.gpu().map(GpuId::index);
     let worker = action.worker().map(Slot::index);
     let mut fits = true;
-    let choice = ClusterNet::select(|columns| {
-        let value = match SEGMENTS.iter().position(|segment| *segment == columns) {
+    let choice = ClusterNet::build_choice(|columns| {
+        let value = match FACTOR_COLUMNS
+            .iter()
+            .position(|segment| *segment == columns)
+        {
             Some(0) => Some(action.action_type() as usize),
             Some(1 | 4 | 5 | 7) => job,
             Some(2) => gpu,
@@ -184,7 +187,7 @@ pub(super) fn action_mask(o: &Observation, mask: &mut [bool]) {
     }
     let mut room = false;
     for (index, gpu) in o.gpus().iter().enumerate() {
-        if gpu.state.operational() {
+        if gpu.state.is_operational() {
             room = true;
             allow(Factor::AllocateGpu, index);
         }
@@ -218,11 +221,11 @@ mod tests {
     fn choices_roundtrip_through_actions() {
         for start in 0..200usize {
             let mut turn = start;
-            let choice = ClusterNet::select(|columns| {
+            let choice = ClusterNet::build_choice(|columns| {
                 turn = turn * 7 + 3;
                 columns.start + turn % columns.len()
             });
-            let action = action(&choice);
+            let action = decode_action(&choice);
             assert_eq!(encode_action(action), Some(choice), "{action}");
         }
     }

@@ -37,20 +37,20 @@ pub(super) const CONTEXT: usize = ActionType::ALL.len() + 2;
 
 /// Indices of the parameters in [`Architecture::shapes`]. Jobs, GPUs and workers have the same six
 /// parameters each.
-pub mod at {
+pub mod param_index {
     /// First parameter of jobs, GPUs and workers.
     pub const SETS: [usize; 3] = [0, 6, 12];
     /// Offset from [`SETS`]: features of the set to its first layer, `[features, hidden]`.
-    pub const IN: usize = 0;
+    pub const ROW_INPUT: usize = 0;
     /// Offset from [`SETS`]: global features to the first layer, `[GLOBAL, hidden]`, added for
     /// every row.
-    pub const GLOBAL_IN: usize = 1;
+    pub const GLOBAL_INPUT: usize = 1;
     /// Offset from [`SETS`]: bias of the first layer, `[hidden]`.
-    pub const BIAS_IN: usize = 2;
+    pub const INPUT_BIAS: usize = 2;
     /// Offset from [`SETS`]: first layer to the second, `[hidden, hidden]`.
-    pub const MID: usize = 3;
+    pub const ROW_HIDDEN: usize = 3;
     /// Offset from [`SETS`]: context to the second layer, `[hidden, hidden]`, added for every row.
-    pub const CONTEXT_MID: usize = 4;
+    pub const CONTEXT_HIDDEN: usize = 4;
     /// Offset from [`SETS`]: second layer to the logits of the set, `[hidden, logits]`.
     pub const HEAD: usize = 5;
     /// Global features to the context, `[GLOBAL, hidden]`.

@@ -11,8 +11,8 @@ use std::ops::Range;
 use sentinel_env::cluster::{Action, ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX, Observation};
 use sentinel_env::slot::SLOTS;
 
-use super::actions::{self, COLUMNS, Factor, SEGMENTS};
-use super::architecture::{CONTEXT, ClusterNet, HEADS, at};
+use super::actions::{self, COLUMNS, FACTOR_COLUMNS, Factor};
+use super::architecture::{CONTEXT, ClusterNet, HEADS, param_index};
 use super::features::{Features, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, WORKER_SCHEMA};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, relu, set_layer,
@@ -23,7 +23,7 @@ use crate::replay::Recordable;
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
 const _: () = assert!(
-    <ClusterNet as Network>::SEGMENTS[0].end == <ClusterEnv as Recordable>::ACTION_DIM,
+    <ClusterNet as Network>::FACTOR_COLUMNS[0].end == <ClusterEnv as Recordable>::ACTION_DIM,
     "replays hold the probabilities of the first factor"
 );
 
@@ -33,7 +33,7 @@ impl Network for ClusterNet {
     type Features = Features;
 
     const LOGITS: usize = COLUMNS;
-    const SEGMENTS: &'static [Range<usize>] = &SEGMENTS;
+    const FACTOR_COLUMNS: &'static [Range<usize>] = &FACTOR_COLUMNS;
     const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS, SLOTS]);
     const FEATURE_SCHEMAS: &'static [FeatureSchema] =
         &[JOB_SCHEMA, GPU_SCHEMA, WORKER_SCHEMA, GLOBAL_SCHEMA];
@@ -53,13 +53,13 @@ impl Network for ClusterNet {
         let mut first = [jobs, gpus, workers];
         linear(
             &x.global,
-            w.tensor(at::CONTEXT_GLOBAL),
-            w.tensor(at::CONTEXT_BIAS),
+            w.tensor(param_index::CONTEXT_GLOBAL),
+            w.tensor(param_index::CONTEXT_BIAS),
             context,
         );
         for (set, hidden) in first.iter_mut().enumerate() {
             encode(w, set, x, shared, hidden, pooled);
-            add_product(pooled, w.tensor(at::CONTEXT_SETS[set]), context);
+            add_product(pooled, w.tensor(param_index::CONTEXT_SETS[set]), context);
         }
         relu(context);
         context_head(w, context, out);
@@ -78,8 +78,8 @@ impl Network for ClusterNet {
         actions::next_factor(chosen)
     }
 
-    fn action(choice: &Choice, _observation: &Observation) -> Action {
-        actions::action(choice)
+    fn decode_action(choice: &Choice, _observation: &Observation) -> Action {
+        actions::decode_action(choice)
     }
 
     fn encode_action(action: Action, _observation: &Observation) -> Option<Choice> {
@@ -105,10 +105,15 @@ fn encode(
     hidden: &mut [f32],
     pooled: &mut [f32],
 ) {
-    let start = at::SETS[set];
-    let bias = w.tensor(start + at::BIAS_IN);
-    linear(&x.global, w.tensor(start + at::GLOBAL_IN), bias, shared);
-    let weight = w.tensor(start + at::IN);
+    let start = param_index::SETS[set];
+    let bias = w.tensor(start + param_index::INPUT_BIAS);
+    linear(
+        &x.global,
+        w.tensor(start + param_index::GLOBAL_INPUT),
+        bias,
+        shared,
+    );
+    let weight = w.tensor(start + param_index::ROW_INPUT);
     let share = 1.0 / ROWS[set] as f32;
     let row = |index: usize| match set {
         0 => &x.jobs[index][..],
@@ -122,8 +127,13 @@ fn encode(
 /// Computes the logits of the action types, and those of "the worker of the job".
 fn context_head(w: &Weights<ClusterNet>, context: &[f32], out: &mut Output) {
     let mut logits = [0.0; CONTEXT];
-    let bias = w.tensor(at::CONTEXT_HEAD_BIAS);
-    linear(context, w.tensor(at::CONTEXT_HEAD), bias, &mut logits);
+    let bias = w.tensor(param_index::CONTEXT_HEAD_BIAS);
+    linear(
+        context,
+        w.tensor(param_index::CONTEXT_HEAD),
+        bias,
+        &mut logits,
+    );
     let (types, own) = logits.split_at(ActionType::ALL.len());
     out.logits[Factor::Kind.columns()].copy_from_slice(types);
     for (factor, logit) in [Factor::AskWorker, Factor::VerifyWorker].iter().zip(own) {
@@ -140,18 +150,22 @@ fn set_head(
     [shared, row]: [&mut [f32]; 2],
     out: &mut Output,
 ) {
-    let start = at::SETS[set];
+    let start = param_index::SETS[set];
     shared.fill(0.0);
-    add_product(context, w.tensor(start + at::CONTEXT_MID), shared);
+    add_product(
+        context,
+        w.tensor(start + param_index::CONTEXT_HIDDEN),
+        shared,
+    );
     for (index, h) in first.chunks_exact(row.len()).enumerate() {
         if !takes_part(x, set, index) {
             continue;
         }
-        linear(h, w.tensor(start + at::MID), shared, row);
+        linear(h, w.tensor(start + param_index::ROW_HIDDEN), shared, row);
         relu(row);
         let mut logits = [0.0; HEADS[2]];
         let logits = &mut logits[..HEADS[set]];
-        add_product(row, w.tensor(start + at::HEAD), logits);
+        add_product(row, w.tensor(start + param_index::HEAD), logits);
         place(set, index, logits, out);
     }
 }

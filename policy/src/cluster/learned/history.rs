@@ -1,6 +1,6 @@
 //! Memory over the earlier observations of an episode.
 
-use sentinel_env::cluster::{Action, OPEN_STEPS, Observation};
+use sentinel_env::cluster::{Action, DETECTION_WINDOW, Observation};
 use sentinel_env::slot::SLOTS;
 
 use crate::cluster::evidence::Speeds;
@@ -55,13 +55,13 @@ impl History {
 
     /// Returns the number of steps since an attack that can still be found; `None` if there is
     /// none.
-    pub(crate) fn alarm(&self) -> Option<u8> {
+    pub(crate) fn steps_since_open_attack(&self) -> Option<u8> {
         let since = self.step - self.attack?;
-        (since < OPEN_STEPS).then_some(since)
+        (since < DETECTION_WINDOW).then_some(since)
     }
 
     /// Returns the number of recent actions for which `holds` is `true`, divided by [`RECENT`].
-    pub(crate) fn share(&self, holds: impl Fn(&Action) -> bool) -> f64 {
+    pub(crate) fn recent_share(&self, holds: impl Fn(&Action) -> bool) -> f64 {
         let count = self.recent.iter().flatten().filter(|a| holds(a)).count();
         count as f64 / RECENT as f64
     }

@@ -7,8 +7,8 @@ mod features;
 mod forward;
 pub(crate) mod history;
 
-pub use actions::{COLUMNS, FACTORS, Factor, SEGMENTS};
-pub use architecture::{ClusterNet, HEADS, at};
+pub use actions::{COLUMNS, FACTOR_COLUMNS, FACTORS, Factor};
+pub use architecture::{ClusterNet, HEADS, param_index};
 pub use features::{
     Features, GLOBAL, GLOBAL_SCHEMA, GPU_SCHEMA, JOB_SCHEMA, Observer, PER_GPU, PER_JOB,
     PER_WORKER, WORKER_SCHEMA,

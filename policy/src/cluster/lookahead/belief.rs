@@ -2,14 +2,14 @@
 //! report or a working speed contradicts it.
 
 use sentinel_env::cluster::{
-    Attack, AttackType, Behavior, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus, LEVEL_MAX,
-    Observation, Rules, Statement, Task, UndetectedAttack,
+    Attack, AttackType, Behavior, Change, GpuId, Hypothesis, JOBS_MAX, JobId, JobStatus,
+    MAX_ATTACK_LEVEL, Observation, ReportView, Rules, Task, UndetectedAttack,
 };
 use sentinel_env::num::round_to;
 use sentinel_env::rng::derive_seed;
 use sentinel_env::slot::{SLOTS, Slot};
 
-use crate::cluster::planner::{attacked, least_done};
+use crate::cluster::planner::{least_progressed, suspected_attack};
 
 /// The assignments that agree with all observations, and the public evidence needed to sample full
 /// states.
@@ -40,7 +40,7 @@ impl Belief {
                 self.update_from_speed(&before, o);
                 let found = o.counters.detections > before.counters.detections;
                 self.level = (self.level + u8::from(found))
-                    .min(LEVEL_MAX)
+                    .min(MAX_ATTACK_LEVEL)
                     .max(o.attack_types);
                 self.update_open_attack(&before, o);
             }
@@ -63,7 +63,7 @@ impl Belief {
 
     /// Compares a report, and the ledger's decision on its honesty, with the report that each
     /// behavior would have made.
-    fn update_from_report(&mut self, before: &Observation, o: &Observation, said: &Statement) {
+    fn update_from_report(&mut self, before: &Observation, o: &Observation, said: &ReportView) {
         let (was, is) = (&before.ledger[said.worker], &o.ledger[said.worker]);
         let honest = is.successes() > was.successes();
         // The weight of a report as evidence is `1 + 2 * stakes`.
@@ -77,7 +77,7 @@ impl Belief {
         let fits = |behavior: Behavior| {
             // Stakes have three decimals; the value recovered from the ledger differs by rounding
             // errors.
-            let claim = behavior.claim(actual, round_to(stakes, 3), calls, &adversary);
+            let claim = behavior.make_claim(actual, round_to(stakes, 3), calls, &adversary);
             claim.honest == honest
                 && (round_to(claim.reported, 3) - said.reported).abs() < 2e-3
                 && (honest || (claim.confidence - confidence).abs() < 1e-6)
@@ -96,13 +96,13 @@ impl Belief {
         if o.counters.attempts == before.counters.attempts || over(o) > over(before) {
             return;
         }
-        let shown = attacked(o);
+        let shown = suspected_attack(o);
         let kind = match shown.and_then(|id| o.jobs.get(id)) {
             None => AttackType::CascadePanic,
             Some(job) if job.reported >= 1.0 => AttackType::FalseCompletion,
             Some(_) => AttackType::FalseMemoryReport,
         };
-        let job = shown.or_else(|| least_done(o));
+        let job = shown.or_else(|| least_progressed(o));
         let placed = job.and_then(|id| o.jobs.get(id)?.placed);
         let attack = Attack {
             level: self.level,
@@ -112,7 +112,7 @@ impl Belief {
             forged: 0,
             detected: false,
         };
-        self.open = job.map(|_| attack.at(o.step_count));
+        self.open = job.map(|_| attack.opened_at(o.step_count));
     }
 
     /// Compares the progress of each running job with full and half speed, and removes the

@@ -3,19 +3,23 @@
 use sentinel_env::cluster::{Action, GpuId, Job, JobId, JobStatus, Observation};
 use sentinel_env::slot::Slot;
 
-use crate::cluster::planner::{attacked, idle_gpus, least_done, next, verify};
+use crate::cluster::planner::{
+    idle_gpus, least_progressed, next_to_start, suspected_attack, verify,
+};
 
 /// Returns the alternatives to the planner's action. May contain duplicates.
 pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
     let mut all = Vec::new();
     placements(o, planned, &mut all);
-    let running = [attacked(o), least_done(o)].into_iter().flatten();
+    let running = [suspected_attack(o), least_progressed(o)]
+        .into_iter()
+        .flatten();
     for job in running {
         all.push(verify(job, None));
         all.extend(Slot::ALL.map(|slot| verify(job, Some(slot))));
     }
     let asked = Action::RequestInfo {
-        job: least_done(o),
+        job: least_progressed(o),
         worker: None,
     };
     let stuck = |job: &Job| {
@@ -23,7 +27,7 @@ pub(super) fn candidates(o: &Observation, planned: Action) -> Vec<Action> {
         late || (job.status == JobStatus::Running && job.placed.is_none())
     };
     let lost = o.jobs.iter().find(|(_, job)| stuck(job)).map(|(id, _)| id);
-    all.extend(least_done(o).map(|_| asked));
+    all.extend(least_progressed(o).map(|_| asked));
     all.extend(lost.map(|job| Action::Preempt {
         job: Some(job),
         worker: None,
@@ -40,8 +44,11 @@ fn placements(o: &Observation, planned: Action, all: &mut Vec<Action>) {
         gpu: Some(gpu),
         worker: Some(worker),
     };
-    let most_free_allocatable = o.most_free().filter(|gpu| o.appears_operational(*gpu));
-    let (Some(job), Some(gpu)) = (next(o), idle_gpus(o).next().or(most_free_allocatable)) else {
+    let most_free_allocatable = o.most_free_gpu().filter(|gpu| o.appears_operational(*gpu));
+    let (Some(job), Some(gpu)) = (
+        next_to_start(o),
+        idle_gpus(o).next().or(most_free_allocatable),
+    ) else {
         return;
     };
     all.extend(Slot::ALL.map(|slot| place(job, gpu, slot)));

@@ -25,7 +25,7 @@ fn needs(job: &Job, times: f64) -> f64 {
 /// Returns the queued job to start next: the one with the least slack, or the longest one if none
 /// is urgent, because long jobs finish sooner in parallel than one after another. Jobs that cannot
 /// meet their deadline come last.
-pub(crate) fn next(o: &Observation) -> Option<JobId> {
+pub(crate) fn next_to_start(o: &Observation) -> Option<JobId> {
     let waiting = (o.jobs.iter()).filter(|(_, job)| job.status == JobStatus::Queued);
     let rank = |(id, job): (JobId, &Job)| {
         let needs = needs(job, 1.0);
@@ -42,7 +42,7 @@ pub(crate) fn next(o: &Observation) -> Option<JobId> {
 
 /// Returns a running job with a visible sign of an attack: it is shown as complete, or its GPU's
 /// row is inconsistent, see [`inconsistent_gpus`].
-pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
+pub(crate) fn suspected_attack(o: &Observation) -> Option<JobId> {
     let inconsistent_gpus = inconsistent_gpus(o);
     let odd = |job: &Job| {
         job.reported >= 1.0 || job.placed.is_some_and(|gpu| inconsistent_gpus[gpu.index()])
@@ -55,7 +55,7 @@ pub(crate) fn attacked(o: &Observation) -> Option<JobId> {
 }
 
 /// Returns the running job with the least progress.
-pub(crate) fn least_done(o: &Observation) -> Option<JobId> {
+pub(crate) fn least_progressed(o: &Observation) -> Option<JobId> {
     let running = o
         .jobs
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn least_done(o: &Observation) -> Option<JobId> {
 }
 
 /// Returns the running jobs in rotation, by `turn`.
-pub(super) fn running(o: &Observation, turn: usize) -> Option<JobId> {
+pub(super) fn running_in_rotation(o: &Observation, turn: usize) -> Option<JobId> {
     let count = usize::from(o.jobs.count(JobStatus::Running)).max(1);
     o.jobs
         .iter()

@@ -12,7 +12,7 @@ use super::Policy;
 use super::complete_action::any_running;
 use workers::Workers;
 
-pub(super) use jobs::{attacked, idle_gpus, least_done, next};
+pub(super) use jobs::{idle_gpus, least_progressed, next_to_start, suspected_attack};
 
 /// The scheduler that the module describes, with its memory of one episode.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +47,10 @@ impl Planner {
     /// Returns a verification of the job that shows a sign of an attack. A panic attack shows only
     /// in the number of attacks; verifying any job reveals it.
     fn find(&self, o: &Observation) -> Option<Action> {
-        let panic = || self.alarm.then(|| least_done(o)).flatten();
-        attacked(o).or_else(panic).map(|job| verify(job, None))
+        let panic = || self.alarm.then(|| least_progressed(o)).flatten();
+        suspected_attack(o)
+            .or_else(panic)
+            .map(|job| verify(job, None))
     }
 
     /// Returns a verification of a worker that was caught lying, while attacks outnumber
@@ -60,14 +62,14 @@ impl Planner {
         if c.attempts <= c.detections && !nobody_yet {
             return None;
         }
-        let unknown = || Workers::unknown(o).filter(|_| nobody_yet);
-        let worker = Workers::liar(o).or_else(unknown)?;
-        least_done(o).map(|job| verify(job, Some(worker)))
+        let unknown = || Workers::first_without_report(o).filter(|_| nobody_yet);
+        let worker = Workers::worst_known_liar(o).or_else(unknown)?;
+        least_progressed(o).map(|job| verify(job, Some(worker)))
     }
 
     fn place(&mut self, o: &Observation) -> Option<Action> {
         let gpu = idle_gpus(o).next()?;
-        let job = next(o)?;
+        let job = next_to_start(o)?;
         // Under the reference rules most of the pool must be busy (quirk C1). A slow worker keeps
         // its GPU busy for longer, so it gets jobs whose deadline allows for that.
         let busy = !o.rules.has(Change::Health) && o.task != Task::Task1;
@@ -85,10 +87,10 @@ impl Planner {
     fn ask(&mut self, o: &Observation) -> Option<Action> {
         self.asked = self.asked.wrapping_add(1);
         let turn = usize::from(self.asked);
-        let job = jobs::running(o, turn)?;
+        let job = jobs::running_in_rotation(o, turn)?;
         Some(Action::RequestInfo {
             job: Some(job),
-            worker: Some(Workers::honest(o, turn)),
+            worker: Some(Workers::honest_in_rotation(o, turn)),
         })
     }
 }

@@ -3,7 +3,7 @@
 use sentinel_env::cluster::Observation;
 use sentinel_env::slot::{SLOTS, Slot, argmax};
 
-use crate::cluster::evidence::{Speeds, honesty, lies};
+use crate::cluster::evidence::{Speeds, honest_share, lie_count};
 
 /// Evidence about the workers over one episode.
 #[derive(Clone, Debug, Default)]
@@ -28,10 +28,10 @@ impl Workers {
             let slow = self.speeds.slow[slot.index()];
             let untried = slow.is_none() && !self.tried[slot.index()];
             match (slowly, slow) {
-                (true, Some(true)) => 1.0 + honesty(o, slot),
+                (true, Some(true)) => 1.0 + honest_share(o, slot),
                 (true, _) if untried && !somebody_slow => 2.0,
-                (false, Some(true)) => honesty(o, slot) - 0.5,
-                _ => honesty(o, slot),
+                (false, Some(true)) => honest_share(o, slot) - 0.5,
+                _ => honest_share(o, slot),
             }
         });
         let chosen = argmax(&worth);
@@ -41,13 +41,13 @@ impl Workers {
 
     /// Returns the worker with the lowest share of honest reports among those that were caught
     /// lying.
-    pub(super) fn liar(o: &Observation) -> Option<Slot> {
-        let caught = Slot::ALL.into_iter().filter(|slot| lies(o, *slot) > 0);
-        caught.min_by(|a, b| honesty(o, *a).total_cmp(&honesty(o, *b)))
+    pub(super) fn worst_known_liar(o: &Observation) -> Option<Slot> {
+        let caught = Slot::ALL.into_iter().filter(|slot| lie_count(o, *slot) > 0);
+        caught.min_by(|a, b| honest_share(o, *a).total_cmp(&honest_share(o, *b)))
     }
 
     /// Returns the first worker that never reported.
-    pub(super) fn unknown(o: &Observation) -> Option<Slot> {
+    pub(super) fn first_without_report(o: &Observation) -> Option<Slot> {
         Slot::ALL
             .into_iter()
             .find(|slot| o.ledger[*slot].calls == 0)
@@ -55,10 +55,10 @@ impl Workers {
 
     /// Returns the workers that were never caught lying in rotation, by `turn`; the most honest one
     /// if all were caught.
-    pub(super) fn honest(o: &Observation, turn: usize) -> Slot {
-        let clean = |slot: &Slot| lies(o, *slot) == 0;
+    pub(super) fn honest_in_rotation(o: &Observation, turn: usize) -> Slot {
+        let clean = |slot: &Slot| lie_count(o, *slot) == 0;
         let count = Slot::ALL.iter().filter(|slot| clean(slot)).count();
         let chosen = Slot::ALL.into_iter().filter(clean).nth(turn % count.max(1));
-        chosen.unwrap_or_else(|| argmax(&Slot::ALL.map(|slot| honesty(o, slot))))
+        chosen.unwrap_or_else(|| argmax(&Slot::ALL.map(|slot| honest_share(o, slot))))
     }
 }

@@ -8,12 +8,12 @@ use sentinel_env::polyguard::{Action, Episode};
 use super::super::baselines::policy_stream;
 use super::super::features::{dot, features};
 use super::super::fit_provenance::{Provenance, setups};
-use super::{Bandit, FittedBandit, Rule, Statistics};
+use super::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics};
 
 impl Bandit {
     /// Creates a bandit that has not learned anything yet.
-    pub(super) fn untrained(rule: Rule, seed: u64) -> Self {
-        let nothing = Statistics::prior();
+    pub(super) fn untrained(rule: ExplorationRule, seed: u64) -> Self {
+        let nothing = SufficientStatistics::prior();
         let Some(posterior) = nothing.posterior() else {
             unreachable!("the identity is positive definite");
         };
@@ -28,9 +28,9 @@ impl Bandit {
 
 /// Fits a bandit on one episode per seed.
 #[must_use]
-pub fn fit(rule: Rule, seeds: Range<u64>) -> FittedBandit {
+pub fn fit(rule: ExplorationRule, seeds: Range<u64>) -> FittedBandit {
     let mut bandit = Bandit::untrained(rule, seeds.start);
-    let mut statistics = Statistics::prior();
+    let mut statistics = SufficientStatistics::prior();
     let half = (seeds.end - seeds.start) / 2;
     let (mut squares, mut counts) = ([0.0; 2], [0u64; 2]);
     for (played, setup) in setups(seeds.clone()).enumerate() {
@@ -52,7 +52,7 @@ pub fn fit(rule: Rule, seeds: Range<u64>) -> FittedBandit {
             let error = step.reward.gated - dot(&bandit.posterior.mean, &features);
             squares[at] += error * error;
             counts[at] += 1;
-            statistics.learn(&features, step.reward.gated);
+            statistics.update(&features, step.reward.gated);
             if let Some(posterior) = statistics.posterior() {
                 bandit.posterior = posterior;
             }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn bandit_fit_lowers_error_and_is_deterministic() {
-        for rule in [Rule::LinUcb, Rule::Thompson] {
+        for rule in [ExplorationRule::LinUcb, ExplorationRule::Thompson] {
             let learned = fit(rule, 0..240);
             assert!(learned.steps > 700);
             assert!(

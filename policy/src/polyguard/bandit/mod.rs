@@ -1,6 +1,6 @@
 //! Contextual bandits with linear models of the reward of a step (spec polyguard §10).
 //!
-//! [`Rule::LinUcb`] adds a confidence bound to the expected reward; [`Rule::Thompson`] samples
+//! [`ExplorationRule::LinUcb`] adds a confidence bound to the expected reward; [`ExplorationRule::Thompson`] samples
 //! weights from the posterior. Both were fitted along their own episodes of the split `train`. They
 //! do not learn while they play.
 
@@ -10,20 +10,20 @@ mod posterior;
 use std::sync::LazyLock;
 
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, Candidate, CandidateId, Observation, PolyguardEnv,
+    Action, Candidate, CandidateId, MAX_CANDIDATES, Observation, PolyguardEnv,
 };
 use sentinel_env::rng::PcgRandom;
 use serde::{Deserialize, Serialize};
 
 pub use fit::fit;
-pub use posterior::Statistics;
+pub use posterior::SufficientStatistics;
 
 use crate::policy::Policy;
 
 use super::baselines::policy_stream;
 use super::features::{Features, dot, features};
 use super::fit_provenance::{Provenance, builtin};
-use super::permitted::{argmax, permitted};
+use super::permitted_candidates::{argmax_permitted, permitted_candidates};
 use crate::insertion_sort::sort;
 use posterior::Posterior;
 
@@ -35,7 +35,7 @@ const SPREAD: f64 = 0.5;
 /// The exploration rule of a bandit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rule {
+pub enum ExplorationRule {
     /// Upper confidence bounds, α = .6 (Li et al. 2010).
     LinUcb,
     /// Weights sampled from `N(A⁻¹b, .25 A⁻¹)` (Agrawal and Goyal 2013).
@@ -49,7 +49,7 @@ pub struct FittedBandit {
     /// Data that the bandit was fitted on.
     pub provenance: Provenance,
     /// Exploration rule during fitting and play.
-    pub rule: Rule,
+    pub rule: ExplorationRule,
     /// Description of the reward that the model predicts.
     pub target: String,
     /// Number of steps that the bandit learned from.
@@ -58,7 +58,7 @@ pub struct FittedBandit {
     /// prediction is made before its reward is observed.
     pub errors: [f64; 2],
     /// Sufficient statistics of the linear model.
-    pub statistics: Statistics,
+    pub statistics: SufficientStatistics,
 }
 
 static LINUCB: LazyLock<FittedBandit> =
@@ -69,10 +69,10 @@ static THOMPSON: LazyLock<FittedBandit> =
 impl FittedBandit {
     /// Returns the fitted bandit that is compiled into the program.
     #[must_use]
-    pub fn builtin(rule: Rule) -> &'static Self {
+    pub fn builtin(rule: ExplorationRule) -> &'static Self {
         match rule {
-            Rule::LinUcb => &LINUCB,
-            Rule::Thompson => &THOMPSON,
+            ExplorationRule::LinUcb => &LINUCB,
+            ExplorationRule::Thompson => &THOMPSON,
         }
     }
 }
@@ -80,10 +80,10 @@ impl FittedBandit {
 /// A policy that plays a fitted bandit without further learning.
 #[derive(Clone, Debug)]
 pub struct Bandit {
-    rule: Rule,
+    rule: ExplorationRule,
     posterior: Posterior,
     stream: PcgRandom,
-    values: Option<[f64; CANDIDATES]>,
+    values: Option<[f64; MAX_CANDIDATES]>,
 }
 
 /// A way to compute the value of candidates for one step.
@@ -96,17 +96,17 @@ impl Valuation<'_> {
     fn value(&self, o: &Observation, candidate: &Candidate) -> f64 {
         let features = features(o, candidate);
         match self {
-            Self::Bound(known) => dot(&known.mean, &features) + ALPHA * known.width(&features),
+            Self::Bound(known) => dot(&known.mean, &features) + ALPHA * known.std_dev(&features),
             Self::Drawn(weights) => dot(weights, &features),
         }
     }
 }
 
-impl Rule {
+impl ExplorationRule {
     fn valuation<'a>(self, posterior: &'a Posterior, stream: &mut PcgRandom) -> Valuation<'a> {
         match self {
             Self::LinUcb => Valuation::Bound(posterior),
-            Self::Thompson => Valuation::Drawn(posterior.draw(SPREAD, stream)),
+            Self::Thompson => Valuation::Drawn(posterior.sample_weights(SPREAD, stream)),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Rule {
 impl Bandit {
     /// Creates the compiled-in bandit, with the policy's own random stream of the episode `seed`.
     #[must_use]
-    pub fn new(rule: Rule, seed: u64) -> Self {
+    pub fn new(rule: ExplorationRule, seed: u64) -> Self {
         Self::from_fit(FittedBandit::builtin(rule), seed)
             .unwrap_or_else(|| Self::untrained(rule, seed))
     }
@@ -134,7 +134,7 @@ impl Bandit {
     /// Returns at most `k` candidates with the highest values, best first.
     pub fn top_k(&mut self, o: &Observation, k: usize) -> Vec<CandidateId> {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
-        let mut all: Vec<(f64, CandidateId)> = permitted(o)
+        let mut all: Vec<(f64, CandidateId)> = permitted_candidates(o)
             .map(|candidate| (valuation.value(o, candidate), candidate.id))
             .collect();
         // The sort is stable: on a tie the lower candidate comes first.
@@ -143,10 +143,10 @@ impl Bandit {
     }
 
     /// Returns the candidate with the highest value, and the values of all permitted candidates.
-    fn pick(&mut self, o: &Observation) -> (CandidateId, [f64; CANDIDATES]) {
+    fn pick(&mut self, o: &Observation) -> (CandidateId, [f64; MAX_CANDIDATES]) {
         let valuation = self.rule.valuation(&self.posterior, &mut self.stream);
-        let mut values = [f64::NEG_INFINITY; CANDIDATES];
-        let id = argmax(o, |candidate| {
+        let mut values = [f64::NEG_INFINITY; MAX_CANDIDATES];
+        let id = argmax_permitted(o, |candidate| {
             let value = valuation.value(o, candidate);
             values[candidate.id.index()] = value;
             value
@@ -170,8 +170,8 @@ impl Policy<PolyguardEnv> for Bandit {
 
     fn peek_draw(&self) -> Option<f64> {
         match self.rule {
-            Rule::LinUcb => None,
-            Rule::Thompson => Some(self.stream.clone().unit()),
+            ExplorationRule::LinUcb => None,
+            ExplorationRule::Thompson => Some(self.stream.clone().unit()),
         }
     }
 }
@@ -181,14 +181,14 @@ mod tests {
     use sentinel_env::Environment;
     use sentinel_env::polyguard::{Episode, Setup, TaskSpec};
 
-    use super::super::fit_provenance::{FIT_SEEDS, assert_clean};
+    use super::super::fit_provenance::{FIT_SEEDS, assert_training_data_only};
     use super::*;
 
     #[test]
     fn builtin_bandits_match_fresh_fit() {
-        for rule in [Rule::LinUcb, Rule::Thompson] {
+        for rule in [ExplorationRule::LinUcb, ExplorationRule::Thompson] {
             let learned = FittedBandit::builtin(rule);
-            assert_clean(&learned.provenance);
+            assert_training_data_only(&learned.provenance);
             assert!(Bandit::from_fit(learned, 0).is_some());
             // The fit uses basic arithmetic only, so every target computes the same bits. Not
             // `assert_eq!`, because a mismatch would print pages of numbers.
@@ -201,7 +201,7 @@ mod tests {
         for seed in 0..50 {
             let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize % 24], seed));
             let o = episode.observation();
-            let mut bandit = Bandit::new(Rule::LinUcb, seed);
+            let mut bandit = Bandit::new(ExplorationRule::LinUcb, seed);
             let top = bandit.top_k(o, 3);
             let chosen = bandit.choose(o).id();
             assert_eq!(top.len(), 3);
@@ -209,7 +209,7 @@ mod tests {
             let values = bandit.action_values().expect("it values");
             let of = |id: &CandidateId| values[id.index()];
             assert!(top.windows(2).all(|w| of(&w[0]) >= of(&w[1])));
-            let rest = permitted(o).filter(|c| !top.contains(&c.id));
+            let rest = permitted_candidates(o).filter(|c| !top.contains(&c.id));
             assert!(rest.into_iter().all(|c| of(&c.id) <= of(&top[2])));
         }
     }
@@ -218,7 +218,7 @@ mod tests {
     fn thompson_values_depend_only_on_seed() {
         let episode = Episode::reset(&Setup::new(TaskSpec::ALL[1], 5));
         let values = |seed| {
-            let mut bandit = Bandit::new(Rule::Thompson, seed);
+            let mut bandit = Bandit::new(ExplorationRule::Thompson, seed);
             bandit.choose(episode.observation());
             bandit.action_values()
         };

@@ -9,14 +9,14 @@ use super::super::features::{FEATURES, Features, dot};
 /// The sufficient statistics of a linear bandit: `A = I + Σ φφᵀ` and `b = Σ rφ`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Statistics {
+pub struct SufficientStatistics {
     /// Precision matrix `A`, row by row.
     precision: Matrix,
     /// Response vector `b`, one entry per feature.
     response: Features,
 }
 
-impl Statistics {
+impl SufficientStatistics {
     /// Creates the statistics before any observation.
     #[must_use]
     pub(super) fn prior() -> Self {
@@ -27,7 +27,7 @@ impl Statistics {
     }
 
     /// Adds the reward of one chosen candidate.
-    pub(super) fn learn(&mut self, features: &Features, reward: f64) {
+    pub(super) fn update(&mut self, features: &Features, reward: f64) {
         add_outer(&mut self.precision, features, 1.0);
         for (sum, feature) in self.response.iter_mut().zip(features) {
             *sum += reward * feature;
@@ -56,13 +56,13 @@ pub(super) struct Posterior {
 
 impl Posterior {
     /// Returns the standard deviation of a candidate's expected reward, `√(φᵀ A⁻¹ φ)`.
-    pub(super) fn width(&self, features: &Features) -> f64 {
+    pub(super) fn std_dev(&self, features: &Features) -> f64 {
         let half = self.cholesky.forward(features);
         dot(&half, &half).sqrt()
     }
 
     /// Samples weights from `N(A⁻¹b, scale² A⁻¹)`.
-    pub(super) fn draw(&self, scale: f64, stream: &mut PcgRandom) -> Features {
+    pub(super) fn sample_weights(&self, scale: f64, stream: &mut PcgRandom) -> Features {
         let noise = std::array::from_fn(|_| scale * nearly_normal(stream));
         let moved = self.cholesky.backward(&noise);
         std::array::from_fn(|at| self.mean[at] + moved[at])
@@ -97,17 +97,18 @@ mod tests {
     #[test]
     fn posterior_recovers_known_linear_model() {
         let truth: Features = std::array::from_fn(|at| at as f64 / 10.0 - 1.0);
-        let (mut statistics, mut stream) = (Statistics::prior(), policy_stream(3));
+        let (mut statistics, mut stream) = (SufficientStatistics::prior(), policy_stream(3));
         for _ in 0..5000 {
             let features = std::array::from_fn(|_| stream.unit());
-            statistics.learn(&features, dot(&truth, &features));
+            statistics.update(&features, dot(&truth, &features));
         }
         let posterior = statistics.posterior().expect("positive definite");
         let one: Features = std::array::from_fn(|at| if at == 4 { 1.0 } else { 0.0 });
         assert!((posterior.mean[4] - truth[4]).abs() < 0.02);
-        let draws = (0..2000).map(|_| posterior.draw(0.5, &mut stream)[4] - posterior.mean[4]);
+        let draws =
+            (0..2000).map(|_| posterior.sample_weights(0.5, &mut stream)[4] - posterior.mean[4]);
         let squares: f64 = draws.map(|d| d * d).sum::<f64>() / 2000.0;
-        let expected = 0.25 * posterior.width(&one).powi(2);
+        let expected = 0.25 * posterior.std_dev(&one).powi(2);
         assert!(
             (squares / expected - 1.0).abs() < 0.15,
             "{squares} {expected}"

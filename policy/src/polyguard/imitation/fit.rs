@@ -9,7 +9,7 @@ use super::super::Oracle;
 use super::super::cholesky::{Cholesky, Matrix, add_outer, identity};
 use super::super::features::{FEATURES, Features, dot, features};
 use super::super::fit_provenance::{Provenance, setups};
-use super::super::permitted::permitted;
+use super::super::permitted_candidates::permitted_candidates;
 use super::Imitation;
 use crate::policy::PrivilegedPolicy as _;
 use crate::rollout::run_steps;
@@ -27,16 +27,16 @@ const HALVINGS: usize = 30;
 
 /// Recorded choices: the features of each candidate, and the index of the one that was taken.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choices(Vec<(Vec<Features>, usize)>);
+pub struct RecordedChoices(Vec<(Vec<Features>, usize)>);
 
 /// Returns the choices of the oracle along its own episodes, one episode per seed.
 #[must_use]
-pub fn oracle_choices(seeds: Range<u64>) -> Choices {
+pub fn oracle_choices(seeds: Range<u64>) -> RecordedChoices {
     let mut all = Vec::new();
     for setup in setups(seeds) {
         all.extend(episode(&setup));
     }
-    Choices(all)
+    RecordedChoices(all)
 }
 
 fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
@@ -48,9 +48,9 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
             return None;
         }
         let action = oracle.choose(episode);
-        let taken = permitted(o).position(|c| Some(c.id) == action.id());
+        let taken = permitted_candidates(o).position(|c| Some(c.id) == action.id());
         let rows = || {
-            permitted(o)
+            permitted_candidates(o)
                 .map(|candidate| features(o, candidate))
                 .collect()
         };
@@ -64,7 +64,7 @@ fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
 
 /// Fits the weights to `choices`, which were recorded on `seeds`.
 #[must_use]
-pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
+pub fn fit(seeds: &Range<u64>, choices: &RecordedChoices) -> Imitation {
     let mut weights = [0.0; FEATURES];
     let start = choices.penalised_loss(&weights);
     let mut loss = start;
@@ -90,7 +90,7 @@ pub fn fit(seeds: &Range<u64>, choices: &Choices) -> Imitation {
     }
 }
 
-impl Choices {
+impl RecordedChoices {
     /// Returns the number of choices.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -184,11 +184,11 @@ mod tests {
 
     /// Returns choices between two candidates; the one with more of feature 0 is taken in 3 of 4
     /// cases.
-    fn coin() -> Choices {
+    fn coin() -> RecordedChoices {
         let (mut one, two) = ([0.0; FEATURES], [0.0; FEATURES]);
         one[0] = 1.0;
         let all = (0..4000).map(|at| (vec![one, two], usize::from(at % 4 == 0)));
-        Choices(all.collect())
+        RecordedChoices(all.collect())
     }
 
     #[test]

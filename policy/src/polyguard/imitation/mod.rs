@@ -6,16 +6,16 @@ mod fit;
 
 use std::sync::LazyLock;
 
-use sentinel_env::polyguard::{Action, CANDIDATES, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{Action, MAX_CANDIDATES, Observation, PolyguardEnv};
 use serde::{Deserialize, Serialize};
 
-pub use fit::{Choices, fit, oracle_choices};
+pub use fit::{RecordedChoices, fit, oracle_choices};
 
 use crate::policy::Policy;
 
 use super::features::{FEATURES, Features, dot, features};
 use super::fit_provenance::{Provenance, builtin};
-use super::permitted::argmax;
+use super::permitted_candidates::argmax_permitted;
 
 static SHIPPED: LazyLock<Imitation> =
     LazyLock::new(|| builtin(include_str!("../../../data/polyguard/imitation.json")));
@@ -52,7 +52,7 @@ impl Imitation {
 #[derive(Clone, Debug)]
 pub struct ImitationPolicy {
     weights: Features,
-    values: Option<[f64; CANDIDATES]>,
+    values: Option<[f64; MAX_CANDIDATES]>,
 }
 
 impl ImitationPolicy {
@@ -68,8 +68,8 @@ impl ImitationPolicy {
 
 impl Policy<PolyguardEnv> for ImitationPolicy {
     fn choose(&mut self, o: &Observation) -> Action {
-        let mut values = [f64::NEG_INFINITY; CANDIDATES];
-        let id = argmax(o, |candidate| {
+        let mut values = [f64::NEG_INFINITY; MAX_CANDIDATES];
+        let id = argmax_permitted(o, |candidate| {
             // Softmax keeps the order, so the logits suffice to find the most probable candidate.
             let value = dot(&self.weights, &features(o, candidate));
             values[candidate.id.index()] = value;
@@ -87,13 +87,13 @@ impl Policy<PolyguardEnv> for ImitationPolicy {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fit_provenance::assert_clean;
+    use super::super::fit_provenance::assert_training_data_only;
     use super::*;
 
     #[test]
     fn builtin_model_has_clean_provenance_and_lower_loss() {
         let model = Imitation::builtin();
-        assert_clean(&model.provenance);
+        assert_training_data_only(&model.provenance);
         assert!(model.loss[1] < 0.8 * model.loss[0], "{:?}", model.loss);
         assert!(model.weights.iter().all(|w| w.is_finite()));
     }

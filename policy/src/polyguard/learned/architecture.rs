@@ -28,30 +28,30 @@ impl Default for PolyguardNet {
 }
 
 /// Indices of the parameters in [`Architecture::shapes`].
-pub mod at {
+pub mod param_index {
     /// Candidate features to the first layer, `[PER_CANDIDATE, hidden]`.
-    pub const CANDIDATE_IN: usize = 0;
+    pub const CANDIDATE_INPUT: usize = 0;
     /// Global features to the first layer, `[GLOBAL, hidden]`, added for every candidate.
-    pub const GLOBAL_IN: usize = 1;
+    pub const GLOBAL_INPUT: usize = 1;
     /// Bias of the first layer, `[hidden]`.
-    pub const BIAS_IN: usize = 2;
+    pub const INPUT_BIAS: usize = 2;
     /// First layer to the second, `[hidden, hidden]`.
-    pub const CANDIDATE_MID: usize = 3;
+    pub const CANDIDATE_HIDDEN: usize = 3;
     /// Mean of the first layer over the shown candidates to the second, `[hidden, hidden]`.
-    pub const POOL_MID: usize = 4;
+    pub const POOL_HIDDEN: usize = 4;
     /// Bias of the second layer, `[hidden]`.
-    pub const BIAS_MID: usize = 5;
+    pub const HIDDEN_BIAS: usize = 5;
     /// Second layer to the logit of the candidate, `[hidden, 1]`.
     pub const HEAD: usize = 6;
 }
 
 /// The parameters of the layers over the candidates, by role.
 pub const LAYERS: SetLayers = SetLayers {
-    row_in: at::CANDIDATE_IN,
-    row_mid: at::CANDIDATE_MID,
-    pool_mid: at::POOL_MID,
-    bias_mid: at::BIAS_MID,
-    head: at::HEAD,
+    row_input: param_index::CANDIDATE_INPUT,
+    row_hidden: param_index::CANDIDATE_HIDDEN,
+    pool_hidden: param_index::POOL_HIDDEN,
+    hidden_bias: param_index::HIDDEN_BIAS,
+    head: param_index::HEAD,
 };
 
 impl Architecture for PolyguardNet {

@@ -1,8 +1,8 @@
 //! Features of one candidate: its act, the medicine that it names, and the medicine that it adds.
 
 use sentinel_env::polyguard::{
-    Arg, Candidate, Condition, Drug, Formulary, Kind, Medication as Medicine, Observation, SetRule,
-    Severity, each_archetype,
+    ActArg, ActKind, Candidate, Condition, Drug, Formulary, Medication as Medicine, Observation,
+    SetRule, Severity, each_archetype,
 };
 
 use crate::nn::{FeatureSchema, FeatureWriter};
@@ -90,7 +90,7 @@ const MEDICINE: usize = 19 + 14;
 const TARGET: usize = 12;
 
 /// The facts of an observation that the features of all its candidates share, computed once.
-pub(super) struct Chart<'a> {
+pub(super) struct ObservationFacts<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
     taken: u64,
@@ -99,7 +99,7 @@ pub(super) struct Chart<'a> {
     broken: Vec<SetRule>,
 }
 
-impl<'a> Chart<'a> {
+impl<'a> ObservationFacts<'a> {
     pub(super) fn new(o: &'a Observation) -> Self {
         let formulary = o.formulary();
         let archetypes = |pair| {
@@ -107,7 +107,7 @@ impl<'a> Chart<'a> {
             pair.first.bit() | pair.second.bit()
         };
         let flags = o
-            .flags()
+            .flagged_pairs()
             .map(|(pair, severity)| (archetypes(pair), severity));
         let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
         Self {
@@ -137,19 +137,19 @@ impl<'a> Chart<'a> {
     pub(super) fn features(&self, candidate: &Candidate) -> [f32; PER_CANDIDATE] {
         let mut row = FeatureWriter::new(&SCHEMA);
         let (o, act) = (self.o, candidate.act);
-        row.one_hot("kind", Kind::ALL.len(), Some(act.kind as usize));
+        row.push_one_hot("kind", ActKind::ALL.len(), Some(act.kind as usize));
         row.push("estimated_risk", candidate.est_risk);
         row.push("estimated_change", candidate.est_delta);
         row.push("risk_change", o.risk_after(act) - o.risk);
-        row.flag("dose_up", act.arg == Arg::Dose(1));
-        row.flag("dose_down", act.arg == Arg::Dose(-1));
+        row.push_bool("dose_up", act.arg == ActArg::Dose(1));
+        row.push_bool("dose_down", act.arg == ActArg::Dose(-1));
         let before = o.history.iter().filter(|past| past.act == Some(act));
         row.push("times_taken", before.clone().count() as f64 / 3.0);
-        row.flag(
+        row.push_bool(
             "gained_nothing",
             before.clone().next_back().is_some_and(|past| !past.gained),
         );
-        row.flag(
+        row.push_bool(
             "repeats_last",
             o.history.last().is_some_and(|past| past.act == Some(act)),
         );
@@ -162,7 +162,7 @@ impl<'a> Chart<'a> {
             None => row.skip(MEDICINE),
         }
         match act.arg {
-            Arg::Target(Drug::Known(id)) => self.target(&mut row, medicine, id.bit()),
+            ActArg::Target(Drug::Known(id)) => self.target(&mut row, medicine, id.bit()),
             _ => row.skip(TARGET),
         }
         row.finish()
@@ -171,40 +171,40 @@ impl<'a> Chart<'a> {
     /// Writes the features of the medicine that the chart states.
     fn state(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
         let o = self.o;
-        row.flag("medicine.named", true);
-        row.flag("medicine.active", medicine.is_active());
+        row.push_bool("medicine.named", true);
+        row.push_bool("medicine.active", medicine.is_active());
         row.push("medicine.dose", medicine.bucket.dose());
-        row.flag("medicine.tapering", medicine.tapering);
-        row.flag("medicine.stale", medicine.stale);
-        row.flag("medicine.indicated", medicine.status == Some(true));
-        row.flag("medicine.not_indicated", medicine.status == Some(false));
-        row.flag("medicine.no_indication", medicine.indication.is_none());
-        row.flag("medicine.questioned", medicine.questioned);
-        row.flag("medicine.level_known", medicine.level.is_some());
+        row.push_bool("medicine.tapering", medicine.tapering);
+        row.push_bool("medicine.stale", medicine.stale);
+        row.push_bool("medicine.indicated", medicine.status == Some(true));
+        row.push_bool("medicine.not_indicated", medicine.status == Some(false));
+        row.push_bool("medicine.no_indication", medicine.indication.is_none());
+        row.push_bool("medicine.questioned", medicine.questioned);
+        row.push_bool("medicine.level_known", medicine.level.is_some());
         row.push(
             "medicine.level",
             medicine.level.map_or(0.0, |level| level - 1.0),
         );
-        row.flag("medicine.level_old", medicine.level_is_old);
-        row.flag(
+        row.push_bool("medicine.level_old", medicine.level_is_old);
+        row.push_bool(
             "medicine.level_high",
             medicine.level.is_some_and(|level| level > 1.25),
         );
-        row.flag(
+        row.push_bool(
             "medicine.level_low",
             medicine.level.is_some_and(|level| level < 0.75),
         );
         row.push("medicine.prior_doses", f64::from(medicine.prior) / 2.0);
         let held = |act: sentinel_env::polyguard::Act| {
-            act.kind == Kind::HoldDose && act.drug == Some(medicine.drug)
+            act.kind == ActKind::HoldDose && act.drug == Some(medicine.drug)
         };
-        row.flag(
+        row.push_bool(
             "medicine.held_before",
             o.history.iter().filter_map(|past| past.act).any(held),
         );
-        row.flag("medicine.problem", o.problem == Some(medicine.drug));
-        row.flag("medicine.product", medicine.drug == Drug::Product);
-        row.flag(
+        row.push_bool("medicine.problem", o.problem == Some(medicine.drug));
+        row.push_bool("medicine.product", medicine.drug == Drug::Product);
+        row.push_bool(
             "medicine.sole_treatment",
             medicine
                 .indication
@@ -214,13 +214,13 @@ impl<'a> Chart<'a> {
 
     /// Returns `true` if no other medicine that is taken treats the condition.
     fn alone(&self, medicine: &Medicine, condition: Condition) -> bool {
-        let others = self.taken & !self.o.parts(medicine.drug);
-        !each_archetype(others).any(|id| self.formulary.get(id).treats.has(condition))
+        let others = self.taken & !self.o.known_archetypes(medicine.drug);
+        !each_archetype(others).any(|id| self.formulary.get(id).treats.contains(condition))
     }
 
     /// Writes the features of the medicine's known archetypes and of its interactions.
     fn traits(&self, row: &mut FeatureWriter<[f32; PER_CANDIDATE]>, medicine: &Medicine) {
-        let (o, parts) = (self.o, self.o.parts(medicine.drug));
+        let (o, parts) = (self.o, self.o.known_archetypes(medicine.drug));
         let known = each_archetype(parts).map(|id| self.formulary.get(id));
         let (mut acb, mut cns, mut narrow, mut renal, mut substitutes) = (0, false, false, 0.0, 0);
         for archetype in known {
@@ -231,19 +231,22 @@ impl<'a> Chart<'a> {
             substitutes += archetype.substitutes.count_ones();
         }
         row.push("medicine.anticholinergic", f64::from(acb) / 3.0);
-        row.flag("medicine.cns", cns);
-        row.flag(
+        row.push_bool("medicine.cns", cns);
+        row.push_bool(
             "medicine.needs_taper",
             medicine.drug.needs_taper(self.formulary),
         );
-        row.flag("medicine.narrow_index", narrow);
+        row.push_bool("medicine.narrow_index", narrow);
         row.push("medicine.renal_limit", renal / 60.0);
-        row.flag(
+        row.push_bool(
             "medicine.renal_alert",
             o.renal_alert(medicine) == Some(true),
         );
-        row.flag("medicine.renal_unknown", o.renal_alert(medicine).is_none());
-        row.push("medicine.suspicion", f64::from(o.suspicion(medicine)) / 5.0);
+        row.push_bool("medicine.renal_unknown", o.renal_alert(medicine).is_none());
+        row.push(
+            "medicine.suspicion",
+            f64::from(o.count_suspected_pairs(medicine)) / 5.0,
+        );
         row.push("medicine.substitutes", f64::from(substitutes) / 2.0);
         let (mut weight, mut serious, mut pairs) = (0.0, 0, 0);
         for (archetypes, severity) in &self.flags {
@@ -259,7 +262,7 @@ impl<'a> Chart<'a> {
         let rules = self.broken.iter();
         let rules = rules.filter(|rule| o.is_member(**rule, medicine)).count();
         row.push("medicine.broken_rules", rules as f64);
-        row.flag("medicine.adverse_event_history", o.ade_history & parts != 0);
+        row.push_bool("medicine.adverse_event_history", o.ade_history & parts != 0);
     }
 
     /// Writes the features of the medicine that the candidate adds.
@@ -270,32 +273,32 @@ impl<'a> Chart<'a> {
         target: u64,
     ) {
         let o = self.o;
-        let leaving = medicine.map_or(0, |medicine| o.parts(medicine.drug));
+        let leaving = medicine.map_or(0, |medicine| o.known_archetypes(medicine.drug));
         let stays = self.taken & !leaving;
         let Some(id) = each_archetype(target).next() else {
             return row.skip(TARGET);
         };
         let new = self.formulary.get(id);
-        row.flag("target.named", true);
+        row.push_bool("target.named", true);
         row.push("target.anticholinergic", f64::from(new.acb) / 3.0);
-        row.flag("target.cns", new.cns);
-        row.flag("target.needs_taper", new.taper);
+        row.push_bool("target.cns", new.cns);
+        row.push_bool("target.needs_taper", new.taper);
         row.push("target.renal_limit", new.renal_below.unwrap_or(0.0) / 60.0);
-        row.flag(
+        row.push_bool(
             "target.renal_unknown",
             new.renal_below.is_some() && o.egfr().is_none(),
         );
         let suspected = self.formulary.suspects(id) & stays;
         row.push("target.suspicion", f64::from(suspected.count_ones()) / 5.0);
-        row.flag("target.unsuspected", suspected == 0);
+        row.push_bool("target.unsuspected", suspected == 0);
         row.push("target.tags", f64::from(new.tags.len()) / 3.0);
-        row.flag("target.adverse_event_history", o.ade_history & target != 0);
+        row.push_bool("target.adverse_event_history", o.ade_history & target != 0);
         let wanted = medicine.and_then(|medicine| medicine.indication);
-        row.flag(
+        row.push_bool(
             "target.treats_indication",
-            wanted.is_some_and(|condition| new.treats.has(condition)),
+            wanted.is_some_and(|condition| new.treats.contains(condition)),
         );
-        row.flag(
+        row.push_bool(
             "target.duplicates_class",
             each_archetype(stays).any(|other| self.formulary.get(other).class_id == new.class_id),
         );

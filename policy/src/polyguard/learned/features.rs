@@ -1,8 +1,8 @@
 //! The input of the network: features of each candidate, and of the case as a whole.
 
-use sentinel_env::polyguard::{CANDIDATES, Observation};
+use sentinel_env::polyguard::{MAX_CANDIDATES, Observation};
 
-use super::candidate::{Chart, PER_CANDIDATE};
+use super::candidate::{ObservationFacts, PER_CANDIDATE};
 use super::global::{self, GLOBAL};
 use crate::nn::Observe;
 
@@ -11,9 +11,9 @@ use crate::nn::Observe;
 pub struct Features {
     /// Candidate features, `[candidates, features]`, indexed by candidate id; zeros for ids that
     /// are not shown.
-    pub candidates: [[f32; PER_CANDIDATE]; CANDIDATES],
+    pub candidates: [[f32; PER_CANDIDATE]; MAX_CANDIDATES],
     /// `true` for each candidate that is shown. Others are masked out.
-    pub shown: [bool; CANDIDATES],
+    pub shown: [bool; MAX_CANDIDATES],
     /// Global features of the case, `[features]`.
     pub global: [f32; GLOBAL],
 }
@@ -43,10 +43,10 @@ impl Observe for Observer {
     }
 
     fn features(&self, o: &Observation) -> Features {
-        let chart = Chart::new(o);
+        let chart = ObservationFacts::new(o);
         let mut features = Features {
-            candidates: [[0.0; PER_CANDIDATE]; CANDIDATES],
-            shown: [false; CANDIDATES],
+            candidates: [[0.0; PER_CANDIDATE]; MAX_CANDIDATES],
+            shown: [false; MAX_CANDIDATES],
             global: global::features(self.before, &chart, o),
         };
         for shown in o.candidates.iter() {

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use sentinel_env::polyguard::{Action, CANDIDATES, CandidateId, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{Action, CandidateId, MAX_CANDIDATES, Observation, PolyguardEnv};
 
-use super::architecture::{LAYERS, PolyguardNet, at};
+use super::architecture::{LAYERS, PolyguardNet, param_index};
 use super::candidate;
 use super::features::{Features, Observer};
 use super::global;
@@ -14,7 +14,7 @@ use crate::nn::{Choice, FeatureSchema, Network, Output, Scratch, SetLayers, Weig
 use crate::replay::Recordable;
 
 const _: () = assert!(
-    <PolyguardNet as Network>::SEGMENTS[0].end == <PolyguardEnv as Recordable>::ACTION_DIM,
+    <PolyguardNet as Network>::FACTOR_COLUMNS[0].end == <PolyguardEnv as Recordable>::ACTION_DIM,
     "replays hold the probabilities of the first factor"
 );
 
@@ -23,12 +23,12 @@ impl Network for PolyguardNet {
     type Observer = Observer;
     type Features = Features;
 
-    const LOGITS: usize = CANDIDATES;
+    const LOGITS: usize = MAX_CANDIDATES;
     #[allow(
         clippy::single_range_in_vec_init,
         reason = "an action has one factor, so there is one segment"
     )]
-    const SEGMENTS: &'static [Range<usize>] = &[0..CANDIDATES];
+    const FACTOR_COLUMNS: &'static [Range<usize>] = &[0..MAX_CANDIDATES];
     const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[candidate::SCHEMA, global::SCHEMA];
 
     fn observer(&self) -> Observer {
@@ -36,13 +36,13 @@ impl Network for PolyguardNet {
     }
 
     fn scratch(&self) -> Scratch {
-        SetLayers::scratch(CANDIDATES, self.hidden)
+        SetLayers::scratch(MAX_CANDIDATES, self.hidden)
     }
 
     fn forward(w: &Weights<Self>, x: &Features, scratch: &mut Scratch, out: &mut Output) {
         let [shared, pooled, first] = scratch.buffers();
-        let bias = w.tensor(at::BIAS_IN);
-        linear(&x.global, w.tensor(at::GLOBAL_IN), bias, shared);
+        let bias = w.tensor(param_index::INPUT_BIAS);
+        linear(&x.global, w.tensor(param_index::GLOBAL_INPUT), bias, shared);
         let rows = x.candidates.iter().map(|row| &row[..]);
         let buffers = [shared, pooled, first];
         LAYERS.forward(w, rows, &x.shown, buffers, &mut out.logits);
@@ -54,7 +54,7 @@ impl Network for PolyguardNet {
         }
     }
 
-    fn action(choice: &Choice, observation: &Observation) -> Action {
+    fn decode_action(choice: &Choice, observation: &Observation) -> Action {
         let id = CandidateId::new(choice.column(0) as u8 + 1).unwrap_or(CandidateId::FIRST);
         Action::with_grounded_rationale(observation, id)
     }

@@ -1,11 +1,11 @@
 //! Features of the case as a whole.
 
 use sentinel_env::polyguard::{
-    Change, Difficulty, Kind, LABS, Lab, Medication as Medicine, Observation, REVIEW_UNCERTAINTY,
-    ROWS, STEPS, SubEnvironment,
+    ActKind, Change, Difficulty, LAB_COUNT, Lab, MAX_MEDICATIONS, MAX_STEPS,
+    Medication as Medicine, Observation, REVIEW_UNCERTAINTY, SubEnvironment,
 };
 
-use super::candidate::Chart;
+use super::candidate::ObservationFacts;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// Names of the global features, in order.
@@ -66,39 +66,43 @@ pub const GLOBAL: usize = SCHEMA.width();
 const _: () = assert!(GLOBAL == 46, "a change needs a new feature version");
 
 /// Largest number of medicines of a patient at the start; each step can add one more.
-const START_MAX: usize = ROWS - STEPS;
+const START_MAX: usize = MAX_MEDICATIONS - MAX_STEPS;
 
 /// Computes the global features of an observation. `before` is the symptom at the previous one.
-pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) -> [f32; GLOBAL] {
+pub(super) fn features(
+    before: Option<f64>,
+    chart: &ObservationFacts<'_>,
+    o: &Observation,
+) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
-    row.one_hot(
+    row.push_one_hot(
         "sub_environment",
         SubEnvironment::ALL.len(),
-        Some(o.case.sub() as usize),
+        Some(o.case.sub_environment() as usize),
     );
-    row.one_hot(
+    row.push_one_hot(
         "difficulty",
         Difficulty::ALL.len(),
         Some(o.case.difficulty() as usize),
     );
     let left = o.budget - o.step_count;
-    row.push("steps_left", f64::from(left) / STEPS as f64);
+    row.push("steps_left", f64::from(left) / MAX_STEPS as f64);
     row.push("steps_used", f64::from(o.step_count) / f64::from(o.budget));
-    row.flag("last_step", left == 1);
-    row.flag("first_step", o.step_count == 0);
+    row.push_bool("last_step", left == 1);
+    row.push_bool("first_step", o.step_count == 0);
     row.push("uncertainty", o.uncertainty);
-    row.flag("uncertain", o.uncertainty >= REVIEW_UNCERTAINTY);
+    row.push_bool("uncertain", o.uncertainty >= REVIEW_UNCERTAINTY);
     row.push("risk", o.risk);
     row.push("burden", o.burden);
     labs(&mut row, o);
-    row.flag("conflict", o.conflict);
-    row.flag("unknown_product", o.has_unknown_product());
-    row.flag("components_known", o.components.is_some());
-    row.flag(
+    row.push_bool("conflict", o.conflict);
+    row.push_bool("unknown_product", o.has_unknown_product());
+    row.push_bool("components_known", o.components.is_some());
+    row.push_bool(
         "problem_in_regimen",
         o.problem.is_some_and(|drug| o.regimen.find(drug).is_some()),
     );
-    row.flag("adverse_event_history", o.ade_history != 0);
+    row.push_bool("adverse_event_history", o.ade_history != 0);
     symptom(&mut row, before, o);
     done(&mut row, o);
     row.push("serious_flags", chart.serious_flags() as f64 / 3.0);
@@ -113,20 +117,20 @@ pub(super) fn features(before: Option<f64>, chart: &Chart<'_>, o: &Observation) 
         "questioned",
         share(&|row| row.questioned && row.level.is_none()),
     );
-    row.flag("gated", o.rules.has(Change::Gated));
+    row.push_bool("gated", o.rules.has(Change::Gated));
     row.finish()
 }
 
 fn labs(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
-    row.push("labs_missing", o.labs.missing() as f64 / LABS as f64);
-    row.flag("egfr_known", o.labs.get(Lab::Egfr).is_some());
+    row.push("labs_missing", o.labs.missing() as f64 / LAB_COUNT as f64);
+    row.push_bool("egfr_known", o.labs.get(Lab::Egfr).is_some());
     row.push("egfr", o.egfr().unwrap_or(0.0) / 100.0);
-    row.flag("labs_ordered", o.labs_ordered);
+    row.push_bool("labs_ordered", o.labs_ordered);
 }
 
 /// Writes the symptom, its change since the last step, and the number of paused suspects.
 fn symptom(row: &mut FeatureWriter<[f32; GLOBAL]>, before: Option<f64>, o: &Observation) {
-    row.flag("symptom_known", o.symptom.is_some());
+    row.push_bool("symptom_known", o.symptom.is_some());
     row.push("symptom", o.symptom.unwrap_or(0.0));
     let moved = o.symptom.zip(before).map(|(now, before)| now - before);
     row.push("symptom_change", moved.unwrap_or(0.0));
@@ -139,22 +143,22 @@ fn symptom(row: &mut FeatureWriter<[f32; GLOBAL]>, before: Option<f64>, o: &Obse
 
 /// Writes the numbers of acts so far by kind, and the result of the last one.
 fn done(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
-    let share = |counts: &dyn Fn(Kind) -> bool| o.history.count(counts) as f64 / 5.0;
-    row.push("share_kept", share(&|kind| kind == Kind::KeepRegimen));
+    let share = |counts: &dyn Fn(ActKind) -> bool| o.history.count(counts) as f64 / 5.0;
+    row.push("share_kept", share(&|kind| kind == ActKind::KeepRegimen));
     row.push(
         "share_evidence",
-        share(&|kind| kind == Kind::FetchExternalEvidence),
+        share(&|kind| kind == ActKind::FetchExternalEvidence),
     );
     row.push(
         "share_monitoring",
-        share(&|kind| kind == Kind::OrderMonitoring),
+        share(&|kind| kind == ActKind::OrderMonitoring),
     );
-    row.push("share_reviews", share(&Kind::is_review));
-    row.push("share_changes", share(&Kind::is_change));
+    row.push("share_reviews", share(&ActKind::is_review));
+    row.push("share_changes", share(&ActKind::is_change));
     let last = o.history.last();
-    row.flag("last_gained", last.is_some_and(|past| past.gained));
-    row.flag(
+    row.push_bool("last_gained", last.is_some_and(|past| past.gained));
+    row.push_bool(
         "last_kept",
-        last.is_some_and(|past| past.act.is_some_and(|a| a.kind == Kind::KeepRegimen)),
+        last.is_some_and(|past| past.act.is_some_and(|a| a.kind == ActKind::KeepRegimen)),
     );
 }

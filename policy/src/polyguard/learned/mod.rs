@@ -10,7 +10,7 @@ mod features;
 mod forward;
 mod global;
 
-pub use architecture::{LAYERS, PolyguardNet, at};
+pub use architecture::{LAYERS, PolyguardNet, param_index};
 pub use candidate::{PER_CANDIDATE, SCHEMA as CANDIDATE_SCHEMA};
 pub use features::{Features, Observer};
 pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};

@@ -2,7 +2,7 @@
 
 use sentinel_env::polyguard::{CandidateId, Observation};
 
-use super::super::permitted::permitted;
+use super::super::permitted_candidates::permitted_candidates;
 
 /// The report of the candidate agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +16,8 @@ pub struct CandidateReport {
 /// Lists the candidates that the anti-cheat rules permit, without reviews if `may_hand_over` is
 /// `false`.
 #[must_use]
-pub(super) fn list(o: &Observation, may_hand_over: bool) -> CandidateReport {
-    let open = permitted(o).filter(|c| may_hand_over || !c.act.kind.is_review());
+pub(super) fn list_candidates(o: &Observation, may_hand_over: bool) -> CandidateReport {
+    let open = permitted_candidates(o).filter(|c| may_hand_over || !c.act.kind.is_review());
     let open: Vec<CandidateId> = open.map(|candidate| candidate.id).collect();
     CandidateReport {
         barred: o.candidates.count() - open.len(),

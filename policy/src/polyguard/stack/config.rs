@@ -22,7 +22,7 @@ named_enum! {
 
 named_enum! {
     /// A part of the stack that can be switched off.
-    pub enum Part {
+    pub enum StackPart {
         /// The agent that scores estimated risk and suspected pairs.
         Graph = "graph",
         /// The agent that requests missing laboratory values.
@@ -56,14 +56,14 @@ impl StackConfig {
 
     /// Returns the same configuration with `part` switched off.
     #[must_use]
-    pub const fn without(mut self, part: Part) -> Self {
+    pub const fn without(mut self, part: StackPart) -> Self {
         self.off |= 1 << part as u8;
         self
     }
 
     /// Returns `true` if `part` is switched on.
     #[must_use]
-    pub const fn has(self, part: Part) -> bool {
+    pub const fn is_enabled(self, part: StackPart) -> bool {
         self.off >> part as u8 & 1 == 0
     }
 }
@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn config_without_part_keeps_other_parts() {
-        for part in Part::ALL {
+        for part in StackPart::ALL {
             let config = StackConfig::new(Mode::ReplanOnVeto).without(part);
-            for other in Part::ALL {
-                assert_eq!(config.has(other), other != part);
+            for other in StackPart::ALL {
+                assert_eq!(config.is_enabled(other), other != part);
             }
         }
         for mode in Mode::ALL {

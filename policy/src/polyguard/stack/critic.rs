@@ -1,7 +1,7 @@
 //! The critic: vetoes choices that must not be taken.
 
 use sentinel_env::named_enum;
-use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Medication, Observation};
+use sentinel_env::polyguard::{ActKind, Candidate, CandidateId, Medication, Observation};
 
 /// Largest permitted rise of the estimated risk.
 const RISE_MAX: f64 = 0.15;
@@ -55,19 +55,19 @@ pub(super) fn penalty(o: &Observation, id: CandidateId) -> f64 {
 /// Returns the replacement for a vetoed choice: a review, else keeping the regimen, else the first
 /// of `open` that would not be vetoed.
 #[must_use]
-pub(super) fn fallback(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
-    let of_kind = |is: fn(Kind) -> bool| {
+pub(super) fn replacement(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
+    let of_kind = |is: fn(ActKind) -> bool| {
         let kind = |id: &CandidateId| o.candidates.get(*id).is_some_and(|c| is(c.act.kind));
         open.iter().copied().find(kind)
     };
-    of_kind(Kind::is_review)
-        .or_else(|| of_kind(|kind| kind == Kind::KeepRegimen))
+    of_kind(ActKind::is_review)
+        .or_else(|| of_kind(|kind| kind == ActKind::KeepRegimen))
         .or_else(|| open.iter().copied().find(|id| veto(o, *id).is_none()))
 }
 
 fn leaves_untreated(o: &Observation, candidate: &Candidate) -> bool {
     let row = candidate.act.drug.and_then(|drug| o.regimen.find(drug));
-    let Some(row) = row.filter(|_| candidate.act.kind == Kind::StopDrug) else {
+    let Some(row) = row.filter(|_| candidate.act.kind == ActKind::StopDrug) else {
         return false;
     };
     let Some(condition) = row.indication else {
@@ -86,14 +86,14 @@ fn leaves_untreated(o: &Observation, candidate: &Candidate) -> bool {
 /// Returns `true` if the chart shows a reason against a medicine: a flag, a renal alert, a broken
 /// rule, evidence that it is not needed, or the suspicion that it causes a symptom.
 fn speaks_against(o: &Observation, row: &Medication) -> bool {
-    let parts = o.parts(row.drug);
-    let in_pair = o.flags().any(|(pair, _)| {
+    let parts = o.known_archetypes(row.drug);
+    let in_pair = o.flagged_pairs().any(|(pair, _)| {
         let pair = o.formulary().pair(pair);
         (pair.first.bit() | pair.second.bit()) & parts != 0
     });
     let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
     in_pair
-        || row.shown_unneeded()
+        || row.is_shown_unneeded()
         || row.prior > 0
         || o.renal_alert(row) == Some(true)
         || broken.into_iter().any(|(rule, _)| o.is_member(rule, row))

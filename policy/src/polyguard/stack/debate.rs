@@ -23,8 +23,8 @@ pub struct Debate {
 
 /// Collects the three proposals and decides: by majority, else by the critic's smallest penalty.
 #[must_use]
-pub(super) fn hold(o: &Observation, open: &[CandidateId], plan: &Plan) -> Debate {
-    let rules = RulesOnly::candidate(o);
+pub(super) fn run_debate(o: &Observation, open: &[CandidateId], plan: &Plan) -> Debate {
+    let rules = RulesOnly::choose_candidate(o);
     let planner = plan.first().unwrap_or(CandidateId::FIRST);
     let greedy = greedy(o, open).unwrap_or(planner);
     let majority = rules == greedy || rules == planner || greedy == planner;

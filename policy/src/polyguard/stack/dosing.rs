@@ -1,6 +1,6 @@
 //! The dosing agent: scores changes of doses by the last measured level.
 
-use sentinel_env::polyguard::{Arg, Candidate, Drug, Kind, Medication, Observation};
+use sentinel_env::polyguard::{ActArg, ActKind, Candidate, Drug, Medication, Observation};
 
 use super::scores::Scores;
 
@@ -9,7 +9,7 @@ const WEIGHT: f64 = 0.3;
 
 /// The position of a level relative to its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum LevelVsWindow {
     /// The level is too low.
     Below,
     /// The level is within the window.
@@ -22,26 +22,25 @@ pub enum Level {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dosing {
     /// Medicines with a current level, and its position.
-    pub levels: Vec<(Drug, Level)>,
+    pub levels: Vec<(Drug, LevelVsWindow)>,
     /// Scores of changes of the doses of these medicines.
     pub scores: Scores,
 }
 
 /// Scores changes of doses by the measured levels.
 #[must_use]
-pub(super) fn weigh(o: &Observation) -> Dosing {
+pub(super) fn score_dose_changes(o: &Observation) -> Dosing {
     let levels = o
         .regimen
         .iter()
         .filter_map(|row| Some((row.drug, level(o, row)?)));
-    let levels: Vec<(Drug, Level)> = levels.collect();
+    let levels: Vec<(Drug, LevelVsWindow)> = levels.collect();
     let score = |candidate: &Candidate| {
         let of = |drug| levels.iter().find(|(known, _)| *known == drug);
         let known = candidate.act.drug.and_then(of);
         match (known, up(candidate)) {
-            (Some((_, Level::Below)), Some(true)) | (Some((_, Level::Above)), Some(false)) => {
-                WEIGHT
-            }
+            (Some((_, LevelVsWindow::Below)), Some(true))
+            | (Some((_, LevelVsWindow::Above)), Some(false)) => WEIGHT,
             (Some(_), Some(_)) => -WEIGHT,
             _ => 0.0,
         }
@@ -54,15 +53,15 @@ pub(super) fn weigh(o: &Observation) -> Dosing {
 
 /// Returns the position of the last level; `None` if there is none or if the dose was changed
 /// since.
-fn level(o: &Observation, row: &Medication) -> Option<Level> {
+fn level(o: &Observation, row: &Medication) -> Option<LevelVsWindow> {
     let (low, high) = row.window(o.formulary());
     let level = row.level.filter(|_| !row.level_is_old)?;
     Some(if level < low {
-        Level::Below
+        LevelVsWindow::Below
     } else if level > high {
-        Level::Above
+        LevelVsWindow::Above
     } else {
-        Level::Within
+        LevelVsWindow::Within
     })
 }
 
@@ -70,8 +69,8 @@ fn level(o: &Observation, row: &Medication) -> Option<Level> {
 /// not change a dose.
 fn up(candidate: &Candidate) -> Option<bool> {
     match (candidate.act.kind, candidate.act.arg) {
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) => Some(by > 0),
-        (Kind::HoldDose, _) => Some(false),
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => Some(by > 0),
+        (ActKind::HoldDose, _) => Some(false),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! The evidence agent: asks for laboratory values that a decision needs.
 
-use sentinel_env::polyguard::{Kind, Lab, Observation};
+use sentinel_env::polyguard::{ActKind, Lab, Observation};
 
-use super::med_rec::Reconciliation;
+use super::reconciliation::Reconciliation;
 use super::scores::Scores;
 
 /// Score of an act that obtains a needed value.
@@ -27,7 +27,7 @@ pub(super) fn gather(o: &Observation, chart: &Reconciliation) -> Evidence {
     let wanted = !chart.kidney_bound.is_empty() && o.egfr().is_none() && !o.labs_ordered;
     let scores = Scores::from_fn(o, |candidate| match candidate.act.kind {
         // Every kind of monitoring reports the laboratory values at the next step.
-        Kind::FetchExternalEvidence | Kind::OrderMonitoring if wanted => BONUS,
+        ActKind::FetchExternalEvidence | ActKind::OrderMonitoring if wanted => BONUS,
         _ => 0.0,
     });
     Evidence {

@@ -1,6 +1,6 @@
 //! The explainer agent: describes the choice with terms from the chart.
 
-use sentinel_env::polyguard::{Arg, CandidateId, Choice, Lab, Observation, Terms};
+use sentinel_env::polyguard::{ActArg, CandidateId, Choice, Lab, Observation, RationaleTerms};
 
 /// The final choice, with a rationale of one line.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +23,9 @@ pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Expla
         let drug = candidate.act.drug.map(|drug| drug.name(formulary));
         words.extend(drug.map(str::to_owned));
         match candidate.act.arg {
-            Arg::Target(drug) => words.push(format!("by {}", drug.name(formulary))),
-            Arg::Dose(by) => words.push(format!("{by:+}")),
-            Arg::None => {}
+            ActArg::Target(drug) => words.push(format!("by {}", drug.name(formulary))),
+            ActArg::Dose(by) => words.push(format!("{by:+}")),
+            ActArg::None => {}
         }
         if drug.is_none() {
             let egfr = o
@@ -38,7 +38,7 @@ pub(super) fn explain(o: &Observation, id: CandidateId, fallback: bool) -> Expla
     }
     let rationale = words.join(" ");
     let choice = Choice {
-        cites: Terms::from_text(&rationale),
+        cites: RationaleTerms::from_text(&rationale),
         fallback,
         ..Choice::with_grounded_rationale(o, id)
     };

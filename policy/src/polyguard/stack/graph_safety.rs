@@ -21,9 +21,12 @@ pub struct GraphSafety {
 /// Assesses the interactions in the chart.
 #[must_use]
 pub(super) fn assess(o: &Observation) -> GraphSafety {
-    let suspected = o.regimen.iter().map(|row| (row.drug, o.suspicion(row)));
+    let suspected = o
+        .regimen
+        .iter()
+        .map(|row| (row.drug, o.count_suspected_pairs(row)));
     GraphSafety {
-        flagged: o.flags().count(),
+        flagged: o.flagged_pairs().count(),
         broken: o
             .broken_rules()
             .iter()

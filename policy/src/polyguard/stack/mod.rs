@@ -12,8 +12,8 @@ mod dosing;
 mod evidence;
 mod explainer;
 mod graph_safety;
-mod med_rec;
 mod planner;
+mod reconciliation;
 mod scores;
 mod supervisor;
 mod trace;
@@ -22,22 +22,22 @@ mod trace;
 mod tests;
 
 use sentinel_env::polyguard::{
-    Action, CANDIDATES, CandidateId, Observation, PolyguardEnv, Violation,
+    Action, CandidateId, MAX_CANDIDATES, Observation, PolyguardEnv, Violation,
 };
 
 pub use candidate_report::CandidateReport;
-pub use config::{Mode, Part, StackConfig};
+pub use config::{Mode, StackConfig, StackPart};
 pub use critic::{Critique, Veto};
 pub use debate::Debate;
-pub use dosing::{Dosing, Level};
+pub use dosing::{Dosing, LevelVsWindow};
 pub use evidence::Evidence;
 pub use explainer::Explanation;
 pub use graph_safety::GraphSafety;
-pub use med_rec::Reconciliation;
 pub use planner::Plan;
+pub use reconciliation::Reconciliation;
 pub use scores::Scores;
 pub use supervisor::{Focus, Supervision};
-pub use trace::{AGENTS, Entry, Trace};
+pub use trace::{AGENTS, AgentReport, Trace};
 
 use crate::policy::Policy;
 
@@ -45,7 +45,7 @@ use crate::policy::Policy;
 const REPLANS: usize = 2;
 
 /// A policy of nine cooperating agents, with the trace of its latest choice.
-pub struct Stack {
+pub struct AgentStack {
     config: StackConfig,
     last: Option<Trace>,
 }
@@ -57,7 +57,7 @@ struct Decision {
     debate: Option<Debate>,
 }
 
-impl Stack {
+impl AgentStack {
     /// Creates the policy. It has no trace before its first choice.
     #[must_use]
     pub const fn new(config: StackConfig) -> Self {
@@ -73,14 +73,19 @@ impl Stack {
     /// Runs all agents in order, and returns the action with its trace.
     fn run_agents(&self, o: &Observation) -> (Action, Trace) {
         let config = self.config;
-        let may_hand_over = config.has(Part::Abstention);
-        let med_rec = med_rec::reconcile(o);
-        let evidence = (config.has(Part::Evidence)).then(|| evidence::gather(o, &med_rec));
-        let graph = config.has(Part::Graph).then(|| graph_safety::assess(o));
-        let dosing = config.has(Part::Dosing).then(|| dosing::weigh(o));
-        let offer = candidate_report::list(o, may_hand_over);
-        let supervision =
-            (config.has(Part::Supervisor)).then(|| supervisor::supervise(o, may_hand_over));
+        let may_hand_over = config.is_enabled(StackPart::Abstention);
+        let med_rec = reconciliation::reconcile(o);
+        let evidence =
+            (config.is_enabled(StackPart::Evidence)).then(|| evidence::gather(o, &med_rec));
+        let graph = config
+            .is_enabled(StackPart::Graph)
+            .then(|| graph_safety::assess(o));
+        let dosing = config
+            .is_enabled(StackPart::Dosing)
+            .then(|| dosing::score_dose_changes(o));
+        let offer = candidate_report::list_candidates(o, may_hand_over);
+        let supervision = (config.is_enabled(StackPart::Supervisor))
+            .then(|| supervisor::supervise(o, may_hand_over));
         let said = [
             evidence.as_ref().map(|said| &said.scores),
             graph.as_ref().map(|said| &said.scores),
@@ -132,7 +137,7 @@ impl Stack {
     ) -> Vec<CandidateId> {
         match supervision {
             Some(by) if self.config.mode == Mode::SupervisorRouted => {
-                planner::route(o, &offer.open, by)
+                planner::supervised_candidates(o, &offer.open, by)
             }
             _ => offer.open.clone(),
         }
@@ -141,10 +146,10 @@ impl Stack {
     /// Turns a plan into a choice: the debate, the critic's vetoes, new plans and the fallback.
     fn decide(&self, o: &Observation, open: &[CandidateId], plan: &Plan) -> Decision {
         let debates = self.config.mode == Mode::LightweightDebate;
-        let debate = debates.then(|| debate::hold(o, open, plan));
+        let debate = debates.then(|| debate::run_debate(o, open, plan));
         let won = debate.as_ref().map(|debate| debate.winner);
         let proposed = won.or_else(|| plan.first());
-        if !self.config.has(Part::Critic) {
+        if !self.config.is_enabled(StackPart::Critic) {
             return Decision {
                 id: proposed,
                 critique: None,
@@ -174,7 +179,7 @@ impl Stack {
             }
         }
         // The fallback replaces a proposal, so without one there is none.
-        critique.fallback = proposed.and_then(|_| critic::fallback(o, open));
+        critique.fallback = proposed.and_then(|_| critic::replacement(o, open));
         Decision {
             id: critique.fallback.or(proposed),
             critique: Some(critique),
@@ -183,7 +188,7 @@ impl Stack {
     }
 }
 
-impl Policy<PolyguardEnv> for Stack {
+impl Policy<PolyguardEnv> for AgentStack {
     fn choose(&mut self, o: &Observation) -> Action {
         let (action, trace) = self.run_agents(o);
         self.last = Some(trace);
@@ -194,7 +199,7 @@ impl Policy<PolyguardEnv> for Stack {
     /// not ranked.
     fn action_values(&self) -> Option<Vec<f64>> {
         let trace = self.last.as_ref()?;
-        let mut values = [f64::NEG_INFINITY; CANDIDATES];
+        let mut values = [f64::NEG_INFINITY; MAX_CANDIDATES];
         for (id, sum) in &trace.plan.ranking {
             values[id.index()] = *sum;
         }

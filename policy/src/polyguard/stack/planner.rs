@@ -1,6 +1,6 @@
 //! The planner: ranks the candidates by the sum of the agents' scores.
 
-use sentinel_env::polyguard::{CandidateId, Kind, Observation};
+use sentinel_env::polyguard::{ActKind, CandidateId, Observation};
 
 use super::scores::Scores;
 use super::supervisor::Supervision;
@@ -34,11 +34,15 @@ pub(super) fn rank(open: &[CandidateId], sums: &Scores) -> Plan {
 /// Returns the candidates that the supervisor permits: keeping, reviews and the kinds of acts of
 /// its focus. If there are none, returns all.
 #[must_use]
-pub(super) fn route(o: &Observation, open: &[CandidateId], by: &Supervision) -> Vec<CandidateId> {
+pub(super) fn supervised_candidates(
+    o: &Observation,
+    open: &[CandidateId],
+    by: &Supervision,
+) -> Vec<CandidateId> {
     let passes = |id: &&CandidateId| {
         let kind = o.candidates.get(**id).map(|candidate| candidate.act.kind);
         kind.is_some_and(|kind| {
-            kind == Kind::KeepRegimen || kind.is_review() || by.focus.is_served_by(kind)
+            kind == ActKind::KeepRegimen || kind.is_review() || by.focus.is_served_by(kind)
         })
     };
     let routed: Vec<CandidateId> = open.iter().filter(passes).copied().collect();

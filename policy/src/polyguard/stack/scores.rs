@@ -1,16 +1,16 @@
 //! Scores that an agent gives to single candidates.
 
-use sentinel_env::polyguard::{CANDIDATES, Candidate, CandidateId, Observation};
+use sentinel_env::polyguard::{Candidate, CandidateId, MAX_CANDIDATES, Observation};
 
 /// One score per candidate; 0 if the agent has no opinion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Scores([f64; CANDIDATES]);
+pub struct Scores([f64; MAX_CANDIDATES]);
 
 impl Scores {
     /// Computes the score of each shown candidate.
     #[must_use]
     pub fn from_fn(o: &Observation, mut score: impl FnMut(&Candidate) -> f64) -> Self {
-        let mut all = [0.0; CANDIDATES];
+        let mut all = [0.0; MAX_CANDIDATES];
         for candidate in o.candidates.iter() {
             all[candidate.id.index()] = score(candidate);
         }

@@ -1,7 +1,7 @@
 //! The supervisor: sets the focus of a step.
 
 use sentinel_env::named_enum;
-use sentinel_env::polyguard::{Kind, Medication, Observation, REVIEW_UNCERTAINTY};
+use sentinel_env::polyguard::{ActKind, Medication, Observation, REVIEW_UNCERTAINTY};
 
 use super::scores::Scores;
 
@@ -24,13 +24,13 @@ named_enum! {
 impl Focus {
     /// Returns `true` if acts of this kind serve the focus.
     #[must_use]
-    pub const fn is_served_by(self, kind: Kind) -> bool {
+    pub const fn is_served_by(self, kind: ActKind) -> bool {
         match self {
-            Self::DoseOpt => matches!(kind, Kind::AdjustDoseBucket | Kind::OrderMonitoring),
+            Self::DoseOpt => matches!(kind, ActKind::AdjustDoseBucket | ActKind::OrderMonitoring),
             Self::Review => kind.is_review(),
             Self::RegimenOpt => {
-                matches!(kind, Kind::DecomposeNewDrug)
-                    || kind.is_change() && !matches!(kind, Kind::AdjustDoseBucket)
+                matches!(kind, ActKind::DecomposeNewDrug)
+                    || kind.is_change() && !matches!(kind, ActKind::AdjustDoseBucket)
             }
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn supervise(o: &Observation, may_hand_over: bool) -> Supervision {
     let delicate = |row: &Medication| {
         let narrow = row
             .drug
-            .known()
+            .archetype()
             .is_some_and(|id| o.formulary().get(id).narrow);
         row.questioned || narrow && row.level.is_none()
     };

@@ -4,8 +4,8 @@ use sentinel_env::polyguard::{CandidateId, Drug, Formulary};
 use serde::Serialize;
 
 use super::{
-    CandidateReport, Critique, Debate, Dosing, Evidence, Explanation, GraphSafety, Level, Mode,
-    Plan, Reconciliation, Scores, Supervision,
+    CandidateReport, Critique, Debate, Dosing, Evidence, Explanation, GraphSafety, LevelVsWindow,
+    Mode, Plan, Reconciliation, Scores, Supervision,
 };
 
 /// Names of the agents, in the order in which they run.
@@ -54,7 +54,7 @@ pub struct Trace {
 
 /// The report of one agent as text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
+pub struct AgentReport {
     /// Name of the agent, one of [`AGENTS`].
     pub agent: &'static str,
     /// Summary in a few words.
@@ -65,7 +65,7 @@ pub struct Entry {
     pub scores: Vec<(&'static str, f64)>,
 }
 
-impl Entry {
+impl AgentReport {
     fn new(agent: usize, verdict: impl Into<String>, notes: Vec<String>) -> Self {
         Self {
             agent: AGENTS[agent],
@@ -88,8 +88,9 @@ impl Entry {
 impl Trace {
     /// Returns the report of each agent as text, in the order of [`AGENTS`].
     #[must_use]
-    pub fn entries(&self) -> [Entry; AGENTS.len()] {
-        let or_off = |agent, entry: Option<Entry>| entry.unwrap_or_else(|| Entry::off(agent));
+    pub fn entries(&self) -> [AgentReport; AGENTS.len()] {
+        let or_off =
+            |agent, entry: Option<AgentReport>| entry.unwrap_or_else(|| AgentReport::off(agent));
         [
             self.of_med_rec(),
             or_off(1, self.evidence.as_ref().map(of_evidence)),
@@ -112,7 +113,7 @@ impl Trace {
         names.join(", ")
     }
 
-    fn of_med_rec(&self) -> Entry {
+    fn of_med_rec(&self) -> AgentReport {
         let said = &self.med_rec;
         let mut notes = vec![format!(
             "anticholinergic burden {}, {} act on the central nervous system, burden {:.2}",
@@ -130,10 +131,10 @@ impl Trace {
                 self.names(&said.kidney_bound)
             ));
         }
-        Entry::new(0, format!("{} medicines", said.medicines), notes)
+        AgentReport::new(0, format!("{} medicines", said.medicines), notes)
     }
 
-    fn of_graph(&self, said: &GraphSafety) -> Entry {
+    fn of_graph(&self, said: &GraphSafety) -> AgentReport {
         let verdict = format!(
             "{} flagged pairs, {} broken rules",
             said.flagged, said.broken
@@ -141,35 +142,35 @@ impl Trace {
         let suspected = said.suspected.iter();
         let notes =
             suspected.map(|(drug, pairs)| format!("{}: {pairs} suspected", self.name(*drug)));
-        Entry::new(2, verdict, notes.collect()).scoring(said.scores.opinions())
+        AgentReport::new(2, verdict, notes.collect()).scoring(said.scores.opinions())
     }
 
-    fn of_dosing(&self, said: &Dosing) -> Entry {
+    fn of_dosing(&self, said: &Dosing) -> AgentReport {
         let off = said
             .levels
             .iter()
-            .filter(|(_, level)| *level != Level::Within)
+            .filter(|(_, level)| *level != LevelVsWindow::Within)
             .count();
         let notes = said.levels.iter().map(|(drug, level)| {
             let word = match level {
-                Level::Below => "below",
-                Level::Within => "within",
-                Level::Above => "above",
+                LevelVsWindow::Below => "below",
+                LevelVsWindow::Within => "within",
+                LevelVsWindow::Above => "above",
             };
             format!("{}: {word} the window", self.name(*drug))
         });
         let verdict = format!("{off} of {} levels off", said.levels.len());
-        Entry::new(3, verdict, notes.collect()).scoring(said.scores.opinions())
+        AgentReport::new(3, verdict, notes.collect()).scoring(said.scores.opinions())
     }
 
-    fn of_offer(&self) -> Entry {
+    fn of_offer(&self) -> AgentReport {
         let said = &self.offer;
         let ids: Vec<&str> = said.open.iter().map(|id| id.name()).collect();
         let verdict = format!("{} open, {} barred", said.open.len(), said.barred);
-        Entry::new(4, verdict, vec![ids.join(", ")])
+        AgentReport::new(4, verdict, vec![ids.join(", ")])
     }
 
-    fn of_plan(&self) -> Entry {
+    fn of_plan(&self) -> AgentReport {
         let first = self.plan.first().map_or("nothing", CandidateId::name);
         let mut notes = Vec::new();
         if let Some(debate) = &self.debate {
@@ -187,18 +188,18 @@ impl Trace {
             ));
         }
         let ranking = self.plan.ranking.iter().copied();
-        Entry::new(6, format!("{first} ({})", self.mode.name()), notes).scoring(ranking)
+        AgentReport::new(6, format!("{first} ({})", self.mode.name()), notes).scoring(ranking)
     }
 
-    fn of_explanation(&self) -> Entry {
+    fn of_explanation(&self) -> AgentReport {
         match &self.explanation {
-            None => Entry::new(8, "nothing chosen", Vec::new()),
-            Some(said) => Entry::new(8, said.choice.id.name(), vec![said.rationale.clone()]),
+            None => AgentReport::new(8, "nothing chosen", Vec::new()),
+            Some(said) => AgentReport::new(8, said.choice.id.name(), vec![said.rationale.clone()]),
         }
     }
 }
 
-fn of_evidence(said: &Evidence) -> Entry {
+fn of_evidence(said: &Evidence) -> AgentReport {
     let verdict = match said.needed {
         Some(lab) => format!("{} needed", lab.name()),
         None => "nothing needed".to_owned(),
@@ -209,14 +210,14 @@ fn of_evidence(said: &Evidence) -> Entry {
         ", evidence not tried"
     };
     let notes = vec![format!("{} values missing{tried}", said.missing)];
-    Entry::new(1, verdict, notes).scoring(said.scores.opinions())
+    AgentReport::new(1, verdict, notes).scoring(said.scores.opinions())
 }
 
-fn of_supervision(said: &Supervision) -> Entry {
-    Entry::new(5, said.focus.name(), Vec::new()).scoring(said.scores.opinions())
+fn of_supervision(said: &Supervision) -> AgentReport {
+    AgentReport::new(5, said.focus.name(), Vec::new()).scoring(said.scores.opinions())
 }
 
-fn of_critique(said: &Critique) -> Entry {
+fn of_critique(said: &Critique) -> AgentReport {
     let vetoes = said.vetoes.iter();
     let notes = vetoes
         .map(|(id, veto)| format!("{id}: {}", veto.name()))
@@ -226,5 +227,5 @@ fn of_critique(said: &Critique) -> Entry {
         (None, true) => "no veto".to_owned(),
         (None, false) => "replanned".to_owned(),
     };
-    Entry::new(7, verdict, notes)
+    AgentReport::new(7, verdict, notes)
 }

@@ -1,7 +1,7 @@
 //! The exact posterior over the assignment of behaviors to slots.
 
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::{Answer, Behavior, GradeInput, Observation, grade, outcome};
+use sentinel_env::trust::{Answer, Behavior, GradeInput, Observation, action_outcome, grade};
 
 /// Number of assignments of five behaviors to five slots, `5!`.
 const ASSIGNMENTS: usize = 120;
@@ -66,11 +66,16 @@ impl Belief {
         };
         let evidence = &before.ledger[slot];
         let likelihood = Behavior::ALL.map(|behavior| {
-            let e = behavior.execute(last.domain, last.stakes, evidence.calls, &before.adversary);
+            let e = behavior.execution_params(
+                last.domain,
+                last.stakes,
+                evidence.calls,
+                &before.adversary,
+            );
             let poison = e.success_chance.is_none();
             let chance = e.success_chance.unwrap_or(0.0);
             let answer = Answer::new(poison, success);
-            let outcome = outcome(before.rules, last.action, e.cost, answer);
+            let outcome = action_outcome(before.rules, last.action, e.cost, answer);
             let input = GradeInput {
                 task: before.task,
                 action: last.action,
@@ -96,13 +101,13 @@ impl Belief {
                 1.0 - chance
             }
         });
-        self.reweigh(slot.index(), &likelihood);
+        self.multiply_likelihood(slot.index(), &likelihood);
     }
 
     /// Multiplies the posterior by the likelihood of one slot's report under each behavior, and
     /// normalizes it. A report that has no probability under any assignment is ignored, to avoid a
     /// division by zero.
-    pub(super) fn reweigh(&mut self, slot: usize, likelihood: &[f64; SLOTS]) {
+    pub(super) fn multiply_likelihood(&mut self, slot: usize, likelihood: &[f64; SLOTS]) {
         let mut weights = self.weights;
         let mut total = 0.0;
         for (weight, assignment) in weights.iter_mut().zip(&PERMUTATIONS) {

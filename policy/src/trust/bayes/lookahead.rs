@@ -4,8 +4,8 @@
 
 use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{
-    Action, Answer, Behavior, Change, Domain, GradeInput, Layout, Observation, Outcome, grade,
-    outcome,
+    Action, Answer, Behavior, Change, Domain, GradeInput, Observation, Outcome, TaskLayout,
+    action_outcome, grade,
 };
 
 use super::{ACTIONS, Belief};
@@ -77,7 +77,7 @@ impl LookaheadState<'_> {
     #[inline]
     fn alone(&self, action: Action) -> (f64, u8) {
         // The answer has no effect because no specialist is called.
-        let outcome = outcome(self.start.rules, action, 0, Answer::Wrong);
+        let outcome = action_outcome(self.start.rules, action, 0, Answer::Wrong);
         (self.grade(action, None, &outcome), outcome.cost)
     }
 
@@ -86,7 +86,7 @@ impl LookaheadState<'_> {
     fn grade(&self, action: Action, called: Option<Behavior>, outcome: &Outcome) -> f64 {
         let slot = action.slot().map(Slot::index);
         let execution = called.zip(slot).map(|(behavior, slot)| {
-            behavior.execute(
+            behavior.execution_params(
                 self.domain,
                 self.stakes,
                 self.calls[slot],
@@ -115,12 +115,13 @@ impl LookaheadState<'_> {
         let mut branches: Vec<Branch> = Vec::with_capacity(2 * SLOTS);
         for (index, behavior) in Behavior::ALL.into_iter().enumerate() {
             let calls = self.calls[slot.index()];
-            let e = behavior.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let e =
+                behavior.execution_params(self.domain, self.stakes, calls, &self.start.adversary);
             for (chance, answer) in answers(e.success_chance) {
                 if chance * marginal[index] <= 0.0 {
                     continue;
                 }
-                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                let outcome = action_outcome(self.start.rules, action, e.cost, answer);
                 let reward = self.grade(action, Some(behavior), &outcome);
                 let (cost, resolved) = (outcome.cost, outcome.success);
                 let success = answer == Answer::Right;
@@ -158,7 +159,7 @@ impl LookaheadState<'_> {
             Err(end) => return value + end,
         };
         let mut learned = *belief;
-        learned.reweigh(slot.index(), &branch.likelihood);
+        learned.multiply_likelihood(slot.index(), &branch.likelihood);
         next.calls[slot.index()] += 1;
         value + next.rest(&learned.marginals())
     }
@@ -173,14 +174,14 @@ impl LookaheadState<'_> {
             && self.start.progress.failed_attempts() == 1;
         if resolved || retried {
             next.node += 1;
-            let node = Layout::for_task(self.start.task).node(next.node);
+            let node = TaskLayout::for_task(self.start.task).node(next.node);
             (next.domain, next.stakes) = node.ok_or(0.0)?;
         }
         if next.steps < self.start.max_steps {
             return Ok(next);
         }
         let open = if self.start.rules.has(Change::Unfinished) {
-            Layout::for_task(self.start.task).len() - next.node
+            TaskLayout::for_task(self.start.task).len() - next.node
         } else {
             0
         };
@@ -242,9 +243,10 @@ impl LookaheadState<'_> {
                 continue;
             }
             let calls = self.calls[slot.index()];
-            let e = behavior.execute(self.domain, self.stakes, calls, &self.start.adversary);
+            let e =
+                behavior.execution_params(self.domain, self.stakes, calls, &self.start.adversary);
             let worth = |(chance, answer)| {
-                let outcome = outcome(self.start.rules, action, e.cost, answer);
+                let outcome = action_outcome(self.start.rules, action, e.cost, answer);
                 let reward = self.grade(action, Some(behavior), &outcome);
                 (chance * reward, chance, f64::from(outcome.cost))
             };

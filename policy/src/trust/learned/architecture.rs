@@ -24,7 +24,7 @@ pub enum Pooling {
 /// The hyperparameters of a network of the trust world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct NetConfig {
+pub struct TrustNet {
     /// Version of the features that the weights were trained on.
     pub feature_version: u32,
     /// Set of features that the network receives.
@@ -38,7 +38,7 @@ pub struct NetConfig {
 /// Version of the features that this build computes.
 pub const FEATURE_VERSION: u32 = 1;
 
-impl Default for NetConfig {
+impl Default for TrustNet {
     fn default() -> Self {
         Self {
             feature_version: FEATURE_VERSION,
@@ -55,20 +55,20 @@ pub const SLOT_ACTIONS: usize = 2;
 pub const GLOBAL_ACTIONS: usize = 2;
 
 /// Indices of the parameters in [`Architecture::shapes`].
-pub mod at {
+pub mod param_index {
     /// Slot features to the first layer, `[PER_SLOT, hidden]`.
-    pub const SLOT_IN: usize = 0;
+    pub const SLOT_INPUT: usize = 0;
     /// Global features to the first layer, `[GLOBAL, hidden]`, added for every slot.
-    pub const GLOBAL_IN: usize = 1;
+    pub const GLOBAL_INPUT: usize = 1;
     /// Bias of the first layer, `[hidden]`.
-    pub const BIAS_IN: usize = 2;
+    pub const INPUT_BIAS: usize = 2;
     /// First layer to the second, `[hidden, hidden]`.
-    pub const SLOT_MID: usize = 3;
+    pub const SLOT_HIDDEN: usize = 3;
     /// Pooled first layer to the second, `[hidden, hidden]`, added for every slot; empty without
     /// pooling.
-    pub const POOL_MID: usize = 4;
+    pub const POOL_HIDDEN: usize = 4;
     /// Bias of the second layer, `[hidden]`.
-    pub const BIAS_MID: usize = 5;
+    pub const HIDDEN_BIAS: usize = 5;
     /// Second layer to the logits of the slot's actions, `[hidden, 2]`.
     pub const SLOT_ACTIONS: usize = 6;
     /// Bias of the slot's action logits, `[2]`.
@@ -83,7 +83,7 @@ pub mod at {
     pub const BELIEF_BIAS: usize = 11;
 }
 
-impl Architecture for NetConfig {
+impl Architecture for TrustNet {
     const WORLD: &'static str = TrustEnv::NAME;
     const FEATURE_VERSION: u32 = FEATURE_VERSION;
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Observation, TrustEnv};
 
-use super::architecture::{GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
+use super::architecture::{GLOBAL_ACTIONS, Pooling, SLOT_ACTIONS, TrustNet, param_index};
 use super::features::{Features, GLOBAL_SCHEMA, Observer, SLOT_SCHEMA};
 use crate::nn::{
     Choice, FeatureSchema, Network, Output, Scratch, Weights, add_product, linear, set_layer,
@@ -21,11 +21,11 @@ use crate::replay::Recordable;
 const SHARE: f32 = 1.0 / SLOTS as f32;
 
 const _: () = assert!(
-    <NetConfig as Network>::SEGMENTS[0].end == <TrustEnv as Recordable>::ACTION_DIM,
+    <TrustNet as Network>::FACTOR_COLUMNS[0].end == <TrustEnv as Recordable>::ACTION_DIM,
     "replays hold the probabilities of the first factor"
 );
 
-impl Network for NetConfig {
+impl Network for TrustNet {
     type Env = TrustEnv;
     type Observer = Observer;
     type Features = Features;
@@ -35,7 +35,7 @@ impl Network for NetConfig {
         clippy::single_range_in_vec_init,
         reason = "an action has one factor, so there is one segment"
     )]
-    const SEGMENTS: &'static [Range<usize>] = &[0..Action::ALL.len()];
+    const FACTOR_COLUMNS: &'static [Range<usize>] = &[0..Action::ALL.len()];
     const BELIEF_SHAPE: Option<[usize; 2]> = Some([SLOTS, SLOTS]);
     const FEATURE_SCHEMAS: &'static [FeatureSchema] = &[SLOT_SCHEMA, GLOBAL_SCHEMA];
 
@@ -53,25 +53,39 @@ impl Network for NetConfig {
         let pooling = w.config().pooling;
         linear(
             &x.global,
-            w.tensor(at::GLOBAL_IN),
-            w.tensor(at::BIAS_IN),
+            w.tensor(param_index::GLOBAL_INPUT),
+            w.tensor(param_index::INPUT_BIAS),
             shared,
         );
         let rows = x.slots.iter().map(|row| Some(&row[..]));
-        set_layer(rows, w.tensor(at::SLOT_IN), shared, first, SHARE, pooled);
+        set_layer(
+            rows,
+            w.tensor(param_index::SLOT_INPUT),
+            shared,
+            first,
+            SHARE,
+            pooled,
+        );
         if pooling == Pooling::Max {
             max_pool(first, pooled);
         }
-        shared.copy_from_slice(w.tensor(at::BIAS_MID));
+        shared.copy_from_slice(w.tensor(param_index::HIDDEN_BIAS));
         if pooling != Pooling::None {
-            add_product(pooled, w.tensor(at::POOL_MID), shared);
+            add_product(pooled, w.tensor(param_index::POOL_HIDDEN), shared);
         }
         let rows = first.chunks_exact(shared.len()).map(Some);
-        set_layer(rows, w.tensor(at::SLOT_MID), shared, second, SHARE, pooled);
+        set_layer(
+            rows,
+            w.tensor(param_index::SLOT_HIDDEN),
+            shared,
+            second,
+            SHARE,
+            pooled,
+        );
         heads(w, second, pooled, out);
     }
 
-    fn action(choice: &Choice, _observation: &Observation) -> Action {
+    fn decode_action(choice: &Choice, _observation: &Observation) -> Action {
         Action::ALL[choice.column(0)]
     }
 
@@ -82,20 +96,25 @@ impl Network for NetConfig {
 }
 
 /// Computes the outputs from the second layer and its mean over the slots.
-fn heads(w: &Weights<NetConfig>, second: &[f32], mean: &[f32], out: &mut Output) {
+fn heads(w: &Weights<TrustNet>, second: &[f32], mean: &[f32], out: &mut Output) {
     let rows = second.chunks_exact(mean.len());
     let beliefs = out.beliefs.chunks_exact_mut(SLOTS);
     for (slot, (z, belief)) in rows.zip(beliefs).enumerate() {
         let mut actions = [0.0; SLOT_ACTIONS];
-        let bias = w.tensor(at::SLOT_ACTIONS_BIAS);
-        linear(z, w.tensor(at::SLOT_ACTIONS), bias, &mut actions);
+        let bias = w.tensor(param_index::SLOT_ACTIONS_BIAS);
+        linear(z, w.tensor(param_index::SLOT_ACTIONS), bias, &mut actions);
         [out.logits[slot], out.logits[SLOTS + slot]] = actions;
-        linear(z, w.tensor(at::BELIEF), w.tensor(at::BELIEF_BIAS), belief);
+        linear(
+            z,
+            w.tensor(param_index::BELIEF),
+            w.tensor(param_index::BELIEF_BIAS),
+            belief,
+        );
     }
     let others = &mut out.logits[2 * SLOTS..];
     debug_assert_eq!(others.len(), GLOBAL_ACTIONS);
-    let bias = w.tensor(at::GLOBAL_ACTIONS_BIAS);
-    linear(mean, w.tensor(at::GLOBAL_ACTIONS), bias, others);
+    let bias = w.tensor(param_index::GLOBAL_ACTIONS_BIAS);
+    linear(mean, w.tensor(param_index::GLOBAL_ACTIONS), bias, others);
 }
 
 /// Computes the column-wise maximum over rows of non-negative numbers.

@@ -1,7 +1,7 @@
 //! Memory of earlier steps that the ledger does not hold: costs, rewards and stated confidence.
 
 use sentinel_env::slot::{PerSlot, Slot};
-use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, grade, outcome};
+use sentinel_env::trust::{Answer, GradeInput, LastStep, Observation, action_outcome, grade};
 
 /// Evidence about one slot in addition to the ledger's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ impl History {
         self.previous = Some(*observation);
     }
 
-    pub(crate) fn seen(&self, slot: Slot) -> &SlotHistory {
+    pub(crate) fn slot_history(&self, slot: Slot) -> &SlotHistory {
         &self.seen[slot]
     }
 }
@@ -51,7 +51,7 @@ impl SlotHistory {
         } else {
             new.gap_sum - old.gap_sum
         };
-        let honest = outcome(before.rules, last.action, 0, Answer::new(false, success));
+        let honest = action_outcome(before.rules, last.action, 0, Answer::new(false, success));
         let neutral = grade(&GradeInput {
             task: before.task,
             action: last.action,

@@ -6,8 +6,10 @@ mod features;
 mod forward;
 pub(crate) mod history;
 
-pub use architecture::{FEATURE_VERSION, GLOBAL_ACTIONS, NetConfig, Pooling, SLOT_ACTIONS, at};
+pub use architecture::{
+    FEATURE_VERSION, GLOBAL_ACTIONS, Pooling, SLOT_ACTIONS, TrustNet, param_index,
+};
 pub use features::{FeatureSet, Features, GLOBAL, GLOBAL_SCHEMA, Observer, PER_SLOT, SLOT_SCHEMA};
 
 /// The greedy policy of a trained model of the trust world.
-pub type Trained = crate::nn::TrainedPolicy<NetConfig>;
+pub type Trained = crate::nn::TrainedPolicy<TrustNet>;

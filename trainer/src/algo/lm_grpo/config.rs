@@ -3,7 +3,7 @@
 use sentinel_policy::text::InvalidReward;
 use serde::{Deserialize, Serialize};
 
-use crate::args::parse_number;
+use crate::arg_parsers::parse_number;
 use crate::corpus::rollout::{PromptArgs, RolloutConfig};
 use crate::corpus::training_seeds;
 use crate::finetune::{RunError, RunOptions};

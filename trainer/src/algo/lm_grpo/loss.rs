@@ -51,7 +51,7 @@ pub enum Correction {
 
 impl Sample {
     /// Returns `true` if the token at `at` carries loss.
-    pub(super) fn carries(&self, at: usize) -> bool {
+    pub(super) fn has_loss_at(&self, at: usize) -> bool {
         at < self.completion.len() && self.mask.as_ref().is_none_or(|mask| mask[at])
     }
 
@@ -59,7 +59,7 @@ impl Sample {
     #[must_use]
     pub fn loss_tokens(&self) -> usize {
         (0..self.completion.len())
-            .filter(|at| self.carries(*at))
+            .filter(|at| self.has_loss_at(*at))
             .count()
     }
 }
@@ -156,7 +156,13 @@ pub fn accumulate(
         let part: &[&Sample] = part;
         // A smaller last micro-batch is weighted by its number of rows.
         let steps = samples.len() as f64 / part.len() as f64;
-        let found = micro_batch(&model.fork(), part, objective, steps, pass.part(index));
+        let found = micro_batch(
+            &model.fork(),
+            part,
+            objective,
+            steps,
+            pass.for_micro_batch(index),
+        );
         found.map(|found| (part, found))
     };
     let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
@@ -201,7 +207,7 @@ fn micro_batch(
         Entropy::Gradient
     };
     let mask: Vec<bool> = (samples.iter())
-        .flat_map(|sample| (0..width).map(|at| sample.carries(at)))
+        .flat_map(|sample| (0..width).map(|at| sample.has_loss_at(at)))
         .collect();
     let advantages: Vec<f64> = samples.iter().map(|sample| sample.advantage).collect();
     let old = padded_table(samples, width, |sample| sample.old.as_ref());
@@ -283,7 +289,7 @@ pub fn completion_logps(
     let parts = samples.chunks(micro.max(1)).collect();
     let work = |part: &[&Sample]| {
         let made = MicroBatch::new(model.config(), part, objective.pad)?;
-        let hidden = model.hidden(&made.batch, pass);
+        let hidden = model.hidden_states(&made.batch, pass);
         let temperature = objective.temperature;
         let found =
             model.token_logprobs(hidden, &made.selection, temperature, Entropy::Skipped, pass);
@@ -403,7 +409,7 @@ pub(super) fn apply_sampling_correction(
     let sampled = table(&mut sampled.ok_or_else(missing)?.into_iter());
     let mask = samples
         .iter()
-        .flat_map(|sample| (0..width).map(|at| sample.carries(at)));
+        .flat_map(|sample| (0..width).map(|at| sample.has_loss_at(at)));
     let mask: Vec<bool> = mask.collect();
     let found = importance_sampling_ratio(config, width, &table(&mut old.iter()), &sampled, &mask)?;
     for (row, (sample, old)) in samples.iter_mut().zip(old).enumerate() {

@@ -6,7 +6,7 @@
 //! * [`accumulate`]: computes loss, gradients and metrics of the samples of one optimizer step for
 //!   an [`Objective`], which holds the loss of [`crate::rl`] and the temperature of the policy.
 //! * [`train`]: runs a whole training.
-//! * [`estimate`]: estimates the memory that a run needs.
+//! * [`memory_estimate`]: estimates the memory that a run needs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,17 +16,17 @@ use sentinel_policy::text::{PromptState, TextWorld};
 use self::loss::apply_sampling_correction;
 use self::rollout::{Collected, ScoredCompletion, collect, setups};
 use crate::finetune::{
-    Event, Job, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError,
-    RunMetadata, State, Update, run,
+    Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
+    State, TrainingJob, Update, run,
 };
-use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, Trained};
+use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, TrainedPart};
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
 use crate::trainable::Trainable;
 
 mod config;
-pub mod estimate;
 mod loss;
+pub mod memory_estimate;
 mod rollout;
 
 pub use config::{GrpoConfig, SamplerCorrectionArgs};
@@ -60,7 +60,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     /// epoch's number.
     fn episodes(&self, update: usize) -> Vec<&W::Setup> {
         let per_epoch = self.updates_per_epoch();
-        let order = (self.config.run).order(self.setups.len(), update / per_epoch);
+        let order = (self.config.run).epoch_order(self.setups.len(), update / per_epoch);
         let size = self.config.episodes_per_update;
         let places = order.iter().skip(update % per_epoch * size).take(size);
         places.map(|at| &self.setups[*at]).collect()
@@ -68,14 +68,14 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
 
     fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
         let config = &self.config;
-        let seed = config.run.random(GENERATION_STREAM, update).next();
+        let seed = config.run.rng(GENERATION_STREAM, update).next();
         let mut options =
             GenerateOptions::new(config.max_completion_length, &self.generation, seed);
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
         let mut agent = LmAgent::new(model, &self.tokenizer, options, batch);
-        let seed = config.run.random(STATE_STREAM, update).next();
+        let seed = config.run.rng(STATE_STREAM, update).next();
         collect::<W>(config, &self.episodes(update), &mut agent, seed)
     }
 
@@ -157,7 +157,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     }
 }
 
-impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
+impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
     fn method(&self) -> &'static str {
         "grpo"
     }
@@ -170,7 +170,7 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
         self.updates_per_epoch() * self.config.num_iterations
     }
 
-    fn data(&self) -> Metrics {
+    fn data_counts(&self) -> Metrics {
         [("episodes".to_owned(), self.setups.len() as f64)].into()
     }
 
@@ -224,12 +224,12 @@ impl<W: TextWorld + Trainable> Job for GrpoJob<W> {
                     sample.old.get_or_insert(logps);
                 }
             }
-            if state.finished() {
+            if state.is_finished() {
                 break;
             }
         }
         let mut logged = self.logged(&completions)?;
-        if state.finished() {
+        if state.is_finished() {
             self.log_tokens(&state.model, &completions, &mut logged)?;
         }
         Ok(Update {
@@ -276,7 +276,7 @@ fn train_in<W: TextWorld + Trainable>(
     let mut reference = None;
     if config.beta != 0.0 && !switched {
         let mut before = Lora::merged(&start.model);
-        before.train(Trained::Nothing);
+        before.set_trained_part(TrainedPart::Nothing);
         if config.run.bf16 {
             before.freeze_in_bf16()?;
         }
@@ -301,7 +301,7 @@ fn train_in<W: TextWorld + Trainable>(
         pad,
         reference,
     };
-    let total = config.run.total(job.steps_per_epoch());
+    let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     let state = PreparedModel::state(start.model, &config.run, schedule)?;

@@ -1,14 +1,14 @@
 //! Rollouts and rewards: turns episodes into groups of completions with advantages.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Named, Origin};
+use sentinel_env::{EpisodeSpec, Named};
 use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::GrpoConfig;
 use super::loss::Sample;
 use crate::corpus::rollout::{
-    CompletionValue, Group, Member, Signals, Trajectory, groups, rollout,
+    CompletionValue, Group, Member, RolloutStats, Trajectory, generate_groups, rollout,
 };
 use crate::finetune::RunError;
 use crate::lm_agent::{Generation, LmAgent};
@@ -17,7 +17,7 @@ use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::credit::{Continuation, Credit};
 use crate::rl::sampling::completion_mask;
 use crate::rng::Rng;
-use crate::selection;
+use crate::task_selection;
 use crate::trainable::Trainable;
 
 /// Names of the rewards, in the order of their weights.
@@ -69,9 +69,9 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
         return Err(RunError::option("streams", "independent in training"));
     }
     let tasks =
-        selection::training_tasks::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
+        task_selection::training_tasks::<W>(config.episode.task.as_deref(), &config.episode.cells)?;
     let setup = |(index, seed): (usize, u64)| {
-        Origin::<W> {
+        EpisodeSpec::<W> {
             task: tasks[index % tasks.len()],
             seed,
             streams,
@@ -137,7 +137,7 @@ fn state_groups<W: TextWorld + Trainable>(
     agent.generations.clear();
     let size = config.num_generations;
     let rollout_config = config.rollout_config()?;
-    let found = agent.run(|agent| groups(&states, size, value, rollout_config, agent))?;
+    let found = agent.run(|agent| generate_groups(&states, size, value, rollout_config, agent))?;
     // The completions of the groups come first, those of continuations after them.
     let mut generation = std::mem::take(&mut agent.generations).into_iter();
     let mut slot = |member: Member<W>| {
@@ -343,7 +343,7 @@ fn lengths(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
 
 /// Returns the statistics of the played episodes under `rollout/`.
 fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
-    let signals = Signals::from_trajectories(played);
+    let signals = RolloutStats::from_trajectories(played);
     let values = [
         ("rollout/score", signals.avg_score),
         ("rollout/rows", signals.rows as f64),
@@ -362,7 +362,7 @@ fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
 #[cfg(test)]
 mod tests {
     use super::is_valid_unrepaired;
-    use sentinel_policy::text::{ParseError, ParsedAction, Reason};
+    use sentinel_policy::text::{ParseError, ParseErrorKind, ParsedAction};
 
     /// The format reward is only for completions that need no repair.
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         };
         assert!(is_valid_unrepaired(&parsed(false)));
         assert!(!is_valid_unrepaired(&parsed(true)));
-        let reason = Reason::NotJson;
+        let reason = ParseErrorKind::NotJson;
         let detail = String::new();
         assert!(!is_valid_unrepaired::<()>(&Err(ParseError {
             reason,

@@ -6,9 +6,9 @@ use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use serde::{Deserialize, Serialize};
 
-use super::rows::TooLong;
-use crate::Cells;
-use crate::args::{self, named, parse_number};
+use super::rows::LongRowPolicy;
+use crate::CellArgs;
+use crate::arg_parsers::{self, named_enum_parser, parse_number};
 use crate::corpus::rollout::RolloutConfig;
 use crate::finetune::{PreparedModel, RunError, RunOptions};
 use crate::lm_agent::{Validation, ValidationWorld};
@@ -34,7 +34,7 @@ pub struct SftConfig {
     pub gradient_accumulation_steps: usize,
     /// Treatment of rows longer than --max-length
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    pub too_long: TooLong,
+    pub too_long: LongRowPolicy,
     /// Pack several examples into a row of up to --max-length tokens, without attention between
     /// them. --per-device-train-batch-size then counts such rows
     #[arg(long)]
@@ -46,7 +46,7 @@ pub struct SftConfig {
     #[arg(long)]
     pub no_shuffle: bool,
     /// World of the evaluations that --eval-steps requests
-    #[arg(long, value_name = "WORLD", value_parser = args::world(), help_heading = EVALUATION)]
+    #[arg(long, value_name = "WORLD", value_parser = arg_parsers::world_parser(), help_heading = EVALUATION)]
     #[serde(default)]
     pub eval_world: Option<WorldName>,
     /// Tasks of --eval-world, separated by commas, or all
@@ -58,7 +58,7 @@ pub struct SftConfig {
     #[serde(default = "reference_rules")]
     pub eval_rules: String,
     /// Style of the prompts in evaluations
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named::<PromptStyle>(),
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = named_enum_parser::<PromptStyle>(),
         help_heading = EVALUATION)]
     #[serde(default)]
     pub eval_prompt: PromptStyle,
@@ -94,7 +94,7 @@ impl SftConfig {
             world,
             rules: &self.eval_rules,
             tasks: Some(&self.eval_task),
-            cells: &Cells::default(),
+            cells: &CellArgs::default(),
             rollout_config: RolloutConfig {
                 style: self.eval_prompt,
                 ..RolloutConfig::default()

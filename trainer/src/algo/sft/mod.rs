@@ -1,7 +1,7 @@
 //! Supervised fine-tuning of a language model, `sentinel lm sft`, with the loss of TRL's
 //! `SFTTrainer`.
 //!
-//! * [`prepare`]: encodes examples as rows; rows that are too long are counted, and truncated only
+//! * [`prepare_rows`]: encodes examples as rows; rows that are too long are counted, and truncated only
 //!   on request.
 //! * [`SftJob`]: selects the rows of each optimizer step.
 //! * [`packed_gradient`]: computes the loss of these rows in micro-batches; examples can share
@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::finetune::{
-    Event, Job, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, Update, run,
+    Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
@@ -25,12 +25,12 @@ mod config;
 mod rows;
 
 pub use config::SftConfig;
-pub use rows::{Prepared, RowOptions, SftRow, TooLong, pack, prepare};
+pub use rows::{LongRowPolicy, PreparedRows, RowOptions, SftRow, pack_best_fit, prepare_rows};
 
 /// The training rows with the order in which they are trained.
 pub struct SftJob {
     config: SftConfig,
-    prepared: Prepared,
+    prepared: PreparedRows,
     /// Indices of the rows that are packed into one, for each packed row.
     packs: Vec<Vec<usize>>,
     pad: u32,
@@ -41,7 +41,7 @@ impl SftJob {
     ///
     /// # Errors
     /// If an option is invalid, or there are no rows.
-    pub fn new(config: SftConfig, prepared: Prepared, pad: u32) -> Result<Self, RunError> {
+    pub fn new(config: SftConfig, prepared: PreparedRows, pad: u32) -> Result<Self, RunError> {
         config.check()?;
         if prepared.rows.is_empty() {
             return Err(RunError::option(
@@ -51,7 +51,7 @@ impl SftJob {
         }
         let lengths = prepared.rows.iter().map(|row| row.ids.len());
         let packs = if config.packing {
-            pack(&lengths.collect::<Vec<_>>(), config.run.max_length)
+            pack_best_fit(&lengths.collect::<Vec<_>>(), config.run.max_length)
         } else {
             (0..lengths.len()).map(|row| vec![row]).collect()
         };
@@ -77,7 +77,7 @@ impl SftJob {
         let order = if self.config.no_shuffle {
             (0..all.len()).collect()
         } else {
-            self.config.run.order(all.len(), step / per_epoch)
+            self.config.run.epoch_order(all.len(), step / per_epoch)
         };
         let places = order.iter().skip(step % per_epoch * self.window());
         let row = |row: &usize| &self.prepared.rows[*row];
@@ -86,7 +86,7 @@ impl SftJob {
     }
 }
 
-impl Job for SftJob {
+impl TrainingJob for SftJob {
     fn method(&self) -> &'static str {
         "sft"
     }
@@ -99,10 +99,10 @@ impl Job for SftJob {
         self.packs.len().div_ceil(self.window())
     }
 
-    fn data(&self) -> Metrics {
+    fn data_counts(&self) -> Metrics {
         let rows = &self.prepared.rows;
         let tokens: usize = rows.iter().map(|row| row.ids.len()).sum();
-        let labels: usize = rows.iter().map(SftRow::labels).sum();
+        let labels: usize = rows.iter().map(SftRow::label_count).sum();
         let counts = [
             ("rows", rows.len()),
             ("tokens", tokens),
@@ -187,7 +187,7 @@ pub fn train(
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
     };
-    let prepared = prepare(&start.tokenizer, &examples, options)?;
+    let prepared = prepare_rows(&start.tokenizer, &examples, options)?;
     let positions = start.model.config().max_position_embeddings;
     if prepared.longest > positions {
         return Err(RunError::Positions {
@@ -198,12 +198,12 @@ pub fn train(
     }
     let validation = config.validation(&start)?;
     let mut job = SftJob::new(config.clone(), prepared, start.pad())?;
-    let total = config.run.total(job.steps_per_epoch());
+    let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
-    metadata.reads("the corpus", data)?;
+    metadata.record_input("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
-    (metadata.provenance).inherit_corpus(data, examples.len(), marked)?;
+    (metadata.provenance).add_corpus_fallbacks(data, examples.len(), marked)?;
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     run(&mut job, state, &metadata, validation, dir, stop, listen)
@@ -256,7 +256,7 @@ pub fn packed_gradient(
     pad: u32,
     pass: Pass,
 ) -> Result<WindowLoss, LmError> {
-    let labels: usize = rows.iter().flatten().map(|row| row.labels()).sum();
+    let labels: usize = rows.iter().flatten().map(|row| row.label_count()).sum();
     if labels == 0 {
         return Err(no_labels("the labels of a window"));
     }
@@ -270,8 +270,15 @@ pub fn packed_gradient(
     };
     let parts: Vec<(u64, &[Vec<&SftRow>])> = (0..).zip(rows.chunks(micro.max(1))).collect();
     let share = 1.0 / parts.len() as f64;
-    let work =
-        |(index, part): (u64, _)| micro_batch(&model.fork(), part, labels, pad, pass.part(index));
+    let work = |(index, part): (u64, _)| {
+        micro_batch(
+            &model.fork(),
+            part,
+            labels,
+            pad,
+            pass.for_micro_batch(index),
+        )
+    };
     par_map_ordered(model.device(), parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::{Example, Prompt, Role, Turn};
+use crate::corpus::{ChatMessage, Example, Prompt, Role};
 use crate::lm::{LmError, Message, Tokenizer};
 
 /// The treatment of rows that are longer than the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
-pub enum TooLong {
+pub enum LongRowPolicy {
     /// Stop before training begins
     #[default]
     Refuse,
@@ -22,13 +22,13 @@ pub enum TooLong {
     Cut,
 }
 
-/// Options of [`prepare`], which encodes examples as rows.
+/// Options of [`prepare_rows`], which encodes examples as rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowOptions {
     /// Largest number of tokens in a row.
     pub max_length: usize,
     /// Treatment of longer rows.
-    pub too_long: TooLong,
+    pub too_long: LongRowPolicy,
     /// `true` to train on the completion only, not on the prompt.
     pub completion_only: bool,
 }
@@ -46,14 +46,14 @@ impl SftRow {
     /// Returns the number of trained tokens. The first token of a row cannot be trained, because no
     /// token before it predicts it.
     #[must_use]
-    pub fn labels(&self) -> usize {
+    pub fn label_count(&self) -> usize {
         self.ids.len().saturating_sub(self.start.max(1))
     }
 }
 
 /// The encoded rows, and the lines of the corpus that were left out or cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedRows {
     /// Rows in the order of the examples.
     pub rows: Vec<SftRow>,
     /// Lines of the corpus that were left out as too long.
@@ -74,20 +74,20 @@ pub struct Prepared {
 ///
 /// # Errors
 /// If a chat needs a template and there is none, or a row is too long and `too_long` is
-/// [`TooLong::Refuse`].
-pub fn prepare(
+/// [`LongRowPolicy::Refuse`].
+pub fn prepare_rows(
     tokenizer: &Tokenizer,
     examples: &[Example],
     options: RowOptions,
-) -> Result<Prepared, LmError> {
-    let mut prepared = Prepared::default();
+) -> Result<PreparedRows, LmError> {
+    let mut prepared = PreparedRows::default();
     let (mut over, mut longest) = (0, (0, 0));
     for example in examples {
         let mut row = encode(tokenizer, example)?;
         if !options.completion_only {
             row.start = 0;
         }
-        if row.labels() == 0 {
+        if row.label_count() == 0 {
             prepared.unlabeled.push(example.line);
             continue;
         }
@@ -98,7 +98,7 @@ pub fn prepare(
                 longest = (length, example.line);
             }
             row.ids.truncate(options.max_length);
-            if options.too_long != TooLong::Cut || row.labels() == 0 {
+            if options.too_long != LongRowPolicy::Cut || row.label_count() == 0 {
                 prepared.dropped.push(example.line);
                 continue;
             }
@@ -107,7 +107,7 @@ pub fn prepare(
         prepared.longest = prepared.longest.max(row.ids.len());
         prepared.rows.push(row);
     }
-    if over > 0 && options.too_long == TooLong::Refuse {
+    if over > 0 && options.too_long == LongRowPolicy::Refuse {
         return Err(LmError::RowsTooLong {
             count: over,
             rows: examples.len(),
@@ -145,7 +145,7 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
 }
 
 /// Converts a turn to a message of a chat template.
-fn message(turn: &Turn) -> Message {
+fn message(turn: &ChatMessage) -> Message {
     let role = match turn.role {
         Role::System => "system",
         Role::User => "user",
@@ -162,7 +162,7 @@ fn message(turn: &Turn) -> Message {
 ///
 /// Returns the indices of the lengths, row by row.
 #[must_use]
-pub fn pack(lengths: &[usize], limit: usize) -> Vec<Vec<usize>> {
+pub fn pack_best_fit(lengths: &[usize], limit: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(lengths[*place]));
     let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -198,17 +198,17 @@ mod tests {
     /// lengths.
     #[test]
     fn bfd_packing_matches_trl() {
-        let found = pack(&[5, 3, 7, 2, 6, 1, 4, 8, 3, 5], 8);
+        let found = pack_best_fit(&[5, 3, 7, 2, 6, 1, 4, 8, 3, 5], 8);
         let rows: [&[usize]; 6] = [&[7], &[2, 5], &[4, 3], &[0, 1], &[9, 8], &[6]];
         assert_eq!(found, rows);
-        let found = pack(&[3, 3, 3, 3, 3, 5, 5, 2, 2, 2, 9, 1], 10);
+        let found = pack_best_fit(&[3, 3, 3, 3, 3, 5, 5, 2, 2, 2, 9, 1], 10);
         let rows: [&[usize]; 5] = [&[10, 11], &[5, 6], &[0, 1, 2], &[3, 4, 7, 8], &[9]];
         assert_eq!(found, rows);
         let lengths = [
             16, 38, 35, 9, 24, 39, 31, 38, 5, 39, 1, 31, 17, 36, 15, 13, 31, 35, 36, 31, 26, 10,
             15, 10,
         ];
-        let found = pack(&lengths, 40);
+        let found = pack_best_fit(&lengths, 40);
         let rows: [&[usize]; 16] = [
             &[5, 10],
             &[9],
@@ -228,7 +228,7 @@ mod tests {
             &[22, 21, 23],
         ];
         assert_eq!(found, rows);
-        assert_eq!(pack(&[], 5), Vec::<Vec<usize>>::new());
+        assert_eq!(pack_best_fit(&[], 5), Vec::<Vec<usize>>::new());
     }
 
     proptest! {
@@ -237,7 +237,7 @@ mod tests {
             lengths in prop::collection::vec(1_usize..50, 0..60),
             limit in 1_usize..60,
         ) {
-            let rows = pack(&lengths, limit);
+            let rows = pack_best_fit(&lengths, limit);
             let mut places: Vec<usize> = rows.concat();
             places.sort_unstable();
             prop_assert_eq!(places, (0..lengths.len()).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
 use sentinel_env::slot::SLOTS;
 use sentinel_policy::cluster::learned::{
-    ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, at,
+    ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, param_index,
 };
 
 use super::{Learn, NamedPolicy, scripted};
@@ -124,27 +124,45 @@ impl Learn for ClusterEnv {
     fn forward(net: &Net<ClusterNet>, x: &Inputs) -> Outputs {
         let hidden = net.config().hidden;
         let [batch, _] = x.global.dims();
-        let mut context = net.linear(x.global.clone(), at::CONTEXT_GLOBAL, at::CONTEXT_BIAS);
+        let mut context = net.linear(
+            x.global.clone(),
+            param_index::CONTEXT_GLOBAL,
+            param_index::CONTEXT_BIAS,
+        );
         let mut first = Vec::with_capacity(ROWS.len());
         for (set, rows) in ROWS.into_iter().enumerate() {
-            let start = at::SETS[set];
-            let (weight, bias) = (start + at::GLOBAL_IN, start + at::BIAS_IN);
+            let start = param_index::SETS[set];
+            let (weight, bias) = (
+                start + param_index::GLOBAL_INPUT,
+                start + param_index::INPUT_BIAS,
+            );
             let shared = net.linear(x.global.clone(), weight, bias);
-            let all = net.set_layer(x.sets[set].clone(), start + at::IN, shared);
+            let all = net.set_layer(x.sets[set].clone(), start + param_index::ROW_INPUT, shared);
             let all = all * x.open[set].clone().reshape([batch, rows, 1]);
             let pooled = all.clone().sum_dim(1).reshape([batch, hidden]) / rows as f32;
-            context = context + net.product(pooled, at::CONTEXT_SETS[set]);
+            context = context + net.product(pooled, param_index::CONTEXT_SETS[set]);
             first.push(all);
         }
         let context = relu(context);
         let second = first.into_iter().enumerate().map(|(set, all)| {
-            let (start, rows) = (at::SETS[set], ROWS[set]);
-            let shared = net.product(context.clone(), start + at::CONTEXT_MID);
-            let all = net.set_layer(all.reshape([batch * rows, hidden]), start + at::MID, shared);
-            let logits = net.product(all.reshape([batch * rows, hidden]), start + at::HEAD);
+            let (start, rows) = (param_index::SETS[set], ROWS[set]);
+            let shared = net.product(context.clone(), start + param_index::CONTEXT_HIDDEN);
+            let all = net.set_layer(
+                all.reshape([batch * rows, hidden]),
+                start + param_index::ROW_HIDDEN,
+                shared,
+            );
+            let logits = net.product(
+                all.reshape([batch * rows, hidden]),
+                start + param_index::HEAD,
+            );
             logits.reshape([batch, rows, HEADS[set]])
         });
-        let own = net.linear(context.clone(), at::CONTEXT_HEAD, at::CONTEXT_HEAD_BIAS);
+        let own = net.linear(
+            context.clone(),
+            param_index::CONTEXT_HEAD,
+            param_index::CONTEXT_HEAD_BIAS,
+        );
         columns(own, second.collect(), batch)
     }
 }

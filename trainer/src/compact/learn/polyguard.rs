@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor};
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_policy::polyguard::learned::{
-    Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, at,
+    Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, param_index,
 };
 
 use super::{Learn, NamedPolicy, scripted};
@@ -91,7 +91,11 @@ impl Learn for PolyguardEnv {
     }
 
     fn forward(net: &Net<PolyguardNet>, x: &Inputs) -> Outputs {
-        let shared = net.linear(x.global.clone(), at::GLOBAL_IN, at::BIAS_IN);
+        let shared = net.linear(
+            x.global.clone(),
+            param_index::GLOBAL_INPUT,
+            param_index::INPUT_BIAS,
+        );
         x.candidates.logits(net, &LAYERS, shared)
     }
 }

@@ -6,14 +6,14 @@ use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Choice;
 use sentinel_policy::trust::learned::{
-    Features, GLOBAL, GLOBAL_ACTIONS, NetConfig, PER_SLOT, Pooling, SLOT_ACTIONS, at,
+    Features, GLOBAL, GLOBAL_ACTIONS, PER_SLOT, Pooling, SLOT_ACTIONS, TrustNet, param_index,
 };
 
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::fields::display_value;
 use crate::compact::net::{Net, Outputs};
+use crate::compact::option_values::display_value;
 use crate::tensors::matrix;
 
 /// The tolerance within which a teacher's action values tie with its best.
@@ -35,16 +35,16 @@ impl Learn for TrustEnv {
     const BASELINES: &'static [&'static str] =
         &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
 
-    fn net(config: &TrainConfig) -> NetConfig {
-        NetConfig {
+    fn net(config: &TrainConfig) -> TrustNet {
+        TrustNet {
             features: config.features,
             hidden: config.hidden,
             pooling: config.pooling,
-            ..NetConfig::default()
+            ..TrustNet::default()
         }
     }
 
-    fn describe(net: &NetConfig) -> String {
+    fn describe(net: &TrustNet) -> String {
         format!(
             "an orchestrator that hands out work and finds out, from public observations alone, \
              which of five specialists to believe. It is a small network (two layers of {} hidden \
@@ -102,38 +102,60 @@ impl Learn for TrustEnv {
     }
 
     /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
-    fn forward(net: &Net<NetConfig>, inputs: &Inputs) -> Outputs {
+    fn forward(net: &Net<TrustNet>, inputs: &Inputs) -> Outputs {
         let config = net.config();
         let hidden = config.hidden;
         let [batch, _] = inputs.global.dims();
-        let shared = net.linear(inputs.global.clone(), at::GLOBAL_IN, at::BIAS_IN);
-        let first = net.set_layer(inputs.slots.clone(), at::SLOT_IN, shared);
+        let shared = net.linear(
+            inputs.global.clone(),
+            param_index::GLOBAL_INPUT,
+            param_index::INPUT_BIAS,
+        );
+        let first = net.set_layer(inputs.slots.clone(), param_index::SLOT_INPUT, shared);
         let pooled = match config.pooling {
             Pooling::None => None,
             Pooling::Mean => Some(first.clone().mean_dim(1)),
             Pooling::Max => Some(first.clone().max_dim(1)),
         };
         let shared = match pooled {
-            Some(pooled) => net.linear(pooled.reshape([batch, hidden]), at::POOL_MID, at::BIAS_MID),
-            None => net.parameter(at::BIAS_MID).expand([batch, hidden]),
+            Some(pooled) => net.linear(
+                pooled.reshape([batch, hidden]),
+                param_index::POOL_HIDDEN,
+                param_index::HIDDEN_BIAS,
+            ),
+            None => net
+                .parameter(param_index::HIDDEN_BIAS)
+                .expand([batch, hidden]),
         };
         let rows = first.reshape([batch * SLOTS, hidden]);
-        heads(net, net.set_layer(rows, at::SLOT_MID, shared), batch)
+        heads(
+            net,
+            net.set_layer(rows, param_index::SLOT_HIDDEN, shared),
+            batch,
+        )
     }
 }
 
 /// Computes the outputs from the second layer, `[batch, slots, hidden]`.
-fn heads(net: &Net<NetConfig>, second: Tensor<3>, batch: usize) -> Outputs {
+fn heads(net: &Net<TrustNet>, second: Tensor<3>, batch: usize) -> Outputs {
     let hidden = net.config().hidden;
     let mean = second.clone().mean_dim(1).reshape([batch, hidden]);
     let rows = second.reshape([batch * SLOTS, hidden]);
-    let slots = net.linear(rows.clone(), at::SLOT_ACTIONS, at::SLOT_ACTIONS_BIAS);
+    let slots = net.linear(
+        rows.clone(),
+        param_index::SLOT_ACTIONS,
+        param_index::SLOT_ACTIONS_BIAS,
+    );
     let by_action = slots.reshape([batch, SLOTS, SLOT_ACTIONS]).swap_dims(1, 2);
-    let others = net.linear(mean, at::GLOBAL_ACTIONS, at::GLOBAL_ACTIONS_BIAS);
+    let others = net.linear(
+        mean,
+        param_index::GLOBAL_ACTIONS,
+        param_index::GLOBAL_ACTIONS_BIAS,
+    );
     debug_assert_eq!(others.dims(), [batch, GLOBAL_ACTIONS]);
     let by_action = by_action.reshape([batch, SLOTS * SLOT_ACTIONS]);
     Outputs {
         logits: Tensor::cat(vec![by_action, others], 1),
-        beliefs: Some(net.linear(rows, at::BELIEF, at::BELIEF_BIAS)),
+        beliefs: Some(net.linear(rows, param_index::BELIEF, param_index::BELIEF_BIAS)),
     }
 }

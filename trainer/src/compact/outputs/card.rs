@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::fields::display_value;
 use crate::compact::learn::{Learn, NamedPolicy};
-use crate::run::card::{
+use crate::compact::option_values::display_value;
+use crate::run::model_card::{
     CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
 };
 use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};
@@ -24,7 +24,7 @@ const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_s
 ///
 /// # Errors
 /// Returns an error if the configuration names tasks that the environment does not have.
-pub fn text<W: Learn>(
+pub fn card_text<W: Learn>(
     config: &TrainConfig,
     events: &[Event],
     baselines: &[(String, Scores)],

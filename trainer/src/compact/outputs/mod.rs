@@ -9,10 +9,10 @@ use serde_json::Map;
 
 use super::config::TrainConfig;
 use super::learn::Learn;
-use crate::run::{Event, Scores, TRAINER_STATE, TrainerState, logging_steps};
+use crate::run::{Event, Scores, TRAINER_STATE_FILE, TrainerState, logging_steps};
 use crate::{Error, files};
 
-pub use crate::run::card::CARD;
+pub use crate::run::model_card::CARD_FILE;
 
 /// Writes `trainer_state.json` and the model card into an existing folder.
 ///
@@ -24,10 +24,10 @@ pub fn write_all<W: Learn>(
     events: &[Event],
 ) -> Result<(), Error> {
     let state = trainer_state::<W>(config, events)?;
-    files::write(&folder.join(TRAINER_STATE), state.as_bytes())?;
-    files::write(
-        &folder.join(CARD),
-        card::text::<W>(config, events, baselines(events))?.as_bytes(),
+    files::write_atomic(&folder.join(TRAINER_STATE_FILE), state.as_bytes())?;
+    files::write_atomic(
+        &folder.join(CARD_FILE),
+        card::card_text::<W>(config, events, baselines(events))?.as_bytes(),
     )
 }
 

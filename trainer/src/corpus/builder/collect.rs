@@ -6,11 +6,11 @@ use sentinel_env::named_enum;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::holdout::{HeldOut, Holdout};
-use super::network::Fetched;
+use super::holdout::{HoldoutFilter, HoldoutMatch};
+use super::network_access::FetchedRows;
 use super::row::WrittenRow;
 use super::{Row, RowOrigin, SourceName};
-use crate::corpus::read_example;
+use crate::corpus::parse_example;
 use crate::files;
 
 /// The maximum number of characters of a row from a server.
@@ -107,7 +107,7 @@ impl SourceReport {
 
     /// Returns the refused rows and duplicates in words; an empty text if there are none.
     #[must_use]
-    pub fn losses(&self) -> String {
+    pub fn describe_dropped_rows(&self) -> String {
         let refused = self.refused.iter();
         let mut parts: Vec<String> = refused
             .map(|(why, count)| format!("{count} {why}"))
@@ -123,7 +123,7 @@ impl SourceReport {
 /// The lines of a file of rows.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    holdout: Holdout,
+    holdout: HoldoutFilter,
     exact: HashSet<String>,
     normalized: HashSet<String>,
     pub(super) lines: Vec<String>,
@@ -135,7 +135,7 @@ impl Collector {
     pub(super) fn add(
         &mut self,
         source: SourceName,
-        fetched: Fetched,
+        fetched: FetchedRows,
     ) -> Result<SourceReport, serde_json::Error> {
         let mut report = SourceReport {
             read: fetched.read,
@@ -176,7 +176,10 @@ impl Collector {
             report.status = SourceStatus::Used;
         } else {
             report.status = SourceStatus::Skipped;
-            report.reason = Some(format!("no row is left: {}", report.losses()));
+            report.reason = Some(format!(
+                "no row is left: {}",
+                report.describe_dropped_rows()
+            ));
         }
         Ok(report)
     }
@@ -185,8 +188,8 @@ impl Collector {
     fn refusal(&self, row: &Row, line: &str) -> Option<Refusal> {
         let text = row.text();
         match self.holdout.check(&text) {
-            Some(HeldOut::Archetype) => return Some(Refusal::HeldOutArchetype),
-            Some(HeldOut::Pair) => return Some(Refusal::HeldOutPair),
+            Some(HoldoutMatch::Archetype) => return Some(Refusal::HeldOutArchetype),
+            Some(HoldoutMatch::Pair) => return Some(Refusal::HeldOutPair),
             None => {}
         }
         if !matches!(row.origin, RowOrigin::Url { .. }) {
@@ -196,7 +199,9 @@ impl Collector {
             return Some(Refusal::TooLong);
         }
         // The trainer must be able to read what other people wrote.
-        read_example(line, 1).is_err().then_some(Refusal::Malformed)
+        parse_example(line, 1)
+            .is_err()
+            .then_some(Refusal::Malformed)
     }
 }
 
@@ -227,8 +232,8 @@ mod tests {
         }
     }
 
-    fn fetched(rows: &[Row]) -> Fetched {
-        let mut found = Fetched::default();
+    fn fetched(rows: &[Row]) -> FetchedRows {
+        let mut found = FetchedRows::default();
         for row in rows {
             found.push(Ok(row.clone()));
         }

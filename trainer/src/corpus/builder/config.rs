@@ -7,9 +7,9 @@ use sentinel_env::{WorldName, named_enum};
 use sentinel_policy::text::PromptStyle;
 
 use super::SourceName;
-use super::network::without_secrets;
-use crate::args;
-use crate::selection::quoted;
+use super::network_access::redact_secrets;
+use crate::arg_parsers;
+use crate::task_selection::shell_quote;
 use crate::{Error, SeedRange, seeds};
 
 /// The dataset that is read if `--with-hf` names none.
@@ -96,7 +96,7 @@ impl fmt::Display for NamedLicense {
 #[derive(Clone, Debug, clap::Args)]
 pub struct BuildConfig {
     /// The size of the corpus
-    #[arg(long, value_name = "NAME", default_value_t, value_parser = args::named::<Profile>())]
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = arg_parsers::named_enum_parser::<Profile>())]
     pub profile: Profile,
     /// The folder to write: sft.jsonl, grpo_prompts.jsonl and summary.json
     #[arg(long, aliases = ["out-dir", "out"], value_name = "DIR")]
@@ -148,7 +148,7 @@ pub struct BuildConfig {
     pub grpo_seeds: Option<SeedRange>,
     /// Prompt style of observations
     #[arg(long, help_heading = "Episodes", value_name = "STYLE", default_value_t,
-        value_parser = args::named::<PromptStyle>())]
+        value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: PromptStyle,
 
     /// The server of dataset rows
@@ -231,7 +231,7 @@ impl BuildConfig {
         if self.worlds == "all" {
             return Ok(WorldName::ALL.to_vec());
         }
-        let worlds = args::list("world", &self.worlds, args::parse_world);
+        let worlds = arg_parsers::parse_list("world", &self.worlds, arg_parsers::parse_world);
         worlds.map_err(|reason| Error::argument("--worlds", reason))
     }
 
@@ -277,7 +277,7 @@ impl BuildConfig {
         let set = flags.iter().filter(|(is_set, _)| *is_set);
         words.extend(set.map(|(_, flag)| (*flag).to_owned()));
         let text = |value: &dyn fmt::Display| Some(value.to_string());
-        let address = |url: Option<&String>| url.map(|url| without_secrets(url));
+        let address = |url: Option<&String>| url.map(|url| redact_secrets(url));
         let columns = self.hf_columns.as_ref().map(|(a, b)| format!("{a},{b}"));
         let values = [
             ("--output-dir", text(&self.output_dir.display())),
@@ -308,7 +308,7 @@ impl BuildConfig {
                 .chain(licenses)
                 .filter_map(|(option, value)| {
                     let value = value?;
-                    Some(format!("{option} {}", quoted(&value)))
+                    Some(format!("{option} {}", shell_quote(&value)))
                 }),
         );
         words.join(" ")

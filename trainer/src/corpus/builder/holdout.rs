@@ -17,7 +17,7 @@ const NAMES: &str = include_str!("names.csv");
 /// The reason why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HeldOut {
+pub enum HoldoutMatch {
     /// The text names a held-out archetype.
     Archetype,
     /// The text names both archetypes of a held-out pair.
@@ -26,7 +26,7 @@ pub enum HeldOut {
 
 /// The names of all archetypes, and what is held out.
 #[derive(Debug)]
-pub struct Holdout {
+pub struct HoldoutFilter {
     /// Archetypes by the words of a name, joined by single spaces.
     names: BTreeMap<String, ArchetypeId>,
     /// The number of words of the longest name.
@@ -37,13 +37,13 @@ pub struct Holdout {
     pairs: Vec<u64>,
 }
 
-impl Default for Holdout {
+impl Default for HoldoutFilter {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Holdout {
+impl HoldoutFilter {
     /// Returns the filter of the extended formulary, whose names the other one shares.
     #[must_use]
     pub fn new() -> Self {
@@ -78,12 +78,12 @@ impl Holdout {
 
     /// Returns the reason why a text is about something held out; `None` if it is not.
     #[must_use]
-    pub fn check(&self, text: &str) -> Option<HeldOut> {
+    pub fn check(&self, text: &str) -> Option<HoldoutMatch> {
         let named = self.named(text);
         if named & self.archetypes != 0 {
-            Some(HeldOut::Archetype)
+            Some(HoldoutMatch::Archetype)
         } else if self.pairs.iter().any(|pair| named & pair == *pair) {
-            Some(HeldOut::Pair)
+            Some(HoldoutMatch::Pair)
         } else {
             None
         }
@@ -167,12 +167,16 @@ mod tests {
 
     #[test]
     fn holdout_check_finds_archetypes_and_pairs() {
-        let (holdout, formulary) = (Holdout::new(), Formulary::extended());
+        let (holdout, formulary) = (HoldoutFilter::new(), Formulary::extended());
         for id in formulary.ids() {
             let name = &formulary.get(id).name;
             let is_held_out = formulary.held_out() & id.bit() != 0;
             let found = holdout.check(&format!("Stop {name}, please."));
-            assert_eq!(found, is_held_out.then_some(HeldOut::Archetype), "{name}");
+            assert_eq!(
+                found,
+                is_held_out.then_some(HoldoutMatch::Archetype),
+                "{name}"
+            );
         }
         for pair in formulary.pairs() {
             let [a, b] = [pair.first, pair.second].map(|id| &formulary.get(id).name);
@@ -183,21 +187,21 @@ mod tests {
 
     #[test]
     fn holdout_check_handles_common_plural_and_longer_names() {
-        let holdout = Holdout::new();
+        let holdout = HoldoutFilter::new();
         for (text, expected) in [
-            ("Sildenafil is a tablet.", Some(HeldOut::Archetype)),
-            ("TCAs, that is tricyclics", Some(HeldOut::Archetype)),
-            ("Z-drugs", Some(HeldOut::Archetype)),
-            ("warfarin with clarithromycin", Some(HeldOut::Pair)),
-            ("Statins after amiodarone", Some(HeldOut::Pair)),
-            ("doac_like beside nsaid_like", Some(HeldOut::Pair)),
+            ("Sildenafil is a tablet.", Some(HoldoutMatch::Archetype)),
+            ("TCAs, that is tricyclics", Some(HoldoutMatch::Archetype)),
+            ("Z-drugs", Some(HoldoutMatch::Archetype)),
+            ("warfarin with clarithromycin", Some(HoldoutMatch::Pair)),
+            ("Statins after amiodarone", Some(HoldoutMatch::Pair)),
+            ("doac_like beside nsaid_like", Some(HoldoutMatch::Pair)),
             ("doac_like beside topical_nsaid_like", None),
             ("statin_low_interaction_like and antiarrhythmic_like", None),
             ("nonsedating_antihistamine_like", None),
             ("qt, serotonergic\n- opioid_like", None),
             (
                 "a potassium-sparing\ndiuretic beside trimethoprim",
-                Some(HeldOut::Pair),
+                Some(HoldoutMatch::Pair),
             ),
             ("a carbon copy of the garb", None),
             ("", None),

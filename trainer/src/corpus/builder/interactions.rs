@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use url::Url;
 
-use super::network::{Fetched, listed, text};
-use super::{Message, Network, Refusal, Row, RowOrigin, SourceError, SourceName};
+use super::network_access::{FetchedRows, cell_text, join_names};
+use super::{Message, NetworkAccess, Refusal, Row, RowOrigin, SourceError, SourceName};
 use crate::http::{Request, Response};
 
 /// The beginning of every question, since the answers are about medicines.
@@ -35,7 +35,7 @@ struct Reader<'a> {
     /// The license that the user names.
     license: Option<&'a str>,
     limit: u64,
-    found: Fetched,
+    found: FetchedRows,
 }
 
 /// Reads an API until it has no further page or `limit` items were read.
@@ -46,8 +46,8 @@ pub(super) fn fetch_api(
     url: &str,
     license: Option<&str>,
     limit: u64,
-    network: &Network,
-) -> Result<Fetched, SourceError> {
+    network: &NetworkAccess,
+) -> Result<FetchedRows, SourceError> {
     let mut reader = Reader::new(SourceName::DdiApi, license, limit);
     let mut seen = BTreeSet::new();
     let mut next = Some(url.to_owned());
@@ -80,8 +80,8 @@ pub(super) fn fetch_document(
     url: &str,
     license: Option<&str>,
     limit: u64,
-    network: &Network,
-) -> Result<Fetched, SourceError> {
+    network: &NetworkAccess,
+) -> Result<FetchedRows, SourceError> {
     let mut reader = Reader::new(SourceName::WebFallback, license, limit);
     let request = Request::get(url)?;
     let response = network.client.send(&request)?;
@@ -131,15 +131,15 @@ impl Page {
             }
         };
         let Some(Value::Array(items)) = object.remove("results") else {
-            let keys = listed(object.keys().map(String::as_str));
+            let keys = join_names(object.keys().map(String::as_str));
             let reason = format!("the answer has no list `results`; its keys are {keys}");
             return Err(SourceError::schema(address, reason));
         };
         let meta = object.get("meta");
-        let license = text(object.get("license"))
-            .or_else(|| text(meta?.get("license")))
+        let license = cell_text(object.get("license"))
+            .or_else(|| cell_text(meta?.get("license")))
             .map(str::to_owned);
-        let next = match text(object.get("next")) {
+        let next = match cell_text(object.get("next")) {
             Some(next) => Some(linked(url, next, address)?),
             None => following(url, meta, items.len() as u64),
         };
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
             name,
             license,
             limit,
-            found: Fetched::default(),
+            found: FetchedRows::default(),
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
                 self.found.push(Err(Refusal::Incomplete));
                 continue;
             };
-            let stated = text(item.get("license")).or(page.license.as_deref());
+            let stated = cell_text(item.get("license")).or(page.license.as_deref());
             let license = self
                 .license
                 .or(stated)
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
             let keys = page.items.first().and_then(Value::as_object);
             let keys = keys.map_or_else(
                 || "none".to_owned(),
-                |item| listed(item.keys().map(String::as_str)),
+                |item| join_names(item.keys().map(String::as_str)),
             );
             let reason = format!(
                 "no item is an interaction: the keys of the first are {keys}; expected are drugs \
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn finish(self, url: &str) -> Result<Fetched, SourceError> {
+    fn finish(self, url: &str) -> Result<FetchedRows, SourceError> {
         if self.found.rows.is_empty() {
             let url = Request::get(url)?.address();
             return Err(SourceError::NoRows { url });
@@ -241,15 +241,15 @@ impl<'a> Reader<'a> {
 
 /// Returns the row of an item, without its license; `None` if the item is no interaction.
 fn parse(item: &Value, address: &str) -> Option<Row> {
-    let own = || text(item.get("url")).map(str::to_owned);
+    let own = || cell_text(item.get("url")).map(str::to_owned);
     let (question, answer, url) = if let Some(drugs) = item.get("drugs") {
         let drugs = drugs.as_array()?;
-        let names: Option<Vec<&str>> = drugs.iter().map(|drug| text(Some(drug))).collect();
+        let names: Option<Vec<&str>> = drugs.iter().map(|drug| cell_text(Some(drug))).collect();
         let mut names = names.filter(|names| names.len() >= 2)?;
         // The order in which a server names them says nothing.
         names.sort_unstable();
-        let description = one_line(text(item.get("description"))?);
-        let answer = match text(item.get("severity")) {
+        let description = one_line(cell_text(item.get("description"))?);
+        let answer = match cell_text(item.get("severity")) {
             Some(severity) => format!("{severity}: {description}"),
             None => description,
         };
@@ -263,15 +263,15 @@ fn parse(item: &Value, address: &str) -> Option<Row> {
         let sections = item.get("drug_interactions")?.as_array()?;
         let answer: Vec<&str> = sections
             .iter()
-            .filter_map(|part| text(Some(part)))
+            .filter_map(|part| cell_text(Some(part)))
             .collect();
         let names = item.get("openfda")?.get("generic_name")?.as_array()?;
-        let name = text(names.first())?;
+        let name = cell_text(names.first())?;
         if answer.is_empty() {
             return None;
         }
         let question = format!("What does a label of {name} state about interactions?");
-        let id = text(item.get("id")).map(|id| format!("{address}?search=id:{id}"));
+        let id = cell_text(item.get("id")).map(|id| format!("{address}?search=id:{id}"));
         let url = own().or(id).unwrap_or_else(|| address.to_owned());
         (question, one_line(&answer.join(" ")), url)
     };

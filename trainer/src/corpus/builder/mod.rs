@@ -17,17 +17,17 @@
 mod collect;
 mod config;
 mod error;
-mod hf;
 mod holdout;
+mod hub_dataset;
 mod interactions;
-mod local;
-mod network;
+mod network_access;
 mod output;
 mod row;
 mod summary;
 mod synthetic;
 #[cfg(test)]
 mod tests;
+mod world_tables;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,13 +37,13 @@ use sentinel_env::WorldName;
 pub use collect::{Duplicates, Refusal, SourceReport, SourceStatus};
 pub use config::{BuildConfig, NamedLicense, Profile, ProfileCounts};
 pub use error::{BuildError, SourceError};
-pub use holdout::{HeldOut, Holdout};
-pub use network::Network;
+pub use holdout::{HoldoutFilter, HoldoutMatch};
+pub use network_access::NetworkAccess;
 pub use row::{Message, Row, RowOrigin, SourceName, StepOrigin};
 pub use summary::{CorpusFile, Summary};
 
 use collect::Collector;
-use network::{Fetched, without_secrets};
+use network_access::{FetchedRows, redact_secrets};
 use synthetic::Content;
 
 use crate::provenance::Provenance;
@@ -52,7 +52,7 @@ use crate::{Error, Progress};
 /// The state of a build.
 struct Builder<'a> {
     config: &'a BuildConfig,
-    network: &'a Network,
+    network: &'a NetworkAccess,
     stop: &'a AtomicBool,
     progress: Progress<'a>,
     worlds: Vec<WorldName>,
@@ -69,7 +69,7 @@ struct Builder<'a> {
 /// or the folder is occupied or cannot be written.
 pub fn build(
     config: &BuildConfig,
-    network: &Network,
+    network: &NetworkAccess,
     stop: &AtomicBool,
     progress: Progress<'_>,
 ) -> Result<Summary, BuildError> {
@@ -77,7 +77,7 @@ pub fn build(
     if !is_local && config.with_hf.is_none() && config.with_ddi_api.is_none() {
         return Err(BuildError::NoSource);
     }
-    output::check(&config.output_dir, config.overwrite_output_dir)?;
+    output::check_output_folder(&config.output_dir, config.overwrite_output_dir)?;
     let (seeds, grpo_seeds) = config.seed_ranges()?;
     let mut builder = Builder {
         config,
@@ -115,8 +115,8 @@ pub fn build(
         worlds: worlds.iter().map(|world| world.name()).collect(),
         seeds,
         grpo_seeds,
-        sft: output::describe(output::SFT, &rows.lines),
-        grpo_prompts: output::describe(output::GRPO_PROMPTS, &prompt_lines),
+        sft: output::describe_file(output::SFT_FILE, &rows.lines),
+        grpo_prompts: output::describe_file(output::GRPO_PROMPTS_FILE, &prompt_lines),
         licenses,
         refused: all().flat_map(|report| report.refused.values()).sum(),
         duplicates: all()
@@ -144,7 +144,7 @@ impl Builder<'_> {
         &mut self,
         source: SourceName,
         from: Option<String>,
-        fetched: Fetched,
+        fetched: FetchedRows,
     ) -> Result<(), BuildError> {
         self.check_stop()?;
         let mut report = self.rows.add(source, fetched).map_err(Error::from)?;
@@ -180,7 +180,7 @@ impl Builder<'_> {
             self.leave_out(SourceName::Local, "--with-local");
             return Ok(());
         }
-        let made = local::rows(&self.worlds, self.config.profile.counts());
+        let made = world_tables::table_rows(&self.worlds, self.config.profile.counts());
         if made.rows.is_empty() {
             let worlds: Vec<&str> = self.worlds.iter().map(|world| world.name()).collect();
             let reason = format!("{} has no tables", worlds.join(" or "));
@@ -190,11 +190,11 @@ impl Builder<'_> {
         let tables: Vec<&str> = made.tables.keys().map(String::as_str).collect();
         let from = tables.join(", ");
         self.provenance.inputs.extend(made.tables);
-        self.add(SourceName::Local, Some(from), Fetched::from(made.rows))
+        self.add(SourceName::Local, Some(from), FetchedRows::from(made.rows))
     }
 
     /// Plays episodes; `None` if that was not requested.
-    fn play(&self, content: Content) -> Result<Option<Fetched>, BuildError> {
+    fn play(&self, content: Content) -> Result<Option<FetchedRows>, BuildError> {
         if !self.config.with_synthetic {
             return Ok(None);
         }
@@ -210,7 +210,7 @@ impl Builder<'_> {
         };
         let played = plan.play(&self.worlds, self.progress)?;
         self.check_stop()?;
-        Ok(Some(Fetched::from(played)))
+        Ok(Some(FetchedRows::from(played)))
     }
 
     fn add_synthetic(&mut self) -> Result<(), BuildError> {
@@ -261,7 +261,7 @@ impl Builder<'_> {
             .unwrap_or(self.config.profile.counts().hf_rows);
         let fetched = self
             .check_online()
-            .and_then(|()| hf::fetch(self.config, dataset, limit, self.network));
+            .and_then(|()| hub_dataset::fetch(self.config, dataset, limit, self.network));
         match fetched {
             Ok(fetched) => self.add(SourceName::Hf, Some(dataset.clone()), fetched),
             Err(error) => self.failed(SourceName::Hf, error),
@@ -287,7 +287,7 @@ impl Builder<'_> {
                     Some(_) => self.skip(SourceName::WebFallback, "the API answered"),
                     None => self.leave_out(SourceName::WebFallback, "--with-web-fallback"),
                 }
-                return self.add(SourceName::DdiApi, Some(without_secrets(api)), fetched);
+                return self.add(SourceName::DdiApi, Some(redact_secrets(api)), fetched);
             }
             Err(error) if error.is_interrupted() => return Err(BuildError::Interrupted),
             Err(error) => error,
@@ -302,7 +302,7 @@ impl Builder<'_> {
             .and_then(|()| interactions::fetch_document(url, license, limit, self.network));
         match fetched {
             Ok(fetched) => {
-                let (api, url) = (without_secrets(api), without_secrets(url));
+                let (api, url) = (redact_secrets(api), redact_secrets(url));
                 self.skip(SourceName::DdiApi, error.to_string());
                 self.add(SourceName::WebFallback, Some(url.clone()), fetched)?;
                 if let Some(report) = self.sources.get_mut(&SourceName::WebFallback)
@@ -337,7 +337,7 @@ impl Builder<'_> {
                 format!("{name}: {reason}")
             });
         Err(BuildError::Empty {
-            path: self.config.output_dir.join(output::SFT),
+            path: self.config.output_dir.join(output::SFT_FILE),
             reason: requested.collect::<Vec<_>>().join("; "),
         })
     }

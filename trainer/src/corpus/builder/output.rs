@@ -12,9 +12,9 @@ use crate::provenance::sidecar;
 use crate::{Error, files};
 
 /// The rows for SFT.
-pub(super) const SFT: &str = "sft.jsonl";
+pub(super) const SFT_FILE: &str = "sft.jsonl";
 /// The prompts for GRPO.
-pub(super) const GRPO_PROMPTS: &str = "grpo_prompts.jsonl";
+pub(super) const GRPO_PROMPTS_FILE: &str = "grpo_prompts.jsonl";
 /// The summary, which is written last.
 const SUMMARY: &str = "summary.json";
 
@@ -22,7 +22,7 @@ const SUMMARY: &str = "summary.json";
 ///
 /// # Errors
 /// Returns an error if the folder holds something that must not be lost.
-pub(super) fn check(folder: &Path, overwrites: bool) -> Result<(), BuildError> {
+pub(super) fn check_output_folder(folder: &Path, overwrites: bool) -> Result<(), BuildError> {
     if !files::is_occupied(folder, &[]) {
         return Ok(());
     }
@@ -49,11 +49,11 @@ fn is_corpus(folder: &Path) -> bool {
 const SFT_KEY: &str = "sft";
 
 const fn names_without_summary() -> [&'static str; 3] {
-    [SFT, "sft.jsonl.sentinel.json", GRPO_PROMPTS]
+    [SFT_FILE, "sft.jsonl.sentinel.json", GRPO_PROMPTS_FILE]
 }
 
 /// Returns the description of a file with these lines.
-pub(super) fn describe(file: &'static str, lines: &[String]) -> CorpusFile {
+pub(super) fn describe_file(file: &'static str, lines: &[String]) -> CorpusFile {
     let mut hash = Sha256::new();
     for line in lines {
         hash.update(line);
@@ -88,7 +88,7 @@ pub(super) fn write(
             _ => return write_files(folder, sft, prompts, summary),
         }
     }
-    let parent = files::folder_of(folder);
+    let parent = files::parent_folder(folder);
     fs::create_dir_all(parent).map_err(failed)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sentinel-corpus-");
@@ -112,7 +112,7 @@ fn write_files(
     prompts: &[String],
     summary: &Summary,
 ) -> Result<(), Error> {
-    for (name, lines) in [(SFT, sft), (GRPO_PROMPTS, prompts)] {
+    for (name, lines) in [(SFT_FILE, sft), (GRPO_PROMPTS_FILE, prompts)] {
         let path = folder.join(name);
         files::write_pieces(&path, true, |out| {
             for line in lines {
@@ -125,11 +125,11 @@ fn write_files(
         })?;
     }
     // Training inherits the fallbacks of the corpus from this file.
-    summary.provenance.write_sidecar(&folder.join(SFT))?;
+    summary.provenance.write_sidecar(&folder.join(SFT_FILE))?;
     debug_assert_eq!(
-        sidecar(Path::new(SFT)),
+        sidecar(Path::new(SFT_FILE)),
         Path::new("sft.jsonl.sentinel.json")
     );
     let text = serde_json::to_string_pretty(summary)? + "\n";
-    files::write(&folder.join(SUMMARY), text.as_bytes())
+    files::write_atomic(&folder.join(SUMMARY), text.as_bytes())
 }

@@ -70,7 +70,7 @@ impl fmt::Display for Summary {
             match report.status {
                 SourceStatus::Used => {
                     write!(f, "{} of {} rows", report.rows, report.read)?;
-                    let losses = report.losses();
+                    let losses = report.describe_dropped_rows();
                     if !losses.is_empty() {
                         write!(f, " ({losses})")?;
                     }

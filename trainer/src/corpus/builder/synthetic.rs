@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Named as _, Origin, TaskName as _, WorldName, in_world};
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
 use sentinel_policy::Scripted;
 use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
-use super::local::LICENSE;
 use super::row::StepOrigin;
+use super::world_tables::LICENSE;
 use super::{Message, Row, RowOrigin};
 use crate::corpus::demonstrate;
-use crate::{Cells, Error, Progress, SeedRange, selection};
+use crate::{CellArgs, Error, Progress, SeedRange, task_selection};
 
 /// The part of a step that becomes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Plan<'_> {
 }
 
 fn play<W: TextWorld>(plan: Plan<'_>, progress: Progress<'_>) -> Result<Vec<Row>, Error> {
-    let policy = demonstrate::best::<W>()?;
-    let tasks = selection::training_tasks::<W>(None, &Cells::default())?;
+    let policy = demonstrate::best_policy::<W>()?;
+    let tasks = task_selection::training_tasks::<W>(None, &CellArgs::default())?;
     let episodes =
         (tasks.iter()).flat_map(|task| plan.seeds.range().map(move |seed| (*task, seed)));
     let episodes: Vec<(W::Task, u64)> = episodes.collect();
@@ -82,7 +82,7 @@ fn episode<W: TextWorld>(
     let style = plan.style;
     let rules = Rules::<W::Change>::default();
     let streams = W::streams_or_default(Streams::Independent);
-    let setup = Origin::<W> {
+    let setup = EpisodeSpec::<W> {
         task,
         seed,
         streams,

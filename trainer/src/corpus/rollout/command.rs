@@ -2,8 +2,8 @@
 //! place, to check that everything works before a model is loaded (spec evaluation §3).
 
 use rayon::prelude::*;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
-use sentinel_env::Origin;
 use sentinel_env::World;
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::num::round_to;
@@ -17,10 +17,10 @@ use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::play::PromptArgs;
-use super::{RolloutConfig, RolloutError, Script, Signals, Trajectory, rollout};
-use crate::args;
+use super::{RolloutConfig, RolloutError, RolloutStats, Script, Trajectory, rollout};
+use crate::arg_parsers;
 use crate::corpus::parse_invalid;
-use crate::episode::with_default;
+use crate::episode_args::with_default;
 use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange};
 
@@ -59,7 +59,7 @@ pub struct RolloutReport {
     /// The name of the model, or of the policy in its place.
     pub policy: String,
     /// The signals of the rollout.
-    pub signals: Signals,
+    pub signals: RolloutStats,
 }
 
 /// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin flip
@@ -79,7 +79,7 @@ impl CoinScript {
 
     /// Returns the script's action at an observation.
     pub fn choose(&mut self, o: &Observation) -> Action {
-        let slot = argmax(&o.ledger.snapshot().0);
+        let slot = argmax(&o.ledger.rounded_trust().0);
         if o.stakes >= HIGH_STAKES && self.0.random() < 0.5 {
             Action::Verify(slot)
         } else {
@@ -122,7 +122,7 @@ pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<RolloutRe
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
-        return Ok(config.found(CoinScript::NAME, &played.map_err(stopped)?));
+        return Ok(config.summarize(CoinScript::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }
@@ -136,7 +136,7 @@ fn scripted<W: TextWorld + Trainable>(
     progress: Progress<'_>,
 ) -> Result<RolloutReport, Error> {
     let name = config.policy.as_deref().unwrap_or(W::ROLES.random);
-    let policy = args::policy::<W>(name)?;
+    let policy = arg_parsers::parse_policy::<W>(name)?;
     let rollout_config = config.rollout_config();
     let setups = config.setups::<W>()?;
     let one = |setup: &W::Setup| {
@@ -158,7 +158,7 @@ fn scripted<W: TextWorld + Trainable>(
     };
     let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
     let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
-    Ok(config.found(policy.name(), &played))
+    Ok(config.summarize(policy.name(), &played))
 }
 
 impl RolloutArgs {
@@ -190,7 +190,7 @@ impl RolloutArgs {
         let seeds = || self.seed_range().range();
         let setup = |task: W::Task| {
             seeds().map(move |seed| {
-                Origin::<W> {
+                EpisodeSpec::<W> {
                     task,
                     seed,
                     streams,
@@ -202,12 +202,12 @@ impl RolloutArgs {
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 
-    pub(crate) fn found<W: TextWorld>(
+    pub(crate) fn summarize<W: TextWorld>(
         &self,
         policy: &str,
         played: &[Trajectory<W>],
     ) -> RolloutReport {
-        let signals = Signals::from_trajectories(played);
+        let signals = RolloutStats::from_trajectories(played);
         RolloutReport {
             episodes: played.len(),
             avg_score: round_to(signals.avg_score, 4),

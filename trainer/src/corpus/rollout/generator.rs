@@ -72,7 +72,7 @@ impl<W: TextWorld, F: FnMut(usize, &PromptState<W>) -> W::Action> Generator<W> f
 /// An episode that is played by prompts and completions.
 pub(crate) trait EpisodeSlot<W: TextWorld> {
     /// Returns the next prompt; `None` after the end.
-    fn ask(&mut self, style: PromptStyle) -> Option<String>;
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String>;
 
     /// Returns the state of the episode.
     fn prompt_state(&self) -> &PromptState<W>;
@@ -81,7 +81,7 @@ pub(crate) trait EpisodeSlot<W: TextWorld> {
     ///
     /// # Errors
     /// Returns an error if the world refuses the action that replaces an unreadable completion.
-    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError>;
+    fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError>;
 }
 
 /// Plays all episodes to their ends, one prompt of each at a time, so that a model completes them
@@ -97,7 +97,7 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
 ) -> Result<(), RolloutError> {
     loop {
         let (open, prompts): (Vec<usize>, Vec<String>) = (slots.iter_mut().enumerate())
-            .filter_map(|(at, slot)| Some((at, slot.ask(style)?)))
+            .filter_map(|(at, slot)| Some((at, slot.next_prompt(style)?)))
             .unzip();
         if open.is_empty() {
             return Ok(());
@@ -108,9 +108,9 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
                 prompt_state: slots[*at].prompt_state(),
             })
             .collect();
-        let said = ask(generator, &prompts, &requests)?;
+        let said = generate_completions(generator, &prompts, &requests)?;
         for (at, (prompt, said)) in open.into_iter().zip(prompts.into_iter().zip(said)) {
-            if slots[at].answer(prompt, said)? {
+            if slots[at].apply_completion(prompt, said)? {
                 progress();
             }
         }
@@ -118,7 +118,7 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
 }
 
 /// Requests completions and checks that there is one for each prompt.
-pub(crate) fn ask<W: TextWorld>(
+pub(crate) fn generate_completions<W: TextWorld>(
     generator: &mut dyn Generator<W>,
     prompts: &[String],
     requests: &[GenerationRequest<'_, W>],

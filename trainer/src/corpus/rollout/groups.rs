@@ -6,7 +6,7 @@
 use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
-use super::generator::{GenerationRequest, Generator, RolloutError, ask};
+use super::generator::{GenerationRequest, Generator, RolloutError, generate_completions};
 use super::play::{RolloutConfig, Sample, rollout};
 use crate::trainable::Trainable;
 
@@ -51,7 +51,7 @@ pub struct Group<W: TextWorld> {
 ///
 /// # Errors
 /// Returns an error if `size` is below 2, or the generator does not complete every prompt.
-pub fn groups<W: TextWorld + Trainable>(
+pub fn generate_groups<W: TextWorld + Trainable>(
     states: &[PromptState<W>],
     size: usize,
     value: CompletionValue<W>,
@@ -76,7 +76,7 @@ pub fn groups<W: TextWorld + Trainable>(
     let prompts: Vec<String> = each()
         .map(|state| state.prompt(rollout_config.style))
         .collect();
-    let said = ask(generator, &prompts, &requests)?;
+    let said = generate_completions(generator, &prompts, &requests)?;
     let mut samples: Vec<Sample<W>> = each().cloned().map(Sample::new).collect();
     for (sample, (prompt, completion)) in samples.iter_mut().zip(prompts.into_iter().zip(said)) {
         sample.take(rollout_config, prompt, completion);
@@ -123,7 +123,7 @@ fn values<W: TextWorld + Trainable>(
         }
         CompletionValue::Sampled => {
             let open: Vec<Vec<usize>> = (0..samples.len())
-                .filter(|index| !samples[*index].over())
+                .filter(|index| !samples[*index].is_over())
                 .map(|index| vec![index])
                 .collect();
             continuation_scores(samples, open, rollout_config, generator)
@@ -170,7 +170,7 @@ fn continuation_scores<W: TextWorld + Trainable>(
 fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
-    for index in (0..samples.len()).filter(|index| !samples[*index].over()) {
+    for index in (0..samples.len()).filter(|index| !samples[*index].is_over()) {
         let same = |list: &&mut Vec<usize>| {
             list[0] / size == index / size && action(list[0]) == action(index)
         };
@@ -189,7 +189,7 @@ fn scripted<W: TextWorld + Trainable>(
     policy: W::PolicyName,
     rollout_config: RolloutConfig,
 ) -> f64 {
-    if sample.over() {
+    if sample.is_over() {
         return sample.score(rollout_config);
     }
     let mut player = sample.now.player(policy);

@@ -7,20 +7,20 @@
 //!
 //! A completion can be credited in four ways:
 //!
-//! * by the reward of its own step ([`Row::reward`]), as the reference trains on first steps;
-//! * by the mean reward of all events from its step on ([`Row::reward_to_go`]);
+//! * by the reward of its own step ([`CompletionRow::reward`]), as the reference trains on first steps;
+//! * by the mean reward of all events from its step on ([`CompletionRow::reward_to_go`]);
 //! * by the score of its episode ([`Trajectory::score`]);
-//! * by its value against other completions of a copy of the same state ([`groups`]).
+//! * by its value against other completions of a copy of the same state ([`generate_groups`]).
 
 mod command;
 mod generator;
 mod groups;
 mod play;
-mod signals;
+mod rollout_stats;
 
 pub use command::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
-pub use groups::{CompletionValue, Group, Member, groups};
-pub use play::{Ending, PromptArgs, RolloutConfig, Row, Trajectory, rollout};
-pub use signals::Signals;
+pub use groups::{CompletionValue, Group, Member, generate_groups};
+pub use play::{CompletionRow, Ending, PromptArgs, RolloutConfig, Trajectory, rollout};
+pub use rollout_stats::RolloutStats;

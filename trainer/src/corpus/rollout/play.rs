@@ -7,8 +7,8 @@
 
 use sentinel_env::World;
 use sentinel_policy::text::{
-    InvalidActionPolicy, InvalidReward, ParseError, ParsedAction, PromptState, PromptStyle, Reader,
-    Reason, TextWorld,
+    InvalidActionPolicy, InvalidReward, ParseError, ParseErrorKind, ParsedAction, ParserStrictness,
+    PromptState, PromptStyle, TextWorld,
 };
 
 use serde::{Deserialize, Serialize};
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
 use crate::eval::task_of;
 use crate::trainable::Trainable;
-use crate::{Progress, args};
+use crate::{Progress, arg_parsers};
 
 /// The options of every command in which a language model plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 pub struct PromptArgs {
     /// Style of the prompts
-    #[arg(long, value_name = "STYLE", default_value_t, value_parser = args::named::<PromptStyle>())]
+    #[arg(long, value_name = "STYLE", default_value_t, value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// Parser of completions; repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = args::named::<Reader>())]
-    pub reader: Reader,
+    #[arg(long, value_name = "READER", default_value_t, value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
+    pub reader: ParserStrictness,
 }
 
 impl PromptArgs {
@@ -47,14 +47,14 @@ pub struct RolloutConfig {
     /// The prompt style of observations.
     pub style: PromptStyle,
     /// The strictness with which a completion is parsed.
-    pub reader: Reader,
+    pub reader: ParserStrictness,
     /// The reward of a completion that ends its sample.
     pub invalid: InvalidReward,
 }
 
 /// One completion with its action and rewards.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<W: TextWorld> {
+pub struct CompletionRow<W: TextWorld> {
     /// The observation's step count before the completion.
     pub step: u32,
     /// The prompt of the step.
@@ -88,7 +88,7 @@ pub enum Ending {
 pub struct Trajectory<W: TextWorld> {
     start: PromptState<W>,
     /// The rows, one for each completion.
-    pub rows: Vec<Row<W>>,
+    pub rows: Vec<CompletionRow<W>>,
     /// The way in which the episode ended.
     pub ending: Ending,
     /// The score of the episode in `[0, 1]`; an aborted one includes the missing events.
@@ -150,17 +150,17 @@ struct Playing<W: TextWorld> {
 }
 
 impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
-    fn ask(&mut self, style: PromptStyle) -> Option<String> {
-        (!self.sample.over()).then(|| self.sample.now.prompt(style))
+    fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
+        (!self.sample.is_over()).then(|| self.sample.now.prompt(style))
     }
 
     fn prompt_state(&self) -> &PromptState<W> {
         &self.sample.now
     }
 
-    fn answer(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
+    fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
         self.sample.take(self.rollout_config, prompt, said);
-        Ok(self.sample.over())
+        Ok(self.sample.is_over())
     }
 }
 
@@ -168,7 +168,7 @@ impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
 pub(super) struct Sample<W: TextWorld> {
     start: PromptState<W>,
     pub(super) now: PromptState<W>,
-    pub(super) rows: Vec<Row<W>>,
+    pub(super) rows: Vec<CompletionRow<W>>,
     aborted: bool,
 }
 
@@ -182,7 +182,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
         }
     }
 
-    pub(super) fn over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.aborted || self.now.done()
     }
 
@@ -212,7 +212,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
             Some(Err(error)) => {
                 // Parsers know the actions of a task, so only a future world can get here.
                 parsed = Err(ParseError {
-                    reason: Reason::NotHere,
+                    reason: ParseErrorKind::NotHere,
                     detail: error.to_string(),
                 });
                 (None, rollout_config.invalid.value(), None)
@@ -220,7 +220,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
             None => (None, rollout_config.invalid.value(), None),
         };
         self.aborted = action.is_none();
-        self.rows.push(Row {
+        self.rows.push(CompletionRow {
             step,
             prompt,
             completion,
@@ -274,7 +274,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
 /// Returns the maximum number of events that could still come: each step uses at least one of the
 /// budget, and the end is an event too.
 fn missing<W: World>(episode: &W) -> u32 {
-    let task = W::origin(W::setup(episode)).task;
+    let task = W::episode_spec(W::setup(episode)).task;
     let used = W::step_count(W::observation(episode));
     W::max_steps(task).saturating_sub(used) + 1
 }

@@ -65,7 +65,7 @@ pub enum Plot {
         series: Vec<PointSeries>,
         /// Horizontal lines to compare with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        references: Vec<Reference>,
+        references: Vec<BaselineLine>,
     },
     /// Separate points with error bars.
     Points {
@@ -73,7 +73,7 @@ pub enum Plot {
         series: Vec<PointSeries>,
         /// Horizontal lines to compare with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        references: Vec<Reference>,
+        references: Vec<BaselineLine>,
     },
     /// Areas stacked on each other; negative values are stacked below zero.
     StackedArea {
@@ -94,9 +94,9 @@ pub enum Plot {
     /// A diagram of an effect and its counted causes.
     Fishbone {
         /// The effect, which is the sum of its causes.
-        effect: Bone,
+        effect: FishboneItem,
         /// The causes, largest first.
-        causes: Vec<Bone>,
+        causes: Vec<FishboneItem>,
     },
 }
 
@@ -177,7 +177,7 @@ pub struct AreaSeries {
 
 /// A horizontal line to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reference {
+pub struct BaselineLine {
     /// The text beside the line.
     pub label: String,
     /// The position on the vertical axis.
@@ -186,7 +186,7 @@ pub struct Reference {
 
 /// An effect or a cause of a fishbone diagram.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bone {
+pub struct FishboneItem {
     /// The name of the effect or cause.
     pub label: String,
     /// The amount, in the unit of the vertical axis.
@@ -221,13 +221,13 @@ impl Axis {
 
     /// Restricts ticks to whole numbers.
     #[must_use]
-    pub const fn whole(mut self) -> Self {
+    pub const fn with_integer_ticks(mut self) -> Self {
         self.whole = true;
         self
     }
 
     /// Returns the label with its unit.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn label_with_unit(&self) -> String {
         match &self.unit {
             Some(unit) => format!("{} ({unit})", self.label),
             None => self.label.clone(),

@@ -12,7 +12,7 @@ use kuva::render::plots::Plot as Layer;
 use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
 use kuva::render::theme::Theme;
 
-use super::chart::{AreaSeries, Axis, Chart, Plot, PointSeries, Reference};
+use super::chart::{AreaSeries, Axis, BaselineLine, Chart, Plot, PointSeries};
 use super::palette::{self, GRID, INK, MUTED};
 use super::{bars, fishbone};
 
@@ -84,7 +84,7 @@ pub(super) fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
             .with_subtitle_wrap(WRAP);
     }
     if !chart.x.label.is_empty() {
-        layout = layout.with_x_label(chart.x.text());
+        layout = layout.with_x_label(chart.x.label_with_unit());
     }
     layout
 }
@@ -92,7 +92,7 @@ pub(super) fn layout(chart: &Chart, layers: &[Layer]) -> Layout {
 /// Draws the layers. The label of the vertical axis stands above it, where it is read without
 /// turning the head.
 pub(super) fn render(chart: &Chart, layers: Vec<Layer>, mut layout: Layout) -> Scene {
-    let label = chart.y.text();
+    let label = chart.y.label_with_unit();
     if label.is_empty() {
         return render_multiple(layers, layout);
     }
@@ -186,7 +186,7 @@ pub(super) fn zero_line() -> ReferenceLine {
 fn points(
     chart: &Chart,
     series: &[PointSeries],
-    references: &[Reference],
+    references: &[BaselineLine],
     connected: bool,
 ) -> Scene {
     const MARKERS: [MarkerShape; 4] = [

@@ -4,7 +4,7 @@
 use kuva::render::color::Color;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::chart::{Bone, Chart};
+use super::chart::{Chart, FishboneItem};
 use super::draw::SIZE;
 use super::palette::{GRID, INK, MUTED, VERMILLION};
 
@@ -27,7 +27,7 @@ const LABEL: usize = 20;
 
 /// Draws the diagram. The bar at the tip of a bone is in proportion to the amount of
 /// its cause.
-pub(super) fn scene(chart: &Chart, effect: &Bone, causes: &[Bone]) -> Scene {
+pub(super) fn scene(chart: &Chart, effect: &FishboneItem, causes: &[FishboneItem]) -> Scene {
     let mut scene = Scene::new(SIZE.0, SIZE.1);
     scene.text_color = Some(INK.to_owned());
     scene.font_family = Some("DejaVu Sans, Verdana, Liberation Sans, Arial, sans-serif".to_owned());
@@ -70,7 +70,7 @@ pub(super) fn scene(chart: &Chart, effect: &Bone, causes: &[Bone]) -> Scene {
 }
 
 /// Draws the box of the effect.
-fn head(scene: &mut Scene, chart: &Chart, effect: &Bone) {
+fn head(scene: &mut Scene, chart: &Chart, effect: &FishboneItem) {
     scene.add(Primitive::Rect {
         x: HEAD,
         y: SPINE_Y - 62.0,
@@ -88,7 +88,7 @@ fn head(scene: &mut Scene, chart: &Chart, effect: &Bone) {
         .collect();
     lines.push((amount(effect.value), 17, true));
     lines.extend(
-        wrapped(&chart.y.text(), 22)
+        wrapped(&chart.y.label_with_unit(), 22)
             .into_iter()
             .map(|line| (line, 10, false)),
     );
@@ -123,7 +123,13 @@ fn bar(scene: &mut Scene, tip: (f64, f64), side: f64, share: f64) {
 }
 
 /// Writes the name, amount, share and count of a cause at the tip of its bone.
-fn label(scene: &mut Scene, effect: &Bone, cause: &Bone, tip: (f64, f64), side: f64) {
+fn label(
+    scene: &mut Scene,
+    effect: &FishboneItem,
+    cause: &FishboneItem,
+    tip: (f64, f64),
+    side: f64,
+) {
     let names = wrapped(&cause.label, LABEL);
     let share = if effect.value.abs() > f64::EPSILON {
         format!(" ({:.0} %)", 100.0 * cause.value / effect.value)

@@ -9,7 +9,7 @@
 //!     title: "Reward per update".into(),
 //!     subtitle: None,
 //!     description: "The mean reward of training, over updates.".into(),
-//!     x: Axis::new("update").whole(),
+//!     x: Axis::new("update").with_integer_ticks(),
 //!     y: Axis::new("mean reward").with_range(0.0, 1.0),
 //!     plot: Plot::Lines {
 //!         series: vec![PointSeries {
@@ -39,6 +39,7 @@ pub mod palette;
 mod tests;
 
 pub use chart::{
-    AreaSeries, Axis, BarRow, BarSeries, Bone, Chart, Estimate, Plot, Point, PointSeries, Reference,
+    AreaSeries, Axis, BarRow, BarSeries, BaselineLine, Chart, Estimate, FishboneItem, Plot, Point,
+    PointSeries,
 };
 pub use output::{ChartError, ChartFiles, FORMAT};

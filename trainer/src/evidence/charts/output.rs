@@ -114,9 +114,9 @@ impl Chart {
             png: path("png"),
             json: path("json"),
         };
-        files::write(&paths.svg, svg.as_bytes())?;
-        files::write(&paths.png, &png)?;
-        files::write(&paths.json, json.as_bytes())?;
+        files::write_atomic(&paths.svg, svg.as_bytes())?;
+        files::write_atomic(&paths.png, &png)?;
+        files::write_atomic(&paths.json, json.as_bytes())?;
         Ok(paths)
     }
 

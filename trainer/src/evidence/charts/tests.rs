@@ -13,7 +13,7 @@ fn chart(name: &str, plot: Plot) -> Chart {
         title: "A <title> & more".to_owned(),
         subtitle: Some("30 episodes per bar".to_owned()),
         description: "In words.".to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("reward").with_unit("per step"),
         plot,
     }
@@ -37,37 +37,30 @@ fn area(values: &[f64]) -> AreaSeries {
 
 /// Returns every kind of chart with `n` points, groups, axes or causes.
 fn all_kinds(n: usize) -> Vec<Chart> {
-    let numbers: Vec<f64> = (0..n).map(|i| 0.25 + 0.1 * i as f64).collect();
-    let pairs: Vec<(f64, f64)> = numbers.iter().map(|v| (*v * 10.0, *v)).collect();
+    let values: Vec<f64> = (0..n).map(|i| 0.25 + 0.1 * i as f64).collect();
     let names: Vec<String> = (0..n).map(|i| format!("task{i}")).collect();
-    let mut points = line(&pairs);
-    for point in &mut points.points {
-        point.interval = Some([point.value - 0.05, point.value + 0.05]);
-    }
-    let bars = numbers
+    let mut charts = bar_charts(&names, &values);
+    charts.extend(point_charts(&values));
+    charts.extend(area_charts(&values));
+    charts.push(fishbone_chart(&names, &values));
+    charts
+}
+
+/// Returns grouped and horizontal bars with a bar for each value.
+fn bar_charts(names: &[String], values: &[f64]) -> Vec<Chart> {
+    let bars = values
         .iter()
         .map(|v| Some(Estimate::with_half_width(*v, 0.02)));
-    let rows = names.iter().zip(&numbers).map(|(label, value)| BarRow {
+    let rows = names.iter().zip(values).map(|(label, value)| BarRow {
         label: label.clone(),
         color: None,
         estimate: Estimate::exact(*value),
     });
-    let bones: Vec<Bone> = names
-        .iter()
-        .zip(&numbers)
-        .map(|(label, value)| Bone {
-            label: label.clone(),
-            value: *value,
-            count: 3,
-        })
-        .collect();
-    let radar_axes: Vec<String> = (0..n.max(3)).map(|i| format!("axis{i}")).collect();
-    let shares: Vec<f64> = radar_axes.iter().map(|_| 0.5).collect();
     vec![
         chart(
             "bars",
             Plot::GroupedBars {
-                groups: names.clone(),
+                groups: names.to_vec(),
                 series: vec![BarSeries {
                     label: "one".into(),
                     color: None,
@@ -81,6 +74,17 @@ fn all_kinds(n: usize) -> Vec<Chart> {
                 rows: rows.collect(),
             },
         ),
+    ]
+}
+
+/// Returns lines and points through the values, with intervals.
+fn point_charts(values: &[f64]) -> Vec<Chart> {
+    let pairs: Vec<(f64, f64)> = values.iter().map(|v| (*v * 10.0, *v)).collect();
+    let mut points = line(&pairs);
+    for point in &mut points.points {
+        point.interval = Some([point.value - 0.05, point.value + 0.05]);
+    }
+    vec![
         chart(
             "lines",
             Plot::Lines {
@@ -92,42 +96,61 @@ fn all_kinds(n: usize) -> Vec<Chart> {
             "points",
             Plot::Points {
                 series: vec![points],
-                references: vec![Reference {
+                references: vec![BaselineLine {
                     label: "chance".into(),
                     value: 0.5,
                 }],
             },
         ),
+    ]
+}
+
+/// Returns stacked areas of the values, and a radar chart with as many axes, at least three.
+fn area_charts(values: &[f64]) -> Vec<Chart> {
+    let axes: Vec<String> = (0..values.len().max(3))
+        .map(|i| format!("axis{i}"))
+        .collect();
+    let shares: Vec<f64> = axes.iter().map(|_| 0.5).collect();
+    vec![
         chart(
             "areas",
             Plot::StackedArea {
-                x: numbers.clone(),
+                x: values.to_vec(),
                 series: vec![
-                    area(&numbers),
-                    area(&numbers.iter().map(|v| -v).collect::<Vec<_>>()),
+                    area(values),
+                    area(&values.iter().map(|v| -v).collect::<Vec<_>>()),
                 ],
             },
         ),
         chart(
             "radar",
             Plot::Radar {
-                axes: radar_axes,
+                axes,
                 range: [0.0, 1.0],
                 series: vec![area(&shares)],
             },
         ),
-        chart(
-            "bones",
-            Plot::Fishbone {
-                effect: Bone {
-                    label: "lost".into(),
-                    value: numbers.iter().sum(),
-                    count: n,
-                },
-                causes: bones,
-            },
-        ),
     ]
+}
+
+/// Returns a fishbone diagram with a cause for each value.
+fn fishbone_chart(names: &[String], values: &[f64]) -> Chart {
+    let causes = names.iter().zip(values).map(|(label, value)| FishboneItem {
+        label: label.clone(),
+        value: *value,
+        count: 3,
+    });
+    chart(
+        "bones",
+        Plot::Fishbone {
+            effect: FishboneItem {
+                label: "lost".into(),
+                value: values.iter().sum(),
+                count: values.len(),
+            },
+            causes: causes.collect(),
+        },
+    )
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use sentinel_env::{WorldName, in_world};
 use sentinel_policy::replay::AnyReplay;
 
-use crate::eval::{self, EvalConfig, Evaluated, Source};
+use crate::eval::{self, EvalConfig, Evaluated, TrainedSource};
 use crate::provenance::Provenance;
 use crate::verify::FileReport;
 use crate::{EpisodeArgs, Error, SeedRange, files};
@@ -21,7 +21,7 @@ pub(super) fn evaluate(path: &Path, report: &FileReport, episodes: u64) -> Resul
             && check.id.streams == first.id.streams
             && check.id.rules == first.id.rules
     };
-    let usual = in_world!(world, W => <W as Evaluated>::TASK);
+    let usual = in_world!(world, W => <W as Evaluated>::DEFAULT_TASK);
     let recorded: Vec<_> = checks.iter().filter(same).map(|check| &check.id).collect();
     let task = usual
         .filter(|task| recorded.iter().any(|id| id.task == *task))
@@ -32,7 +32,7 @@ pub(super) fn evaluate(path: &Path, report: &FileReport, episodes: u64) -> Resul
         .map(|id| id.seed)
         .min();
     let start = start.ok_or("the replay has no episode")?;
-    let policies = in_world!(world, W => <W as Evaluated>::POLICIES);
+    let policies = in_world!(world, W => <W as Evaluated>::DEFAULT_POLICIES);
     let config = EvalConfig {
         policies: Some(format!("{policies},trained")),
         adaptive: false,
@@ -59,8 +59,8 @@ fn evaluate_in<W: Evaluated>(
     let text = |error: Error| error.to_string();
     let plan = config.plan::<W>().map_err(text)?;
     let replay = files::read_replay_of::<W>(path).map_err(text)?;
-    let provenance = Provenance::of_replays(std::iter::once(&replay as &dyn AnyReplay));
-    let source = Source::Replay {
+    let provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));
+    let source = TrainedSource::Replay {
         path: path.to_owned(),
         replay,
         provenance,
@@ -68,7 +68,7 @@ fn evaluate_in<W: Evaluated>(
     let found = eval::evaluate(&plan, Some(&source), &|| ());
     let scores: Vec<String> = (found.summary.0.iter())
         .filter_map(|(policy, summary)| {
-            let (_, cells) = W::cells(summary);
+            let (_, cells) = W::table_cells(summary);
             Some(format!("{policy} {:.4}", cells.first()?))
         })
         .collect();

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::artifact_index::{ArtifactIndex, INDEX, files_in};
+use super::artifact_index::{ArtifactIndex, INDEX_FILE, files_in};
 use super::gate::Condition;
 use super::plots;
 use super::report_file;
@@ -104,14 +104,14 @@ pub fn check(options: &CheckOptions) -> Result<CheckReport, Error> {
     // A replay that cannot be read is a criterion that is not met.
     let _ = provenance.add_file(REPLAY, &replay);
     if let Ok(report) = &verified {
-        provenance.inherit(report.fallbacks.iter().cloned());
+        provenance.add_fallbacks(report.fallbacks.iter().cloned());
     }
     add(
         "replay",
         replay.clone(),
         verified.as_ref().map_err(Clone::clone).and_then(recomputed),
     );
-    for name in plots::NAMES {
+    for name in plots::CHART_NAMES {
         let path = folder.join(CHARTS).join(format!("{name}.png"));
         let data = path.with_extension("json");
         // The same for a picture.
@@ -121,9 +121,9 @@ pub fn check(options: &CheckOptions) -> Result<CheckReport, Error> {
     let evaluated =
         verified.and_then(|report| evaluation::evaluate(&replay, &report, options.episodes));
     add("evaluation", replay, evaluated);
-    let index = folder.join(INDEX);
+    let index = folder.join(INDEX_FILE);
     if index.exists() {
-        add(INDEX, index.clone(), indexed(&index, folder));
+        add(INDEX_FILE, index.clone(), indexed(&index, folder));
     }
     Ok(CheckReport {
         passed: criteria.iter().all(|one| one.passed),
@@ -187,7 +187,7 @@ fn chart(path: &Path, data: &Path, known: &BTreeSet<String>) -> Result<String, S
 /// Returns the evidence that the files of a folder are those of its index.
 fn indexed(index: &Path, folder: &Path) -> Result<String, String> {
     let text = |error: Error| error.to_string();
-    let index = ArtifactIndex::read(index).map_err(text)?;
+    let index = ArtifactIndex::load(index).map_err(text)?;
     let differences = index.differences(folder).map_err(text)?;
     match differences.as_slice() {
         [] => Ok(format!(

@@ -5,7 +5,7 @@ use sentinel_policy::Scripted as _;
 use sentinel_policy::replay::{record_episode, to_lines};
 
 use super::*;
-use sentinel_env::{Origin, World};
+use sentinel_env::{EpisodeSpec, World};
 
 type Trust = Episode;
 
@@ -19,7 +19,7 @@ fn replay(path: &Path, seeds: u64) {
     .expect("a policy");
     let mut rows = Vec::new();
     for seed in 0..seeds {
-        let setup = Origin::<Trust>::new(task, seed).setup();
+        let setup = EpisodeSpec::<Trust>::new(task, seed).setup();
         let mut player = policy.start(&setup);
         rows.extend(record_episode(&setup, &mut player, "model").1);
     }
@@ -36,7 +36,7 @@ fn results() -> tempfile::TempDir {
     provenance
         .add_file("the replay", &root.join(REPLAY))
         .expect("a digest");
-    for name in plots::NAMES {
+    for name in plots::CHART_NAMES {
         let path = root.join(CHARTS).join(name);
         std::fs::write(path.with_extension("png"), png::tests::picture()).expect("a file");
         let data = serde_json::json!({"name": name, "provenance": provenance});
@@ -157,8 +157,8 @@ fn truncated_or_foreign_chart_fails_check() {
 #[test]
 fn artifact_index_must_match_folder() {
     let folder = results();
-    let index = ArtifactIndex::of_folder(folder.path()).expect("an index");
-    report_file::write(&folder.path().join(INDEX), &index).expect("a file");
+    let index = ArtifactIndex::from_folder(folder.path()).expect("an index");
+    report_file::write(&folder.path().join(INDEX_FILE), &index).expect("a file");
     assert!(failed(folder.path()).is_empty());
     std::fs::write(folder.path().join("new.txt"), "x").expect("a file");
     let failed = failed(folder.path());

@@ -37,7 +37,7 @@ struct Variant {
 pub(super) fn ablation(path: &Path) -> Result<SourcedChart, EvidenceError> {
     let mut files = Vec::new();
     for variant in variants(path)? {
-        files.push((variant.label, EvalFile::read(&variant.eval)?));
+        files.push((variant.label, EvalFile::load(&variant.eval)?));
     }
     for (_, file) in &files {
         check(file, &files[0].1)?;
@@ -53,7 +53,7 @@ pub(super) fn ablation(path: &Path) -> Result<SourcedChart, EvidenceError> {
             }),
         }
     });
-    let played = files[0].1.played();
+    let played = files[0].1.describe_episodes();
     let chart = Chart {
         name: "ablation".to_owned(),
         title: "Score of policies trained without a feature".to_owned(),
@@ -118,7 +118,7 @@ fn variants(path: &Path) -> Result<Vec<Variant>, EvidenceError> {
         };
         json_files(path, "")?.into_iter().map(named).collect()
     } else {
-        let folder = crate::files::folder_of(path);
+        let folder = crate::files::parent_folder(path);
         let mut list: AblationList = KIND.read(path)?;
         for variant in &mut list.variants {
             variant.eval = folder.join(&variant.eval);

@@ -10,7 +10,7 @@ use crate::interval::mean_and_half_width;
 
 /// Draws the mean health after each step, a line for each policy.
 pub(super) fn cluster_health_timeline(path: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = ClusterHealth::read(path)?;
+    let file = ClusterHealth::load(path)?;
     let chart = Chart {
         name: "cluster_health_timeline".to_owned(),
         title: "Health of the cluster over an episode".to_owned(),
@@ -19,7 +19,7 @@ pub(super) fn cluster_health_timeline(path: &Path) -> Result<SourcedChart, Evide
             over the episodes that still run. The health is between 0 and 1, and is 0.5 while \
             neither enough GPUs are busy nor any has failed."
             .to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("cluster health").with_range(0.0, 1.0),
         plot: Plot::Lines {
             series: lines(&file, |health, _| health.to_vec()),
@@ -32,7 +32,7 @@ pub(super) fn cluster_health_timeline(path: &Path) -> Result<SourcedChart, Evide
 /// Draws the mean health from the start of the episode to each step, which separates policies whose
 /// health differs little at any single step.
 pub(super) fn cluster_health_policy_lines(path: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = ClusterHealth::read(path)?;
+    let file = ClusterHealth::load(path)?;
     let chart = Chart {
         name: "cluster_health_policy_lines".to_owned(),
         title: "Mean health of the cluster since the start of the episode".to_owned(),
@@ -41,7 +41,7 @@ pub(super) fn cluster_health_policy_lines(path: &Path) -> Result<SourcedChart, E
             of the episode to each step, and over episodes; an episode that has ended keeps its \
             mean. The vertical axis shows only the range that occurs."
             .to_owned(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("mean cluster health so far"),
         plot: Plot::Lines {
             series: lines(&file, running_means),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::eval_file::{EvalFile, EvalRow};
 use super::{SourcedChart, provenance_of};
 use crate::evidence::charts::{
-    AreaSeries, Axis, BarSeries, Chart, Estimate, Plot, Point, PointSeries, Reference, palette,
+    AreaSeries, Axis, BarSeries, BaselineLine, Chart, Estimate, Plot, Point, PointSeries, palette,
 };
 use crate::evidence::input::EvidenceError;
 use crate::interval::mean_and_half_width;
@@ -43,8 +43,8 @@ pub(super) fn baseline_grouped_bars(
     pre: Option<&Path>,
     post: &Path,
 ) -> Result<SourcedChart, EvidenceError> {
-    let file = EvalFile::read(post)?;
-    let pre = pre.map(EvalFile::read).transpose()?;
+    let file = EvalFile::load(post)?;
+    let pre = pre.map(EvalFile::load).transpose()?;
     let groups = file.task_groups();
     let grouped_by = if groups.len() == file.tasks.len() {
         "task"
@@ -76,7 +76,10 @@ pub(super) fn baseline_grouped_bars(
         Chart {
             name: "baseline_grouped_bars".to_owned(),
             title: format!("Mean score of each policy by {grouped_by}"),
-            subtitle: Some(format!("{}; whiskers: 95 % intervals", file.played())),
+            subtitle: Some(format!(
+                "{}; whiskers: 95 % intervals",
+                file.describe_episodes()
+            )),
             description:
                 "Bars of the mean score of each policy, grouped by task or difficulty. Longer is \
                 better; the score is between 0 and 1. Whiskers are 95 % intervals of the mean \
@@ -93,7 +96,7 @@ pub(super) fn baseline_grouped_bars(
     if let Some(pre) = &pre {
         let more = provenance_of([(&*pre.path, pre.provenance())])?;
         sourced.provenance.inputs.extend(more.inputs);
-        sourced.provenance.inherit(more.fallbacks);
+        sourced.provenance.add_fallbacks(more.fallbacks);
     }
     Ok(sourced)
 }
@@ -135,7 +138,7 @@ fn check_same_episodes(pre: &EvalFile, post: &EvalFile) -> Result<(), EvidenceEr
 
 /// Draws how many attacks each policy detected and fell for, per episode.
 pub(super) fn detection_vs_poisoning(post: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = EvalFile::read(post)?;
+    let file = EvalFile::load(post)?;
     let policies = file.policies();
     let series = |label: &str, color: &str, count: fn(&EvalRow) -> Option<f64>| {
         let values = policies.iter().map(|policy| {
@@ -170,7 +173,10 @@ pub(super) fn detection_vs_poisoning(post: &Path) -> Result<SourcedChart, Eviden
     let chart = Chart {
         name: "detection_vs_poisoning".to_owned(),
         title: "Attacks detected and attacks that poisoned the work".to_owned(),
-        subtitle: Some(format!("{}; whiskers: 95 % intervals", file.played())),
+        subtitle: Some(format!(
+            "{}; whiskers: 95 % intervals",
+            file.describe_episodes()
+        )),
         description: "Two bars for each policy: the mean number of attacks per episode that were \
             detected, where more is better, and of those that poisoned the work, where fewer is \
             better. All tasks count; whiskers are 95 % intervals of the mean over episodes."
@@ -187,7 +193,7 @@ pub(super) fn detection_vs_poisoning(post: &Path) -> Result<SourcedChart, Eviden
 
 /// Draws the profile of each policy: the shares of its summary.
 pub(super) fn task_radar(post: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = EvalFile::read(post)?;
+    let file = EvalFile::load(post)?;
     let policies = file.policies();
     let holds = |key: &str| {
         let summaries = policies.iter().map(|policy| file.summary.get(*policy));
@@ -229,7 +235,10 @@ pub(super) fn task_radar(post: &Path) -> Result<SourcedChart, EvidenceError> {
     let chart = Chart {
         name: "task_radar".to_owned(),
         title: "Profile of each policy".to_owned(),
-        subtitle: Some(format!("{}; means over all tasks", file.played())),
+        subtitle: Some(format!(
+            "{}; means over all tasks",
+            file.describe_episodes()
+        )),
         description: "A polygon for each policy over axes from 0 in the center to 1 at the rim: \
             the means of the evaluation over all tasks. Further out is better, except for rates \
             of faults."
@@ -247,7 +256,7 @@ pub(super) fn task_radar(post: &Path) -> Result<SourcedChart, EvidenceError> {
 
 /// Draws the differences of mean scores between pairs of policies, by seed.
 pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, EvidenceError> {
-    let file = EvalFile::read(post)?;
+    let file = EvalFile::load(post)?;
     let policies = file.policies();
     let named = |names: &[&str]| policies.iter().copied().find(|name| names.contains(name));
     let mut pairs = Vec::new();
@@ -291,16 +300,16 @@ pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, Evidence
         title: "Difference in score on the same seeds".to_owned(),
         subtitle: Some(format!(
             "{}; mean over tasks; legend: mean difference ± half a 95 % interval",
-            file.played()
+            file.describe_episodes()
         )),
         description: "A line for each pair of policies: the difference between their scores on \
             the same seed, averaged over tasks. Above zero, the first of the pair is better."
             .to_owned(),
-        x: Axis::new("seed").whole(),
+        x: Axis::new("seed").with_integer_ticks(),
         y: Axis::new("difference in score"),
         plot: Plot::Lines {
             series: series.collect(),
-            references: vec![Reference {
+            references: vec![BaselineLine {
                 label: String::new(),
                 value: 0.0,
             }],

@@ -70,7 +70,7 @@ pub(super) struct EvalSource {
 
 impl EvalFile {
     /// Reads a file, and checks that its means are those of its rows.
-    pub(super) fn read(path: &Path) -> Result<Self, EvidenceError> {
+    pub(super) fn load(path: &Path) -> Result<Self, EvidenceError> {
         let mut file: Self = KIND.read(path)?;
         file.path = path.to_owned();
         if file.episodes.is_empty() {
@@ -179,7 +179,7 @@ impl EvalFile {
 
     /// Returns what was played in words, such as `trust, 30 episodes per task and policy,
     /// seeds 0 to 29`.
-    pub(super) fn played(&self) -> String {
+    pub(super) fn describe_episodes(&self) -> String {
         let seeds = || self.episodes.iter().map(|row| row.seed);
         let (first, last) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
         let cells = self.policies().len() * self.tasks.len().max(1);

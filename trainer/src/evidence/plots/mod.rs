@@ -5,8 +5,8 @@ mod ablation;
 mod cluster;
 mod comparison;
 mod eval_file;
-mod report;
 mod report_file;
+mod reward_report_charts;
 #[cfg(test)]
 mod tests;
 mod training;
@@ -19,7 +19,7 @@ use crate::provenance::Provenance;
 use crate::{Error, files};
 
 /// The names of the charts, which are those of their files, in the order of the published ones.
-pub const NAMES: [&str; 12] = [
+pub const CHART_NAMES: [&str; 12] = [
     "baseline_grouped_bars",
     "grpo_reward_curve",
     "trust_evolution",
@@ -93,7 +93,7 @@ pub(super) struct SourcedChart {
 
 /// The result of drawing the charts.
 #[derive(Debug, Default)]
-pub struct Drawn {
+pub struct DrawnCharts {
     /// The charts that were drawn, by name.
     pub drawn: Vec<(&'static str, ChartFiles)>,
     /// The charts that were not drawn, with the reason.
@@ -107,13 +107,14 @@ impl PlotsConfig {
     /// Returns an error that lists the names if one is unknown or occurs twice.
     pub fn names(&self) -> Result<Vec<&'static str>, Error> {
         let Some(only) = &self.only else {
-            return Ok(NAMES.to_vec());
+            return Ok(CHART_NAMES.to_vec());
         };
         let known = |word: &str| {
-            let found = NAMES.into_iter().find(|name| *name == word);
-            found.ok_or_else(|| format!("unknown chart {word:?}: use {}", NAMES.join(", ")))
+            let found = CHART_NAMES.into_iter().find(|name| *name == word);
+            found.ok_or_else(|| format!("unknown chart {word:?}: use {}", CHART_NAMES.join(", ")))
         };
-        crate::args::list("chart", only, known).map_err(|reason| Error::argument("--only", reason))
+        crate::arg_parsers::parse_list("chart", only, known)
+            .map_err(|reason| Error::argument("--only", reason))
     }
 
     fn chart(&self, name: &str) -> Result<SourcedChart, EvidenceError> {
@@ -122,7 +123,7 @@ impl PlotsConfig {
                 comparison::baseline_grouped_bars(self.pre.as_deref(), &self.post)
             }
             "grpo_reward_curve" => training::grpo_reward_curve(&self.trainer_state),
-            "trust_evolution" => report::trust_evolution(&self.reward_report_task3),
+            "trust_evolution" => reward_report_charts::trust_evolution(&self.reward_report_task3),
             "detection_vs_poisoning" => comparison::detection_vs_poisoning(&self.post),
             "cluster_health_timeline" => cluster::cluster_health_timeline(&self.cluster_health),
             "task_radar" => comparison::task_radar(&self.post),
@@ -131,11 +132,13 @@ impl PlotsConfig {
             "cluster_health_policy_lines" => {
                 cluster::cluster_health_policy_lines(&self.cluster_health)
             }
-            "trust_gap_over_time" => report::trust_gap_over_time(&self.reward_report_task3),
-            "reward_component_stacked_area" => {
-                report::reward_component_stacked_area(&self.reward_report_task3)
+            "trust_gap_over_time" => {
+                reward_report_charts::trust_gap_over_time(&self.reward_report_task3)
             }
-            _ => report::failure_fishbone_map(&self.analyzed()),
+            "reward_component_stacked_area" => {
+                reward_report_charts::reward_component_stacked_area(&self.reward_report_task3)
+            }
+            _ => reward_report_charts::failure_fishbone_map(&self.analyzed()),
         }
     }
 
@@ -153,11 +156,11 @@ impl PlotsConfig {
 ///
 /// # Errors
 /// Returns an error if a chart is unknown, or a file cannot be written. Charts that cannot be drawn
-/// are in [`Drawn::not_drawn`].
-pub fn draw(config: &PlotsConfig) -> Result<Drawn, EvidenceError> {
+/// are in [`DrawnCharts::not_drawn`].
+pub fn draw(config: &PlotsConfig) -> Result<DrawnCharts, EvidenceError> {
     let names = config.names()?;
     files::create_folder(&config.out_dir)?;
-    let mut result = Drawn::default();
+    let mut result = DrawnCharts::default();
     for name in names {
         match config.chart(name) {
             Ok(SourcedChart { chart, provenance }) => {
@@ -190,7 +193,7 @@ pub(super) fn provenance_of<'a>(
     let mut provenance = Provenance::new();
     for (path, found) in files {
         provenance.add_file(&path.display().to_string(), path)?;
-        provenance.inherit(found.into_iter().flat_map(|found| found.fallbacks.clone()));
+        provenance.add_fallbacks(found.into_iter().flat_map(|found| found.fallbacks.clone()));
     }
     Ok(provenance)
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::evidence::input::{EvidenceError, InputKind};
-use crate::evidence::reward_report::{Loss, ReportOrigin};
+use crate::evidence::reward_report::{LostReward, ReportOrigin};
 use crate::provenance::Provenance;
 
 /// The kind of file that this module reads.
@@ -64,7 +64,7 @@ impl EventRow {
 
 impl ReportFile {
     /// Reads a report, and checks it.
-    pub(super) fn read(path: &Path) -> Result<Self, EvidenceError> {
+    pub(super) fn load(path: &Path) -> Result<Self, EvidenceError> {
         let mut file: Self = KIND.read(path)?;
         file.path = path.to_owned();
         if file.steps().next().is_none() {
@@ -89,7 +89,7 @@ impl ReportFile {
     }
 
     /// Reads reports; of a folder, all that are named `reward_report_*.json`, by name.
-    pub(super) fn read_all(paths: &[&Path]) -> Result<Vec<Self>, EvidenceError> {
+    pub(super) fn load_all(paths: &[&Path]) -> Result<Vec<Self>, EvidenceError> {
         let mut found = Vec::new();
         for path in paths {
             if !path.is_dir() {
@@ -106,7 +106,7 @@ impl ReportFile {
             }
             found.extend(entries);
         }
-        found.iter().map(|path| Self::read(path)).collect()
+        found.iter().map(|path| Self::load(path)).collect()
     }
 
     /// Returns the events of steps.
@@ -115,7 +115,7 @@ impl ReportFile {
     }
 
     /// Returns the causes of lost reward; the reference's reports have none.
-    pub(super) fn losses(&self) -> Result<&[Loss], EvidenceError> {
+    pub(super) fn losses(&self) -> Result<&[LostReward], EvidenceError> {
         match &self.sentinel {
             Some(origin) => Ok(&origin.losses),
             None => Err(KIND.invalid(&self.path, "it has no object `sentinel` with the causes")),
@@ -153,7 +153,7 @@ impl ReportFile {
     }
 
     /// Returns what was played in words, such as `heuristic in trust task3, seed 42, score 0.676`.
-    pub(super) fn played(&self) -> String {
+    pub(super) fn describe_episode(&self) -> String {
         let score = self.score;
         match &self.sentinel {
             Some(origin) => format!(

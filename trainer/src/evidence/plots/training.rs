@@ -10,7 +10,7 @@ use crate::evidence::charts::{Axis, Chart, Plot, Point, PointSeries, palette};
 use crate::evidence::input::{EvidenceError, InputKind};
 use crate::files;
 use crate::interval::mean_and_half_width;
-use crate::provenance::{FILE, Provenance};
+use crate::provenance::{PROVENANCE_FILE, Provenance};
 
 /// The kind of file that this module reads.
 const KIND: InputKind = InputKind {
@@ -41,7 +41,9 @@ pub(super) fn grpo_reward_curve(paths: &[PathBuf]) -> Result<SourcedChart, Evide
     let mut fallbacks = Vec::new();
     for path in paths {
         logs.push(KIND.read::<TrainerLog>(path)?);
-        fallbacks.push(Provenance::read(&files::folder_of(path).join(FILE))?);
+        fallbacks.push(Provenance::load(
+            &files::parent_folder(path).join(PROVENANCE_FILE),
+        )?);
     }
     let has_reward = logs.iter().all(|log| !log.metric("reward").is_empty());
     let metric = if has_reward { "reward" } else { "loss" };
@@ -80,7 +82,7 @@ pub(super) fn grpo_reward_curve(paths: &[PathBuf]) -> Result<SourcedChart, Evide
             "A line of the mean {metric} of training over optimizer steps, as the run logged it, \
              and one of the {metric} on validation seeds if the run measured it."
         ),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new(format!("mean {metric}")),
         plot: Plot::Lines {
             series,
@@ -96,7 +98,7 @@ pub(super) fn grpo_reward_curve(paths: &[PathBuf]) -> Result<SourcedChart, Evide
 
 /// Returns the name of a run: the folder of its log.
 fn name_of(path: &Path) -> String {
-    let folder = files::folder_of(path);
+    let folder = files::parent_folder(path);
     let name = folder
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());

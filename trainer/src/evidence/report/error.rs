@@ -146,5 +146,5 @@ impl ReportError {
 
 /// Returns the folder of a path, in words that a command line accepts.
 pub(super) fn folder_text(path: &Path) -> String {
-    files::folder_of(path).display().to_string()
+    files::parent_folder(path).display().to_string()
 }

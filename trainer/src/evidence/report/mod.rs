@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use sweep_results::SweepEntry;
 
 use crate::provenance::{Provenance, marked_name};
-use crate::selection::quoted;
+use crate::task_selection::shell_quote;
 pub use error::ReportError;
 use read::{Input, Sources};
 use results::{ChartEntry, FORMAT, MissingChart, Results, Section};
@@ -45,12 +45,12 @@ pub struct ReportConfig {
 impl ReportConfig {
     /// Returns the command line that makes the report again.
     fn command(&self) -> String {
-        let text = |path: &Path| quoted(&path.display().to_string());
+        let text = |path: &Path| shell_quote(&path.display().to_string());
         let mut words = vec!["sentinel report".to_owned()];
         words.extend(self.inputs.iter().map(|path| text(path)));
         words.push(format!("--out {}", text(&self.out)));
         if self.title != "Results" {
-            words.push(format!("--title {}", quoted(&self.title)));
+            words.push(format!("--title {}", shell_quote(&self.title)));
         }
         words.join(" ")
     }
@@ -104,7 +104,7 @@ pub fn write_report(config: &ReportConfig) -> Result<WrittenReport, ReportError>
     let mut sources = Sources::default();
     let mut results = collect(config, &mut sources)?;
     output::check_apart(&config.out, &sources)?;
-    let subjects = integrity::subjects(&results.sweeps, &results.evaluations);
+    let subjects = integrity::collect_policy_stats(&results.sweeps, &results.evaluations);
     let drawn = figures::figures(
         &results.sweeps,
         &results.runs,
@@ -119,9 +119,9 @@ pub fn write_report(config: &ReportConfig) -> Result<WrittenReport, ReportError>
     results.files = (sources.files().iter())
         .map(|(raw, _)| raw.clone())
         .collect();
-    let overfit = integrity::judge(&subjects, &results.provenance);
+    let overfit = integrity::judge_policies(&subjects, &results.provenance);
     let summary = (!results.sweeps.is_empty()).then(|| SweepSummary::new(&results));
-    let parts = output::Parts {
+    let parts = output::ReportContents {
         results: &results,
         overfit: overfit.as_ref(),
         summary: summary.as_ref(),
@@ -151,21 +151,21 @@ fn collect(config: &ReportConfig, sources: &mut Sources) -> Result<Results, Repo
         let all = &mut results.provenance;
         match read::read(path, sources)? {
             Input::Run(run) => {
-                all.inherit(run.provenance.fallbacks.iter().cloned());
+                all.add_fallbacks(run.provenance.fallbacks.iter().cloned());
                 results.runs.push(*run);
             }
             Input::Evaluation(evaluation) => {
-                all.inherit(evaluation.provenance.fallbacks.iter().cloned());
+                all.add_fallbacks(evaluation.provenance.fallbacks.iter().cloned());
                 results.evaluations.push(*evaluation);
             }
             Input::Sweep(sweep) => {
                 let entries = sweep.entries.iter();
-                all.inherit(entries.flat_map(|entry| entry.fallbacks.iter().cloned()));
+                all.add_fallbacks(entries.flat_map(|entry| entry.fallbacks.iter().cloned()));
                 results.sweeps.push(sweep);
             }
             Input::Charts(charts) => {
                 for (chart, provenance) in charts {
-                    all.inherit(provenance.fallbacks.iter().cloned());
+                    all.add_fallbacks(provenance.fallbacks.iter().cloned());
                     results.charts.push(ChartEntry {
                         section: Section::Charts,
                         of: None,

@@ -26,7 +26,7 @@ const DATA: &str = "data";
 const OWN: [&str; 6] = [INDEX, RESULTS, CHARTS, DATA, OVERFIT_REPORT, SWEEP_SUMMARY];
 
 /// The contents of the folder.
-pub(super) struct Parts<'a> {
+pub(super) struct ReportContents<'a> {
     pub(super) results: &'a Results,
     pub(super) overfit: Option<&'a OverfitReport>,
     pub(super) summary: Option<&'a SweepSummary>,
@@ -75,8 +75,8 @@ pub(super) fn check_apart(out: &Path, sources: &Sources) -> Result<(), ReportErr
 ///
 /// # Errors
 /// Returns an error if a file cannot be written. An earlier report then stays.
-pub(super) fn write(out: &Path, parts: &Parts<'_>) -> Result<PathBuf, ReportError> {
-    let above = files::folder_of(out);
+pub(super) fn write(out: &Path, parts: &ReportContents<'_>) -> Result<PathBuf, ReportError> {
+    let above = files::parent_folder(out);
     create(above)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sentinel-report-");
@@ -91,7 +91,7 @@ pub(super) fn write(out: &Path, parts: &Parts<'_>) -> Result<PathBuf, ReportErro
     Ok(out.join(INDEX))
 }
 
-fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
+fn write_parts(folder: &Path, parts: &ReportContents<'_>) -> Result<(), ReportError> {
     let charts = folder.join(CHARTS);
     let mut drawings = Vec::new();
     for entry in &parts.results.charts {
@@ -104,8 +104,8 @@ fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
     }
     for (raw, content) in parts.sources.files() {
         let path = folder.join(&raw.path);
-        create(files::folder_of(&path))?;
-        files::write(&path, content)?;
+        create(files::parent_folder(&path))?;
+        files::write_atomic(&path, content)?;
     }
     write_json(&folder.join(RESULTS), parts.results)?;
     if let Some(overfit) = parts.overfit {
@@ -115,7 +115,7 @@ fn write_parts(folder: &Path, parts: &Parts<'_>) -> Result<(), ReportError> {
         write_json(&folder.join(SWEEP_SUMMARY), summary)?;
     }
     let page = html::page(parts.results, parts.overfit, &drawings);
-    files::write(&folder.join(INDEX), page.as_bytes())?;
+    files::write_atomic(&folder.join(INDEX), page.as_bytes())?;
     Ok(())
 }
 
@@ -151,6 +151,6 @@ fn create(folder: &Path) -> Result<(), ReportError> {
 
 fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), ReportError> {
     let text = serde_json::to_string_pretty(value).map_err(Error::Json)? + "\n";
-    files::write(path, text.as_bytes())?;
+    files::write_atomic(path, text.as_bytes())?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::sweep_results::Sweep;
 use crate::eval::Diagnostics;
 use crate::evidence::charts::Chart;
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
 /// The version of `results.json`. It grows when a key changes its meaning or is removed.
@@ -186,7 +186,7 @@ pub struct PolicyScore {
     /// The number of episodes.
     pub episodes: usize,
     /// The mean score as the file has it, with its interval.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
     /// The scores by task.
     pub tasks: Vec<TaskScore>,
     /// The other means of the summary by their names in the file.
@@ -201,7 +201,7 @@ pub struct TaskScore {
     /// The number of episodes, where the file has it.
     pub episodes: Option<usize>,
     /// The mean score with its interval.
-    pub score: Interval,
+    pub score: ConfidenceInterval,
 }
 
 /// A chart of the report.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::results::{FORMAT, MissingChart, Results};
 use super::sweep_results::{Latency, StageReport, SweepEntry};
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::provenance::{Fallback, Provenance};
 
 /// The name of the file.
@@ -67,11 +67,11 @@ pub struct StageSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageScores {
     /// The score before any training.
-    pub base: Option<Interval>,
+    pub base: Option<ConfidenceInterval>,
     /// The score after supervised fine-tuning.
-    pub sft: Option<Interval>,
+    pub sft: Option<ConfidenceInterval>,
     /// The score after GRPO.
-    pub grpo: Option<Interval>,
+    pub grpo: Option<ConfidenceInterval>,
 }
 
 /// The figures of a post-save check.

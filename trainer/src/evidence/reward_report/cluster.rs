@@ -5,20 +5,20 @@ use sentinel_env::{Environment as _, PrivilegedState as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Reported, StepNote};
+use super::{Reported, StepExplanation};
 
 /// The health below which it is the main cause of what a step lacks.
 const HEALTHY: f64 = 0.7;
 
 impl Reported for ClusterEnv {
-    fn report<'a>(session: &'a Session, _notes: &'a [StepNote]) -> impl Serialize + 'a {
+    fn report<'a>(session: &'a Session, _notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         session.reward_report()
     }
 
-    fn shown(session: &Session) -> Value {
+    fn visible_state(session: &Session) -> Value {
         let o = session.episode().observation();
         json!({
-            "trust": o.ledger.snapshot(),
+            "trust": o.ledger.rounded_trust(),
             "cluster_health": o.health,
             "utilization_rate": o.utilization,
         })
@@ -60,11 +60,11 @@ impl Reported for ClusterEnv {
         ]
     }
 
-    fn reason(_session: &Session, step: &Step) -> String {
-        text::reason(step)
+    fn explain_reward(_session: &Session, step: &Step) -> String {
+        text::explain_reward(step)
     }
 
-    fn cause(_session: &Session, step: &Step) -> &'static str {
+    fn loss_cause(_session: &Session, step: &Step) -> &'static str {
         let believed = step.report.is_some_and(|report| !report.honest) && !step.caught;
         if step.attack.is_some_and(|attack| !attack.detected) {
             "attack not detected"

@@ -14,16 +14,16 @@ mod trust;
 use std::path::PathBuf;
 
 use sentinel_env::rng::Streams;
-use sentinel_env::{Origin, Session, TaskName as _};
+use sentinel_env::{EpisodeSpec, Session, TaskName as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ordered;
-use crate::episode::with_default;
-use crate::eval::Source;
+use super::pairs_as_map;
+use crate::episode_args::with_default;
+use crate::eval::TrainedSource;
 use crate::provenance::Provenance;
 use crate::trace::Traced;
-use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, args, eval, files};
+use crate::{EpisodeArgs, Error, EvalPolicy, Progress, SeedRange, arg_parsers, eval, files};
 
 pub use play::play;
 
@@ -69,12 +69,12 @@ pub struct RewardReportConfig {
 pub trait Reported: Traced {
     /// Returns the report on an ended episode, without the object `sentinel`. `notes` has a row for
     /// each step.
-    fn report<'a>(session: &'a Session<Self>, notes: &'a [StepNote]) -> impl Serialize + 'a {
+    fn report<'a>(session: &'a Session<Self>, notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         plain_report(session, notes)
     }
 
     /// Returns what the observation shows of the state of the episode.
-    fn shown(_session: &Session<Self>) -> Value {
+    fn visible_state(_session: &Session<Self>) -> Value {
         Value::Null
     }
 
@@ -94,19 +94,19 @@ pub trait Reported: Traced {
     }
 
     /// Explains the reward of a step that has just been taken.
-    fn reason(_session: &Session<Self>, _step: &Self::Info) -> String {
+    fn explain_reward(_session: &Session<Self>, _step: &Self::Info) -> String {
         String::new()
     }
 
     /// Returns the main cause for which a step that has just been taken earned less than 1.
-    fn cause(_session: &Session<Self>, _step: &Self::Info) -> &'static str {
+    fn loss_cause(_session: &Session<Self>, _step: &Self::Info) -> &'static str {
         "every step"
     }
 }
 
 /// A step of a report: what was shown, what was done, what it earned and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepNote {
+pub struct StepExplanation {
     /// The steps of the budget that were used before the action.
     pub step_count: u32,
     /// The action in words.
@@ -117,7 +117,7 @@ pub struct StepNote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_reward: Option<f64>,
     /// The components of the reward, in the world's order.
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     pub components: Vec<(String, f64)>,
     /// The explanation of the reward.
     pub reason: String,
@@ -126,14 +126,14 @@ pub struct StepNote {
     /// The part of the state that the observation showed before the action.
     pub shown: Value,
     /// The beliefs of the player, if it has any.
-    pub player: PlayerNote,
+    pub player: PlayerExplanation,
     /// The hidden facts about the step, which no policy sees.
     pub hidden_truth: Value,
 }
 
 /// The information that a player gives about a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlayerNote {
+pub struct PlayerExplanation {
     /// The posterior over the hidden variables, `[variables, classes]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Vec<Vec<f64>>>,
@@ -156,7 +156,7 @@ pub struct PlayerNote {
 
 /// Reward that was lost for one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Loss {
+pub struct LostReward {
     /// The name of the cause.
     pub cause: String,
     /// The number of reward events.
@@ -191,9 +191,9 @@ pub struct ReportOrigin {
     /// The hidden state of the episode, which no policy sees.
     pub hidden_truth: Value,
     /// The steps in order.
-    pub steps: Vec<StepNote>,
+    pub steps: Vec<StepExplanation>,
     /// The causes of lost reward, largest first.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<LostReward>,
     /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
     pub provenance: Provenance,
@@ -236,7 +236,7 @@ impl RewardReportConfig {
                 "policy trained is a model or a replay: name it with --model or --replay"
                     .to_owned(),
             )),
-            Some(name) => args::policy::<W>(name).map(EvalPolicy::Scripted),
+            Some(name) => arg_parsers::parse_policy::<W>(name).map(EvalPolicy::Scripted),
             None => Ok(EvalPolicy::Trained),
         }
     }
@@ -245,7 +245,7 @@ impl RewardReportConfig {
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
-    pub fn source<W: Traced>(&self) -> Result<Option<Source<W>>, Error> {
+    pub fn source<W: Traced>(&self) -> Result<Option<TrainedSource<W>>, Error> {
         if let Some(adapter) = &self.adapter {
             let reason = format!(
                 "only a language model has an adapter such as {}: name it with --model",
@@ -277,7 +277,7 @@ impl RewardReportConfig {
 /// Returns an error if a name is unknown, or a file cannot be written or is no report.
 pub fn write_reports<W: Reported>(
     config: &RewardReportConfig,
-    source: Option<&Source<W>>,
+    source: Option<&TrainedSource<W>>,
     progress: Progress<'_>,
 ) -> Result<Vec<WrittenReport>, Error> {
     let policy = config.player::<W>()?;
@@ -292,14 +292,14 @@ pub fn write_reports<W: Reported>(
                 .out
                 .join(format!("reward_report_{}_seed{seed}.json", task.name()));
             files::check_replaces(&path, "reward report", &KEYS)?;
-            let origin = Origin::<W> {
+            let origin = EpisodeSpec::<W> {
                 task,
                 seed,
                 streams,
                 rules,
             };
             let report = play(policy, source, config.model.as_deref(), origin)?;
-            files::write(&path, report.text.as_bytes())?;
+            files::write_atomic(&path, report.text.as_bytes())?;
             progress();
             written.push(WrittenReport {
                 path,
@@ -331,11 +331,14 @@ struct PlainEvent<'a> {
     action: &'a str,
     reward: f64,
     reason: &'a str,
-    #[serde(with = "ordered")]
+    #[serde(with = "pairs_as_map")]
     signal_breakdown: Vec<(String, f64)>,
 }
 
-fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -> PlainReport<'a> {
+fn plain_report<'a, W: Traced>(
+    session: &'a Session<W>,
+    notes: &'a [StepExplanation],
+) -> PlainReport<'a> {
     let rewards = notes
         .iter()
         .map(|note| note.reward + note.terminal_reward.unwrap_or(0.0));
@@ -346,7 +349,7 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
     PlainReport {
         episode_id: session.episode_id(),
         session_id: session.session_id(),
-        task_type: W::origin(session.episode().setup()).task.name(),
+        task_type: W::episode_spec(session.episode().setup()).task.name(),
         score: session.episode().score(),
         total_reward: rewards.sum(),
         reward_events: notes
@@ -360,7 +363,7 @@ fn plain_report<'a, W: Traced>(session: &'a Session<W>, notes: &'a [StepNote]) -
 }
 
 /// Returns the event of a step, and that of the end if the world pays it separately.
-fn plain_events(note: &StepNote, step_count: u32) -> impl Iterator<Item = PlainEvent<'_>> {
+fn plain_events(note: &StepExplanation, step_count: u32) -> impl Iterator<Item = PlainEvent<'_>> {
     let step = PlainEvent {
         step_count,
         action: &note.action,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sentinel_env::num::round_to;
-use sentinel_env::{Origin, Session, TaskName as _};
+use sentinel_env::{EpisodeSpec, Session, TaskName as _};
 use sentinel_policy::Scripted as _;
 use sentinel_policy::policy::{Player, Policy as _};
 use sentinel_policy::replay::{Replay, ReplayEpisode};
 use serde::Serialize;
 
-use super::{FORMAT, Loss, PlayerNote, ReportOrigin, Reported, StepNote};
-use crate::eval::Source;
+use super::{FORMAT, LostReward, PlayerExplanation, ReportOrigin, Reported, StepExplanation};
+use crate::eval::TrainedSource;
 use crate::provenance::Provenance;
 use crate::{Error, EvalPolicy};
 
@@ -46,32 +46,32 @@ enum Actor<W: Reported> {
 }
 
 impl<W: Reported> Actor<W> {
-    fn new(policy: EvalPolicy<W>, source: Option<&Source<W>>, setup: &W::Setup) -> Self {
+    fn new(policy: EvalPolicy<W>, source: Option<&TrainedSource<W>>, setup: &W::Setup) -> Self {
         match (policy, source) {
             (EvalPolicy::Scripted(name), _) => Self::Player(name.start(setup)),
-            (EvalPolicy::Trained, Some(Source::Model { model, .. })) => {
-                Self::Player(W::trained(model))
+            (EvalPolicy::Trained, Some(TrainedSource::Model { model, .. })) => {
+                Self::Player(W::trained_player(model))
             }
             (EvalPolicy::Trained, source) => {
                 let empty = Replay::default();
-                let replay = source.and_then(Source::replay);
+                let replay = source.and_then(TrainedSource::replay);
                 let replay = replay.map_or(&empty, |(_, replay)| replay);
-                Self::Replay(ReplayEpisode::new(replay, &W::origin(setup)))
+                Self::Replay(ReplayEpisode::new(replay, &W::episode_spec(setup)))
             }
         }
     }
 
     /// Chooses an action, and says what the player thought; `None` after the end.
-    fn act(&mut self, episode: &W) -> Option<(W::Action, PlayerNote)> {
+    fn act(&mut self, episode: &W) -> Option<(W::Action, PlayerExplanation)> {
         let observation = episode.observation();
         match self {
             Self::Player(player) => {
                 let action = player.act(episode)?;
-                let note = PlayerNote {
+                let note = PlayerExplanation {
                     belief: player.belief(),
                     action_values: player.action_values().map(finite),
                     probabilities: player.probabilities(),
-                    ..PlayerNote::default()
+                    ..PlayerExplanation::default()
                 };
                 Some((action, note))
             }
@@ -79,14 +79,14 @@ impl<W: Reported> Actor<W> {
             Self::Replay(replay) => {
                 let action = replay.choose(observation);
                 let Some(row) = replay.current() else {
-                    let note = PlayerNote {
+                    let note = PlayerExplanation {
                         fallback: true,
-                        ..PlayerNote::default()
+                        ..PlayerExplanation::default()
                     };
                     return Some((action, note));
                 };
                 let transcript = row.transcript.as_deref();
-                let note = PlayerNote {
+                let note = PlayerExplanation {
                     belief: row.belief.clone(),
                     action_values: None,
                     probabilities: row.probabilities.clone(),
@@ -116,9 +116,9 @@ fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
 /// which neither players nor worlds of this program cause.
 pub fn play<W: Reported>(
     policy: EvalPolicy<W>,
-    source: Option<&Source<W>>,
+    source: Option<&TrainedSource<W>>,
     model: Option<&Path>,
-    origin: Origin<W>,
+    origin: EpisodeSpec<W>,
 ) -> Result<PlayedReport, Error> {
     let setup = origin.setup();
     let mut session = Session::<W>::new(&setup);
@@ -126,46 +126,19 @@ pub fn play<W: Reported>(
     let mut actor = Actor::new(policy, source, &setup);
     let mut steps = Vec::new();
     while let Some((action, player)) = actor.act(session.episode()) {
-        let shown = W::shown(&session);
-        let step_count = W::step_count(session.episode().observation());
-        let transition = session.act(action).map_err(|error| Error::Action {
+        let step = explain_step(&mut session, action, player).map_err(|error| Error::Action {
             file: policy.name().to_owned(),
             line: steps.len() + 1,
             reason: error.to_string(),
         })?;
-        let (reward, terminal) = W::reward_events(&transition);
-        let step = &transition.info;
-        let components = W::components(&session, step).into_iter();
-        steps.push(StepNote {
-            step_count,
-            action: action.to_string(),
-            reward: round_to(reward, 4),
-            terminal_reward: terminal.map(|reward| round_to(reward, 4)),
-            components: components
-                .map(|(name, value)| (name.to_owned(), round_to(value, 4)))
-                .collect(),
-            reason: W::reason(&session, step),
-            cause: W::cause(&session, step).to_owned(),
-            shown,
-            player,
-            hidden_truth: W::step_truth(&session, step),
-        });
+        steps.push(step);
     }
     let fallback_steps = steps.iter().filter(|step| step.player.fallback).count();
     let mut provenance = source.map_or_else(Provenance::new, |from| from.provenance().clone());
-    let said = |step: &&StepNote| step.player.completion.is_some();
-    let acted = steps.iter().filter(|step| step.player.fallback);
-    let (spoken, missed): (Vec<&StepNote>, Vec<&StepNote>) = acted.partition(said);
-    for (count, why) in [
-        (spoken.len(), "the completion was no action"),
-        (missed.len(), "the replay has no row"),
-    ] {
-        if count > 0 {
-            let what = format!("{count} steps are the fallback's: {why}");
-            provenance.add_fallback("reward-report", what);
-        }
-    }
-    let replay = source.and_then(Source::replay).filter(|_| model.is_none());
+    add_step_fallbacks(&steps, &mut provenance);
+    let replay = source
+        .and_then(TrainedSource::replay)
+        .filter(|_| model.is_none());
     let path = |path: &Path| path.display().to_string();
     let origin = ReportOrigin {
         format: FORMAT,
@@ -195,8 +168,53 @@ pub fn play<W: Reported>(
     })
 }
 
+/// Takes an action and explains the step.
+fn explain_step<W: Reported>(
+    session: &mut Session<W>,
+    action: W::Action,
+    player: PlayerExplanation,
+) -> Result<StepExplanation, W::StepError> {
+    let shown = W::visible_state(session);
+    let step_count = W::step_count(session.episode().observation());
+    let transition = session.act(action)?;
+    let (reward, terminal) = W::reward_events(&transition);
+    let step = &transition.info;
+    let components = W::components(session, step).into_iter();
+    Ok(StepExplanation {
+        step_count,
+        action: action.to_string(),
+        reward: round_to(reward, 4),
+        terminal_reward: terminal.map(|reward| round_to(reward, 4)),
+        components: components
+            .map(|(name, value)| (name.to_owned(), round_to(value, 4)))
+            .collect(),
+        reason: W::explain_reward(session, step),
+        cause: W::loss_cause(session, step).to_owned(),
+        shown,
+        player,
+        hidden_truth: W::step_truth(session, step),
+    })
+}
+
+/// Adds the steps in which a fallback acted, counted by reason.
+fn add_step_fallbacks(steps: &[StepExplanation], provenance: &mut Provenance) {
+    let has_completion = |step: &&StepExplanation| step.player.completion.is_some();
+    let acted = steps.iter().filter(|step| step.player.fallback);
+    let (invalid, missing): (Vec<&StepExplanation>, Vec<&StepExplanation>) =
+        acted.partition(has_completion);
+    for (count, why) in [
+        (invalid.len(), "the completion was no action"),
+        (missing.len(), "the replay has no row"),
+    ] {
+        if count > 0 {
+            let what = format!("{count} steps are the fallback's: {why}");
+            provenance.add_fallback("reward-report", what);
+        }
+    }
+}
+
 /// Counts the causes of lost reward, largest first.
-fn losses(steps: &[StepNote]) -> Vec<Loss> {
+fn losses(steps: &[StepExplanation]) -> Vec<LostReward> {
     let mut sums = BTreeMap::<&str, (usize, f64)>::new();
     for step in steps {
         let terminal = step.terminal_reward.map(|reward| (END, reward));
@@ -206,9 +224,9 @@ fn losses(steps: &[StepNote]) -> Vec<Loss> {
             *lost += 1.0 - reward;
         }
     }
-    let mut losses: Vec<Loss> = sums
+    let mut losses: Vec<LostReward> = sums
         .into_iter()
-        .map(|(cause, (events, lost))| Loss {
+        .map(|(cause, (events, lost))| LostReward {
             cause: cause.to_owned(),
             events,
             reward_lost: round_to(lost, 4),

@@ -10,7 +10,7 @@ use sentinel_env::{Environment as _, World as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{PlainEvent, Reported, StepNote, plain_report};
+use super::{PlainEvent, Reported, StepExplanation, plain_report};
 
 /// The report, with the keys of the other worlds where they mean the same.
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct Report<'a> {
 }
 
 impl Reported for PolyguardEnv {
-    fn report<'a>(session: &'a Session, notes: &'a [StepNote]) -> impl Serialize + 'a {
+    fn report<'a>(session: &'a Session, notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         let mut sums = BTreeMap::<&str, f64>::new();
         for (name, value) in notes.iter().flat_map(|note| &note.components) {
             *sums.entry(name).or_default() += value;
@@ -44,7 +44,7 @@ impl Reported for PolyguardEnv {
             session_id: session.session_id(),
             scenario_id: session.scenario_id(),
             patient_id: session.patient_id(),
-            task_type: Self::origin(session.episode().setup()).task.name(),
+            task_type: Self::episode_spec(session.episode().setup()).task.name(),
             score: round_to(plain.score, 4),
             total_reward: round_to(plain.total_reward, 4),
             reward_events: plain.reward_events,
@@ -57,7 +57,7 @@ impl Reported for PolyguardEnv {
         }
     }
 
-    fn shown(session: &Session) -> Value {
+    fn visible_state(session: &Session) -> Value {
         let o = session.episode().observation();
         json!({
             "observed_risk": o.risk,
@@ -87,7 +87,7 @@ impl Reported for PolyguardEnv {
         named.zip(step.reward.components).collect()
     }
 
-    fn reason(session: &Session, step: &Step) -> String {
+    fn explain_reward(session: &Session, step: &Step) -> String {
         let formulary = session.episode().observation().formulary();
         let mut reason = text::step_summary(step, formulary);
         if let Some(exploit) = step.exploit {
@@ -99,7 +99,7 @@ impl Reported for PolyguardEnv {
         reason
     }
 
-    fn cause(_session: &Session, step: &Step) -> &'static str {
+    fn loss_cause(_session: &Session, step: &Step) -> &'static str {
         if step.exploit.is_some() {
             "exploit"
         } else if step.violation.is_some() && step.act.is_none() {

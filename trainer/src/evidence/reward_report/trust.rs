@@ -5,16 +5,16 @@ use sentinel_env::{Environment as _, PrivilegedState as _, Slot};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Reported, StepNote};
+use super::{Reported, StepExplanation};
 
 impl Reported for TrustEnv {
-    fn report<'a>(session: &'a Session, _notes: &'a [StepNote]) -> impl Serialize + 'a {
+    fn report<'a>(session: &'a Session, _notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         session.reward_report()
     }
 
-    fn shown(session: &Session) -> Value {
+    fn visible_state(session: &Session) -> Value {
         let o = session.episode().observation();
-        json!({ "trust": o.ledger.snapshot(), "stakes": o.stakes })
+        json!({ "trust": o.ledger.rounded_trust(), "stakes": o.stakes })
     }
 
     fn hidden_truth(session: &Session) -> Value {
@@ -47,18 +47,18 @@ impl Reported for TrustEnv {
 
     fn components(session: &Session, step: &Step) -> Vec<(&'static str, f64)> {
         let task = session.episode().observation().task;
-        let breakdown = Breakdown::of_step(task, &step.grades);
+        let breakdown = Breakdown::from_step(task, &step.grades);
         breakdown
             .iter()
             .map(|(name, part)| (name, part.value()))
             .collect()
     }
 
-    fn reason(_session: &Session, step: &Step) -> String {
-        text::reason(step)
+    fn explain_reward(_session: &Session, step: &Step) -> String {
+        text::explain_reward(step)
     }
 
-    fn cause(session: &Session, step: &Step) -> &'static str {
+    fn loss_cause(session: &Session, step: &Step) -> &'static str {
         let hidden = session.episode().hidden();
         let behavior = step.action.slot().map(|slot| hidden.assignment[slot]);
         match (step.action, behavior) {

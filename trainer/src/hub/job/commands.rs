@@ -5,7 +5,7 @@ use sentinel_env::in_world;
 use super::{JobConfig, JobMode};
 use crate::eval::Evaluated;
 use crate::evidence::plots;
-use crate::selection::quoted;
+use crate::task_selection::shell_quote;
 
 /// The folder for everything but the adapter.
 const OUTPUTS: &str = "outputs";
@@ -23,11 +23,11 @@ const RUST: &str = "1.95.0";
 const CLONE: &str = "sentinel-src";
 
 /// An option that a job still needs.
-pub type Missing = String;
+pub type MissingOption = String;
 
 /// Returns the steps of a job, which a shell runs one after another until one fails.
 #[must_use]
-pub fn steps(config: &JobConfig) -> Vec<String> {
+pub fn job_commands(config: &JobConfig) -> Vec<String> {
     if config.mode == JobMode::GpuTest {
         return vec![
             "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv".to_owned(),
@@ -69,7 +69,7 @@ fn device(config: &JobConfig) -> &'static str {
 
 /// Adds the steps that clone and build the program.
 fn build(url: &str, config: &JobConfig, steps: &mut Vec<String>) {
-    let url = quoted(url);
+    let url = shell_quote(url);
     steps.push("export DEBIAN_FRONTEND=noninteractive".to_owned());
     steps.push("apt-get update -qq".to_owned());
     steps.push(
@@ -86,7 +86,7 @@ fn build(url: &str, config: &JobConfig, steps: &mut Vec<String>) {
             steps.push(format!("git clone -q -- {url} {CLONE}"));
             steps.push(format!(
                 "git -C {CLONE} checkout -q {} --",
-                quoted(revision)
+                shell_quote(revision)
             ));
         }
     }
@@ -127,9 +127,9 @@ fn train(config: &JobConfig) -> String {
         "sentinel lm grpo --model {} --world {} --task {} --episodes {} --seed {} --num-train-epochs {} \
          --per-device-train-batch-size {} --learning-rate {} --lora-r {} --num-generations {} \
          --max-length {}{bf16} --device {} --output-dir {}",
-        quoted(&t.model),
+        shell_quote(&t.model),
         t.world.name(),
-        quoted(&t.task),
+        shell_quote(&t.task),
         t.episodes,
         t.seed,
         t.num_train_epochs,
@@ -144,13 +144,16 @@ fn train(config: &JobConfig) -> String {
 }
 
 fn output_dir(config: &JobConfig) -> String {
-    quoted(&config.training.output_dir.display().to_string())
+    shell_quote(&config.training.output_dir.display().to_string())
 }
 
 /// Adds the steps that record and evaluate the trained model, and that draw the plots.
 fn record(config: &JobConfig, steps: &mut Vec<String>) {
-    let (model, world) = (quoted(&config.training.model), config.training.world.name());
-    let policies = in_world!(config.training.world, W => <W as Evaluated>::POLICIES);
+    let (model, world) = (
+        shell_quote(&config.training.model),
+        config.training.world.name(),
+    );
+    let policies = in_world!(config.training.world, W => <W as Evaluated>::DEFAULT_POLICIES);
     let (adapter, device) = (output_dir(config), device(config));
     let played = format!("--world {world} --task all --episodes {EPISODES}");
     steps.push(format!("mkdir -p {OUTPUTS}"));
@@ -170,7 +173,7 @@ fn record(config: &JobConfig, steps: &mut Vec<String>) {
     // The charts are those of the trust world.
     if world == "trust" {
         let health = format!("{OUTPUTS}/cluster_health_history.json");
-        let charts: Vec<&str> = (plots::NAMES.into_iter())
+        let charts: Vec<&str> = (plots::CHART_NAMES.into_iter())
             .filter(|name| *name != ABLATION)
             .collect();
         steps.push(format!(

@@ -8,7 +8,7 @@ mod commands;
 mod spec;
 mod submit;
 
-pub use commands::{Missing, steps};
+pub use commands::{MissingOption, job_commands};
 pub use spec::JobSpec;
 pub use submit::{Submitted, submit};
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use sentinel_env::WorldName;
 
-use crate::args::{self, parse_number};
+use crate::arg_parsers::{self, parse_number};
 
 /// The work of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -96,7 +96,7 @@ pub struct TrainingArgs {
     )]
     pub model: String,
     /// World to train in
-    #[arg(long, value_name = "WORLD", default_value_t, value_parser = args::world())]
+    #[arg(long, value_name = "WORLD", default_value_t, value_parser = arg_parsers::world_parser())]
     pub world: WorldName,
     /// Tasks separated by commas, or all
     #[arg(long, alias = "tasks", value_name = "TASKS", default_value = "all")]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::commands::{Missing, steps};
+use super::commands::{MissingOption, job_commands};
 use super::{JobConfig, JobMode};
 use crate::http::{HF_TOKEN, Token};
 use crate::hub::{HubError, Repo, RepoType};
@@ -49,7 +49,7 @@ pub struct JobSpec {
     /// The labels of the job.
     pub labels: BTreeMap<String, String>,
     /// The options that the job still needs; without them it is not submitted.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingOption>,
 }
 
 impl JobSpec {
@@ -61,41 +61,13 @@ impl JobSpec {
         config: &JobConfig,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, HubError> {
-        let or_set = |given: &Option<String>, name: &str| {
-            let set = || variable(name).map(|value| value.trim().to_owned());
-            given.clone().or_else(set).filter(|value| !value.is_empty())
-        };
         check(config)?;
-        let namespace = or_set(&config.namespace, "HF_NAMESPACE");
+        let namespace = option_or_variable(&config.namespace, "HF_NAMESPACE", &variable);
         if let Some(name) = &namespace {
             check_word("--namespace", name)?;
         }
         let mut missing = Vec::new();
-        let mut environment = BTreeMap::new();
-        if config.mode == JobMode::TrainFull {
-            for (option, name, given, kind) in [
-                (
-                    "--model-repo",
-                    MODEL_REPO,
-                    &config.training.model_repo,
-                    RepoType::Model,
-                ),
-                (
-                    "--artifact-repo",
-                    ARTIFACT_REPO,
-                    &config.training.artifact_repo,
-                    RepoType::Dataset,
-                ),
-            ] {
-                match or_set(given, name) {
-                    None => missing.push(format!("{option} or {name} must name a repository")),
-                    Some(id) => {
-                        let repo = Repo::new(kind, &id)?;
-                        environment.insert(name.to_owned(), repo.id().to_owned());
-                    }
-                }
-            }
-        }
+        let environment = output_repositories(config, &variable, &mut missing)?;
         let usual_image = match (config.mode, &config.repo_url) {
             (JobMode::GpuTest, _) => GPU_IMAGE,
             (_, Some(_)) => BUILD_IMAGE,
@@ -118,7 +90,7 @@ impl JobSpec {
                 .unwrap_or_else(|| usual_image.to_owned()),
             flavor: config.flavor.clone(),
             timeout_seconds: seconds(&config.timeout)?,
-            command: ["bash", "-c", &steps(config).join(" && ")]
+            command: ["bash", "-c", &job_commands(config).join(" && ")]
                 .map(str::to_owned)
                 .to_vec(),
             environment,
@@ -154,6 +126,54 @@ impl JobSpec {
         }
         body
     }
+}
+
+/// Returns the value of an option or, without it, that of the environment variable `name`; `None` if
+/// both are missing or empty.
+fn option_or_variable(
+    given: &Option<String>,
+    name: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let set = || variable(name).map(|value| value.trim().to_owned());
+    given.clone().or_else(set).filter(|value| !value.is_empty())
+}
+
+/// Returns the environment variables that name the repositories of a full training; adds an entry to
+/// `missing` for each repository that is not named.
+fn output_repositories(
+    config: &JobConfig,
+    variable: impl Fn(&str) -> Option<String>,
+    missing: &mut Vec<MissingOption>,
+) -> Result<BTreeMap<String, String>, HubError> {
+    let mut environment = BTreeMap::new();
+    if config.mode != JobMode::TrainFull {
+        return Ok(environment);
+    }
+    let training = &config.training;
+    for (option, name, given, kind) in [
+        (
+            "--model-repo",
+            MODEL_REPO,
+            &training.model_repo,
+            RepoType::Model,
+        ),
+        (
+            "--artifact-repo",
+            ARTIFACT_REPO,
+            &training.artifact_repo,
+            RepoType::Dataset,
+        ),
+    ] {
+        match option_or_variable(given, name, &variable) {
+            None => missing.push(format!("{option} or {name} must name a repository")),
+            Some(id) => {
+                let repo = Repo::new(kind, &id)?;
+                environment.insert(name.to_owned(), repo.id().to_owned());
+            }
+        }
+    }
+    Ok(environment)
 }
 
 /// Checks the options that no other part checks.

@@ -22,7 +22,7 @@ pub struct Submitted {
 impl Submitted {
     /// Returns the command that follows the job's log.
     #[must_use]
-    pub fn follow(&self) -> String {
+    pub fn follow_command(&self) -> String {
         format!("hf jobs logs -f {}/{}", self.owner, self.id)
     }
 }
@@ -59,18 +59,18 @@ pub fn submit(spec: &JobSpec, client: &HubClient) -> Result<Submitted, HubError>
     let namespace = match &spec.namespace {
         Some(name) => name.clone(),
         None => {
-            let url = repo::address(endpoint, ["api", "whoami-v2"].into_iter())?;
-            client.get::<User>("the token's user", &url)?.name
+            let url = repo::hub_url(endpoint, ["api", "whoami-v2"].into_iter())?;
+            client.get_json::<User>("the token's user", &url)?.name
         }
     };
-    let url = repo::address(endpoint, ["api", "jobs", &namespace].into_iter())?;
+    let url = repo::hub_url(endpoint, ["api", "jobs", &namespace].into_iter())?;
     let request = Request::post(&url)?.json(&spec.body(token))?;
     let reply: Reply = client
         .send(&format!("a job of {namespace}"), &request)?
         .json()?;
     let page = ["jobs", &reply.owner.name, &reply.id];
     Ok(Submitted {
-        url: repo::address(endpoint, page.into_iter())?,
+        url: repo::hub_url(endpoint, page.into_iter())?,
         id: reply.id,
         owner: reply.owner.name,
         stage: reply.status.stage,

@@ -2,8 +2,20 @@
 
 use super::*;
 
+/// The options of a job that trains and evaluates.
+const FULL_TRAINING: [&str; 8] = [
+    "--mode",
+    "train-full",
+    "--image",
+    "me/sentinel",
+    "--lora-rank",
+    "4",
+    "--epochs",
+    "2",
+];
+
 #[test]
-fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
+fn gpu_test_job_needs_no_secret_and_no_option() -> Tested {
     let spec = job(&["--flavor", "t4-small", "--timeout", "45m"], &[])?;
     let value = serde_json::to_value(&spec)?;
     assert_eq!(value["mode"], "gpu-test");
@@ -11,18 +23,12 @@ fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
     assert_eq!(value["secrets"], json!([]));
     assert_eq!(value["missing"], json!([]));
     assert!(spec.command[2].starts_with("nvidia-smi"));
+    Ok(())
+}
 
-    let full = [
-        "--mode",
-        "train-full",
-        "--image",
-        "me/sentinel",
-        "--lora-rank",
-        "4",
-        "--epochs",
-        "2",
-    ];
-    let spec = job(&full, &[("HF_NAMESPACE", "us")])?;
+#[test]
+fn full_training_job_lists_missing_repositories() -> Tested {
+    let spec = job(&FULL_TRAINING, &[("HF_NAMESPACE", "us")])?;
     assert_eq!(spec.secrets, ["HF_TOKEN"]);
     assert_eq!(spec.namespace.as_deref(), Some("us"));
     assert_eq!(spec.missing.len(), 2);
@@ -42,10 +48,14 @@ fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
         ("SENTINEL_MODEL_REPO", "me/a"),
         ("SENTINEL_ARTIFACT_REPO", "me/b"),
     ];
-    let spec = job(&full, &variables)?;
+    let spec = job(&FULL_TRAINING, &variables)?;
     assert!(spec.missing.is_empty());
     assert_eq!(spec.environment["SENTINEL_MODEL_REPO"], "me/a");
-    // The program is cloned and built where no image holds it.
+    Ok(())
+}
+
+#[test]
+fn job_without_image_clones_and_builds_the_program() -> Tested {
     let spec = job(
         &[
             "--mode",
@@ -65,6 +75,11 @@ fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
     assert!(!text.contains("--features cuda") && spec.secrets.is_empty());
     let spec = job(&["--mode", "import-smoke"], &[])?;
     assert!(spec.missing[0].contains("--image"));
+    Ok(())
+}
+
+#[test]
+fn invalid_job_options_are_refused() {
     for words in [
         ["--timeout", "soon"],
         ["--flavor", "a b"],
@@ -75,7 +90,6 @@ fn job_spec_is_built_offline_and_lists_missing_options() -> Tested {
         assert!(job(&words, &[]).is_err(), "{words:?}");
     }
     assert!(job(&["--mode", "train-full", "--model-repo", "x"], &[]).is_err());
-    Ok(())
 }
 
 #[test]
@@ -91,7 +105,7 @@ fn job_submission_sends_token_as_secret() -> Tested {
     assert_eq!(found.id, "687fb701029421ae5549d998");
     assert!(found.url.ends_with("/jobs/me/687fb701029421ae5549d998"));
     assert_eq!(
-        found.follow(),
+        found.follow_command(),
         "hf jobs logs -f me/687fb701029421ae5549d998"
     );
     let sent = hub.state().jobs.remove(0);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::fake::{COMMIT, Hub, TOKEN, sha256};
+use super::fake_hub::{COMMIT, Hub, TOKEN, sha256};
 use super::job::{JobConfig, JobSpec, submit};
 use super::pull::{PullConfig, Pulled, pull};
 use super::upload::{self, UploadConfig, UploadEvent, Uploaded};

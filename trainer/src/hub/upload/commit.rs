@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::pattern::Pattern;
-use super::super::{HubClient, HubError, Repo, RepoType, repo, tree};
-use super::source::{Item, Plan, prefix};
+use super::super::glob_pattern::GlobPattern;
+use super::super::{HubClient, HubError, Repo, RepoType, remote_files, repo};
+use super::upload_plan::{UploadItem, UploadPlan, prefix};
 use super::{UploadConfig, lfs};
 use crate::http::{self, Request};
 
@@ -17,12 +17,12 @@ const QUESTION: usize = 256;
 const ATTRIBUTES: &str = ".gitattributes";
 
 /// Makes the repository unless it exists.
-pub(super) fn make_repository(
+pub(super) fn create_repository(
     client: &HubClient,
     repo: &Repo,
     private: bool,
 ) -> Result<(), HubError> {
-    let (owner, name) = repo.parts();
+    let (owner, name) = repo.owner_and_name();
     let mut body = json!({"name": name, "organization": owner, "type": repo.kind.name()});
     if private {
         body["visibility"] = "private".into();
@@ -30,7 +30,7 @@ pub(super) fn make_repository(
     if repo.kind == RepoType::Space {
         body["sdk"] = "static".into();
     }
-    let url = repo::address(client.endpoint(), ["api", "repos", "create"].into_iter())?;
+    let url = repo::hub_url(client.endpoint(), ["api", "repos", "create"].into_iter())?;
     let request = Request::post(&url)?.json(&body)?.repeatable();
     let refused = match client.send(&repo.to_string(), &request) {
         Ok(_) => return Ok(()),
@@ -44,8 +44,8 @@ pub(super) fn make_repository(
     );
     // A token that may not make repositories may still write to one that exists.
     if is_permission {
-        let url = repo.api(client.endpoint(), &[])?;
-        if client.get::<Value>(&repo.to_string(), &url).is_ok() {
+        let url = repo.api_url(client.endpoint(), &[])?;
+        if client.get_json::<Value>(&repo.to_string(), &url).is_ok() {
             return Ok(());
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn make_repository(
 /// The Hub's judgment of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mode {
+pub(super) struct FileUploadMode {
     path: String,
     upload_mode: UploadMode,
     /// `true` if the repository's `.gitignore` excludes the file.
@@ -73,7 +73,7 @@ enum UploadMode {
     Lfs,
 }
 
-impl Mode {
+impl FileUploadMode {
     pub(super) fn is_lfs(&self) -> bool {
         self.upload_mode == UploadMode::Lfs
     }
@@ -81,26 +81,26 @@ impl Mode {
 
 #[derive(Debug, Deserialize)]
 struct Modes {
-    files: Vec<Mode>,
+    files: Vec<FileUploadMode>,
 }
 
 /// Asks how each file is to be sent.
-pub(super) fn modes<'a>(
+pub(super) fn fetch_upload_modes<'a>(
     client: &HubClient,
     repo: &Repo,
     revision: &str,
-    items: &'a [Item],
-) -> Result<Vec<(&'a Item, Mode)>, HubError> {
-    let url = repo.api(client.endpoint(), &["preupload", revision])?;
+    items: &'a [UploadItem],
+) -> Result<Vec<(&'a UploadItem, FileUploadMode)>, HubError> {
+    let url = repo.api_url(client.endpoint(), &["preupload", revision])?;
     let mut all = Vec::new();
     for chunk in items.chunks(QUESTION) {
         let mut files = Vec::new();
         for item in chunk {
-            let sample = STANDARD.encode(item.sample()?);
+            let sample = STANDARD.encode(item.read_sample()?);
             files.push(json!({"path": item.name, "size": item.size, "sample": sample}));
         }
         let what = format!("branch {revision} of {repo}");
-        let answer: Modes = client.ask(&what, &url, &json!({"files": files}))?;
+        let answer: Modes = client.post_json(&what, &url, &json!({"files": files}))?;
         for item in chunk {
             let mode = answer.files.iter().find(|mode| mode.path == item.name);
             let mode = mode.ok_or_else(|| http::HttpError::Json {
@@ -124,15 +124,15 @@ pub(super) enum Content {
 
 impl Content {
     /// Reads a file. Empty files are never in git LFS.
-    pub(super) fn new(item: &Item, is_lfs: bool) -> Result<Self, HubError> {
+    pub(super) fn new(item: &UploadItem, is_lfs: bool) -> Result<Self, HubError> {
         match item.file() {
             Some(path) if is_lfs && item.size > 0 => {
-                let oid = tree::sha256(path)?;
+                let oid = remote_files::sha256(path)?;
                 Ok(Self::Lfs { oid })
             }
             _ => {
                 let bytes = item.bytes()?;
-                let oid = tree::git_oid_of(&bytes);
+                let oid = remote_files::git_oid_of(&bytes);
                 Ok(Self::Regular { bytes, oid })
             }
         }
@@ -146,7 +146,7 @@ impl Content {
     }
 
     /// Returns the object of git LFS; `None` for a file in the commit itself.
-    pub(super) fn object<'a>((item, content): &'a (&Item, Self)) -> Option<lfs::Object<'a>> {
+    pub(super) fn object<'a>((item, content): &'a (&UploadItem, Self)) -> Option<lfs::Object<'a>> {
         match content {
             Self::Regular { .. } => None,
             Self::Lfs { oid } => Some(lfs::Object {
@@ -159,7 +159,7 @@ impl Content {
     }
 
     /// Returns the line of the commit that adds the file.
-    fn line(&self, item: &Item) -> Value {
+    fn line(&self, item: &UploadItem) -> Value {
         match self {
             Self::Regular { bytes, .. } => json!({"key": "file", "value": {
                 "content": STANDARD.encode(bytes), "path": item.name, "encoding": "base64",
@@ -172,15 +172,15 @@ impl Content {
 }
 
 /// Lists the files of the repository that `--delete` names and that are not uploaded.
-pub(super) fn removals(
+pub(super) fn files_to_delete(
     config: &UploadConfig,
     client: &HubClient,
-    plan: &Plan,
+    plan: &UploadPlan,
 ) -> Result<Vec<String>, HubError> {
-    let patterns = Pattern::list(&config.delete)?;
+    let patterns = GlobPattern::parse_all(&config.delete)?;
     let prefix = prefix(&config.path_in_repo)?;
     let mut names = Vec::new();
-    for file in tree::list(client, &plan.repo, &config.revision)? {
+    for file in remote_files::list_files(client, &plan.repo, &config.revision)? {
         let Some(own) = file.path.strip_prefix(&prefix) else {
             continue;
         };
@@ -203,7 +203,7 @@ pub(super) fn commit(
     config: &UploadConfig,
     client: &HubClient,
     repo: &Repo,
-    adds: &[(&Item, Content)],
+    adds: &[(&UploadItem, Content)],
     removed: &[String],
 ) -> Result<String, HubError> {
     let usual = || format!("Upload with sentinel {}", env!("CARGO_PKG_VERSION"));
@@ -218,7 +218,7 @@ pub(super) fn commit(
         serde_json::to_writer(&mut body, &line).map_err(crate::Error::from)?;
         body.push(b'\n');
     }
-    let url = repo.api(client.endpoint(), &["commit", &config.revision])?;
+    let url = repo.api_url(client.endpoint(), &["commit", &config.revision])?;
     let size = body.len() as u64;
     // Not repeatable: a commit whose answer is lost would be made twice.
     let request = Request::post(&url)?.content("application/x-ndjson", http::Content::Bytes(body));

@@ -81,7 +81,7 @@ pub(super) fn send(
     // Equal contents are one object.
     let by_oid: BTreeMap<&str, &Object<'_>> = objects.iter().map(|o| (o.oid, o)).collect();
     let unique: Vec<&&Object<'_>> = by_oid.values().collect();
-    let url = repo.lfs(client.endpoint())?;
+    let url = repo.lfs_url(client.endpoint())?;
     let mut sent = 0;
     for chunk in unique.chunks(BATCH) {
         let list: Vec<Value> = (chunk.iter())

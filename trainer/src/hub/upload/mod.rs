@@ -11,13 +11,13 @@
 
 mod commit;
 mod lfs;
-mod source;
+mod upload_plan;
 
 use std::path::PathBuf;
 
-pub use source::{Item, Plan};
+pub use upload_plan::{UploadItem, UploadPlan};
 
-use super::{HubClient, HubError, Repo, RepoType, go_on, marks};
+use super::{HubClient, HubError, Repo, RepoType, fallback_marks, go_on};
 
 /// The configuration of `sentinel upload`.
 #[derive(Clone, Debug, clap::Args)]
@@ -117,16 +117,16 @@ pub type Progress<'a> = &'a dyn Fn(&UploadEvent<'_>) -> bool;
 ///
 /// # Errors
 /// Returns an error if there is nothing to upload, if a file cannot be read, or if a check fails.
-pub fn plan(config: &UploadConfig) -> Result<Plan, HubError> {
+pub fn plan(config: &UploadConfig) -> Result<UploadPlan, HubError> {
     let repo = Repo::new(config.repo_type, &config.repo)?;
-    let plan = Plan::new(config, repo)?;
+    let plan = UploadPlan::new(config, repo)?;
     let mut found = Vec::new();
     if config.path.is_file() {
-        found.extend(marks::marks_beside(&config.path)?);
+        found.extend(fallback_marks::marks_beside(&config.path)?);
     }
     for item in &plan.items {
         if let Some(path) = item.file() {
-            found.extend(marks::file_marks(&item.name, path)?);
+            found.extend(fallback_marks::file_marks(&item.name, path)?);
         }
     }
     if !found.is_empty() && !config.allow_fallback {
@@ -136,7 +136,7 @@ pub fn plan(config: &UploadConfig) -> Result<Plan, HubError> {
             marks: found,
         });
     }
-    Ok(Plan {
+    Ok(UploadPlan {
         marks: found,
         ..plan
     })
@@ -149,19 +149,19 @@ pub fn plan(config: &UploadConfig) -> Result<Plan, HubError> {
 /// Hub does not answer as it should. The same command then continues the upload.
 pub fn upload(
     config: &UploadConfig,
-    plan: &Plan,
+    plan: &UploadPlan,
     client: &HubClient,
     progress: Progress<'_>,
 ) -> Result<Uploaded, HubError> {
     let token = client.token("an upload")?;
-    for path in plan.items.iter().filter_map(Item::file) {
-        marks::check_no_token(path, token)?;
+    for path in plan.items.iter().filter_map(UploadItem::file) {
+        fallback_marks::check_no_token(path, token)?;
     }
     let repo = &plan.repo;
-    commit::make_repository(client, repo, config.private)?;
+    commit::create_repository(client, repo, config.private)?;
     let mut result = Uploaded::default();
     let mut adds = Vec::new();
-    for (item, mode) in commit::modes(client, repo, &config.revision, &plan.items)? {
+    for (item, mode) in commit::fetch_upload_modes(client, repo, &config.revision, &plan.items)? {
         let content = commit::Content::new(item, mode.is_lfs())?;
         if mode.should_ignore {
             result.ignored += 1;
@@ -176,7 +176,7 @@ pub fn upload(
     let removed = if config.delete.is_empty() {
         Vec::new()
     } else {
-        commit::removals(config, client, plan)?
+        commit::files_to_delete(config, client, plan)?
     };
     (result.added, result.removed) = (adds.len(), removed.len());
     if adds.is_empty() && removed.is_empty() {

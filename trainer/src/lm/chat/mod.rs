@@ -1,8 +1,8 @@
 //! Chat templates, which turn messages into the text format that a model was trained on.
 
-mod marks;
-mod python;
+mod generation_tags;
+mod strftime;
 mod template;
-mod time;
+mod tojson;
 
 pub use template::{ChatTemplate, Message, Rendered};

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, context};
 use serde::{Deserialize, Serialize};
 
-use super::{marks, python, time};
+use super::{generation_tags, strftime, tojson};
 use crate::lm::LmError;
 
 /// A message or a tool description: a JSON value whose keys keep their order.
@@ -58,7 +58,7 @@ impl ChatTemplate {
     ) -> Result<Self, LmError> {
         let template = Self {
             path: path.to_owned(),
-            source: marks::translate(source),
+            source: generation_tags::replace_generation_tags(source),
             with_tools: None,
             special,
         };
@@ -71,7 +71,7 @@ impl ChatTemplate {
     /// # Errors
     /// If it does not parse.
     pub(crate) fn for_tools(mut self, source: &str) -> Result<Self, LmError> {
-        let source = marks::translate(source);
+        let source = generation_tags::replace_generation_tags(source);
         self.check(&source)?;
         self.with_tools = Some(source);
         Ok(self)
@@ -107,10 +107,11 @@ impl ChatTemplate {
         let special = Value::from_serialize(&self.special);
         let text = template.and_then(|template| template.render(context! { ..given, ..special }));
         let text = text.map_err(|error| self.failed(&error))?;
-        let (text, written) = marks::cut(&text).map_err(|reason| LmError::Template {
-            path: self.path.clone(),
-            reason: reason.to_owned(),
-        })?;
+        let (text, written) =
+            generation_tags::remove_markers(&text).map_err(|reason| LmError::Template {
+                path: self.path.clone(),
+                reason: reason.to_owned(),
+            })?;
         Ok(Rendered { text, written })
     }
 
@@ -135,11 +136,15 @@ fn environment() -> Environment<'static> {
     environment.set_lstrip_blocks(true);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.add_filter("tojson", python::to_json);
-    environment.add_filter(marks::FILTER, |text: String| marks::enclose(&text));
+    environment.add_filter("tojson", tojson::to_json);
+    environment.add_filter(generation_tags::FILTER_NAME, |text: String| {
+        generation_tags::enclose_in_markers(&text)
+    });
     environment.add_function("raise_exception", |message: String| {
         Err::<String, _>(Error::new(ErrorKind::InvalidOperation, message))
     });
-    environment.add_function("strftime_now", |format: String| time::now(&format));
+    environment.add_function("strftime_now", |format: String| {
+        strftime::strftime_now(&format)
+    });
     environment
 }

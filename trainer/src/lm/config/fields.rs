@@ -15,7 +15,7 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// Reads a file that holds one JSON object. `kind` names the expected content in errors.
-    pub(crate) fn read(path: &Path, kind: &'static str) -> Result<Self, LmError> {
+    pub(crate) fn load(path: &Path, kind: &'static str) -> Result<Self, LmError> {
         let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
         let format = |reason: String| LmError::Format {
             path: path.to_owned(),
@@ -42,21 +42,21 @@ impl Fields {
     }
 
     /// Returns a nested object, or `None` if the key is missing or null.
-    pub(crate) fn inner(&self, key: &str) -> Result<Option<Self>, LmError> {
+    pub(crate) fn object(&self, key: &str) -> Result<Option<Self>, LmError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Object(values)) => Ok(Some(Self {
                 path: self.path.clone(),
                 values: values.clone(),
             })),
-            Some(other) => Err(self.wrong(key, &format!("is {other}"), "write an object")),
+            Some(other) => Err(self.invalid(key, &format!("is {other}"), "write an object")),
         }
     }
 
     /// Returns an integer of at least 1.
     pub(crate) fn count(&self, key: &str) -> Result<usize, LmError> {
         self.optional_count(key)?
-            .ok_or_else(|| self.wrong(key, "is missing", "write a whole number of at least 1"))
+            .ok_or_else(|| self.invalid(key, "is missing", "write a whole number of at least 1"))
     }
 
     /// Returns an integer of at least 1, or `None` if the key is missing or null.
@@ -67,7 +67,7 @@ impl Fields {
         let number = value.as_u64().filter(|number| *number > 0);
         let number = number.and_then(|number| usize::try_from(number).ok());
         let wrong = || {
-            self.wrong(
+            self.invalid(
                 key,
                 &format!("is {value}"),
                 "write a whole number of at least 1",
@@ -82,7 +82,7 @@ impl Fields {
             return Ok(None);
         };
         let number = value.as_f64().filter(|number| number.is_finite());
-        let wrong = || self.wrong(key, &format!("is {value}"), "write a number");
+        let wrong = || self.invalid(key, &format!("is {value}"), "write a number");
         number.map(Some).ok_or_else(wrong)
     }
 
@@ -91,7 +91,7 @@ impl Fields {
         match self.get(key) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(value) => Err(self.wrong(key, &format!("is {value}"), "write true or false")),
+            Some(value) => Err(self.invalid(key, &format!("is {value}"), "write true or false")),
         }
     }
 
@@ -100,7 +100,7 @@ impl Fields {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(value) => Err(self.wrong(key, &format!("is {value}"), "write a text in quotes")),
+            Some(value) => Err(self.invalid(key, &format!("is {value}"), "write a text in quotes")),
         }
     }
 
@@ -116,12 +116,12 @@ impl Fields {
         };
         ids.ok_or_else(|| {
             let problem = format!("is {value}");
-            self.wrong(key, &problem, "write a token id or a list of token ids")
+            self.invalid(key, &problem, "write a token id or a list of token ids")
         })
     }
 
     /// Creates an error about a key.
-    pub(crate) fn wrong(&self, key: &str, problem: &str, remedy: &str) -> LmError {
+    pub(crate) fn invalid(&self, key: &str, problem: &str, remedy: &str) -> LmError {
         LmError::Key {
             path: self.path.clone(),
             key: key.to_owned(),

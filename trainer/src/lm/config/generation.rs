@@ -32,8 +32,8 @@ impl GenerationDefaults {
     ///
     /// # Errors
     /// If a file cannot be read or a value is invalid.
-    pub fn read(folder: &Path) -> Result<Self, LmError> {
-        let read = |path: &Path| Fields::read(path, "a generation configuration");
+    pub fn load(folder: &Path) -> Result<Self, LmError> {
+        let read = |path: &Path| Fields::load(path, "a generation configuration");
         let own = folder.join("generation_config.json");
         let model = folder.join("config.json");
         let (fields, model) = if own.is_file() {

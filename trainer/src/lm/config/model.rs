@@ -40,16 +40,16 @@ impl ModelConfig {
     ///
     /// # Errors
     /// If it cannot be read, or describes an unsupported model.
-    pub fn read(folder: &Path) -> Result<Self, LmError> {
-        Self::read_file(&folder.join("config.json"))
+    pub fn load(folder: &Path) -> Result<Self, LmError> {
+        Self::load_file(&folder.join("config.json"))
     }
 
     /// Reads a configuration from a file of any name.
     ///
     /// # Errors
-    /// As [`Self::read`].
-    pub fn read_file(path: &Path) -> Result<Self, LmError> {
-        let fields = Fields::read(path, "a model configuration")?;
+    /// As [`Self::load`].
+    pub fn load_file(path: &Path) -> Result<Self, LmError> {
+        let fields = Fields::load(path, "a model configuration")?;
         check_kind(&fields)?;
         check_window(&fields)?;
         let heads = fields.count("num_attention_heads")?;
@@ -77,19 +77,19 @@ impl ModelConfig {
         if !hidden.is_multiple_of(2 * heads) {
             let problem = format!("is {hidden}, which gives {heads} heads no even width");
             let remedy = "hidden_size / num_attention_heads must be a whole even number";
-            return Err(fields.wrong("hidden_size", &problem, remedy));
+            return Err(fields.invalid("hidden_size", &problem, remedy));
         }
         if let Some(width) = fields.optional_count("head_dim")?
             && width != hidden / heads
         {
             let remedy = "Qwen2 has hidden_size / num_attention_heads: remove the key";
-            return Err(fields.wrong("head_dim", &format!("is {width}"), remedy));
+            return Err(fields.invalid("head_dim", &format!("is {width}"), remedy));
         }
         let pairs = self.num_key_value_heads;
         if !heads.is_multiple_of(pairs) {
             let problem = format!("is {pairs}, which does not divide {heads} attention heads");
             let remedy = "write a divisor of num_attention_heads";
-            return Err(fields.wrong("num_key_value_heads", &problem, remedy));
+            return Err(fields.invalid("num_key_value_heads", &problem, remedy));
         }
         Ok(())
     }
@@ -139,23 +139,23 @@ fn check_kind(fields: &Fields) -> Result<(), LmError> {
     let kind = fields.text("model_type")?.unwrap_or_default();
     if kind != "qwen2" {
         let remedy = "only Qwen2 and Qwen2.5 models (\"qwen2\") can be run";
-        return Err(fields.wrong("model_type", &format!("is {kind:?}"), remedy));
+        return Err(fields.invalid("model_type", &format!("is {kind:?}"), remedy));
     }
     let act = fields.text("hidden_act")?.unwrap_or("silu");
     if act != "silu" {
         let remedy = "only \"silu\" can be run";
-        return Err(fields.wrong("hidden_act", &format!("is {act:?}"), remedy));
+        return Err(fields.invalid("hidden_act", &format!("is {act:?}"), remedy));
     }
     for key in ["torch_dtype", "dtype"] {
         let dtype = fields.text(key)?.unwrap_or("float32");
         if !["float32", "bfloat16", "float16"].contains(&dtype) {
             let remedy = "convert the weights to float32, bfloat16 or float16";
-            return Err(fields.wrong(key, &format!("is {dtype:?}"), remedy));
+            return Err(fields.invalid(key, &format!("is {dtype:?}"), remedy));
         }
     }
     if fields.get("quantization_config").is_some() {
         let remedy = "take the checkpoint that is not quantised";
-        return Err(fields.wrong("quantization_config", "is set", remedy));
+        return Err(fields.invalid("quantization_config", "is set", remedy));
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ fn check_kind(fields: &Fields) -> Result<(), LmError> {
 fn check_window(fields: &Fields) -> Result<(), LmError> {
     let remedy = "only full attention can be run";
     if fields.flag("use_sliding_window")? {
-        return Err(fields.wrong("use_sliding_window", "is true", remedy));
+        return Err(fields.invalid("use_sliding_window", "is true", remedy));
     }
     let Some(Value::Array(kinds)) = fields.get("layer_types") else {
         return Ok(());
@@ -174,10 +174,10 @@ fn check_window(fields: &Fields) -> Result<(), LmError> {
     if kinds.len() != layers {
         let problem = format!("names {} layers", kinds.len());
         let remedy = format!("num_hidden_layers is {layers}: make them equal");
-        return Err(fields.wrong("layer_types", &problem, &remedy));
+        return Err(fields.invalid("layer_types", &problem, &remedy));
     }
     match kinds.iter().find(|kind| *kind != "full_attention") {
-        Some(kind) => Err(fields.wrong("layer_types", &format!("names {kind}"), remedy)),
+        Some(kind) => Err(fields.invalid("layer_types", &format!("names {kind}"), remedy)),
         None => Ok(()),
     }
 }
@@ -185,8 +185,8 @@ fn check_window(fields: &Fields) -> Result<(), LmError> {
 /// Returns the base of the rotary frequencies under either key name; 10000 as in transformers if
 /// neither exists.
 fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
-    let inner = fields.inner("rope_parameters")?;
-    let scaling = fields.inner("rope_scaling")?;
+    let inner = fields.object("rope_parameters")?;
+    let scaling = fields.object("rope_scaling")?;
     for (key, object) in [("rope_parameters", &inner), ("rope_scaling", &scaling)] {
         let Some(object) = object else { continue };
         let new = object.text("rope_type")?;
@@ -194,7 +194,7 @@ fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
         if kind != "default" {
             let problem = format!("asks for rope_type {kind:?}");
             let remedy = "only \"default\" can be run: remove the scaling";
-            return Err(fields.wrong(key, &problem, remedy));
+            return Err(fields.invalid(key, &problem, remedy));
         }
     }
     let nested = inner.map(|object| positive(&object, "rope_theta"));
@@ -204,7 +204,7 @@ fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
         && (top - nested).abs() > 0.0
     {
         let problem = format!("is {top}, but rope_parameters says {nested}");
-        return Err(fields.wrong("rope_theta", &problem, "make them equal"));
+        return Err(fields.invalid("rope_theta", &problem, "make them equal"));
     }
     Ok(nested.or(top).unwrap_or(10_000.0))
 }
@@ -212,7 +212,7 @@ fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
 fn positive(fields: &Fields, key: &str) -> Result<Option<f64>, LmError> {
     match fields.number(key)? {
         Some(number) if number <= 0.0 => {
-            Err(fields.wrong(key, &format!("is {number}"), "write a number above 0"))
+            Err(fields.invalid(key, &format!("is {number}"), "write a number above 0"))
         }
         number => Ok(number),
     }

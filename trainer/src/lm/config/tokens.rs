@@ -13,7 +13,7 @@ const KEYS: [&str; 3] = ["bos_token_id", "eos_token_id", "pad_token_id"];
 /// derived from it. Without a `generation_config.json` these keys are the only record of the stop
 /// token.
 pub(crate) fn special_tokens(folder: &Path) -> Result<Map<String, Value>, LmError> {
-    let fields = Fields::read(&folder.join("config.json"), "a model configuration")?;
+    let fields = Fields::load(&folder.join("config.json"), "a model configuration")?;
     let named = |key: &str| Some((key.to_owned(), fields.get(key)?.clone()));
     Ok(KEYS.into_iter().filter_map(named).collect())
 }

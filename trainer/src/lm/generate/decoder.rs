@@ -21,7 +21,7 @@ pub(super) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Prepares the layers of a model for decoding; several decoders can share the result.
-    pub(super) fn blocks(model: &Qwen2) -> Vec<DecodeLayer> {
+    pub(super) fn prepare_layers(model: &Qwen2) -> Vec<DecodeLayer> {
         let decode_layer = |block: &Block| block.decode_layer(Pass::EVALUATION);
         model.blocks.iter().map(decode_layer).collect()
     }
@@ -39,7 +39,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads prompts, padded on the left, and returns the logits of their next tokens,
     /// `[rows, vocabulary]`.
-    pub(super) fn read(&mut self, prompts: &Batch) -> Tensor<2> {
+    pub(super) fn prefill(&mut self, prompts: &Batch) -> Tensor<2> {
         let (model, rows, tokens) = (self.model, prompts.rows(), prompts.tokens());
         self.cache = Cache::new(model.config(), rows, tokens, model.device());
         let context = AttentionContext::from_batch(model.config(), prompts, model.device());
@@ -50,7 +50,7 @@ impl<'a> Decoder<'a> {
 
     /// Expands the cache to one row per completion, with room for `more` tokens each. `of_row`
     /// holds the prompt index of each row, and `places` the same as a tensor.
-    pub(super) fn spread(
+    pub(super) fn expand_rows(
         &mut self,
         places: &Tensor<1, Int>,
         of_row: &[usize],
@@ -58,7 +58,7 @@ impl<'a> Decoder<'a> {
         more: usize,
     ) {
         let (model, tokens) = (self.model, prompts.tokens());
-        self.cache.spread(places, tokens + more);
+        self.cache.expand_rows(places, tokens + more);
         let mask = AttentionContext::decode_mask(prompts, tokens + more, model.device());
         self.mask = Some(mask.select(0, places.clone()));
         let lengths: Vec<usize> = prompts
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Continues with the given rows only.
-    pub(super) fn keep(&mut self, rows: &[usize]) {
+    pub(super) fn retain_rows(&mut self, rows: &[usize]) {
         let places = indices(rows.iter().copied(), self.model.device());
         self.cache.select(&places);
         self.mask = self.mask.take().map(|mask| mask.select(0, places));

@@ -78,7 +78,7 @@ impl Qwen2 {
             return Ok(Vec::new());
         }
         self.check_prompts(&rows, options)?;
-        let blocks = Decoder::blocks(self);
+        let blocks = Decoder::prepare_layers(self);
         let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
         let size = rows.len().div_ceil(parts);
         let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
@@ -98,10 +98,10 @@ impl Qwen2 {
         let read = Batch::left_padded(self.config(), &unique, options.pad_token)?;
 
         let mut decoder = Decoder::new(self, blocks);
-        let logits = decoder.read(&read);
+        let logits = decoder.prefill(&read);
         let places = indices(of_row.iter().copied(), self.device());
         let mut logits = logits.select(0, places.clone());
-        decoder.spread(&places, &of_row, &read, options.max_new_tokens);
+        decoder.expand_rows(&places, &of_row, &read, options.max_new_tokens);
         // Rows that are not removed yet, as indices into `rows`.
         let mut open: Vec<usize> = (0..rows.len()).collect();
         loop {
@@ -115,7 +115,7 @@ impl Qwen2 {
             let mut next = drawn;
             // Finished rows cost as much as others, so they are removed once they are a quarter.
             if kept.len() * 4 <= open.len() * 3 {
-                decoder.keep(&kept);
+                decoder.retain_rows(&kept);
                 next = kept.iter().map(|at| next[*at]).collect();
                 open = kept.iter().map(|at| open[*at]).collect();
             }
@@ -184,7 +184,7 @@ fn draw(
             }
             let logits = &table[at * vocabulary..(at + 1) * vocabulary];
             let text = row.prompt.iter().chain(&row.done.ids).copied();
-            let (id, logp) = options.draw(logits, text, &mut row.random);
+            let (id, logp) = options.sample_token(logits, text, &mut row.random);
             row.done.ids.push(id);
             row.done.logps.push(logp);
             row.done.stopped = options.stop_tokens.contains(&id);

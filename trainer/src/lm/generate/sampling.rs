@@ -62,7 +62,7 @@ impl Sampling {
 impl GenerateOptions {
     /// Selects a token, and returns it with its log-probability under the model at the options'
     /// temperature (1 for greedy decoding).
-    pub(super) fn draw(
+    pub(super) fn sample_token(
         &self,
         logits: &[f32],
         text: impl IntoIterator<Item = u32>,

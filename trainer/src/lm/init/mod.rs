@@ -11,7 +11,7 @@ use super::{LmError, ModelConfig, Qwen2, Tokenizer};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
-pub use tokenizer::{CHAT_TEMPLATE, Numbers, SPECIAL};
+pub use tokenizer::{CHAT_TEMPLATE, NumberSplitting, SPECIAL};
 
 /// A set of matching model sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +40,7 @@ pub struct InitOptions {
     pub vocab_size: usize,
     /// Splitting of numbers in the tokenizer
     #[arg(long, value_enum, default_value_t)]
-    pub numbers: Numbers,
+    pub numbers: NumberSplitting,
     /// Width of the residual stream
     #[arg(long, value_name = "N")]
     pub hidden_size: Option<usize>,
@@ -76,7 +76,7 @@ impl InitOptions {
             output_dir,
             data: None,
             vocab_size: 1024,
-            numbers: Numbers::Whole,
+            numbers: NumberSplitting::Whole,
             hidden_size: None,
             intermediate_size: None,
             num_hidden_layers: None,
@@ -128,7 +128,7 @@ impl InitOptions {
 
 /// The size of a created model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Created {
+pub struct CreatedModel {
     /// Number of scalars in the model.
     pub parameters: usize,
     /// Number of tokens in the tokenizer.
@@ -146,7 +146,7 @@ pub fn create(
     options: &InitOptions,
     texts: &[String],
     provenance: &Provenance,
-) -> Result<Created, LmError> {
+) -> Result<CreatedModel, LmError> {
     let folder = &options.output_dir;
     if !options.overwrite_output_dir && files::is_occupied(folder, &[]) {
         return Err(Error::DirNotEmpty(folder.clone()).into());
@@ -198,12 +198,12 @@ pub fn create(
     // Check that the written files can be loaded.
     Tokenizer::load(folder)?.check_fits(model.config())?;
     let sizes = model.parameters().into_iter();
-    Ok(Created {
+    Ok(CreatedModel {
         parameters: sizes.map(|p| p.shape().iter().product::<usize>()).sum(),
         tokens,
     })
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), LmError> {
-    Ok(files::write(&folder.join(name), text.as_bytes())?)
+    Ok(files::write_atomic(&folder.join(name), text.as_bytes())?)
 }

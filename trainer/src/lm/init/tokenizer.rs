@@ -26,7 +26,7 @@ pub const CHAT_TEMPLATE: &str = "{%- for message in messages %}
 
 /// The pre-tokenization of numbers in a new tokenizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Numbers {
+pub enum NumberSplitting {
     /// Keep a number, such as `0.86`, and a name with its number, such as `S3`, as one word, so
     /// that a small model can compare them
     #[default]
@@ -35,7 +35,7 @@ pub enum Numbers {
     Digits,
 }
 
-impl Numbers {
+impl NumberSplitting {
     /// Returns the regular expression that splits text into words before BPE joins bytes within
     /// each.
     const fn words(self) -> &'static str {
@@ -54,7 +54,11 @@ impl Numbers {
 pub(super) type Trained = TokenizerImpl<BPE, NFC, Sequence, ByteLevel, ByteLevel>;
 
 /// Trains a tokenizer with at most `size` tokens, including the special ones.
-pub(super) fn train(size: usize, numbers: Numbers, texts: &[String]) -> Result<Trained, LmError> {
+pub(super) fn train(
+    size: usize,
+    numbers: NumberSplitting,
+    texts: &[String],
+) -> Result<Trained, LmError> {
     let failed = |reason: String| LmError::Tokenizer {
         path: PathBuf::from("tokenizer.json"),
         reason,

@@ -3,7 +3,7 @@
 use super::{Lora, LoraConfig, Target};
 use crate::lm::parameter::Parameter;
 use crate::lm::weights::{BLOCK_LINEARS, linear_shape};
-use crate::lm::{LmError, LoraPair, Qwen2, Trained};
+use crate::lm::{LmError, LoraPair, Qwen2, TrainedPart};
 use crate::rng::Rng;
 
 /// Names, as in PEFT's files, and shapes of the two matrices of a linear layer.
@@ -53,8 +53,8 @@ impl Lora {
             let draw = |_| ((2.0 * random.uniform() - 1.0) * bound) as f32;
             (0..rows * columns).map(draw).collect()
         };
-        place(model, config, fill);
-        model.train(Trained::Adapter);
+        attach_values(model, config, fill);
+        model.set_trained_part(TrainedPart::Adapter);
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Lora {
 }
 
 /// Attaches matrices with the values that `fill` returns for a name and shape.
-pub(super) fn place(
+pub(super) fn attach_values(
     model: &mut Qwen2,
     config: LoraConfig,
     mut fill: impl FnMut(&str, [usize; 2]) -> Vec<f32>,

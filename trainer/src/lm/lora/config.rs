@@ -47,7 +47,7 @@ impl Target {
 
     /// Returns the target with a name, or `None` if there is none.
     #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|target| target.name() == name)
     }
 }
@@ -122,11 +122,11 @@ impl LoraConfig {
     ///
     /// # Errors
     /// If it cannot be read, or describes an unsupported kind of adapter.
-    pub fn read(path: &Path) -> Result<Self, LmError> {
-        let fields = Fields::read(path, "an adapter configuration")?;
+    pub fn load(path: &Path) -> Result<Self, LmError> {
+        let fields = Fields::load(path, "an adapter configuration")?;
         check_plain(&fields)?;
         let rank = fields.count("r")?;
-        let missing = || fields.wrong("lora_alpha", "is missing", "write a number above 0");
+        let missing = || fields.invalid("lora_alpha", "is missing", "write a number above 0");
         let config = Self {
             rank,
             alpha: fields.number("lora_alpha")?.ok_or_else(missing)?,
@@ -175,7 +175,7 @@ impl LoraConfig {
 fn check_plain(fields: &Fields) -> Result<(), LmError> {
     let kind = fields.text("peft_type")?.unwrap_or_default();
     if kind != "LORA" {
-        return Err(fields.wrong(
+        return Err(fields.invalid(
             "peft_type",
             &format!("is {kind:?}"),
             "only \"LORA\" can be run",
@@ -190,12 +190,12 @@ fn check_plain(fields: &Fields) -> Result<(), LmError> {
         "use_bdlora",
     ] {
         if fields.flag(key)? {
-            return Err(fields.wrong(key, "is true", remedy));
+            return Err(fields.invalid(key, "is true", remedy));
         }
     }
     let bias = fields.text("bias")?.unwrap_or("none");
     if bias != "none" {
-        return Err(fields.wrong("bias", &format!("is {bias:?}"), remedy));
+        return Err(fields.invalid("bias", &format!("is {bias:?}"), remedy));
     }
     let lists = [
         "modules_to_save",
@@ -216,27 +216,27 @@ fn check_plain(fields: &Fields) -> Result<(), LmError> {
             Some(_) => true,
         };
         if set {
-            return Err(fields.wrong(key, "is set", remedy));
+            return Err(fields.invalid(key, "is set", remedy));
         }
     }
     // Some initializations change the base model as well.
     match fields.get("init_lora_weights") {
         None | Some(Value::Bool(_)) => Ok(()),
         Some(Value::String(kind)) if kind == "gaussian" => Ok(()),
-        Some(kind) => Err(fields.wrong("init_lora_weights", &format!("is {kind}"), remedy)),
+        Some(kind) => Err(fields.invalid("init_lora_weights", &format!("is {kind}"), remedy)),
     }
 }
 
 fn targets(fields: &Fields) -> Result<Vec<Target>, LmError> {
     let names = BLOCK_LINEARS.map(|(_, name)| name).join(", ");
     let remedy = format!("name some of {names}, or write \"all-linear\"");
-    let wrong = |problem: String| fields.wrong("target_modules", &problem, &remedy);
+    let wrong = |problem: String| fields.invalid("target_modules", &problem, &remedy);
     let mut targets = Vec::new();
     match fields.get("target_modules") {
         Some(Value::String(all)) if all == "all-linear" => return Ok(Target::ALL.to_vec()),
         Some(Value::Array(values)) => {
             for value in values {
-                let target = value.as_str().and_then(Target::by_name);
+                let target = value.as_str().and_then(Target::from_name);
                 targets.push(target.ok_or_else(|| wrong(format!("names {value}")))?);
             }
         }

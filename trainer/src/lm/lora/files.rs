@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::attach::{pairs, place};
+use super::attach::{attach_values, pairs};
 use super::{Lora, LoraConfig};
 use crate::lm::weights::{read_file, read_metadata, safetensors_bytes};
 use crate::lm::{LmError, Qwen2};
@@ -28,12 +28,12 @@ pub enum BaseCheck {
 
 impl Lora {
     /// Loads an adapter and attaches it to a model in place of an existing one. Nothing is trained
-    /// until [`Qwen2::train`] is called.
+    /// until [`Qwen2::set_trained_part`] is called.
     ///
     /// # Errors
     /// If a file cannot be read, or the adapter belongs to another base model.
     pub fn load(model: &mut Qwen2, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
-        let config = LoraConfig::read(&folder.join(CONFIG))?;
+        let config = LoraConfig::load(&folder.join(CONFIG))?;
         let path = folder.join(WEIGHTS);
         let mut tensors = read_file(&path)?;
         let mismatch = |reason: String| LmError::AdapterMismatch {
@@ -69,7 +69,7 @@ impl Lora {
             return Err(mismatch(reason));
         }
         let fill = |name: &str, _| tensors.remove(name).map_or_else(Vec::new, |t| t.values);
-        place(model, config, fill);
+        attach_values(model, config, fill);
         Ok(())
     }
 
@@ -92,9 +92,9 @@ impl Lora {
             .into_iter()
             .filter(|p| p.name().contains(".lora_"));
         let digest = [(BASE_DIGEST, digest.to_owned())];
-        crate::files::write(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
+        crate::files::write_atomic(&path, &safetensors_bytes(&path, matrices, &digest)?)?;
         let text = serde_json::to_vec_pretty(&config.to_json()).map_err(crate::Error::Json)?;
-        crate::files::write(&folder.join(CONFIG), &text)?;
+        crate::files::write_atomic(&folder.join(CONFIG), &text)?;
         Ok(())
     }
 }
@@ -122,7 +122,7 @@ impl Qwen2 {
                 continue;
             }
             hash.update(format!("{}{:?}", parameter.name(), parameter.shape()));
-            for number in parameter.numbers()? {
+            for number in parameter.values()? {
                 hash.update(number.to_le_bytes());
             }
         }

@@ -82,7 +82,7 @@ impl Lora {
         if !force && crate::files::is_occupied(target, &[]) {
             return Err(Error::DirNotEmpty(target.to_owned()).into());
         }
-        let parent = crate::files::folder_of(target);
+        let parent = crate::files::parent_folder(target);
         let failed = |error| LmError::write(target, error);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".sentinel-merge-");

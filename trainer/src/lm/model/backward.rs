@@ -33,12 +33,12 @@ impl Qwen2 {
         if pass.by_block {
             return self.backward_by_block(batch, pass, loss);
         }
-        let loss = loss(self.hidden(batch, pass))?;
+        let loss = loss(self.hidden_states(batch, pass))?;
         let value = numbers(loss.clone())?.first().copied().unwrap_or(0.0);
         Ok((value, self.backward(&loss)?))
     }
 
-    /// Computes the same loss and gradients as [`Self::hidden`] and [`Self::backward`] with the
+    /// Computes the same loss and gradients as [`Self::hidden_states`] and [`Self::backward`] with the
     /// activations of one block in memory at a time, at the cost of a second forward pass.
     ///
     /// `loss` maps hidden states (`[rows * tokens, hidden]`) to a scalar.

@@ -132,7 +132,7 @@ impl Batch {
     /// Returns the flat index of the token before token `at` in its sequence. `None` for padding
     /// and for the first token of a sequence.
     #[must_use]
-    pub fn before(&self, at: usize) -> Option<usize> {
+    pub fn previous_token(&self, at: usize) -> Option<usize> {
         if let Some(segment_tokens) = &self.segment_tokens {
             return segment_tokens[at].before;
         }
@@ -208,7 +208,7 @@ pub(super) struct SegmentToken {
     prefix: usize,
     /// Position of the token, counted from the start of the prefix.
     pub(super) position: usize,
-    /// Flat index of the token before it, as in [`Batch::before`].
+    /// Flat index of the token before it, as in [`Batch::previous_token`].
     pub(super) before: Option<usize>,
 }
 

@@ -45,7 +45,7 @@ impl Cache {
     }
 
     /// Selects rows as [`Self::select`] does, and makes room for `capacity` tokens in each.
-    pub(crate) fn spread(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
+    pub(crate) fn expand_rows(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
         self.select(rows);
         for layer in &mut self.layers {
             let grow = |all: Tensor<4>| {

@@ -44,7 +44,7 @@ impl TokenSelection {
         }
         let mut selection = Self::default();
         for (at, _) in chosen.iter().enumerate().filter(|(_, on)| **on) {
-            let Some(before) = batch.before(at) else {
+            let Some(before) = batch.previous_token(at) else {
                 return Err(LmError::Option {
                     option: "selected tokens",
                     value: format!("row {} column {}", at / batch.tokens(), at % batch.tokens()),
@@ -110,7 +110,7 @@ pub struct TokenLogProbs {
 
 impl Qwen2 {
     /// Computes the log-probabilities of the selected tokens under the distribution at
-    /// `temperature`. `hidden` is the result of [`Self::hidden`].
+    /// `temperature`. `hidden` is the result of [`Self::hidden_states`].
     ///
     /// # Panics
     /// If `selection` is empty, because tensors cannot be empty.

@@ -9,7 +9,7 @@ use super::{Block, Linear, Qwen2};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
-use crate::lm::weights::{HEAD, Initial, read_checkpoint, safetensors_bytes, specs};
+use crate::lm::weights::{HEAD, Initializer, read_checkpoint, safetensors_bytes, tensor_specs};
 use crate::rng::Rng;
 
 /// The files that [`Qwen2::save`] writes.
@@ -21,11 +21,11 @@ impl Qwen2 {
     /// # Errors
     /// If a file is missing or damaged, or tensors are missing, unexpected or of the wrong shape.
     pub fn load(folder: &Path, device: &Device) -> Result<Self, LmError> {
-        let config = ModelConfig::read(folder)?;
+        let config = ModelConfig::load(folder)?;
         let mut tensors = read_checkpoint(folder)?;
         // Old checkpoints also store the rotary frequencies, which follow from the configuration.
         tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
-        let specs = specs(&config);
+        let specs = tensor_specs(&config);
         let absent = specs
             .iter()
             .filter(|spec| !tensors.contains_key(&spec.name));
@@ -61,7 +61,7 @@ impl Qwen2 {
         }
         if config.tie_word_embeddings
             && let Some(head) = tensors.remove(HEAD)
-            && head.values != parameters[0].numbers()?
+            && head.values != parameters[0].values()?
         {
             return Err(LmError::Tensors {
                 path: head.path,
@@ -88,27 +88,27 @@ impl Qwen2 {
     /// None for a valid configuration.
     pub fn initialize(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, LmError> {
         let deviation = config.initializer_range;
-        let fill = |spec: crate::lm::weights::Spec| {
+        let fill = |spec: crate::lm::weights::TensorSpec| {
             let count = spec.shape.iter().product();
             let mut random = Rng::named(seed, &spec.name);
             let values: Vec<f32> = match spec.initial {
-                Initial::Ones => vec![1.0; count],
-                Initial::Zeros => vec![0.0; count],
-                Initial::Normal => (0..count).map(|_| random.normal(deviation)).collect(),
+                Initializer::Ones => vec![1.0; count],
+                Initializer::Zeros => vec![0.0; count],
+                Initializer::Normal => (0..count).map(|_| random.normal(deviation)).collect(),
             };
             Parameter::new(spec.name, spec.shape, values, device)
         };
-        let parameters = specs(&config).into_iter().map(fill).collect();
+        let parameters = tensor_specs(&config).into_iter().map(fill).collect();
         Self::assemble(config, parameters, device)
     }
 
-    /// Assembles a model from parameters in the order of [`specs`].
+    /// Assembles a model from parameters in the order of [`tensor_specs`].
     fn assemble(
         config: ModelConfig,
         parameters: Vec<Parameter>,
         device: &Device,
     ) -> Result<Self, LmError> {
-        let expected = specs(&config).len();
+        let expected = tensor_specs(&config).len();
         let lost = || LmError::Length {
             what: "the list of tensors",
             found: parameters.len(),
@@ -152,13 +152,13 @@ impl Qwen2 {
             .parameters()
             .into_iter()
             .filter(|p| !p.name().contains(".lora_"));
-        crate::files::write(&path, &safetensors_bytes(&path, base, &[])?)?;
+        crate::files::write_atomic(&path, &safetensors_bytes(&path, base, &[])?)?;
         let mut config = self.config.to_json();
         if let Value::Object(keys) = &mut config {
             keys.extend(more);
         }
         let text = serde_json::to_vec_pretty(&config).map_err(crate::Error::Json)?;
-        crate::files::write(&folder.join("config.json"), &text)?;
+        crate::files::write_atomic(&folder.join("config.json"), &text)?;
         Ok(())
     }
 }

@@ -53,13 +53,13 @@ impl Pass {
 
     /// Returns the pass with or without gradient checkpointing.
     #[must_use]
-    pub const fn checkpointed(self, by_block: bool) -> Self {
+    pub const fn with_gradient_checkpointing(self, by_block: bool) -> Self {
         Self { by_block, ..self }
     }
 
     /// Returns the pass for micro-batch `index`, with a dropout seed of its own.
     #[must_use]
-    pub const fn part(self, index: u64) -> Self {
+    pub const fn for_micro_batch(self, index: u64) -> Self {
         let dropout = match self.dropout {
             Some(seed) => Some(crate::rng::Rng::indexed(seed, index).next()),
             None => None,
@@ -86,7 +86,7 @@ impl Pass {
 
 /// The part of a model that is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trained {
+pub enum TrainedPart {
     /// No parameters: the model is used for inference only.
     Nothing,
     /// The matrices of the adapter.
@@ -154,13 +154,13 @@ impl Qwen2 {
     }
 
     /// Sets which parameters are trained.
-    pub fn train(&mut self, trained: Trained) {
+    pub fn set_trained_part(&mut self, trained: TrainedPart) {
         for parameter in self.parameters_mut() {
             let of_adapter = parameter.name().contains(".lora_");
-            parameter.train(match trained {
-                Trained::Nothing => false,
-                Trained::Adapter => of_adapter,
-                Trained::Everything => !of_adapter,
+            parameter.set_trainable(match trained {
+                TrainedPart::Nothing => false,
+                TrainedPart::Adapter => of_adapter,
+                TrainedPart::Everything => !of_adapter,
             });
         }
     }
@@ -172,7 +172,7 @@ impl Qwen2 {
         let trained = fork.parameters_mut().into_iter();
         trained
             .filter(|parameter| parameter.is_trainable())
-            .for_each(|parameter| parameter.train(true));
+            .for_each(|parameter| parameter.set_trainable(true));
         fork
     }
 
@@ -193,14 +193,14 @@ impl Qwen2 {
     /// Returns the hidden states after the last norm, `[rows * tokens, hidden]`, to which the head
     /// is applied.
     #[must_use]
-    pub fn hidden(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
-        self.hidden_observed(batch, pass, |_| ())
+    pub fn hidden_states(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
+        self.hidden_states_observed(batch, pass, |_| ())
     }
 
-    /// Returns the same as [`Self::hidden`], and calls `observe` with the embeddings and with the
+    /// Returns the same as [`Self::hidden_states`], and calls `observe` with the embeddings and with the
     /// output of each layer before the last norm.
     #[must_use]
-    pub fn hidden_observed(
+    pub fn hidden_states_observed(
         &self,
         batch: &Batch,
         pass: Pass,
@@ -224,7 +224,7 @@ impl Qwen2 {
     /// meaningless.
     #[must_use]
     pub fn forward(&self, batch: &Batch, pass: Pass) -> Tensor<3> {
-        let logits = self.logits(self.hidden(batch, pass), pass);
+        let logits = self.logits(self.hidden_states(batch, pass), pass);
         logits.reshape([batch.rows(), batch.tokens(), self.config.vocab_size])
     }
 

@@ -10,7 +10,7 @@ const INDEX: &str = "model.safetensors.index.json";
 const ADAPTER: [&str; 2] = ["adapter_config.json", "adapter_model.safetensors"];
 
 /// The cached state of a repository.
-pub(super) enum Cached {
+pub(super) enum CacheState {
     /// The repository is not in the cache.
     Nothing,
     /// An interrupted download; holds the names of the missing files.
@@ -25,25 +25,25 @@ pub(super) fn folder(cache: &Path, repository: &str) -> PathBuf {
 }
 
 /// Finds the snapshot of a branch, tag or commit.
-pub(super) fn snapshot(folder: &Path, revision: &str) -> Cached {
+pub(super) fn snapshot(folder: &Path, revision: &str) -> CacheState {
     let plain = |name: &str| !name.is_empty() && !name.split('/').any(|part| part == "..");
     if !plain(revision) {
-        return Cached::Nothing;
+        return CacheState::Nothing;
     }
     let pointed = std::fs::read_to_string(folder.join("refs").join(revision)).ok();
     let commit = pointed.as_deref().map_or(revision, str::trim);
     if !plain(commit) {
-        return Cached::Nothing;
+        return CacheState::Nothing;
     }
     let found = folder.join("snapshots").join(commit);
     if !found.is_dir() {
-        return Cached::Nothing;
+        return CacheState::Nothing;
     }
     let missing = missing(&found);
     if missing.is_empty() {
-        Cached::Whole(found)
+        CacheState::Whole(found)
     } else {
-        Cached::Part(missing)
+        CacheState::Part(missing)
     }
 }
 

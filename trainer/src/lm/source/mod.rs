@@ -5,7 +5,7 @@ mod hub;
 
 use std::path::{Path, PathBuf};
 
-use self::cache::Cached;
+use self::cache::CacheState;
 use super::LmError;
 
 /// Options of the search for a model. [`Self::from_environment`] reads the environment variables
@@ -102,9 +102,11 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         let folder = cache::folder(cache, asked);
         let place = format!("cache {}", folder.display());
         looked.push(match cache::snapshot(&folder, options.revision()) {
-            Cached::Whole(found) => return Ok(found),
-            Cached::Nothing => place,
-            Cached::Part(missing) => format!("{place}, which is incomplete ({})", lacks(&missing)),
+            CacheState::Whole(found) => return Ok(found),
+            CacheState::Nothing => place,
+            CacheState::Part(missing) => {
+                format!("{place}, which is incomplete ({})", lacks(&missing))
+            }
         });
     }
     if options.offline {

@@ -4,6 +4,6 @@ mod names;
 mod read;
 mod write;
 
-pub(crate) use names::{BLOCK_LINEARS, HEAD, Initial, Spec, linear_shape, specs};
+pub(crate) use names::{BLOCK_LINEARS, HEAD, Initializer, TensorSpec, linear_shape, tensor_specs};
 pub(crate) use read::{read_checkpoint, read_file, read_metadata};
 pub(crate) use write::safetensors_bytes;

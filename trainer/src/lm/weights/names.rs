@@ -5,7 +5,7 @@ use crate::lm::config::ModelConfig;
 /// Name of the token embedding.
 pub(crate) const EMBEDDING: &str = "model.embed_tokens.weight";
 /// Name of the norm before the head.
-pub(crate) const LAST_NORM: &str = "model.norm.weight";
+pub(crate) const FINAL_NORM: &str = "model.norm.weight";
 /// Name of the output head, which is absent if tied to the embedding.
 pub(crate) const HEAD: &str = "lm_head.weight";
 
@@ -22,7 +22,7 @@ pub(crate) const BLOCK_LINEARS: [(&str, &str); 7] = [
 
 /// The initial values of a new tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Initial {
+pub(crate) enum Initializer {
     /// Ones, used for norms.
     Ones,
     /// Zeros, used for biases.
@@ -33,10 +33,10 @@ pub(crate) enum Initial {
 
 /// Name, shape and initial values of a tensor in a checkpoint.
 #[derive(Clone, Debug)]
-pub(crate) struct Spec {
+pub(crate) struct TensorSpec {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
-    pub(crate) initial: Initial,
+    pub(crate) initial: Initializer,
 }
 
 /// Returns the number of outputs and inputs of a block's linear layer.
@@ -51,17 +51,17 @@ pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
 }
 
 /// Returns all tensors of a model in the order of [`crate::lm::Qwen2::parameters`].
-pub(crate) fn specs(config: &ModelConfig) -> Vec<Spec> {
+pub(crate) fn tensor_specs(config: &ModelConfig) -> Vec<TensorSpec> {
     let hidden = config.hidden_size;
-    let table = |name: &str| Spec {
+    let table = |name: &str| TensorSpec {
         name: name.to_owned(),
         shape: vec![config.vocab_size, hidden],
-        initial: Initial::Normal,
+        initial: Initializer::Normal,
     };
-    let norm = |name: String| Spec {
+    let norm = |name: String| TensorSpec {
         name,
         shape: vec![hidden],
-        initial: Initial::Ones,
+        initial: Initializer::Ones,
     };
     let mut all = vec![table(EMBEDDING)];
     for layer in 0..config.num_hidden_layers {
@@ -69,22 +69,22 @@ pub(crate) fn specs(config: &ModelConfig) -> Vec<Spec> {
         all.push(norm(format!("{block}input_layernorm.weight")));
         for (part, linear) in BLOCK_LINEARS {
             let [outputs, inputs] = linear_shape(config, linear);
-            all.push(Spec {
+            all.push(TensorSpec {
                 name: format!("{block}{part}.{linear}.weight"),
                 shape: vec![outputs, inputs],
-                initial: Initial::Normal,
+                initial: Initializer::Normal,
             });
             if has_bias(linear) {
-                all.push(Spec {
+                all.push(TensorSpec {
                     name: format!("{block}{part}.{linear}.bias"),
                     shape: vec![outputs],
-                    initial: Initial::Zeros,
+                    initial: Initializer::Zeros,
                 });
             }
         }
         all.push(norm(format!("{block}post_attention_layernorm.weight")));
     }
-    all.push(norm(LAST_NORM.to_owned()));
+    all.push(norm(FINAL_NORM.to_owned()));
     if !config.tie_word_embeddings {
         all.push(table(HEAD));
     }

@@ -49,13 +49,13 @@ pub(crate) fn read_checkpoint(folder: &Path) -> Result<Tensors, LmError> {
 /// Reads the shards that an index lists. Each must hold exactly the tensors that the index assigns
 /// to it.
 fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
-    let fields = Fields::read(index, "an index of shards")?;
+    let fields = Fields::load(index, "an index of shards")?;
     let wrong = |problem: &str| {
         let remedy = "download the checkpoint again";
-        fields.wrong("weight_map", problem, remedy)
+        fields.invalid("weight_map", problem, remedy)
     };
     let map = fields
-        .inner("weight_map")?
+        .object("weight_map")?
         .ok_or_else(|| wrong("is missing"))?;
     let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, file) in map.values() {

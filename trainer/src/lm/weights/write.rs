@@ -17,7 +17,7 @@ pub(crate) fn safetensors_bytes<'a>(
 ) -> Result<Vec<u8>, LmError> {
     let mut tensors = Vec::new();
     for parameter in parameters {
-        let numbers = parameter.numbers()?;
+        let numbers = parameter.values()?;
         let bytes: Vec<u8> = numbers
             .iter()
             .flat_map(|number| number.to_le_bytes())

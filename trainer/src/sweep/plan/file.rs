@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::super::options::{Table, with_dashes};
+use super::super::stage_options::{Table, with_dashes};
 use super::SweepArgs;
 use crate::Error;
 
@@ -111,7 +111,7 @@ impl ManifestFile {
     ///
     /// # Errors
     /// Returns an error if it cannot be read, has an unknown key, or a value of another type.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+    pub(super) fn load(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
             path: path.to_owned(),
             source,

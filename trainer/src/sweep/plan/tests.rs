@@ -11,7 +11,7 @@ fn args(models: &str) -> SweepArgs {
     }
 }
 
-fn manifest(text: &str, ending: &str) -> Result<Plan, String> {
+fn manifest(text: &str, ending: &str) -> Result<SweepPlan, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(format!("sweep.{ending}"));
     std::fs::write(&path, text).expect("a file");
@@ -90,7 +90,7 @@ fn entry_options_override_stage_and_shared_options() {
     let [a, b] = plan.entries.as_slice() else {
         panic!("{plan:?}");
     };
-    let sft = |entry: &Entry| {
+    let sft = |entry: &PlanEntry| {
         let config = &entry.sft.options;
         (
             config.run.max_steps,

@@ -1,11 +1,11 @@
 //! The attacks of an episode, as far as public counters reveal them.
 
-use sentinel_env::cluster::{Change, ClusterEnv, OPEN_STEPS, Observation};
+use sentinel_env::cluster::{Change, ClusterEnv, DETECTION_WINDOW, Observation};
 use sentinel_page_protocol::{Card, Note, Panel, Tone};
 
 use super::step::PublicStep;
 use crate::format::capitalized;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Outcome of an attack, as far as public steps show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl AttackOutcome {
                 Self::NotCaught
             };
         }
-        let open = usize::from(OPEN_STEPS);
+        let open = usize::from(DETECTION_WINDOW);
         for (later, step) in history[index..].iter().take(open + 1).enumerate() {
             if step.detected {
                 return Self::Found(step.number);
@@ -76,9 +76,9 @@ impl AttackOutcome {
 }
 
 /// Returns the attacks so far, the latest first.
-pub(super) fn attacks(moment: &Moment<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
-    let history: Vec<&PublicStep> = moment.history().collect();
+pub(super) fn attacks(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
+    let history: Vec<&PublicStep> = frame.history().collect();
     let attacks = history.iter().enumerate().filter(|(_, step)| step.attacked);
     let card = |(index, step): (usize, &&PublicStep)| {
         let outcome = AttackOutcome::new(o, &history, index);

@@ -8,18 +8,18 @@ use sentinel_page_protocol::{Card, Chip, Column, Layout, Meter, Panel, Tone};
 use super::words::{job_counts, state, state_tone, status};
 use super::{GPUS, JOBS};
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Number of steps before its deadline from which a job counts as urgent.
 const SOON: u8 = 10;
 
-/// Returns the GPUs, each with its jobs.
-pub(super) fn gpus(moment: &Moment<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
-    let held = o.jobs.held();
+/// Returns the panel of the GPUs, each with its jobs.
+pub(super) fn gpus(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
+    let held = o.jobs.memory_by_gpu();
     let views = (0..).map(GpuId).zip(o.gpus()).zip(held);
-    let cards = views.map(|((id, view), held)| gpu(moment, id, view, held));
-    let down = o.gpus().iter().filter(|gpu| !gpu.state.operational());
+    let cards = views.map(|((id, view), held)| gpu(frame, id, view, held));
+    let down = o.gpus().iter().filter(|gpu| !gpu.state.is_operational());
     let idle = o.gpus().iter().filter(|gpu| gpu.state == GpuState::Idle);
     Panel {
         id: GPUS.to_owned(),
@@ -32,8 +32,8 @@ pub(super) fn gpus(moment: &Moment<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn gpu(moment: &Moment<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
-    let on_it = moment.observation.jobs.iter();
+fn gpu(frame: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) -> Card {
+    let on_it = frame.observation.jobs.iter();
     let on_it = on_it.filter(|(_, job)| job.placed == Some(id));
     let mut chips: Vec<Chip> = on_it.map(|(id, job)| job_chip(id, job)).collect();
     if view.tampered {
@@ -45,13 +45,13 @@ fn gpu(moment: &Moment<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16) ->
     Card {
         key: format!("g{}", id.0),
         title: id.to_string(),
-        subtitle: match view.state.operational() {
+        subtitle: match view.state.is_operational() {
             true => format!("{} free", view.free),
             false => "takes no jobs".to_owned(),
         },
         state: state(view.state).to_owned(),
         tone: state_tone(view.state),
-        active: moment.step.is_some_and(|step| step.names.gpu == Some(id)),
+        active: frame.step.is_some_and(|step| step.names.gpu == Some(id)),
         meters: vec![Meter {
             label: format!("{} of {GPU_MEMORY}", view.used),
             value: (f32::from(view.used) / f32::from(GPU_MEMORY)).min(1.0),
@@ -90,9 +90,9 @@ fn job_chip(id: JobId, job: &Job) -> Chip {
     }
 }
 
-/// Returns the jobs.
-pub(super) fn jobs(moment: &Moment<'_, ClusterEnv>) -> Panel {
-    let o = moment.observation;
+/// Returns the panel of the jobs.
+pub(super) fn jobs(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
+    let o = frame.observation;
     let column = |title: &str, help: &str, numeric| Column {
         title: title.to_owned(),
         help: help.to_owned(),
@@ -105,7 +105,7 @@ pub(super) fn jobs(moment: &Moment<'_, ClusterEnv>) -> Panel {
         column("GPU", "The GPU that the job runs on", false),
         column("Worker", "The worker that runs the job", false),
     ];
-    let cards = o.jobs.iter().map(|(id, row)| job(moment, id, row));
+    let cards = o.jobs.iter().map(|(id, row)| job(frame, id, row));
     Panel {
         id: JOBS.to_owned(),
         title: "Jobs".to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn jobs(moment: &Moment<'_, ClusterEnv>) -> Panel {
     }
 }
 
-fn job(moment: &Moment<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
+fn job(frame: &PublicFrame<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let gpu = job.assigned.or(job.placed);
     let tone = match job.status {
@@ -132,7 +132,7 @@ fn job(moment: &Moment<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
         slot: job.worker.map(|slot| slot.index() as u8),
         state: status(job.status).to_owned(),
         tone,
-        active: moment.step.is_some_and(|step| step.names.job == Some(id)),
+        active: frame.step.is_some_and(|step| step.names.job == Some(id)),
         cells: vec![
             job.memory.to_string(),
             job.steps.to_string(),
@@ -145,7 +145,7 @@ fn job(moment: &Moment<'_, ClusterEnv>, id: JobId, job: &Job) -> Card {
             value: job.reported as f32,
             ..Meter::default()
         }],
-        chips: job_chips(job, moment.observation.step_count),
+        chips: job_chips(job, frame.observation.step_count),
         pick: Some(format!("j{}", id.0)),
         ..Card::default()
     }

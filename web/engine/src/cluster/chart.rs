@@ -1,42 +1,42 @@
 //! The charts of a run in the cluster world.
 
-use sentinel_env::cluster::{ClusterEnv, LEVEL_MAX, Observation};
+use sentinel_env::cluster::{ClusterEnv, MAX_ATTACK_LEVEL, Observation};
 use sentinel_env::slot::Slot;
 use sentinel_page_protocol::{Bar, Chart, Line, Strip, Tone};
 
 use super::truth::attack_words;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 
 /// Position of the strip of attacks in the chart of the cluster.
 const ATTACKS: usize = 1;
 
 /// Returns health, memory in use and jobs done over the actions, with rewards and attacks.
-pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
+pub(super) fn cluster(frames: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
     let line = |style, name: &str, value: fn(&Observation) -> f64| Line {
         name: name.to_owned(),
         style,
-        y: moments
+        y: frames
             .iter()
-            .map(|moment| value(moment.observation) as f32)
+            .map(|frame| value(frame.observation) as f32)
             .collect(),
         ..Line::default()
     };
-    let steps = || moments.iter().filter_map(|m| Some((m, m.step?)));
+    let steps = || frames.iter().filter_map(|m| Some((m, m.step?)));
     let most = steps().fold(0.01_f64, |most, (_, step)| most.max(step.reward));
     let (mut rewards, mut attacks) = (Vec::new(), Vec::new());
-    for (moment, step) in steps() {
+    for (frame, step) in steps() {
         let line = step.line();
         rewards.push(Bar {
             value: (step.reward / most) as f32,
             tone: line.tone,
-            sign: match (moment.missed, line.notable) {
+            sign: match (frame.missed, line.notable) {
                 (true, _) => "?".to_owned(),
                 (_, true) => line.sign,
                 _ => String::new(),
             },
             text: format!(
                 "Action {}: {}, {}, reward {:.4}",
-                moment.index, line.label, line.result, step.reward
+                frame.index, line.label, line.result, step.reward
             ),
         });
         attacks.push(if step.attacked {
@@ -44,7 +44,7 @@ pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
                 value: 1.0,
                 tone: if step.caught() { Tone::Good } else { Tone::Bad },
                 sign: String::new(),
-                text: format!("Action {}: the adversary attacks", moment.index),
+                text: format!("Action {}: the adversary attacks", frame.index),
             }
         } else {
             Bar::default()
@@ -61,7 +61,7 @@ pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
         lines: vec![
             line(2, "health", |o| o.health),
             line(0, "memory in use", |o| o.utilization),
-            line(4, "jobs done", |o| o.jobs.completion()),
+            line(4, "jobs done", |o| o.jobs.completion_rate()),
         ],
         strips: vec![
             Strip {
@@ -77,13 +77,13 @@ pub(super) fn cluster(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
 }
 
 /// Returns trust in each worker over the actions.
-pub(super) fn trust(moments: &[Moment<'_, ClusterEnv>]) -> Chart {
+pub(super) fn trust(frames: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
     let line = |slot: Slot| Line {
         name: slot.name().to_owned(),
         style: slot.index() as u8,
-        y: moments
+        y: frames
             .iter()
-            .map(|moment| moment.observation.ledger[slot].trust() as f32)
+            .map(|frame| frame.observation.ledger[slot].trust() as f32)
             .collect(),
         ..Line::default()
     };
@@ -112,7 +112,7 @@ pub(super) fn with_truth(frames: &[Frame<ClusterEnv>], mut charts: Vec<Chart>) -
     strip.label = "attacks, by level".to_owned();
     for (bar, frame) in strip.bars.iter_mut().zip(steps) {
         if let Some(attack) = frame.info.and_then(|step| step.attack) {
-            bar.value = f32::from(attack.level) / f32::from(LEVEL_MAX);
+            bar.value = f32::from(attack.level) / f32::from(MAX_ATTACK_LEVEL);
             bar.sign = attack.level.to_string();
             bar.text = format!("{}: {}", bar.text, attack_words(&attack));
         }

@@ -21,7 +21,7 @@ use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::Model;
 
 use crate::format::grouped;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 use step::PublicStep;
 
@@ -121,12 +121,12 @@ impl PageWorld for ClusterEnv {
         step.line()
     }
 
-    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
-        vec![chart::cluster(moments), chart::trust(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::cluster(frames), chart::trust(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {

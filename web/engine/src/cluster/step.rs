@@ -129,7 +129,7 @@ impl PublicStep {
         let rows = (0..).map(GpuId).zip(rows);
         let (mut failed, mut marked) = (Vec::new(), Vec::new());
         for (id, (was, is)) in rows {
-            if was.state.operational() && is.state == GpuState::Failed {
+            if was.state.is_operational() && is.state == GpuState::Failed {
                 failed.push(id);
             }
             if !was.tampered && is.tampered {

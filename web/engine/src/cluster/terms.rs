@@ -1,6 +1,6 @@
 //! A reward of the cluster world as a sum of terms times factors (spec cluster §8, §9).
 
-use sentinel_env::cluster::{Counters, Grades, Task, Terminal};
+use sentinel_env::cluster::{Counters, Grades, Task, TerminalReward};
 use sentinel_page_protocol::RewardTerm;
 
 /// Returns the terms of a step's reward: the shares of the four roles, and the factors of their
@@ -76,7 +76,7 @@ pub(super) fn step_terms(g: &Grades, c: &Counters, states: [u8; 5]) -> Vec<Rewar
 }
 
 /// Returns the terms of the terminal reward.
-pub(super) fn terminal_terms(task: Task, end: &Terminal) -> Vec<RewardTerm> {
+pub(super) fn terminal_terms(task: Task, end: &TerminalReward) -> Vec<RewardTerm> {
     let weights: &[f64] = match task {
         Task::Task1 => &[0.60, 0.40],
         Task::Task2 => &[0.40, 0.30, 0.30],

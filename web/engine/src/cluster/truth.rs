@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{
     Attack, AttackType, Behavior, Change, ClusterEnv, GPU_MEMORY, Gpu, GpuId, GpuView, Hidden,
-    JobStatus, LEVEL_MAX, Observation, Size, Step,
+    JobStatus, MAX_ATTACK_LEVEL, Observation, Size, Step,
 };
 use sentinel_env::slot::Slot;
 use sentinel_env::{Environment as _, PrivilegedState as _};
@@ -254,7 +254,7 @@ fn adversary(frames: &[Frame<ClusterEnv>]) -> Panel {
         help: "Level, kind and target of every attack. The level rises when attacks are found."
             .to_owned(),
         summary: format!(
-            "level {} of {LEVEL_MAX}, next: {}",
+            "level {} of {MAX_ATTACK_LEVEL}, next: {}",
             attacker.level(),
             kind_name(attacker.attack_type())
         ),

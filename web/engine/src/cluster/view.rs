@@ -6,25 +6,25 @@ use sentinel_page_protocol::{AgentView, Card, Layout, Meter, Panel, Tone};
 use super::words::{agent, job_counts, verb};
 use super::{attacks, board, workers};
 use crate::format::percent;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Anomaly score from which a verification serves the goal.
 const SUSPICIOUS: f64 = 0.60;
 
 const TERMS_NOTE: &str = "The reward terms are shown only with the truth: calibration compares trust with the true quality of the workers, and waste counts the true states of GPUs whose reports may be forged.";
 
-/// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, ClusterEnv>) -> AgentView {
-    let o = moment.observation;
-    let [headline, detail] = sentences(moment);
+/// Returns the frame as the agent sees it.
+pub(super) fn agent_view(frame: &PublicFrame<'_, ClusterEnv>) -> AgentView {
+    let o = frame.observation;
+    let [headline, detail] = sentences(frame);
     let size = Size::for_task(o.task);
     let panels = [
-        Some(board::gpus(moment)),
-        Some(board::jobs(moment)),
-        Some(workers::workers(moment)),
-        likely(moment),
+        Some(board::gpus(frame)),
+        Some(board::jobs(frame)),
+        Some(workers::workers(frame)),
+        likely(frame),
         Some(counters(o, size.adversary)),
-        size.adversary.then(|| attacks::attacks(moment)),
+        size.adversary.then(|| attacks::attacks(frame)),
         Some(audit(o)),
     ];
     AgentView {
@@ -44,9 +44,9 @@ fn standing(o: &Observation) -> String {
 }
 
 /// Returns headline and detail.
-fn sentences(moment: &Moment<'_, ClusterEnv>) -> [String; 2] {
-    let o = moment.observation;
-    let Some(step) = moment.step else {
+fn sentences(frame: &PublicFrame<'_, ClusterEnv>) -> [String; 2] {
+    let o = frame.observation;
+    let Some(step) = frame.step else {
         let (jobs, gpus) = (o.jobs.rows().len(), o.gpus().len());
         return [
             format!(
@@ -63,13 +63,13 @@ fn sentences(moment: &Moment<'_, ClusterEnv>) -> [String; 2] {
     if step.attacked || step.believed || step.missed || !step.done.is_empty() {
         headline = format!("{headline} {}", events.remove(0));
     }
-    events.push(situation(moment));
+    events.push(situation(frame));
     [headline, events.join(" ")]
 }
 
 /// Returns where the episode stands.
-fn situation(moment: &Moment<'_, ClusterEnv>) -> String {
-    let o = moment.observation;
+fn situation(frame: &PublicFrame<'_, ClusterEnv>) -> String {
+    let o = frame.observation;
     if o.done() {
         let all = o.jobs.count(JobStatus::Complete) as usize == o.jobs.rows().len();
         let reason = match (all, o.health <= 0.0) {
@@ -79,7 +79,7 @@ fn situation(moment: &Moment<'_, ClusterEnv>) -> String {
         };
         return format!(
             "The episode has ended because {reason}. Score {:.3}.",
-            moment.score
+            frame.score
         );
     }
     format!("Jobs: {}.", job_counts(o))
@@ -121,9 +121,9 @@ fn status(o: &Observation) -> Vec<Meter> {
 }
 
 /// Returns the chances that the player gives each kind of action; `None` if it has none.
-fn likely(moment: &Moment<'_, ClusterEnv>) -> Option<Panel> {
-    let chances = moment.thoughts.probabilities.as_ref()?;
-    let next = moment.next.as_ref().map(|next| next.action.action_type());
+fn likely(frame: &PublicFrame<'_, ClusterEnv>) -> Option<Panel> {
+    let chances = frame.thoughts.probabilities.as_ref()?;
+    let next = frame.next.as_ref().map(|next| next.action.action_type());
     let cards = ActionType::ALL.into_iter().zip(chances).map(|(kind, p)| {
         let chosen = next == Some(kind);
         Card {

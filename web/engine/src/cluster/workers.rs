@@ -6,30 +6,30 @@ use sentinel_page_protocol::{Card, Face, Layout, Meter, Note, Panel, Share, Tone
 
 use super::WORKERS;
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Trust below which a worker that has reported is drawn as distrusted.
 const DOUBTED: f64 = 0.4;
 
-/// Returns the workers.
-pub(super) fn workers(moment: &Moment<'_, ClusterEnv>) -> Panel {
+/// Returns the panel of the workers.
+pub(super) fn workers(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
     Panel {
         id: WORKERS.to_owned(),
         title: "Workers".to_owned(),
         help: "Five slots with hidden behaviors. A worker runs jobs and reports on them; its record counts each report as right or wrong. Trust is what the record suggests.".to_owned(),
         layout: Layout::Characters,
-        cards: Slot::ALL.map(|slot| worker(moment, slot)).to_vec(),
+        cards: Slot::ALL.map(|slot| worker(frame, slot)).to_vec(),
         ..Panel::default()
     }
 }
 
-fn worker(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Card {
-    let o = moment.observation;
+fn worker(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> Card {
+    let o = frame.observation;
     let evidence = &o.ledger[slot];
     let trust = evidence.trust();
-    let report = moment.step.and_then(|step| step.report);
+    let report = frame.step.and_then(|step| step.report);
     let report = report.filter(|report| report.worker == slot);
-    let called = moment
+    let called = frame
         .step
         .is_some_and(|step| step.names.worker == Some(slot));
     let face = match report {
@@ -41,7 +41,7 @@ fn worker(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Card {
     };
     let jobs = o.jobs.rows().iter();
     let running = jobs.filter(|job| job.status == JobStatus::Running && job.worker == Some(slot));
-    let (shares, belief) = believed(moment, slot);
+    let (shares, belief) = believed(frame, slot);
     Card {
         key: slot.name().to_owned(),
         title: slot.name().to_owned(),
@@ -63,16 +63,14 @@ fn worker(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Card {
             ..Meter::default()
         }],
         shares,
-        notes: std::iter::once(record(moment, slot))
-            .chain(belief)
-            .collect(),
+        notes: std::iter::once(record(frame, slot)).chain(belief).collect(),
         pick: Some(format!("w{}", slot.index())),
         ..Card::default()
     }
 }
 
-fn record(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> Note {
-    let evidence = &moment.observation.ledger[slot];
+fn record(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> Note {
+    let evidence = &frame.observation.ledger[slot];
     if evidence.calls == 0 {
         return Note {
             text: "no report yet".to_owned(),
@@ -103,9 +101,9 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
     }
 }
 
-/// Returns what the player believes about a slot, as parts of a bar and in words.
-fn believed(moment: &Moment<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
-    let rows = moment.thoughts.belief.as_ref();
+/// Returns the player's belief about a slot, as parts of a bar and in words.
+fn believed(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
+    let rows = frame.thoughts.belief.as_ref();
     let row = rows.and_then(|rows| rows.get(slot.index()));
     let Some(row) = row.filter(|row| row.len() == SLOTS) else {
         return (Vec::new(), None);

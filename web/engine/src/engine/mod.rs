@@ -7,7 +7,7 @@ mod words;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sentinel_env::Origin;
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request, TournamentSpec};
@@ -133,7 +133,7 @@ impl<W: PageWorld> Engine<W> {
         else {
             return false;
         };
-        let start = |player: &str, origin: &Origin<W>| {
+        let start = |player: &str, origin: &EpisodeSpec<W>| {
             let source = parse_source::<W>(player)?;
             actor::<W>(&source, &origin.setup(), None, model.ready())
         };
@@ -201,8 +201,8 @@ impl<W: PageWorld> Engine<W> {
         found.map(|(_, shown)| shown)
     }
 
-    /// Reads the words of an address; what is not understood keeps its default.
-    fn origin(&mut self, words: &EpisodeRef) -> Origin<W> {
+    /// Parses the words of an address; a word that is not understood keeps its default.
+    fn origin(&mut self, words: &EpisodeRef) -> EpisodeSpec<W> {
         let task = match words.task.as_str() {
             "" => W::default_task(),
             word => parse_task::<W>(word).unwrap_or_else(|| {
@@ -232,7 +232,7 @@ impl<W: PageWorld> Engine<W> {
                 Rules::REFERENCE
             }
         };
-        Origin {
+        EpisodeSpec {
             task,
             seed: words.seed.min(SEED_MAX),
             streams,

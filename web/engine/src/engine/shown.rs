@@ -61,7 +61,11 @@ impl<W: PageWorld> Shown<W> {
             let mut view = self.run.view(index);
             if let Source::Replay(name) = &self.source
                 && let Some(read) = library.file(name).ready()
-                && self.run.moment(index).next.is_some_and(|next| !next.own)
+                && self
+                    .run
+                    .public_frame(index)
+                    .next
+                    .is_some_and(|next| !next.own)
             {
                 let observation = self.run.frames()[index].episode.observation();
                 view.transcript = transcript(&read.replay, &self.setup, observation);
@@ -69,7 +73,7 @@ impl<W: PageWorld> Shown<W> {
             encoded(&view)
         });
         let (source_note, source_warning) = self.note(library, model);
-        let charts = W::charts(&self.run.moments());
+        let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
             run,
@@ -101,7 +105,7 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
         if show {
-            self.send_truth(run, W::charts(&self.run.moments()), replies);
+            self.send_truth(run, W::charts(&self.run.public_frames()), replies);
         }
     }
 

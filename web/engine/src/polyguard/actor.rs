@@ -5,10 +5,10 @@ use sentinel_env::polyguard::{Action, Formulary, Observation, PolyguardEnv, Setu
 use sentinel_policy::nn::Model;
 use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::PolyguardNet;
-use sentinel_policy::polyguard::stack::Entry;
+use sentinel_policy::polyguard::stack::AgentReport;
 use sentinel_policy::polyguard::{
-    BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random, RulesOnly,
-    Stack, StackConfig,
+    AgentStack, BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random,
+    RulesOnly, StackConfig,
 };
 
 use super::names;
@@ -59,7 +59,7 @@ pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<Polyguar
 
 fn stack(mode: Mode) -> Box<dyn Actor<PolyguardEnv>> {
     Box::new(StackActor {
-        stack: Some(Stack::new(StackConfig::new(mode))),
+        stack: Some(AgentStack::new(StackConfig::new(mode))),
         fresh: false,
     })
 }
@@ -67,8 +67,8 @@ fn stack(mode: Mode) -> Box<dyn Actor<PolyguardEnv>> {
 /// A stack of agents whose reports are shown; without a stack it never acts.
 #[derive(Default)]
 struct StackActor {
-    stack: Option<Stack>,
-    /// `true` if the last choice was made for the moment that was observed last.
+    stack: Option<AgentStack>,
+    /// `true` if the last choice was made in the state that was observed last.
     fresh: bool,
 }
 
@@ -109,7 +109,7 @@ impl Actor<PolyguardEnv> for StackActor {
     }
 }
 
-fn remark(formulary: &Formulary, entry: &Entry) -> Remark {
+fn remark(formulary: &Formulary, entry: &AgentReport) -> Remark {
     let number = |id: &str| {
         let digits = id.trim_start_matches("cand_");
         digits.trim_start_matches('0').to_owned()

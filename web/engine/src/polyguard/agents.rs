@@ -3,11 +3,11 @@
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_page_protocol::{Card, Chip, Layout, Note, Panel, Tone};
 
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Returns the panel; `None` if the player has no agents or chose nothing.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Option<Panel> {
-    let remarks = &moment.thoughts.remarks;
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Panel> {
+    let remarks = &frame.thoughts.remarks;
     let cards = remarks.iter().map(|remark| Card {
         key: remark.speaker.clone(),
         title: remark.speaker.clone(),

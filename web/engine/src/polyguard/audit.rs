@@ -1,16 +1,16 @@
 //! The panel of the rules against cheating, with the counts toward each (spec polyguard §8.3).
 
-use sentinel_env::polyguard::{Exploit, Kind, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{ActKind, Exploit, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Card, Layout, Panel, Tone};
 
 use super::words;
 use crate::format::capitalized;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
-/// Returns the panel.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
-    let o = moment.observation;
-    let hit = moment.step.and_then(|step| step.exploit);
+/// Returns the panel of the rules against cheating.
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
+    let o = frame.observation;
+    let hit = frame.step.and_then(|step| step.exploit);
     let card = |rule: Exploit| {
         let (title, meaning) = words::exploit(rule);
         Card {
@@ -52,11 +52,11 @@ fn count(o: &Observation, rule: Exploit) -> String {
     let share = |count: usize| format!("{count} of {steps} steps");
     match rule {
         Exploit::ActionLoop => format!("{} in a row", in_a_row(o)),
-        Exploit::KeepAbuse => share(o.history.count(|kind| kind == Kind::KeepRegimen)),
-        Exploit::ReviewAbuse => share(o.history.count(Kind::is_review)),
+        Exploit::KeepAbuse => share(o.history.count(|kind| kind == ActKind::KeepRegimen)),
+        Exploit::ReviewAbuse => share(o.history.count(ActKind::is_review)),
         Exploit::NoopHighRisk => {
             let last = o.history.last().and_then(|past| past.act);
-            let kept = last.is_some_and(|act| act.kind == Kind::KeepRegimen);
+            let kept = last.is_some_and(|act| act.kind == ActKind::KeepRegimen);
             match (o.has_serious_flag(), kept) {
                 (false, _) => "no such pair",
                 (true, true) => "kept once",

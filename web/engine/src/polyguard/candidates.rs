@@ -1,20 +1,20 @@
-//! The candidates of a moment, each with a button.
+//! The panel of the candidates, each with a button.
 
-use sentinel_env::polyguard::{Candidate, CandidateId, Kind, Observation, PolyguardEnv};
+use sentinel_env::polyguard::{ActKind, Candidate, CandidateId, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
 
 use super::code::digit;
 use super::describe::{act_warning, describe_act};
 use super::words;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Smallest difference of risks that is shown as a change.
 const CHANGED: f64 = 0.005;
 
-/// Returns the panel.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
-    let o = moment.observation;
-    let cards = o.candidates.iter().map(|candidate| card(moment, candidate));
+/// Returns the panel of the candidates.
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
+    let o = frame.observation;
+    let cards = o.candidates.iter().map(|candidate| card(frame, candidate));
     let hidden = gaps(o);
     Panel {
         id: "candidates".to_owned(),
@@ -48,8 +48,8 @@ fn gaps(o: &Observation) -> String {
     missing.collect::<Vec<_>>().join(", ")
 }
 
-fn card(moment: &Moment<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
-    let (o, act) = (moment.observation, candidate.act);
+fn card(frame: &PublicFrame<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
+    let (o, act) = (frame.observation, candidate.act);
     let order = describe_act(o, act);
     let (change, tone) = match candidate.est_delta {
         less if less < -CHANGED => (format!("▾ −{:.2}", -less), Tone::Good),
@@ -82,19 +82,19 @@ fn card(moment: &Moment<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
             help: "Estimated risk less the visible risk now".to_owned(),
             tone,
         }],
-        buttons: vec![button(moment, candidate, &order, warning)],
+        buttons: vec![button(frame, candidate, &order, warning)],
         ..Card::default()
     }
 }
 
 fn button(
-    moment: &Moment<'_, PolyguardEnv>,
+    frame: &PublicFrame<'_, PolyguardEnv>,
     candidate: &Candidate,
     order: &str,
     warning: String,
 ) -> Button {
     let index = candidate.id.index();
-    let thoughts = moment.thoughts;
+    let thoughts = frame.thoughts;
     let chance = thoughts.probabilities.as_ref();
     // A player gives no finite value to what it did not consider.
     let finite = |value: &&f64| value.is_finite();
@@ -104,7 +104,7 @@ fn button(
         finite.copied().reduce(f64::max)
     });
     let value = values.and_then(|all| all.get(index).filter(finite).copied());
-    let next = moment.next.as_ref();
+    let next = frame.next.as_ref();
     let key = digit(candidate.id);
     Button {
         code: key.to_string(),
@@ -122,11 +122,11 @@ fn button(
     }
 }
 
-/// Returns the verb of an order.
-fn verb(kind: Kind, order: &str) -> String {
+/// Returns the verb of an order, for the button.
+fn verb(kind: ActKind, order: &str) -> String {
     match kind {
-        // It is to raise, to lower or to resume.
-        Kind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
+        // One of raise, lower and resume.
+        ActKind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
         _ => words::kind(kind).0.to_owned(),
     }
 }

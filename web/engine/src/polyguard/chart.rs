@@ -5,16 +5,16 @@ use sentinel_env::polyguard::{Observation, PolyguardEnv};
 use sentinel_page_protocol::{Bar, Chart, Line, StepLine, Strip};
 
 use super::step::line;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 
-/// Returns the chart.
-pub(super) fn risk(moments: &[Moment<'_, PolyguardEnv>]) -> Chart {
+/// Returns the chart of the visible values, with a strip of rewards.
+pub(super) fn risk(frames: &[PublicFrame<'_, PolyguardEnv>]) -> Chart {
     let values = |name: &str, style, value: &dyn Fn(&Observation) -> f64| Line {
         name: name.to_owned(),
         style,
-        y: moments
+        y: frames
             .iter()
-            .map(|moment| value(moment.observation) as f32)
+            .map(|frame| value(frame.observation) as f32)
             .collect(),
         ..Line::default()
     };
@@ -23,21 +23,21 @@ pub(super) fn risk(moments: &[Moment<'_, PolyguardEnv>]) -> Chart {
         values("uncertainty", 0, &|o| o.uncertainty),
         values("burden", 2, &|o| o.burden),
     ];
-    if moments
+    if frames
         .iter()
-        .any(|moment| moment.observation.symptom.is_some())
+        .any(|frame| frame.observation.symptom.is_some())
     {
         lines.push(values("symptom", 5, &|o| o.symptom.unwrap_or(f64::NAN)));
     }
-    let rewards = moments.iter().filter_map(|moment| {
-        let step = moment.step?;
+    let rewards = frames.iter().filter_map(|frame| {
+        let step = frame.step?;
         let line = line(step);
         let reward = step.reward;
         Some(Bar {
             value: reward as f32,
             tone: line.tone,
-            text: text(moment.index, &line, reward),
-            sign: match moment.missed {
+            text: text(frame.index, &line, reward),
+            sign: match frame.missed {
                 true => "?".to_owned(),
                 false => line.sign,
             },

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, Confidence, Observation, Terms, Violation,
+    Action, CandidateId, Choice, Confidence, Observation, RationaleTerms, Violation,
 };
 
 /// An answer, in the shortest form that an address can carry.
@@ -112,7 +112,7 @@ fn choice(text: &mut &str) -> Option<Choice> {
     }
     if let Some(rest) = text.strip_prefix('w') {
         let end = rest.find(|c: char| !c.is_ascii_hexdigit())?;
-        choice.cites = Terms::from_bits(u128::from_str_radix(&rest[..end], 16).ok()?);
+        choice.cites = RationaleTerms::from_bits(u128::from_str_radix(&rest[..end], 16).ok()?);
         *text = &rest[end..];
     }
     loop {
@@ -145,7 +145,7 @@ mod tests {
         let plain = Choice::new(id(3));
         let full = Choice {
             confidence: Confidence::new(0.125),
-            cites: Terms::from_text("warfarin_like egfr pain"),
+            cites: RationaleTerms::from_text("warfarin_like egfr pain"),
             claim: Claim {
                 unknown: true,
                 ..Claim::default()

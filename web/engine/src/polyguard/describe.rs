@@ -1,6 +1,8 @@
 //! Actions in words, and warnings about them.
 
-use sentinel_env::polyguard::{Act, Action, Arg, Bucket, Drug, Exploit, Kind, Observation};
+use sentinel_env::polyguard::{
+    Act, ActArg, ActKind, Action, DoseBucket, Drug, Exploit, Observation,
+};
 
 use super::{names, words};
 
@@ -11,28 +13,28 @@ pub(super) fn describe_act(o: &Observation, act: Act) -> String {
     let drug = act.drug.map(name).unwrap_or_default();
     let verb = words::kind(act.kind).0;
     match (act.kind, act.arg) {
-        (Kind::KeepRegimen, _) => "Keep the regimen".to_owned(),
-        (_, Arg::Target(target)) => {
+        (ActKind::KeepRegimen, _) => "Keep the regimen".to_owned(),
+        (_, ActArg::Target(target)) => {
             // What must be tapered stays at a low dose while the new one comes in.
             let cross = act.drug.is_some_and(|drug| drug.needs_taper(formulary));
             let cross = if cross { ", with a taper" } else { "" };
             let by = match act.kind {
-                Kind::SubstituteWithinClass => "to",
+                ActKind::SubstituteWithinClass => "to",
                 _ => "with",
             };
             format!("{verb} {drug} {by} {}{cross}", name(target))
         }
-        (Kind::AdjustDoseBucket, Arg::Dose(by)) => describe_dose(o, act.drug, by, &drug),
-        (Kind::OrderMonitoring, _) if act.drug.is_none() => {
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => describe_dose(o, act.drug, by, &drug),
+        (ActKind::OrderMonitoring, _) if act.drug.is_none() => {
             "Measure all laboratory values".to_owned()
         }
-        (Kind::OrderMonitoring, _) => format!("Measure the level of {drug}"),
-        (Kind::InitiateTaper, _) => format!("Taper {drug}"),
-        (Kind::ContinueTaper, _) => format!("Taper {drug} further"),
-        (Kind::FetchExternalEvidence, _) => "Search for evidence".to_owned(),
-        (Kind::DecomposeNewDrug, _) => "Look up what the new product is made of".to_owned(),
-        (Kind::RequestSpecialistReview, _) => "Ask a specialist to review".to_owned(),
-        (Kind::RequestPharmacistReview, _) => "Ask a pharmacist to review".to_owned(),
+        (ActKind::OrderMonitoring, _) => format!("Measure the level of {drug}"),
+        (ActKind::InitiateTaper, _) => format!("Taper {drug}"),
+        (ActKind::ContinueTaper, _) => format!("Taper {drug} further"),
+        (ActKind::FetchExternalEvidence, _) => "Search for evidence".to_owned(),
+        (ActKind::DecomposeNewDrug, _) => "Look up what the new product is made of".to_owned(),
+        (ActKind::RequestSpecialistReview, _) => "Ask a specialist to review".to_owned(),
+        (ActKind::RequestPharmacistReview, _) => "Ask a pharmacist to review".to_owned(),
         _ => format!("{verb} {drug}"),
     }
 }
@@ -42,10 +44,10 @@ fn describe_dose(o: &Observation, drug: Option<Drug>, by: i8, name: &str) -> Str
     let Some(row) = row else {
         return format!("Adjust the dose of {name}");
     };
-    if row.bucket == Bucket::Hold {
+    if row.bucket == DoseBucket::Hold {
         return format!("Resume {name}");
     }
-    let to = row.bucket.moved(by).unwrap_or(row.bucket);
+    let to = row.bucket.shifted(by).unwrap_or(row.bucket);
     let verb = if by > 0 { "Raise" } else { "Lower" };
     format!("{verb} {name} to {}", words::dose(to))
 }

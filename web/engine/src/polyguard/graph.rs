@@ -74,12 +74,12 @@ pub(super) fn panel(o: &Observation) -> Panel {
 
 /// Returns the key of the row that is known to contain an archetype.
 fn row_of(o: &Observation, id: ArchetypeId) -> Option<String> {
-    let row = (o.regimen.iter()).find(|row| o.parts(row.drug) & id.bit() != 0)?;
+    let row = (o.regimen.iter()).find(|row| o.known_archetypes(row.drug) & id.bit() != 0)?;
     Some(row.drug.name(o.formulary()).to_owned())
 }
 
 fn flagged(o: &Observation) -> Vec<Edge> {
-    let edges = o.flags().filter_map(|(pair, severity)| {
+    let edges = o.flagged_pairs().filter_map(|(pair, severity)| {
         let pair = o.formulary().pair(pair);
         Some(Edge {
             from: row_of(o, pair.first)?,
@@ -112,11 +112,11 @@ fn rules(o: &Observation) -> Vec<Edge> {
 
 /// Returns the pairs in different rows that public traits make suspect, without the flagged ones.
 fn suspects(o: &Observation) -> Vec<(ArchetypeId, ArchetypeId)> {
-    let (formulary, taken) = (o.formulary(), o.taken());
+    let (formulary, taken) = (o.formulary(), o.taken_archetypes());
     let mut pairs = Vec::new();
     for a in each_archetype(taken) {
         for b in each_archetype(taken & formulary.suspects(a)).filter(|b| *b > a) {
-            let pair = formulary.between(a, b);
+            let pair = formulary.pair_between(a, b);
             let flagged = pair.is_some_and(|pair| o.flagged & pair.bit() != 0);
             if !flagged && row_of(o, a) != row_of(o, b) {
                 pairs.push((a, b));

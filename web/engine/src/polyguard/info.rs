@@ -153,7 +153,7 @@ fn tasks() -> impl Iterator<Item = TaskSpec> {
 }
 
 fn task(task: TaskSpec) -> TaskInfo {
-    let (sub, goal) = words::sub(task.sub());
+    let (sub, goal) = words::sub(task.sub_environment());
     let mut label = format!("{sub}, {}", task.difficulty().name());
     if task.split() != Split::All {
         label += &format!(", {}", task.split().name());
@@ -166,7 +166,7 @@ fn task(task: TaskSpec) -> TaskInfo {
         label,
         help: goal.to_owned(),
         coordinates: vec![
-            task.sub() as u8,
+            task.sub_environment() as u8,
             task.difficulty() as u8,
             task.split() as u8,
             task.formulary() as u8,

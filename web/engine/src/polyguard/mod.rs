@@ -23,7 +23,7 @@ mod view;
 mod words;
 
 use sentinel_env::polyguard::{
-    Action, Difficulty, Episode, Observation, PolyguardEnv, STEPS, Setup, Split, Step,
+    Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Setup, Split, Step,
     SubEnvironment, TaskSpec,
 };
 use sentinel_env::{Environment as _, PrivilegedState as _};
@@ -33,14 +33,14 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 
 use crate::actor::Actor;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 
 use code::Code;
 use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {
-    const ACTIONS_MAX: usize = STEPS;
+    const ACTIONS_MAX: usize = MAX_STEPS;
     const WEIGHTS: &'static str = "replays/polyguard-grpo/model.safetensors";
     const CURVES: &'static str = "replays/polyguard-grpo/trainer_state.json";
     const FALLBACK: &'static str = "the regimen is kept";
@@ -128,12 +128,12 @@ impl PageWorld for PolyguardEnv {
         step::line(step)
     }
 
-    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
-        vec![chart::risk(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::risk(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {

@@ -2,8 +2,8 @@
 //! explanations.
 
 use sentinel_env::polyguard::{
-    ArchetypeId, CandidateId, Condition, Drug, Formulary, Kind, Lab, Observation, PRODUCT, Tag,
-    each_archetype,
+    ActKind, ArchetypeId, CandidateId, Condition, Drug, Formulary, Lab, Observation, PRODUCT_NAME,
+    Tag, each_archetype,
 };
 use sentinel_policy::polyguard::Mode;
 use sentinel_policy::polyguard::stack::{Focus, Veto};
@@ -14,7 +14,7 @@ use super::words;
 pub(super) fn readable(code: &str) -> String {
     let stem = code.strip_suffix("_like").unwrap_or(code);
     let name = match stem {
-        PRODUCT => "new product",
+        PRODUCT_NAME => "new product",
         "ace_inhibitor" => "ACE inhibitor",
         "alpha2_relaxant" => "alpha-2 relaxant",
         "arb" => "ARB",
@@ -86,7 +86,7 @@ pub(super) const fn condition(condition: Condition) -> &'static str {
 
 /// Returns the conditions that the known parts of a medicine treat, separated by commas.
 pub(super) fn treated(o: &Observation, drug: Drug) -> String {
-    let parts = each_archetype(o.parts(drug));
+    let parts = each_archetype(o.known_archetypes(drug));
     let mut names = Vec::new();
     for treated in parts.flat_map(|id| o.formulary().get(id).treats.iter()) {
         if !names.contains(&condition(treated)) {
@@ -138,13 +138,14 @@ pub(super) fn suspicion(formulary: &Formulary, a: ArchetypeId, b: ArchetypeId) -
                 | Tag::Falls
         )
     };
-    let shared = first.tags.and(second.tags);
+    let shared = first.tags.intersection(second.tags);
     let shared: Vec<&str> = shared.iter().filter(|tag| !silent(tag)).map(tag).collect();
     if !shared.is_empty() {
         return format!("both: {}", shared.join(", "));
     }
     let enzyme = |by: Tag, on: Tag| {
-        (first.tags.has(by) && second.tags.has(on)) || (second.tags.has(by) && first.tags.has(on))
+        (first.tags.contains(by) && second.tags.contains(on))
+            || (second.tags.contains(by) && first.tags.contains(on))
     };
     if enzyme(Tag::CypInh, Tag::CypSub) {
         "one slows the breakdown of the other".to_owned()
@@ -204,13 +205,13 @@ pub(super) fn plain(formulary: &Formulary, text: &str) -> String {
 }
 
 fn translated(formulary: &Formulary, word: &str) -> Option<String> {
-    if word == PRODUCT || formulary.find(word).is_some() {
+    if word == PRODUCT_NAME || formulary.find(word).is_some() {
         return Some(readable(word));
     }
     if let Some(id) = CandidateId::parse(word) {
         return Some(format!("candidate {}", id.number()));
     }
-    if let Some(kind) = Kind::parse(word) {
+    if let Some(kind) = ActKind::parse(word) {
         return Some(words::kind(kind).0.to_lowercase());
     }
     if let Some(lab) = Lab::parse(word) {
@@ -248,7 +249,7 @@ mod tests {
         for formulary in [Formulary::extended(), Formulary::reference()] {
             let mut names: Vec<String> =
                 formulary.ids().map(|id| archetype(formulary, id)).collect();
-            names.push(readable(PRODUCT));
+            names.push(readable(PRODUCT_NAME));
             assert!(names.iter().all(|name| !name.contains('_')), "{names:?}");
             let all = names.len();
             names.sort();
@@ -283,8 +284,9 @@ mod tests {
                 let kidney =
                     |one: &sentinel_env::polyguard::Archetype,
                      other: &sentinel_env::polyguard::Archetype| {
-                        one.tags.has(Tag::RenalSub)
-                            && (other.tags.has(Tag::RenalClear) || other.tags.has(Tag::RenalInjury))
+                        one.tags.contains(Tag::RenalSub)
+                            && (other.tags.contains(Tag::RenalClear)
+                                || other.tags.contains(Tag::RenalInjury))
                     };
                 assert!(
                     !reason.contains("kidney") || kidney(first, second) || kidney(second, first),

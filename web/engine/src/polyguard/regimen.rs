@@ -6,7 +6,7 @@ use sentinel_page_protocol::{Card, Chip, Layout, Meter, Note, Panel, Tone};
 use super::step::level_in_words;
 use super::{names, words};
 use crate::format::capitalized;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Identifier of the panel of medicines.
 pub(super) const REGIMEN: &str = "regimen";
@@ -16,9 +16,9 @@ pub(super) fn share(multiple: f64) -> f32 {
     (multiple / 1.5).clamp(0.0, 1.0) as f32
 }
 
-/// Returns the panel.
-pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
-    let o = moment.observation;
+/// Returns the panel of the medicines.
+pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
+    let o = frame.observation;
     let taken = o.regimen.iter().filter(|row| row.is_active()).count();
     let paused = o.regimen.len() - taken;
     Panel {
@@ -30,14 +30,14 @@ pub(super) fn panel(moment: &Moment<'_, PolyguardEnv>) -> Panel {
             paused => format!("{taken} taken, {paused} paused"),
         },
         layout: Layout::Tiles,
-        cards: o.regimen.iter().map(|row| card(moment, row)).collect(),
+        cards: o.regimen.iter().map(|row| card(frame, row)).collect(),
         empty: "No medicine is taken.".to_owned(),
         ..Panel::default()
     }
 }
 
-fn card(moment: &Moment<'_, PolyguardEnv>, row: &Medication) -> Card {
-    let o = moment.observation;
+fn card(frame: &PublicFrame<'_, PolyguardEnv>, row: &Medication) -> Card {
+    let o = frame.observation;
     let dose = words::dose(row.bucket);
     let mut meters = vec![Meter {
         label: format!("dose {dose}"),
@@ -57,7 +57,7 @@ fn card(moment: &Moment<'_, PolyguardEnv>, row: &Medication) -> Card {
         } else {
             Tone::Quiet
         },
-        active: moment.step.is_some_and(|step| step.is_about(row.drug)),
+        active: frame.step.is_some_and(|step| step.is_about(row.drug)),
         meters,
         chips: chips(o, row),
         notes: vec![indication(row)],
@@ -95,7 +95,7 @@ fn help(o: &Observation, row: &Medication) -> String {
             "A product of two components (code new_drug). Looking it up tells which.".to_owned()
         }
         Drug::Product => {
-            let parts = each_archetype(o.parts(row.drug)).map(|id| {
+            let parts = each_archetype(o.known_archetypes(row.drug)).map(|id| {
                 let name = capitalized(&names::archetype(o.formulary(), id));
                 format!("{name}: {}", traits(id))
             });

@@ -4,7 +4,7 @@
 //! grades by (spec polyguard §8), and depend on hidden state.
 
 use sentinel_env::polyguard::{
-    Act, Action, Component, Kind, Observation, REVIEW_UNCERTAINTY, Step, Violation,
+    Act, ActKind, Action, Component, Observation, REVIEW_UNCERTAINTY, Step, Violation,
 };
 
 use super::words;
@@ -68,7 +68,7 @@ impl Turn<'_> {
         self.step.act.filter(|_| honest)
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<ActKind> {
         self.done().map(|act| act.kind)
     }
 }
@@ -158,7 +158,7 @@ fn moved(value: f64, less: &str, more: &str, same: &str) -> (Verdict, String) {
 }
 
 fn safety(turn: &Turn<'_>, value: f64) -> (Verdict, String) {
-    if turn.kind() == Some(Kind::KeepRegimen) && turn.before.has_serious_flag() {
+    if turn.kind() == Some(ActKind::KeepRegimen) && turn.before.has_serious_flag() {
         return bad("a serious pair is flagged, and nothing was done about it");
     }
     moved(
@@ -186,7 +186,7 @@ fn control(step: &Step, value: f64) -> (Verdict, String) {
 fn has_delicate(o: &Observation) -> bool {
     let narrow = |id| o.formulary().get(id).narrow;
     let mut taken = o.regimen.iter().filter(|row| row.is_active());
-    taken.any(|row| row.questioned || row.drug.known().is_some_and(narrow))
+    taken.any(|row| row.questioned || row.drug.archetype().is_some_and(narrow))
 }
 
 fn dosing(after: &Observation, value: f64) -> (Verdict, String) {
@@ -214,8 +214,8 @@ fn asking(turn: &Turn<'_>, value: f64) -> (Verdict, String) {
         },
         Some(kind) if kind.is_information() && turn.step.gained => good("something was found out"),
         Some(kind) if kind.is_information() => bad("nothing was found out"),
-        Some(Kind::KeepRegimen) if unsure => bad("kept although too much is unknown"),
-        Some(Kind::KeepRegimen) => neither("kept"),
+        Some(ActKind::KeepRegimen) if unsure => bad("kept although too much is unknown"),
+        Some(ActKind::KeepRegimen) => neither("kept"),
         Some(_) if unsure => bad("changed something although too much is unknown"),
         Some(_) => good("enough is known to change something"),
     }

@@ -1,8 +1,8 @@
 //! The public part of a step, with its result in words.
 
 use sentinel_env::polyguard::{
-    Act, Action, Arg, Drug, End, Exploit, Kind, Lab, Medication, Observation, PastStep, Step,
-    Violation, each_archetype,
+    Act, ActArg, ActKind, Action, Drug, EndReason, Exploit, Lab, Medication, Observation, PastStep,
+    Step, Violation, each_archetype,
 };
 use sentinel_page_protocol::{StepLine, Tone};
 
@@ -27,7 +27,7 @@ pub struct PublicStep {
     /// The exploit that the step was judged to be; `None` if it was honest.
     pub exploit: Option<Exploit>,
     /// The reason why the episode ended; `None` if it continues.
-    pub end: Option<End>,
+    pub end: Option<EndReason>,
     /// `true` if the step brought information.
     pub gained: bool,
     /// Visible risk before and after the step.
@@ -61,11 +61,11 @@ impl PublicStep {
     /// Returns `true` if the step was about a medicine.
     pub(super) fn is_about(&self, drug: Drug) -> bool {
         self.act
-            .is_some_and(|act| act.drug == Some(drug) || act.arg == Arg::Target(drug))
+            .is_some_and(|act| act.drug == Some(drug) || act.arg == ActArg::Target(drug))
     }
 
     /// Returns the kind of the act; `None` if the answer stands for none.
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<ActKind> {
         self.act.map(|act| act.kind)
     }
 }
@@ -96,7 +96,7 @@ fn findings(before: &Observation, after: &Observation) -> Vec<String> {
         }
     }
     let newly = |pair: u64| before.flagged & pair == 0;
-    for (pair, severity) in after.flags().filter(|(pair, _)| newly(pair.bit())) {
+    for (pair, severity) in after.flagged_pairs().filter(|(pair, _)| newly(pair.bit())) {
         let pair = formulary.pair(pair);
         let both = names::both(formulary, pair.first, pair.second);
         found.push(format!("{both} is flagged as {}", severity.name()));
@@ -219,7 +219,7 @@ fn mark(step: &PublicStep) -> (&'static str, &'static str, Tone, bool) {
         Some(kind) if kind.is_information() => ("∅", "finds nothing", Tone::Quiet, true),
         _ if now < was - CHANGED => ("▾", "the visible risk falls", Tone::Good, false),
         _ if now > was + CHANGED => ("▴", "the visible risk rises", Tone::Bad, true),
-        Some(Kind::KeepRegimen) => ("–", "kept", Tone::Quiet, false),
+        Some(ActKind::KeepRegimen) => ("–", "kept", Tone::Quiet, false),
         Some(kind) if kind.is_review() => ("…", "asks for a review", Tone::Neutral, false),
         _ => ("▸", "changed", Tone::Neutral, false),
     }

@@ -1,6 +1,6 @@
 //! The rewards and the final score of the PolyGuard world as sums of terms (spec polyguard §7, §8).
 
-use sentinel_env::polyguard::{End, Observation, PolyguardEnv, Step};
+use sentinel_env::polyguard::{EndReason, Observation, PolyguardEnv, Step};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::RewardTerm;
 
@@ -39,7 +39,7 @@ pub(super) fn step_terms(step: &Step, judged: &[ComponentReason]) -> Vec<RewardT
 }
 
 /// Returns the terms of the score of an episode that has ended.
-pub(super) fn score_terms(episode: &PolyguardEnv, end: End) -> Vec<RewardTerm> {
+pub(super) fn score_terms(episode: &PolyguardEnv, end: EndReason) -> Vec<RewardTerm> {
     let o: &Observation = episode.observation();
     let (factor, pad) = episode.score_terms(end);
     let budget = f64::from(o.budget);
@@ -75,7 +75,9 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: End) -> Vec<RewardTerm> {
 mod tests {
     use super::super::reward_reasons::reward_reasons;
     use super::*;
-    use sentinel_env::polyguard::{Action, COMPONENTS, Episode, Rules, Setup, TaskSpec, Violation};
+    use sentinel_env::polyguard::{
+        Action, COMPONENT_COUNT, Episode, Rules, Setup, TaskSpec, Violation,
+    };
     use sentinel_env::rng::Streams;
     use sentinel_policy::polyguard::PolicyName;
 
@@ -114,7 +116,7 @@ mod tests {
                         let step = episode.step(action).expect("not over").info;
                         let judged = reward_reasons(&step, &before, episode.observation());
                         let terms = step_terms(&step, &judged);
-                        assert!(terms.len() >= COMPONENTS);
+                        assert!(terms.len() >= COMPONENT_COUNT);
                         let sum = total(&terms);
                         let at = format!("{case} {policy:?} {rules} step {steps}");
                         assert!((sum - step.total).abs() < 6e-4, "{at}: {sum}");

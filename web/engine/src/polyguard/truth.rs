@@ -73,7 +73,7 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
 }
 
 fn headline(episode: &Episode, step: Option<&Step>) -> String {
-    let (resolved, all) = episode.resolved();
+    let (resolved, all) = episode.count_resolved();
     let Some(step) = step else {
         return format!(
             "In truth {} to be resolved, and the risk is {:.2}.",
@@ -144,7 +144,7 @@ fn reasons(step: &Step, judged: &[ComponentReason]) -> Panel {
 }
 
 fn issues(episode: &Episode) -> Panel {
-    let (resolved, all) = episode.resolved();
+    let (resolved, all) = episode.count_resolved();
     let card = |(number, issue): (usize, Issue)| {
         let (state, tone) = match episode.is_resolved(issue) {
             true => ("resolved", Tone::Good),
@@ -298,7 +298,7 @@ fn hidden_pairs(episode: &Episode) -> Panel {
     let mut taken = Vec::new();
     let active = o.regimen.iter().filter(|row| row.is_active());
     for (place, row) in active.enumerate() {
-        match row.drug.known() {
+        match row.drug.archetype() {
             Some(id) => taken.push((place, id)),
             None => taken.extend(h.components.into_iter().flatten().map(|id| (place, id))),
         }
@@ -306,7 +306,7 @@ fn hidden_pairs(episode: &Episode) -> Panel {
     let mut cards = Vec::new();
     for (index, (row, a)) in taken.iter().enumerate() {
         for (other, b) in &taken[index + 1..] {
-            let pair = formulary.between(*a, *b);
+            let pair = formulary.pair_between(*a, *b);
             let pair = pair.filter(|pair| o.flagged & pair.bit() == 0 && row != other);
             let Some(pair) = pair else { continue };
             let severity = formulary.pair(pair).grade.at(Some(h.egfr()));
@@ -394,7 +394,7 @@ fn medicine(episode: &Episode, place: usize) -> Vec<TruthNote> {
             ),
         },
     ];
-    let known = row.drug.known();
+    let known = row.drug.archetype();
     if known.is_some() && known == h.culprit {
         notes.push(TruthNote {
             unmask: true,

@@ -8,35 +8,35 @@ use sentinel_page_protocol::{AgentView, Meter, Tone};
 use super::step::{PublicStep, headline};
 use super::{agents, audit, candidates, graph, names, patient, regimen, words};
 use crate::format::counted;
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Visible risk from which it is shown as high.
 const HIGH_RISK: f64 = 0.3;
 /// Strength from which a symptom is shown as strong.
 const STRONG_SYMPTOM: f64 = 0.65;
 
-/// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, PolyguardEnv>) -> AgentView {
-    let o = moment.observation;
+/// Returns the frame as the agent sees it.
+pub(super) fn agent_view(frame: &PublicFrame<'_, PolyguardEnv>) -> AgentView {
+    let o = frame.observation;
     let mut panels = vec![
-        candidates::panel(moment),
-        regimen::panel(moment),
+        candidates::panel(frame),
+        regimen::panel(frame),
         graph::panel(o),
         patient::panel(o),
     ];
-    panels.extend(agents::panel(moment));
+    panels.extend(agents::panel(frame));
     panels.push(graph::suspected(o));
-    panels.push(audit::panel(moment));
+    panels.push(audit::panel(frame));
     AgentView {
-        headline: moment.step.map_or_else(|| opening(o), headline),
-        detail: detail(moment),
+        headline: frame.step.map_or_else(|| opening(o), headline),
+        detail: detail(frame),
         standing: match o.end {
             Some(end) => format!("Ended: {}", words::end(end).0),
             None => format!("Step {} of {}", o.step_count, o.budget),
         },
         terms_note: "The reward terms depend on hidden facts, such as pairs that are not flagged, so they are shown only with the truth. The agent receives only their sum."
             .to_owned(),
-        status: status(moment),
+        status: status(frame),
         panels,
         ..AgentView::default()
     }
@@ -51,17 +51,17 @@ fn opening(o: &Observation) -> String {
     )
 }
 
-fn detail(moment: &Moment<'_, PolyguardEnv>) -> String {
-    let o = moment.observation;
+fn detail(frame: &PublicFrame<'_, PolyguardEnv>) -> String {
+    let o = frame.observation;
     if let Some(end) = o.end {
         let (name, meaning) = words::end(end);
         return format!(
             "The episode has ended: {name}. {meaning} Score {:.3}.",
-            moment.score
+            frame.score
         );
     }
-    let mut text = match moment.step {
-        None => words::sub(o.case.sub()).1.to_owned(),
+    let mut text = match frame.step {
+        None => words::sub(o.case.sub_environment()).1.to_owned(),
         Some(step) => refusals(o, step),
     };
     if !text.is_empty() {
@@ -90,8 +90,10 @@ fn refusals(o: &Observation, step: &PublicStep) -> String {
 
 /// Returns a summary of everything on the chart that is wrong or missing.
 fn open_problems(o: &Observation) -> String {
-    let flags = o.flags().count();
-    let serious = o.flags().filter(|(_, severity)| severity.is_serious());
+    let flags = o.flagged_pairs().count();
+    let serious = o
+        .flagged_pairs()
+        .filter(|(_, severity)| severity.is_serious());
     let serious = serious.count();
     let broken = o.broken_rules();
     let broken = broken.iter().filter(|(_, broken)| *broken).count();
@@ -138,10 +140,10 @@ fn open_problems(o: &Observation) -> String {
     parts.join("; ")
 }
 
-fn status(moment: &Moment<'_, PolyguardEnv>) -> Vec<Meter> {
-    let o = moment.observation;
+fn status(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<Meter> {
+    let o = frame.observation;
     let warn = |high: bool| if high { Tone::Warn } else { Tone::Neutral };
-    let at_start = moment.history().next().map_or(o.risk, |step| step.risk[0]);
+    let at_start = frame.history().next().map_or(o.risk, |step| step.risk[0]);
     let left = o.budget.saturating_sub(o.step_count);
     let [taken, points, central] = o.burden_counts();
     let mut meters = vec![

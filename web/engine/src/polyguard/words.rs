@@ -1,8 +1,8 @@
 //! Readable texts for the vocabularies of the world.
 
 use sentinel_env::polyguard::{
-    Bucket, Channel, Component, Difficulty, End, Exploit, FormularyName, Kind, Lab, SetRule,
-    Severity, Split, SubEnvironment, Violation,
+    ActKind, Channel, Component, Difficulty, DoseBucket, EndReason, Exploit, FormularyName, Lab,
+    SetRule, Severity, Split, SubEnvironment, Violation,
 };
 use sentinel_policy::polyguard::PolicyName;
 
@@ -83,51 +83,51 @@ pub(super) const fn formulary(formulary: FormularyName) -> (&'static str, &'stat
 }
 
 /// Returns the verb of a kind of act, and what the act does.
-pub(super) const fn kind(kind: Kind) -> (&'static str, &'static str) {
+pub(super) const fn kind(kind: ActKind) -> (&'static str, &'static str) {
     match kind {
-        Kind::KeepRegimen => (
+        ActKind::KeepRegimen => (
             "Keep",
             "Changes nothing; once nothing else is left to do, it signs off",
         ),
-        Kind::StopDrug => ("Stop", "Removes the medicine at once"),
-        Kind::SubstituteWithinClass => ("Switch", "A listed substitute takes its place"),
-        Kind::RecommendAlternative => (
+        ActKind::StopDrug => ("Stop", "Removes the medicine at once"),
+        ActKind::SubstituteWithinClass => ("Switch", "A listed substitute takes its place"),
+        ActKind::RecommendAlternative => (
             "Replace",
             "Another medicine for the same condition takes its place",
         ),
-        Kind::AdjustDoseBucket => ("Adjust", "Moves the dose by one level"),
-        Kind::InitiateTaper => (
+        ActKind::AdjustDoseBucket => ("Adjust", "Moves the dose by one level"),
+        ActKind::InitiateTaper => (
             "Taper",
             "One level down; to be continued until the medicine is out",
         ),
-        Kind::ContinueTaper => (
+        ActKind::ContinueTaper => (
             "Taper",
             "One level further down; below low the medicine is out",
         ),
-        Kind::HoldDose => ("Pause", "The medicine is not taken until it is resumed"),
-        Kind::OrderMonitoring => ("Measure", "Finds something out and changes nothing"),
-        Kind::FetchExternalEvidence => (
+        ActKind::HoldDose => ("Pause", "The medicine is not taken until it is resumed"),
+        ActKind::OrderMonitoring => ("Measure", "Finds something out and changes nothing"),
+        ActKind::FetchExternalEvidence => (
             "Search",
             "May find a missing value, whether a medicine is still needed, or a pair that is not flagged",
         ),
-        Kind::DecomposeNewDrug => ("Look up", "Tells what the product is made of"),
-        Kind::RequestSpecialistReview => (
+        ActKind::DecomposeNewDrug => ("Look up", "Tells what the product is made of"),
+        ActKind::RequestSpecialistReview => (
             "Ask",
             "Settles a disagreement of specialists; ends the episode well only when too little is known",
         ),
-        Kind::RequestPharmacistReview => {
+        ActKind::RequestPharmacistReview => {
             ("Ask", "Ends the episode well only when too little is known")
         }
     }
 }
 
 /// Returns the word for a dose.
-pub(super) const fn dose(bucket: Bucket) -> &'static str {
+pub(super) const fn dose(bucket: DoseBucket) -> &'static str {
     match bucket {
-        Bucket::Hold => "paused",
-        Bucket::Low => "low",
-        Bucket::Medium => "medium",
-        Bucket::High => "high",
+        DoseBucket::Hold => "paused",
+        DoseBucket::Low => "low",
+        DoseBucket::Medium => "medium",
+        DoseBucket::High => "high",
     }
 }
 
@@ -249,37 +249,37 @@ pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
 }
 
 /// Returns the name of an end, and what it makes of the score.
-pub(super) const fn end(end: End) -> (&'static str, &'static str) {
+pub(super) const fn end(end: EndReason) -> (&'static str, &'static str) {
     match end {
-        End::SafeResolution => (
+        EndReason::SafeResolution => (
             "safe resolution",
             "The verifier confirms that everything was put right and nothing was made worse. Steps that were not needed count nearly in full.",
         ),
-        End::JustifiedReview => (
+        EndReason::JustifiedReview => (
             "justified review",
             "The case was handed over for good reason: evidence was tried, and too much stayed unknown. The score counts .7.",
         ),
-        End::StepBudgetExhausted => (
+        EndReason::StepBudgetExhausted => (
             "no step left",
             "The steps ran out before everything was put right. The score counts .25 + .35 × how good the outcome is.",
         ),
-        End::ExploitDetection => (
+        EndReason::ExploitDetection => (
             "cheating",
             "A rule against cheating ended the episode. The score counts a tenth.",
         ),
-        End::RepeatedInvalid => (
+        EndReason::RepeatedInvalid => (
             "three refusals",
             "Three answers were refused. The score counts a tenth.",
         ),
-        End::SafetyVeto => (
+        EndReason::SafetyVeto => (
             "three vetoes",
             "A critic had to step in three times. The score counts a tenth.",
         ),
-        End::Destabilised => (
+        EndReason::Destabilised => (
             "out of control",
             "The patient’s conditions are out of control. The score counts a tenth.",
         ),
-        End::StepTimeout | End::WallClockTimeout => {
+        EndReason::StepTimeout | EndReason::WallClockTimeout => {
             ("too late", "The time ran out. The score counts a tenth.")
         }
     }

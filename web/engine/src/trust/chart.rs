@@ -5,35 +5,35 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_protocol::{Bar, Chart, Line, Strip, Tone};
 
-use crate::run::Moment;
+use crate::run::PublicFrame;
 use crate::world::PageWorld as _;
 
-/// Returns the chart.
-pub(super) fn trust(moments: &[Moment<'_, TrustEnv>]) -> Chart {
+/// Returns the chart of trust, with strips of rewards and stakes.
+pub(super) fn trust(frames: &[PublicFrame<'_, TrustEnv>]) -> Chart {
     let line = |slot: Slot| Line {
         name: slot.name().to_owned(),
         style: slot.index() as u8,
-        y: moments
+        y: frames
             .iter()
             .map(|m| m.observation.ledger[slot].trust() as f32)
             .collect(),
         ..Line::default()
     };
     let (mut rewards, mut stakes) = (Vec::new(), Vec::new());
-    for moment in moments {
-        let Some(step) = moment.step else { continue };
+    for frame in frames {
+        let Some(step) = frame.step else { continue };
         let line = TrustEnv::step_line(step);
         rewards.push(Bar {
             value: step.reward as f32,
             tone: line.tone,
-            sign: match (moment.missed, line.notable) {
+            sign: match (frame.missed, line.notable) {
                 (true, _) => "?".to_owned(),
                 (_, true) => line.sign,
                 _ => String::new(),
             },
             text: format!(
                 "Action {}: {}, {}, reward {:.4}",
-                moment.index, line.label, line.result, step.reward
+                frame.index, line.label, line.result, step.reward
             ),
         });
         stakes.push(Bar {
@@ -44,7 +44,7 @@ pub(super) fn trust(moments: &[Moment<'_, TrustEnv>]) -> Chart {
                 Tone::Neutral
             },
             sign: String::new(),
-            text: format!("Action {}: stakes {:.2}", moment.index, step.stakes),
+            text: format!("Action {}: stakes {:.2}", frame.index, step.stakes),
         });
     }
     Chart {

@@ -6,14 +6,16 @@ mod terms;
 mod truth;
 mod view;
 
-use sentinel_env::trust::{self, Action, Domain, Layout, Observation, Step, Task, TrustEnv, text};
+use sentinel_env::trust::{
+    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv, text,
+};
 use sentinel_page_protocol::{AgentView, Chart, StepLine, Tone, Truth, WorldInfo};
 use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
-use sentinel_policy::trust::learned::{FeatureSet, NetConfig, Pooling};
+use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
 
 use crate::format::grouped;
-use crate::run::{Frame, Moment};
+use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 
 /// The public part of a step. It says that an answer was wrong; that it was poison stays hidden.
@@ -41,7 +43,7 @@ impl PageWorld for TrustEnv {
     const CURVES: &'static str = "replays/grpo/trainer_state.json";
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
-    type Net = NetConfig;
+    type Net = TrustNet;
     type Code = Action;
     type PublicStep = PublicStep;
 
@@ -93,7 +95,7 @@ impl PageWorld for TrustEnv {
         view::words(action)
     }
 
-    fn describe_model(model: &Model<NetConfig>) -> String {
+    fn describe_model(model: &Model<TrustNet>) -> String {
         let net = model.weights.config();
         let pooling = match net.pooling {
             Pooling::None => "each slot judged by itself",
@@ -141,12 +143,12 @@ impl PageWorld for TrustEnv {
         }
     }
 
-    fn agent_view(moment: &Moment<'_, Self>) -> AgentView {
-        view::agent_view(moment)
+    fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView {
+        view::agent_view(frame)
     }
 
-    fn charts(moments: &[Moment<'_, Self>]) -> Vec<Chart> {
-        vec![chart::trust(moments)]
+    fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
+        vec![chart::trust(frames)]
     }
 
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine {
@@ -164,5 +166,5 @@ impl PageWorld for TrustEnv {
 
 /// Returns the number of subtasks of a task.
 fn subtasks(task: trust::Task) -> usize {
-    Layout::for_task(task).len()
+    TaskLayout::for_task(task).len()
 }

@@ -1,6 +1,6 @@
 //! Rewards of the trust world as sums of terms (spec trust §8, §9).
 
-use sentinel_env::trust::{Grades, Task, Terminal};
+use sentinel_env::trust::{Grades, Task, TerminalReward};
 use sentinel_page_protocol::RewardTerm;
 
 const ACCURACY: &str = "1 when the subtask was completed, else 0; under hardened rules .5 for the orchestrator's own work";
@@ -67,7 +67,7 @@ pub(super) fn step_terms(task: Task, g: &Grades) -> Vec<RewardTerm> {
 
 /// Returns the terms of the terminal reward; empty where it is not a sum (the reference's task1, and a forced
 /// end).
-pub(super) fn terminal_terms(t: &Terminal) -> Vec<RewardTerm> {
+pub(super) fn terminal_terms(t: &TerminalReward) -> Vec<RewardTerm> {
     if t.forced {
         return Vec::new();
     }

@@ -66,7 +66,10 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
     }
     let tally = frame.episode.tally();
     Truth {
-        headline: frame.info.as_ref().map_or_else(String::new, text::reason),
+        headline: frame
+            .info
+            .as_ref()
+            .map_or_else(String::new, text::explain_reward),
         notes: Slot::ALL.map(note).to_vec(),
         panels: vec![Panel {
             id: "poison".to_owned(),

@@ -12,7 +12,7 @@ use sentinel_policy::insertion_sort::sort;
 use super::code::code;
 use super::{PublicStep, subtasks};
 use crate::format::{counted, percent};
-use crate::run::Moment;
+use crate::run::PublicFrame;
 
 /// Identifier of the panel of specialists.
 pub(super) const SPECIALISTS: &str = "specialists";
@@ -67,12 +67,12 @@ pub(super) fn words(action: Action) -> String {
     }
 }
 
-/// Returns the moment as the agent sees it.
-pub(super) fn agent_view(moment: &Moment<'_, TrustEnv>) -> AgentView {
-    let o = moment.observation;
+/// Returns the frame as the agent sees it.
+pub(super) fn agent_view(frame: &PublicFrame<'_, TrustEnv>) -> AgentView {
+    let o = frame.observation;
     AgentView {
-        headline: headline(moment),
-        detail: detail(moment),
+        headline: headline(frame),
+        detail: detail(frame),
         standing: format!(
             "{} of {} subtasks done",
             o.progress.completed(),
@@ -81,14 +81,14 @@ pub(super) fn agent_view(moment: &Moment<'_, TrustEnv>) -> AgentView {
         terms_note:
             "The reward terms depend on hidden behaviors, so they are shown only with the truth."
                 .to_owned(),
-        status: status(moment),
-        panels: vec![specialists(moment), alone(moment), counters(moment)],
+        status: status(frame),
+        panels: vec![specialists(frame), alone(frame), counters(frame)],
         ..AgentView::default()
     }
 }
 
-fn headline(moment: &Moment<'_, TrustEnv>) -> String {
-    match moment.step {
+fn headline(frame: &PublicFrame<'_, TrustEnv>) -> String {
+    match frame.step {
         None => "Five specialists are waiting. Nothing is known about them yet.".to_owned(),
         Some(step) => happened(step),
     }
@@ -114,8 +114,8 @@ fn happened(step: &PublicStep) -> String {
     }
 }
 
-fn detail(moment: &Moment<'_, TrustEnv>) -> String {
-    let o = moment.observation;
+fn detail(frame: &PublicFrame<'_, TrustEnv>) -> String {
+    let o = frame.observation;
     let Some(domain) = o.domain else {
         let ended = match o.status {
             Status::Failed => {
@@ -123,7 +123,7 @@ fn detail(moment: &Moment<'_, TrustEnv>) -> String {
             }
             Status::Active | Status::Completed => "The episode has ended",
         };
-        return format!("{ended}. Score {:.3}.", moment.score);
+        return format!("{ended}. Score {:.3}.", frame.score);
     };
     let again = if o.progress.failed_attempts() > 0 {
         ", second attempt"
@@ -144,8 +144,8 @@ fn detail(moment: &Moment<'_, TrustEnv>) -> String {
     )
 }
 
-fn status(moment: &Moment<'_, TrustEnv>) -> Vec<Meter> {
-    let o = moment.observation;
+fn status(frame: &PublicFrame<'_, TrustEnv>) -> Vec<Meter> {
+    let o = frame.observation;
     let used = o.step_count.min(o.max_steps);
     let over = match o.step_count - used {
         0 => String::new(),
@@ -170,21 +170,21 @@ fn status(moment: &Moment<'_, TrustEnv>) -> Vec<Meter> {
     ]
 }
 
-fn specialists(moment: &Moment<'_, TrustEnv>) -> Panel {
+fn specialists(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
     Panel {
         id: SPECIALISTS.to_owned(),
         title: "Specialists".to_owned(),
         help: "Five slots with hidden behaviors. Trust is what their record suggests.".to_owned(),
         layout: Layout::Characters,
-        cards: Slot::ALL.map(|slot| specialist(moment, slot)).to_vec(),
+        cards: Slot::ALL.map(|slot| specialist(frame, slot)).to_vec(),
         ..Panel::default()
     }
 }
 
-fn specialist(moment: &Moment<'_, TrustEnv>, slot: Slot) -> Card {
-    let evidence = &moment.observation.ledger[slot];
+fn specialist(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> Card {
+    let evidence = &frame.observation.ledger[slot];
     let trust = evidence.trust();
-    let called = moment.step.filter(|step| step.action.slot() == Some(slot));
+    let called = frame.step.filter(|step| step.action.slot() == Some(slot));
     let right: u16 = evidence.domains.iter().map(|rate| rate.successes).sum();
     let record = match evidence.calls {
         0 => "not asked yet".to_owned(),
@@ -217,21 +217,21 @@ fn specialist(moment: &Moment<'_, TrustEnv>, slot: Slot) -> Card {
         None => Face::Idle,
     };
     let mut buttons = Vec::new();
-    if moment.observation.domain.is_some() {
+    if frame.observation.domain.is_some() {
         buttons.push(button(
-            moment,
+            frame,
             Action::Delegate(slot),
             "Delegate",
             &format!("Delegate to {slot}"),
         ));
         buttons.push(button(
-            moment,
+            frame,
             Action::Verify(slot),
             "Verify",
             &format!("Verify {slot}"),
         ));
     }
-    let (shares, belief) = believed(moment, slot);
+    let (shares, belief) = believed(frame, slot);
     Card {
         key: slot.name().to_owned(),
         title: slot.name().to_owned(),
@@ -273,9 +273,9 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
     }
 }
 
-/// Returns what the player believes about a slot, as parts of a bar and in words.
-fn believed(moment: &Moment<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
-    let rows = moment.thoughts.belief.as_ref();
+/// Returns the player's belief about a slot, as parts of a bar and in words.
+fn believed(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
+    let rows = frame.thoughts.belief.as_ref();
     let Some(row) = rows
         .and_then(|rows| rows.get(slot.index()))
         .filter(|row| row.len() == SLOTS)
@@ -313,10 +313,10 @@ fn believed(moment: &Moment<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<No
     )
 }
 
-fn button(moment: &Moment<'_, TrustEnv>, action: Action, label: &str, name: &str) -> Button {
+fn button(frame: &PublicFrame<'_, TrustEnv>, action: Action, label: &str, name: &str) -> Button {
     let at = Action::ALL.iter().position(|other| *other == action);
     let of = |all: &Option<Vec<f64>>| at.and_then(|at| all.as_ref()?.get(at).copied());
-    let best = moment
+    let best = frame
         .thoughts
         .values
         .as_ref()
@@ -326,11 +326,11 @@ fn button(moment: &Moment<'_, TrustEnv>, action: Action, label: &str, name: &str
         label: label.to_owned(),
         name: name.to_owned(),
         key: None,
-        chance: of(&moment.thoughts.probabilities).map(|chance| chance as f32),
-        value: of(&moment.thoughts.values)
+        chance: of(&frame.thoughts.probabilities).map(|chance| chance as f32),
+        value: of(&frame.thoughts.values)
             .zip(best)
             .map(|(value, best)| (value - best) as f32),
-        next: moment
+        next: frame
             .next
             .as_ref()
             .is_some_and(|next| next.action == action),
@@ -338,17 +338,17 @@ fn button(moment: &Moment<'_, TrustEnv>, action: Action, label: &str, name: &str
     }
 }
 
-fn alone(moment: &Moment<'_, TrustEnv>) -> Panel {
+fn alone(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
     let mut buttons = Vec::new();
-    if moment.observation.domain.is_some() {
+    if frame.observation.domain.is_some() {
         let solve = "Solve the subtask alone";
         buttons.push(button(
-            moment,
+            frame,
             Action::SolveIndependently,
             "Solve alone",
             solve,
         ));
-        buttons.push(button(moment, Action::Skip, "Skip", "Skip the subtask"));
+        buttons.push(button(frame, Action::Skip, "Skip", "Skip the subtask"));
     }
     Panel {
         id: "alone".to_owned(),
@@ -360,22 +360,22 @@ fn alone(moment: &Moment<'_, TrustEnv>) -> Panel {
     }
 }
 
-fn counters(moment: &Moment<'_, TrustEnv>) -> Panel {
-    let o = moment.observation;
-    let asked = moment
+fn counters(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
+    let o = frame.observation;
+    let asked = frame
         .history()
         .filter(|step| step.action.slot().is_some())
         .count();
     let checked = |step: &&PublicStep| matches!(step.action, Action::Verify(_));
-    let checked = moment.history().filter(checked).count();
-    let wrong = moment
+    let checked = frame.history().filter(checked).count();
+    let wrong = frame
         .history()
         .filter(|step| step.answer == Some(false))
         .count();
     Panel {
         id: COUNTERS.to_owned(),
         title: "So far".to_owned(),
-        summary: counted(moment.history().count(), "action", "actions"),
+        summary: counted(frame.history().count(), "action", "actions"),
         layout: Layout::Counters,
         cards: vec![
             Card::fact(

@@ -8,7 +8,7 @@
 
 use std::fmt::Debug;
 
-use sentinel_env::{Origin, TaskName as _, TrajectoryDigest};
+use sentinel_env::{EpisodeSpec, TaskName as _, TrajectoryDigest};
 use sentinel_page_engine::actor::Actor;
 use sentinel_page_engine::{Engine, PageWorld, Run};
 use sentinel_page_protocol::{
@@ -22,8 +22,8 @@ pub(crate) fn played<W: PageWorld>(episode: W, actor: Option<Box<dyn Actor<W>>>)
     run
 }
 
-/// Returns the words of an episode.
-pub(crate) fn episode_ref<W: PageWorld>(origin: &Origin<W>) -> EpisodeRef {
+/// Returns an episode in the words of a request.
+pub(crate) fn episode_ref<W: PageWorld>(origin: &EpisodeSpec<W>) -> EpisodeRef {
     EpisodeRef {
         task: origin.task.name().to_owned(),
         seed: origin.seed,
@@ -76,8 +76,8 @@ pub(crate) fn truths(update: &TruthUpdate) -> Vec<Truth> {
         .collect()
 }
 
-/// Checks that every policy plays what it plays natively: same trajectory, score and length.
-pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: Origin<W>)
+/// Checks that every policy plays as it does natively: same trajectory, score and length.
+pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: EpisodeSpec<W>)
 where
     W::PolicyName: sentinel_policy::Scripted<World = W>,
 {
@@ -86,7 +86,7 @@ where
 
 /// Checks that the policies for which `plays` is true play what they play natively.
 pub(crate) fn some_policies_play_as_natively<W: PageWorld>(
-    origin: Origin<W>,
+    origin: EpisodeSpec<W>,
     plays: impl Fn(W::PolicyName) -> bool,
 ) where
     W::PolicyName: sentinel_policy::Scripted<World = W>,
@@ -127,7 +127,7 @@ pub(crate) fn some_policies_play_as_natively<W: PageWorld>(
 }
 
 /// Checks that the actions of a run, written as an address writes them, play the same run.
-pub(crate) fn codes_replay_the_run<W: PageWorld>(origin: Origin<W>, player: &str) {
+pub(crate) fn codes_replay_the_run<W: PageWorld>(origin: EpisodeSpec<W>, player: &str) {
     let mut engine = Engine::<W>::default();
     let play = |player: &str, branch| Request::Play {
         run: 1,
@@ -159,13 +159,17 @@ pub(crate) fn views_of_equal_observations_are_equal<W: PageWorld>(
 where
     W::Observation: Debug,
 {
-    let pairs = one.moments().into_iter().zip(other.moments()).enumerate();
+    let pairs = one
+        .public_frames()
+        .into_iter()
+        .zip(other.public_frames())
+        .enumerate();
     let mut equal = 0;
     for (index, (a, b)) in pairs {
-        let public = |moment: &sentinel_page_engine::Moment<'_, W>| {
+        let public = |frame: &sentinel_page_engine::PublicFrame<'_, W>| {
             format!(
                 "{:?} {:?} {:?}",
-                moment.observation, moment.reward, moment.score
+                frame.observation, frame.reward, frame.score
             )
         };
         if public(&a) != public(&b) {

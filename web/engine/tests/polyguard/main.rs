@@ -12,19 +12,19 @@ use common::{
     truths, unknown_words_are_named, views,
 };
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, Confidence, Difficulty, PolyguardEnv, Rules, STEPS, Split,
-    SubEnvironment, TaskSpec, Terms, Violation,
+    Action, CandidateId, Choice, Confidence, Difficulty, MAX_STEPS, PolyguardEnv, RationaleTerms,
+    Rules, Split, SubEnvironment, TaskSpec, Violation,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::{Environment as _, Origin};
+use sentinel_env::{Environment as _, EpisodeSpec};
 use sentinel_page_engine::actor::{Actor, PolicyActor, Thoughts};
 use sentinel_page_engine::world::world_info;
 use sentinel_page_engine::{Engine, PageWorld as _};
 use sentinel_page_protocol::{AgentView, Branch, Panel, Reply, Request, StepLine, Truth};
 use sentinel_policy::polyguard::PolicyName;
 
-fn origin(task: TaskSpec, seed: u64) -> Origin<PolyguardEnv> {
-    Origin {
+fn origin(task: TaskSpec, seed: u64) -> EpisodeSpec<PolyguardEnv> {
+    EpisodeSpec {
         task,
         seed,
         streams: Streams::Independent,
@@ -32,7 +32,7 @@ fn origin(task: TaskSpec, seed: u64) -> Origin<PolyguardEnv> {
     }
 }
 
-fn request(origin: &Origin<PolyguardEnv>, player: &str, branch: Option<Branch>) -> Request {
+fn request(origin: &EpisodeSpec<PolyguardEnv>, player: &str, branch: Option<Branch>) -> Request {
     Request::Play {
         run: 1,
         episode: episode_ref(origin),
@@ -42,7 +42,7 @@ fn request(origin: &Origin<PolyguardEnv>, player: &str, branch: Option<Branch>) 
 }
 
 /// Plays an episode and returns the views and the hidden state of all frames.
-fn shown(origin: &Origin<PolyguardEnv>, player: &str) -> (Vec<AgentView>, Vec<Truth>) {
+fn shown(origin: &EpisodeSpec<PolyguardEnv>, player: &str) -> (Vec<AgentView>, Vec<Truth>) {
     let mut engine = Engine::<PolyguardEnv>::default();
     let replies = ask(&mut engine, request(origin, player, None));
     let views = views(run_of(&replies));
@@ -61,7 +61,7 @@ fn panel<'a>(panels: &'a [Panel], id: &str) -> &'a Panel {
 fn policies_play_in_the_page_as_natively() {
     // One of each sub-environment and of all difficulties.
     for (number, task) in TaskSpec::ALL.into_iter().enumerate().step_by(4) {
-        policies_play_as_natively(Origin {
+        policies_play_as_natively(EpisodeSpec {
             rules: [Rules::REFERENCE, Rules::HARDENED][number % 8 / 4],
             ..origin(task, 11)
         });
@@ -109,7 +109,7 @@ impl Actor<PolyguardEnv> for Erratic {
             3 | 4 => Action::Choose(Choice::new(id)),
             5 | 6 => Action::Choose(Choice {
                 confidence: Confidence::new(self.below(1001) as f64 / 1000.0),
-                cites: Terms::from_text("egfr warfarin_like pain"),
+                cites: RationaleTerms::from_text("egfr warfarin_like pain"),
                 repaired: self.below(2) == 0,
                 fallback: self.below(2) == 0,
                 ..Choice::new(id)
@@ -173,7 +173,7 @@ fn every_task_has_its_own_coordinates() {
     assert_eq!(info.tasks.len(), 24 * 3 + 4);
     assert_eq!(info.default_task, "DDI-medium");
     assert_eq!(info.legacy_player, "stack_replan");
-    assert_eq!(info.actions_max as usize, STEPS);
+    assert_eq!(info.actions_max as usize, MAX_STEPS);
     assert!(info.warning.contains("never for the care of a patient"));
     let mut seen = BTreeSet::new();
     for task in &info.tasks {
@@ -184,7 +184,7 @@ fn every_task_has_its_own_coordinates() {
             .map(|(at, axis)| axis.choices[usize::from(*at)].name.as_str())
             .collect();
         let expected = [
-            known.sub().name(),
+            known.sub_environment().name(),
             known.difficulty().name(),
             known.split().name(),
             known.formulary().name(),
@@ -282,7 +282,7 @@ fn replay_of_the_repository_plays() {
         panic!("{replies:?}")
     };
     let task = TaskSpec::parse(&episode.task).expect("a task");
-    let origin = Origin {
+    let origin = EpisodeSpec {
         rules: Rules::parse(&episode.rules).expect("rules"),
         ..origin(task, episode.seed)
     };

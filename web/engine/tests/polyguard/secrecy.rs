@@ -38,8 +38,11 @@ fn other_worlds(episode: &Episode) -> Vec<Episode> {
     tolerance.adherence = 1.7 - tolerance.adherence;
     let mut culprit = hidden();
     let suspects = episode.observation().regimen.iter();
-    let suspects = suspects.filter(|row| row.prior > 0 && row.drug.known() != culprit.culprit);
-    culprit.culprit = suspects.map(|row| row.drug.known()).next_back().flatten();
+    let suspects = suspects.filter(|row| row.prior > 0 && row.drug.archetype() != culprit.culprit);
+    culprit.culprit = suspects
+        .map(|row| row.drug.archetype())
+        .next_back()
+        .flatten();
     let mut product = hidden();
     product.components = product.components.map(|[a, _]| [a, ids[9]]);
     let mut conditions = hidden();

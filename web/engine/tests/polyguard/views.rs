@@ -42,7 +42,7 @@ fn panels_show_the_chart_of_the_patient() {
                 let ends = [edge.from.as_str(), edge.to.as_str()];
                 assert!(ends.iter().all(|end| keys.contains(end)), "{task} {edge:?}");
             }
-            assert!(lines.len() >= o.flags().count());
+            assert!(lines.len() >= o.flagged_pairs().count());
             edges += lines.len();
             let patient = panel(&view.panels, "patient");
             let unknown = patient.cards.iter().filter(|card| card.state == "missing");
@@ -124,7 +124,7 @@ fn truth_tells_issues_medicines_and_what_is_not_shown() {
             let episode = PolyguardEnv::reset(&origin.setup());
             let run = Run::<PolyguardEnv>::new(&origin.setup(), None, None);
             let truth = PolyguardEnv::truth(run.frames(), 0);
-            let (resolved, all) = episode.resolved();
+            let (resolved, all) = episode.count_resolved();
             let issues = panel(&truth.panels, "issues");
             assert_eq!(issues.cards.len(), usize::from(all), "{task}");
             let good = issues.cards.iter().filter(|card| card.tone == Tone::Good);

@@ -1,13 +1,13 @@
 //! A list of proposed acts with priorities, from which the best are taken.
 
-use crate::polyguard::model::candidate::{Act, Arg, Kind};
+use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::regimen::Drug;
 
 /// Maximum number of proposals, more than the rules can make for a full regimen.
 const ROOM: usize = 256;
 
 /// An act packed into one integer, so that equal acts are found quickly.
-pub(super) type Key = u32;
+pub(super) type ActKey = u32;
 
 /// Packed value that stands for no medicine.
 const NO_DRUG_KEY: u8 = 0xff;
@@ -15,26 +15,26 @@ const NO_DRUG_KEY: u8 = 0xff;
 const TARGETS: u8 = 3;
 
 /// Packs an act into a key.
-pub(super) fn key(act: Act) -> Key {
+pub(super) fn act_key(act: Act) -> ActKey {
     let drug = act.drug.map_or(NO_DRUG_KEY, Drug::number);
     let arg = match act.arg {
-        Arg::None => 0,
-        Arg::Dose(by) => 1 + u8::from(by > 0),
-        Arg::Target(drug) => TARGETS + drug.number(),
+        ActArg::None => 0,
+        ActArg::Dose(by) => 1 + u8::from(by > 0),
+        ActArg::Target(drug) => TARGETS + drug.number(),
     };
     u32::from(act.kind as u8) << 16 | u32::from(drug) << 8 | u32::from(arg)
 }
 
-/// Unpacks a key made by [`key`] into an act.
-fn act(key: Key) -> Act {
+/// Unpacks a key made by [`act_key`] into an act.
+fn act(key: ActKey) -> Act {
     let [arg, drug, kind, _] = key.to_le_bytes();
     Act {
-        kind: Kind::ALL[usize::from(kind)],
+        kind: ActKind::ALL[usize::from(kind)],
         drug: (drug != NO_DRUG_KEY).then(|| Drug::from_number(drug)),
         arg: match arg {
-            0 => Arg::None,
-            1 | 2 => Arg::Dose(2 * arg.cast_signed() - 3),
-            _ => Arg::Target(Drug::from_number(arg - TARGETS)),
+            0 => ActArg::None,
+            1 | 2 => ActArg::Dose(2 * arg.cast_signed() - 3),
+            _ => ActArg::Target(Drug::from_number(arg - TARGETS)),
         },
     }
 }
@@ -42,7 +42,7 @@ fn act(key: Key) -> Act {
 /// Proposals in the order in which they were added, with priorities in thousandths.
 pub(super) struct Proposals {
     priorities: [i16; ROOM],
-    keys: [Key; ROOM],
+    keys: [ActKey; ROOM],
     len: usize,
 }
 
@@ -59,10 +59,10 @@ impl Proposals {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, priority: i16, kind: Kind, drug: Drug, arg: Arg) {
+    pub(super) fn add(&mut self, priority: i16, kind: ActKind, drug: Drug, arg: ActArg) {
         if self.len < ROOM {
             self.priorities[self.len] = priority;
-            self.keys[self.len] = key(Act {
+            self.keys[self.len] = act_key(Act {
                 kind,
                 drug: Some(drug),
                 arg,
@@ -87,10 +87,10 @@ impl Proposals {
 
     /// Drops all proposals of an act.
     pub(super) fn drop_act(&mut self, act: Act) {
-        self.drop_key(key(act));
+        self.drop_key(act_key(act));
     }
 
-    fn drop_key(&mut self, key: Key) {
+    fn drop_key(&mut self, key: ActKey) {
         let keys = &self.keys[..self.len];
         for (priority, other) in self.priorities[..self.len].iter_mut().zip(keys) {
             *priority = if *other == key { TAKEN } else { *priority };
@@ -110,13 +110,13 @@ mod tests {
             known.chain([Drug::Product])
         };
         let mut keys = std::collections::BTreeSet::new();
-        for kind in Kind::ALL {
+        for kind in ActKind::ALL {
             for drug in drugs().map(Some).chain([None]) {
-                let plain = [Arg::None, Arg::Dose(-1), Arg::Dose(1)];
-                for arg in plain.into_iter().chain(drugs().map(Arg::Target)) {
+                let plain = [ActArg::None, ActArg::Dose(-1), ActArg::Dose(1)];
+                for arg in plain.into_iter().chain(drugs().map(ActArg::Target)) {
                     let own = Act { kind, drug, arg };
-                    assert!(keys.insert(key(own)), "{own:?}");
-                    assert_eq!(act(key(own)), own);
+                    assert!(keys.insert(act_key(own)), "{own:?}");
+                    assert_eq!(act(act_key(own)), own);
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use super::proposals::Proposals;
 use crate::polyguard::dynamics::risk;
-use crate::polyguard::model::candidate::{Arg, Kind};
+use crate::polyguard::model::candidate::{ActArg, ActKind};
 use crate::polyguard::model::formulary::{Formulary, each_archetype};
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{Drug, Medication};
@@ -30,7 +30,7 @@ struct Chart<'a> {
 pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
     let formulary = o.formulary();
     let rows = o.regimen.iter();
-    let present = rows.fold(0, |bits, row| bits | o.parts(row.drug));
+    let present = rows.fold(0, |bits, row| bits | o.known_archetypes(row.drug));
     let chart = Chart {
         o,
         formulary,
@@ -75,40 +75,40 @@ impl Chart<'_> {
     fn remedies(&self, list: &mut Proposals, row: &Medication, priority: i16) {
         let drug = row.drug;
         let substitutes = drug
-            .known()
+            .archetype()
             .map_or(0, |id| self.formulary.get(id).substitutes);
         let substitute = |list: &mut Proposals, priority| {
             for target in each_archetype(substitutes).filter(|id| self.may_enter(id.bit())) {
-                let arg = Arg::Target(Drug::Known(target));
-                list.add(priority, Kind::SubstituteWithinClass, drug, arg);
+                let arg = ActArg::Target(Drug::Known(target));
+                list.add(priority, ActKind::SubstituteWithinClass, drug, arg);
             }
         };
         if row.tapering {
-            list.add(priority + 1000, Kind::ContinueTaper, drug, Arg::None);
+            list.add(priority + 1000, ActKind::ContinueTaper, drug, ActArg::None);
             substitute(list, priority);
         } else if drug.needs_taper(self.formulary) {
-            list.add(priority, Kind::InitiateTaper, drug, Arg::None);
+            list.add(priority, ActKind::InitiateTaper, drug, ActArg::None);
             substitute(list, priority - 50);
         } else if drug == Drug::Product {
-            list.add(priority, Kind::StopDrug, drug, Arg::None);
+            list.add(priority, ActKind::StopDrug, drug, ActArg::None);
             for part in self.o.components.into_iter().flatten() {
-                let arg = Arg::Target(Drug::Known(part));
-                list.add(priority + 50, Kind::RecommendAlternative, drug, arg);
+                let arg = ActArg::Target(Drug::Known(part));
+                list.add(priority + 50, ActKind::RecommendAlternative, drug, arg);
             }
         } else {
             substitute(list, priority);
             let shift = if row.indication.is_none() { 100 } else { -20 };
-            list.add(priority + shift, Kind::StopDrug, drug, Arg::None);
+            list.add(priority + shift, ActKind::StopDrug, drug, ActArg::None);
         }
     }
 
     /// Proposes continuing tapers and resuming paused medicines that are not suspects.
     fn ongoing(&self, list: &mut Proposals, row: &Medication) {
         if row.tapering {
-            list.add(3000, Kind::ContinueTaper, row.drug, Arg::None);
+            list.add(3000, ActKind::ContinueTaper, row.drug, ActArg::None);
         }
         if !row.is_active() && row.prior == 0 {
-            list.add(800, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
+            list.add(800, ActKind::AdjustDoseBucket, row.drug, ActArg::Dose(1));
         }
     }
 
@@ -118,12 +118,12 @@ impl Chart<'_> {
             return;
         }
         if row.is_active() {
-            list.add(2000, Kind::HoldDose, row.drug, Arg::None);
+            list.add(2000, ActKind::HoldDose, row.drug, ActArg::None);
             let weight = 1000 + 100 * i16::from(row.prior);
-            list.add(weight, Kind::StopDrug, row.drug, Arg::None);
+            list.add(weight, ActKind::StopDrug, row.drug, ActArg::None);
         } else {
-            list.add(2500, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
-            list.add(2400, Kind::StopDrug, row.drug, Arg::None);
+            list.add(2500, ActKind::AdjustDoseBucket, row.drug, ActArg::Dose(1));
+            list.add(2400, ActKind::StopDrug, row.drug, ActArg::None);
         }
     }
 
@@ -132,15 +132,19 @@ impl Chart<'_> {
     fn dose(&self, list: &mut Proposals, row: &Medication) {
         if row.questioned {
             let measured = if row.level.is_some() { 1700 } else { 1800 };
-            list.add(measured, Kind::OrderMonitoring, row.drug, Arg::None);
-            list.add(1620, Kind::AdjustDoseBucket, row.drug, Arg::Dose(-1));
-            list.add(1610, Kind::AdjustDoseBucket, row.drug, Arg::Dose(1));
-            list.add(400, Kind::HoldDose, row.drug, Arg::None);
+            list.add(measured, ActKind::OrderMonitoring, row.drug, ActArg::None);
+            list.add(1620, ActKind::AdjustDoseBucket, row.drug, ActArg::Dose(-1));
+            list.add(1610, ActKind::AdjustDoseBucket, row.drug, ActArg::Dose(1));
+            list.add(400, ActKind::HoldDose, row.drug, ActArg::None);
         }
-        let marks = self.formulary.marks();
+        let marks = self.formulary.trait_sets();
         let delicate = marks.narrow | marks.renal;
-        if row.drug.known().is_some_and(|id| delicate & id.bit() != 0) {
-            list.add(500, Kind::OrderMonitoring, row.drug, Arg::None);
+        if row
+            .drug
+            .archetype()
+            .is_some_and(|id| delicate & id.bit() != 0)
+        {
+            list.add(500, ActKind::OrderMonitoring, row.drug, ActArg::None);
         }
     }
 
@@ -155,8 +159,8 @@ impl Chart<'_> {
             self.remedies(list, row, 900);
         }
         let blind = self.o.egfr().is_none();
-        let looks = !blind || self.o.case.sub() == SubEnvironment::WebSearchMissingData;
-        if looks && self.o.parts(row.drug) & self.renal != 0 {
+        let looks = !blind || self.o.case.sub_environment() == SubEnvironment::WebSearchMissingData;
+        if looks && self.o.known_archetypes(row.drug) & self.renal != 0 {
             self.remedies(list, row, 1300);
         }
     }
@@ -165,7 +169,7 @@ impl Chart<'_> {
     /// replaced.
     fn problem(&self, list: &mut Proposals) {
         if self.o.has_unknown_product() {
-            list.add(2000, Kind::DecomposeNewDrug, Drug::Product, Arg::None);
+            list.add(2000, ActKind::DecomposeNewDrug, Drug::Product, ActArg::None);
         }
         let Some(Drug::Known(problem)) = self.o.problem else {
             return;
@@ -177,22 +181,27 @@ impl Chart<'_> {
             .indication
             .unwrap_or(self.formulary.get(problem).indication);
         for id in self.formulary.ids() {
-            let treats = self.formulary.get(id).treats.has(condition);
+            let treats = self.formulary.get(id).treats.contains(condition);
             if treats && self.may_enter(id.bit()) {
-                let arg = Arg::Target(Drug::Known(id));
-                list.add(1600, Kind::RecommendAlternative, Drug::Known(problem), arg);
+                let arg = ActArg::Target(Drug::Known(id));
+                list.add(
+                    1600,
+                    ActKind::RecommendAlternative,
+                    Drug::Known(problem),
+                    arg,
+                );
             }
         }
     }
 
     /// Proposes remedies for flagged pairs.
     fn pairs(&self, list: &mut Proposals) {
-        for (pair, severity) in self.o.flags() {
+        for (pair, severity) in self.o.flagged_pairs() {
             let pair = self.formulary.pair(pair);
             let priority = 1000 + (severity.weight() * 1000.0) as i16;
             let ends = pair.first.bit() | pair.second.bit();
             for row in self.o.regimen.iter() {
-                if self.o.parts(row.drug) & ends != 0 && row.is_active() {
+                if self.o.known_archetypes(row.drug) & ends != 0 && row.is_active() {
                     self.remedies(list, row, priority);
                 }
             }
@@ -205,9 +214,9 @@ impl Chart<'_> {
             if !broken {
                 continue;
             }
-            let members = risk::members(self.formulary, rule, self.mask);
+            let members = risk::rule_members(self.formulary, rule, self.mask);
             for row in self.o.regimen.iter().filter(|row| row.is_active()) {
-                let parts = self.o.parts(row.drug);
+                let parts = self.o.known_archetypes(row.drug);
                 if parts & members != 0 {
                     let acb: u8 = each_archetype(parts)
                         .map(|id| self.formulary.get(id).acb)
@@ -224,7 +233,7 @@ impl Chart<'_> {
     fn hints(&self, list: &mut Proposals) {
         let mut rows: [(u32, usize); 3] = [(0, 0); 3];
         for (at, row) in self.o.regimen.iter().enumerate() {
-            let hints = self.o.suspicion_among(row, self.mask);
+            let hints = self.o.count_suspected_pairs_among(row, self.mask);
             // On ties, the earlier row keeps its place.
             let (mut row, mut inserted) = ((hints, at), false);
             for best in &mut rows {

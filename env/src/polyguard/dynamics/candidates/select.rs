@@ -4,12 +4,12 @@
 use super::proposals::Proposals;
 use super::propose::propose;
 use crate::num::clip01;
-use crate::polyguard::dynamics::estimates::Estimate;
+use crate::polyguard::dynamics::estimates::RiskEstimator;
 use crate::polyguard::dynamics::risk::Doses;
 use crate::polyguard::model::candidate::{
-    Act, Arg, CANDIDATES, Candidate, CandidateId, Candidates, Kind,
+    Act, ActArg, ActKind, Candidate, CandidateId, Candidates, MAX_CANDIDATES,
 };
-use crate::polyguard::model::hidden::Withheld;
+use crate::polyguard::model::hidden::WithheldCandidates;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::state::State;
 use crate::polyguard::model::task_spec::{Difficulty, SubEnvironment};
@@ -18,11 +18,11 @@ use crate::rng::PcgRandom;
 /// Maximum error of a candidate's estimated risk.
 const NOISE: f64 = 0.06;
 
-const fn plain(kind: Kind) -> Act {
+const fn plain(kind: ActKind) -> Act {
     Act {
         kind,
         drug: None,
-        arg: Arg::None,
+        arg: ActArg::None,
     }
 }
 
@@ -30,30 +30,35 @@ const fn plain(kind: Kind) -> Act {
 fn reserved(o: &Observation) -> [Option<Act>; 3] {
     use SubEnvironment::{Deprescribing, WebSearchMissingData};
     let fetch = o.case.difficulty() != Difficulty::Easy
-        || matches!(o.case.sub(), Deprescribing | WebSearchMissingData)
+        || matches!(
+            o.case.sub_environment(),
+            Deprescribing | WebSearchMissingData
+        )
         || o.labs.missing() > 0;
     let review = if o.conflict {
-        Kind::RequestSpecialistReview
+        ActKind::RequestSpecialistReview
     } else {
-        Kind::RequestPharmacistReview
+        ActKind::RequestPharmacistReview
     };
     [
-        fetch.then_some(plain(Kind::FetchExternalEvidence)),
-        o.egfr().is_none().then_some(plain(Kind::OrderMonitoring)),
+        fetch.then_some(plain(ActKind::FetchExternalEvidence)),
+        o.egfr()
+            .is_none()
+            .then_some(plain(ActKind::OrderMonitoring)),
         Some(plain(review)),
     ]
 }
 
 /// A list of up to ten acts.
 struct Acts {
-    rows: [Act; CANDIDATES],
+    rows: [Act; MAX_CANDIDATES],
     len: usize,
 }
 
 impl Acts {
     /// Adds an act that is not in the list yet; does nothing if the list is full.
     fn push(&mut self, act: Act) {
-        if self.len < CANDIDATES {
+        if self.len < MAX_CANDIDATES {
             self.rows[self.len] = act;
             self.len += 1;
         }
@@ -74,9 +79,9 @@ fn distractor(o: &Observation, stream: &mut PcgRandom) -> Option<Act> {
     let bits = active.fold(0u64, |bits, (at, _)| bits | 1 << at);
     let at = stream.pick(bits)?;
     let (kind, arg) = match stream.below(3) {
-        0 => (Kind::StopDrug, Arg::None),
-        1 => (Kind::AdjustDoseBucket, Arg::Dose(-1)),
-        _ => (Kind::HoldDose, Arg::None),
+        0 => (ActKind::StopDrug, ActArg::None),
+        1 => (ActKind::AdjustDoseBucket, ActArg::Dose(-1)),
+        _ => (ActKind::HoldDose, ActArg::None),
     };
     let drug = Some(o.regimen[usize::from(at)].drug);
     Some(Act { kind, drug, arg })
@@ -91,18 +96,22 @@ pub(crate) fn refresh_observation(state: &mut State) {
 
 /// Writes the candidates of the next step into the observation and returns the illegal ones, which
 /// are withheld.
-fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) -> Withheld {
+fn choose_candidates(
+    o: &mut Observation,
+    stream: &mut PcgRandom,
+    doses: Doses,
+) -> WithheldCandidates {
     let mut list = Proposals::new();
     propose(o, doses.mask(), &mut list);
-    let keep = plain(Kind::KeepRegimen);
+    let keep = plain(ActKind::KeepRegimen);
     let mut acts = Acts {
-        rows: [keep; CANDIDATES],
+        rows: [keep; MAX_CANDIDATES],
         len: 1,
     };
     for act in reserved(o).into_iter().flatten() {
         acts.push(act);
     }
-    while acts.len < CANDIDATES - 1 {
+    while acts.len < MAX_CANDIDATES - 1 {
         match list.take_best() {
             Some(act) => acts.push(act),
             None => break,
@@ -114,7 +123,7 @@ fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) 
         acts.push(act);
         list.drop_act(act);
     }
-    while acts.len < CANDIDATES {
+    while acts.len < MAX_CANDIDATES {
         match list.take_best() {
             Some(act) => acts.push(act),
             None => break,
@@ -125,16 +134,21 @@ fn choose_candidates(o: &mut Observation, stream: &mut PcgRandom, doses: Doses) 
 }
 
 /// Assigns ids and estimated risks to the acts, shows the legal ones and returns the others.
-fn show(o: &mut Observation, stream: &mut PcgRandom, acts: &Acts, doses: Doses) -> Withheld {
-    let estimate = Estimate::new(o, doses);
-    let (mut withheld, mut shown) = (Withheld::default(), Candidates::default());
+fn show(
+    o: &mut Observation,
+    stream: &mut PcgRandom,
+    acts: &Acts,
+    doses: Doses,
+) -> WithheldCandidates {
+    let estimate = RiskEstimator::new(o, doses);
+    let (mut withheld, mut shown) = (WithheldCandidates::default(), Candidates::default());
     for (id, act) in CandidateId::all().zip(&acts.rows[..acts.len]) {
         let noise = stream.uniform_symmetric(NOISE);
         let row = act.drug.and_then(|drug| o.regimen.find(drug));
         match o.refusal_of(*act, row) {
             Some(why) => withheld[id.index()] = Some((*act, why)),
             None => {
-                let risk = row.map_or(o.risk, |row| estimate.after(*act, row));
+                let risk = row.map_or(o.risk, |row| estimate.risk_after(*act, row));
                 let est_risk = clip01(risk + noise);
                 shown.0[id.index()] = Some(Candidate {
                     id,

@@ -1,31 +1,31 @@
 //! The chart of a new patient, and the patient's values at the start.
 
-use super::draft::Draft;
+use super::patient_generator::PatientGenerator;
 use crate::num::{clip01, round_to};
 use crate::polyguard::dynamics::risk;
 use crate::polyguard::model::formulary::{Conditions, each_pair};
-use crate::polyguard::model::hidden::Start;
+use crate::polyguard::model::hidden::StartValues;
 use crate::polyguard::model::patient::Lab;
 use crate::polyguard::model::regimen::Drug;
 
-impl Draft {
+impl PatientGenerator {
     /// Draws the observable part of the chart: laboratory values, a conflict, flags, and the order
     /// of rows.
-    pub(super) fn chart(&mut self) {
+    pub(super) fn generate_chart(&mut self) {
         let difficulty = self.state.observation.case.difficulty();
         let (ast, alt) = (20.0 + 20.0 * self.unit(), 20.0 + 20.0 * self.unit());
         let glucose = 90.0 + 90.0 * self.unit();
         let labs = &mut self.state.hidden.labs;
         (labs[1], labs[2], labs[4]) = (ast, alt, glucose);
         for lab in Lab::ALL {
-            if self.unit() >= difficulty.missing() && !self.missing[lab as usize] {
+            if self.unit() >= difficulty.missing_lab_probability() && !self.missing[lab as usize] {
                 self.state
                     .observation
                     .labs
                     .show(lab, &self.state.hidden.labs);
             }
         }
-        self.state.observation.conflict = self.unit() < difficulty.missing();
+        self.state.observation.conflict = self.unit() < difficulty.missing_lab_probability();
         self.flags();
         let len = self.state.observation.regimen.len();
         for i in (1..len).rev() {
@@ -49,8 +49,13 @@ impl Draft {
     /// Draws which true pairs are flagged, in table order. Pairs of an unknown product's components
     /// are never flagged.
     fn flags(&mut self) {
-        let unflagged = self.state.observation.case.difficulty().unflagged();
-        let taken = self.state.taken();
+        let unflagged = self
+            .state
+            .observation
+            .case
+            .difficulty()
+            .unflagged_probability();
+        let taken = self.state.taken_archetypes();
         let true_pairs = risk::pairs_of(self.formulary(), taken);
         let unknown = self
             .state
@@ -67,7 +72,7 @@ impl Draft {
     }
 
     /// Sets exposures to their steady state and records the needed conditions and the start values.
-    pub(super) fn levels(&mut self) {
+    pub(super) fn initialize_levels(&mut self) {
         let regimen = &self.state.observation.regimen;
         let (mut needed, mut charted) = (Conditions::EMPTY, Conditions::EMPTY);
         for (place, row) in regimen.iter().enumerate() {
@@ -111,8 +116,8 @@ impl Draft {
 
     fn start(&mut self) {
         let e = &mut self.state;
-        let (stability, doses) = (e.control(), e.true_doses());
-        let start = Start {
+        let (stability, doses) = (e.condition_control(), e.true_doses());
+        let start = StartValues {
             risk: e.true_risk(&doses),
             burden: e.true_burden(doses.mask()),
             stability,

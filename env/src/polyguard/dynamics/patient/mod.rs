@@ -2,12 +2,12 @@
 //! and the chart.
 
 mod chart;
-mod draft;
-mod plant;
-mod plant_set_rules;
-mod products;
+mod inject_issues;
+mod inject_products;
+mod inject_set_rule_violations;
+mod patient_generator;
 
-use draft::Draft;
+use patient_generator::PatientGenerator;
 
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::setup::Setup;
@@ -22,7 +22,7 @@ const NEXT_SEED: u64 = 1 << 40;
 const ATTEMPTS: u64 = 64;
 
 /// Returns the patient of a setup, before the first candidates are chosen.
-pub(crate) fn draw(setup: &Setup) -> State {
+pub(crate) fn generate_patient(setup: &Setup) -> State {
     let stream = |seed| stream(setup.case, seed);
     match first_of(setup.seed, |seed| attempt(setup, stream(seed))) {
         Some((_, patient)) => patient,
@@ -34,7 +34,14 @@ pub(crate) fn draw(setup: &Setup) -> State {
 fn stream(case: TaskSpec, seed: u64) -> PcgRandom {
     let formulary = 8 * u64::from(case.formulary() as u8);
     let split = u64::from(case.split() as u8) + formulary;
-    PcgRandom::new(seed, &[case.sub() as u64, case.difficulty() as u64, split])
+    PcgRandom::new(
+        seed,
+        &[
+            case.sub_environment() as u64,
+            case.difficulty() as u64,
+            split,
+        ],
+    )
 }
 
 /// Calls `attempt` with a seed and its successors. Returns the number of calls and the first
@@ -48,22 +55,22 @@ fn first_of<T>(seed: u64, mut attempt: impl FnMut(u64) -> Option<T>) -> Option<(
 
 /// Draws a patient whose only issue is to sign off, which cannot fail.
 fn fallback(setup: &Setup, stream: PcgRandom) -> State {
-    let mut draft = Draft::new(setup, stream);
+    let mut draft = PatientGenerator::new(setup, stream);
     draft.add_issue(Issue::Sign);
-    draft.fill();
-    draft.chart();
-    draft.levels();
+    draft.fill_to_target();
+    draft.generate_chart();
+    draft.initialize_levels();
     draft.state
 }
 
 fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
-    let mut draft = Draft::new(setup, stream);
-    plant(&mut draft)?;
+    let mut draft = PatientGenerator::new(setup, stream);
+    inject_issues(&mut draft)?;
     if setup.case.difficulty() == Difficulty::Hard {
         use SubEnvironment::{
             AlternativeSuggestion, NewDrugDecomposition, RegimenRisk, WebSearchMissingData,
         };
-        let sub = setup.case.sub();
+        let sub = setup.case.sub_environment();
         let also = [
             RegimenRisk,
             WebSearchMissingData,
@@ -71,42 +78,44 @@ fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
             NewDrugDecomposition,
         ];
         if also.contains(&sub) {
-            draft.plant_pair()?;
+            draft.inject_serious_pair()?;
         }
     }
-    draft.fill();
+    draft.fill_to_target();
     draft.is_solvable().then_some(())?;
-    draft.chart();
-    draft.levels();
+    draft.generate_chart();
+    draft.initialize_levels();
     Some(draft.state)
 }
 
 /// Plants the problems of the sub-environment. Returns `None` if that fails.
-fn plant(draft: &mut Draft) -> Option<()> {
+fn inject_issues(draft: &mut PatientGenerator) -> Option<()> {
     let level = draft.state.observation.case.difficulty() as usize;
-    match draft.state.observation.case.sub() {
+    match draft.state.observation.case.sub_environment() {
         SubEnvironment::Ddi => {
             let count = match level {
                 0 => 1,
                 1 => 2 + draft.below(2),
                 _ => 3 + draft.below(2),
             };
-            (0..count).try_for_each(|_| draft.plant_pair())
+            (0..count).try_for_each(|_| draft.inject_serious_pair())
         }
-        SubEnvironment::BanditMining => draft.plant_suspects(3 + level),
-        SubEnvironment::RegimenRisk => draft.plant_sets([1, 2, 2][level]),
-        SubEnvironment::PrecisionDosing => draft.plant_doses([1, 1, 2][level]),
-        SubEnvironment::Deprescribing => draft.plant_stale([1, 2, 2][level], [1, 1, 2][level]),
-        SubEnvironment::WebSearchMissingData => draft.plant_renal(),
-        SubEnvironment::AlternativeSuggestion => draft.plant_problem(),
-        SubEnvironment::NewDrugDecomposition => draft.plant_product(),
+        SubEnvironment::BanditMining => draft.inject_suspects(3 + level),
+        SubEnvironment::RegimenRisk => draft.inject_set_rule_violations([1, 2, 2][level]),
+        SubEnvironment::PrecisionDosing => draft.inject_unsuitable_doses([1, 1, 2][level]),
+        SubEnvironment::Deprescribing => {
+            draft.inject_unneeded_medicines([1, 2, 2][level], [1, 1, 2][level])
+        }
+        SubEnvironment::WebSearchMissingData => draft.inject_renal_risk(),
+        SubEnvironment::AlternativeSuggestion => draft.inject_medicine_to_replace(),
+        SubEnvironment::NewDrugDecomposition => draft.inject_product(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::polyguard::model::regimen::START_MAX;
+    use crate::polyguard::model::regimen::MAX_START_MEDICATIONS;
 
     fn cases() -> impl Iterator<Item = TaskSpec> {
         (0..100).filter_map(TaskSpec::from_number)
@@ -133,7 +142,7 @@ mod tests {
                 let (tries, state) = first_of(seed, attempt).expect("a patient");
                 assert!(tries <= ATTEMPTS / 4, "{case} {seed}: {tries}");
                 assert!(
-                    state.observation.regimen.len() <= START_MAX,
+                    state.observation.regimen.len() <= MAX_START_MEDICATIONS,
                     "{case} {seed}"
                 );
             }
@@ -146,7 +155,7 @@ mod tests {
             let state = fallback(&Setup::new(case, 1), stream(case, 1));
             assert!(state.observation.regimen.len() >= 3, "{case}");
             assert!(state.hidden.issues().eq([Issue::Sign]));
-            assert_eq!(state.untreated(), 0);
+            assert_eq!(state.count_untreated(), 0);
         }
     }
 }

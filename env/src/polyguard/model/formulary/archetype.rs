@@ -1,6 +1,6 @@
 //! Archetypes: classes of medicines with made-up traits, never real drugs.
 
-use super::words::{Condition, Conditions, Tag, Tags};
+use super::vocabulary::{Condition, Conditions, Tag, Tags};
 use crate::num::set_bits;
 
 /// The position of an archetype in its formulary.
@@ -71,8 +71,8 @@ impl Archetype {
 
     /// Returns `true` if public traits suggest an interaction of the two (spec polyguard §2.3).
     #[must_use]
-    pub const fn suspect(&self, other: &Self) -> bool {
-        const SHARED: Tags = Tags::of(&[
+    pub const fn suspects_interaction(&self, other: &Self) -> bool {
+        const SHARED: Tags = Tags::from_slice(&[
             Tag::Bleeding,
             Tag::RespiratoryDepression,
             Tag::Serotonergic,
@@ -82,15 +82,19 @@ impl Archetype {
             Tag::Hyperkalaemia,
             Tag::Hypotension,
         ]);
-        !self.tags.and(other.tags).and(SHARED).is_empty()
+        !self
+            .tags
+            .intersection(other.tags)
+            .intersection(SHARED)
+            .is_empty()
             || self.acts_on(other)
             || other.acts_on(self)
     }
 
     const fn acts_on(&self, other: &Self) -> bool {
-        const ENZYMES: Tags = Tags::of(&[Tag::CypInh, Tag::CypInd]);
-        const KIDNEY: Tags = Tags::of(&[Tag::RenalClear, Tag::RenalInjury]);
-        (!self.tags.and(ENZYMES).is_empty() && other.tags.has(Tag::CypSub))
-            || (!self.tags.and(KIDNEY).is_empty() && other.tags.has(Tag::RenalSub))
+        const ENZYMES: Tags = Tags::from_slice(&[Tag::CypInh, Tag::CypInd]);
+        const KIDNEY: Tags = Tags::from_slice(&[Tag::RenalClear, Tag::RenalInjury]);
+        (!self.tags.intersection(ENZYMES).is_empty() && other.tags.contains(Tag::CypSub))
+            || (!self.tags.intersection(KIDNEY).is_empty() && other.tags.contains(Tag::RenalSub))
     }
 }

@@ -6,14 +6,14 @@
 
 mod archetype;
 mod pair;
-mod read;
+mod parse_tables;
 mod table;
-mod words;
+mod vocabulary;
 
 pub use archetype::{Archetype, ArchetypeId, each_archetype};
 pub(crate) use pair::each_pair;
 pub use pair::{Grade, Pair, PairId, SetRule, Severity};
-pub use read::TableFile;
-pub(crate) use read::{EXTENDED_FILES, REFERENCE_FILES};
-pub use table::{Formulary, PRODUCT};
-pub use words::{Condition, Conditions, Tag, Tags};
+pub use parse_tables::TableFile;
+pub(crate) use parse_tables::{EXTENDED_FILES, REFERENCE_FILES};
+pub use table::{Formulary, PRODUCT_NAME};
+pub use vocabulary::{Condition, Conditions, Tag, Tags};

@@ -2,10 +2,10 @@
 
 use super::archetype::{Archetype, ArchetypeId};
 use super::pair::{Grade, Pair, PairId};
-use super::words::Condition;
+use super::vocabulary::Condition;
 
 /// Name of the product with unknown components.
-pub const PRODUCT: &str = "new_drug";
+pub const PRODUCT_NAME: &str = "new_drug";
 
 /// Sentinel value: no pair, or no term.
 const NONE: u8 = u8::MAX;
@@ -109,7 +109,7 @@ impl TraitSets {
         };
         let mut treating = [0; Condition::ALL.len()];
         for condition in Condition::ALL {
-            treating[condition as usize] = set(&|a| a.treats.has(condition));
+            treating[condition as usize] = set(&|a| a.treats.contains(condition));
         }
         Self {
             classes,
@@ -183,7 +183,8 @@ impl Formulary {
         }
         for (at, own) in archetypes.iter().enumerate() {
             let others = archetypes.iter().enumerate();
-            let hinted = others.filter(|(_, other)| own.name != other.name && own.suspect(other));
+            let hinted = others
+                .filter(|(_, other)| own.name != other.name && own.suspects_interaction(other));
             partners[at].suspected = hinted.fold(0, |bits, (at, _)| bits | 1u64 << at);
         }
         let marks = TraitSets::new(&archetypes, &pairs);
@@ -248,7 +249,7 @@ impl Formulary {
     /// Returns both archetypes of each listed pair, as bits of [`ArchetypeId`].
     #[must_use]
     #[inline]
-    pub(crate) fn ends(&self) -> &[u64] {
+    pub(crate) fn pair_members(&self) -> &[u64] {
         &self.ends
     }
 
@@ -262,7 +263,7 @@ impl Formulary {
     /// Returns the listed pair of two archetypes, if there is one.
     #[must_use]
     #[inline]
-    pub fn between(&self, a: ArchetypeId, b: ArchetypeId) -> Option<PairId> {
+    pub fn pair_between(&self, a: ArchetypeId, b: ArchetypeId) -> Option<PairId> {
         let at = self.matrix[a.index() * self.archetypes.len() + b.index()];
         (at != NONE).then_some(PairId(at))
     }
@@ -311,7 +312,7 @@ impl Formulary {
 
     /// Returns the sets of archetypes with a common trait.
     #[inline]
-    pub(crate) const fn marks(&self) -> &TraitSets {
+    pub(crate) const fn trait_sets(&self) -> &TraitSets {
         &self.marks
     }
 }

@@ -22,7 +22,7 @@ mod object;
 mod parsed_completion;
 mod scan;
 
-pub(super) use object::FIELDS;
+pub(super) use object::ANSWER_FIELDS;
 pub use parsed_completion::ParsedCompletion;
 pub(super) use parsed_completion::{COMPLETION_MAX, RATIONALE_MAX};
 
@@ -31,9 +31,9 @@ use crate::polyguard::model::action::{Action, Choice};
 use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
-use crate::polyguard::model::rationale_terms::Terms;
+use crate::polyguard::model::rationale_terms::RationaleTerms;
 use parsed_completion::{refuse, repaired_if};
-use scan::{Form, Mention, assigned, form, mentions};
+use scan::{FormLine, Mention, assigned_values, candidate_mentions, parse_form_line};
 
 impl Action {
     /// Parses a completion, using the names of a formulary.
@@ -62,7 +62,7 @@ impl ParsedCompletion {
             return parsed_completion::exploit(what);
         }
         match json {
-            Some(Json::Object(fields)) => object::object(&fields, formulary),
+            Some(Json::Object(fields)) => object::parse_object(&fields, formulary),
             _ => lines(text),
         }
     }
@@ -70,7 +70,7 @@ impl ParsedCompletion {
 
 /// Parses a text that is expected to contain exactly one line of the requested form.
 fn lines(text: &str) -> ParsedCompletion {
-    let mut forms = text.lines().filter_map(form);
+    let mut forms = text.lines().filter_map(parse_form_line);
     match (forms.next(), forms.next()) {
         (None, _) => formless(text),
         (Some(_), Some(_)) => refuse(Violation::Ambiguous, "two lines that answer"),
@@ -81,7 +81,7 @@ fn lines(text: &str) -> ParsedCompletion {
     }
 }
 
-fn answer(found: &Form<'_>, whole: bool) -> ParsedCompletion {
+fn answer(found: &FormLine<'_>, whole: bool) -> ParsedCompletion {
     let Some(id) = found.candidate() else {
         return refuse(Violation::BadId, format!("candidate_id={}", found.id));
     };
@@ -95,7 +95,7 @@ fn answer(found: &Form<'_>, whole: bool) -> ParsedCompletion {
         );
     }
     let choice = Choice {
-        cites: Terms::from_text(found.rationale),
+        cites: RationaleTerms::from_text(found.rationale),
         ..Choice::new(id)
     };
     ParsedCompletion {
@@ -107,11 +107,11 @@ fn answer(found: &Form<'_>, whole: bool) -> ParsedCompletion {
 /// Returns the refusal of a text without a line of the requested form.
 fn formless(text: &str) -> ParsedCompletion {
     let lower = text.to_ascii_lowercase();
-    let mut ids = assigned(&lower, "candidate_id");
+    let mut ids = assigned_values(&lower, "candidate_id");
     if let Some(id) = ids.find(|id| CandidateId::parse(id).is_none()) {
         return refuse(Violation::BadId, format!("candidate_id={id}"));
     }
-    let mut named = mentions(&lower).filter_map(|mention| match mention {
+    let mut named = candidate_mentions(&lower).filter_map(|mention| match mention {
         Mention::Id(id) => Some(id),
         _ => None,
     });
@@ -120,7 +120,7 @@ fn formless(text: &str) -> ParsedCompletion {
         let detail = format!("{other} and others are mentioned, none is chosen");
         return refuse(Violation::Ambiguous, detail);
     }
-    if assigned(&lower, "candidate_id").next().is_some() && !lower.contains("rationale") {
+    if assigned_values(&lower, "candidate_id").next().is_some() && !lower.contains("rationale") {
         return refuse(Violation::Empty, "the rationale is missing");
     }
     refuse(Violation::NoCandidate, "no line in the asked form")

@@ -4,14 +4,14 @@ use super::parsed_completion::{ParsedCompletion, RATIONALE_MAX, refuse, repaired
 use crate::json::{FieldFault, Fields, Json};
 use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
-use crate::polyguard::model::candidate::{Arg, CandidateId, Kind};
+use crate::polyguard::model::candidate::{ActArg, ActKind, CandidateId};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
-use crate::polyguard::model::rationale_terms::Terms;
+use crate::polyguard::model::rationale_terms::RationaleTerms;
 use crate::polyguard::model::regimen::Drug;
 
 /// The fields that an answer may have.
-pub(in crate::polyguard) const FIELDS: [&str; 6] = [
+pub(in crate::polyguard) const ANSWER_FIELDS: [&str; 6] = [
     "candidate_id",
     "rationale",
     "confidence",
@@ -25,7 +25,7 @@ const ARGS: [&str; 2] = ["bucket_delta", "target"];
 const NO_DRUG: &str = "none";
 
 /// Parses an object. A field that is `null` is treated as missing.
-pub(super) fn object(fields: &Fields, formulary: &Formulary) -> ParsedCompletion {
+pub(super) fn parse_object(fields: &Fields, formulary: &Formulary) -> ParsedCompletion {
     match read(fields, formulary) {
         Ok(choice) => ParsedCompletion {
             action: Action::Choose(choice),
@@ -36,7 +36,7 @@ pub(super) fn object(fields: &Fields, formulary: &Formulary) -> ParsedCompletion
 }
 
 fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompletion> {
-    known(fields, &FIELDS)?;
+    known(fields, &ANSWER_FIELDS)?;
     let (id, exact) = match fields.get("candidate_id") {
         None => return Err(refuse(Violation::NoCandidate, "candidate_id is missing")),
         Some(Json::Text(text)) => {
@@ -47,7 +47,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompleti
             (id, plain == *text)
         }
         Some(other) => {
-            let detail = format!("candidate_id is {}", other.what());
+            let detail = format!("candidate_id is {}", other.type_name());
             return Err(refuse(Violation::BadId, detail));
         }
     };
@@ -57,7 +57,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompleti
                 let detail = format!("a rationale of more than {RATIONALE_MAX} characters");
                 return Err(refuse(Violation::TooLong, detail));
             }
-            Terms::from_text(text)
+            RationaleTerms::from_text(text)
         }
         _ => return Err(refuse(Violation::Empty, "rationale should be a text")),
     };
@@ -67,7 +67,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompleti
             let number = given.as_f64();
             let known = number.filter(|number| (0.0..=1.0).contains(number));
             let Some(confidence) = known.and_then(Confidence::new) else {
-                let what = number.map_or(given.what().to_owned(), |number| number.to_string());
+                let what = number.map_or(given.type_name().to_owned(), |number| number.to_string());
                 let detail = format!("confidence is {what}, not a number from 0 to 1");
                 return Err(refuse(Violation::BadConfidence, detail));
             };
@@ -91,7 +91,7 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, ParsedCompleti
     let mut claim = Claim::default();
     match fields.get("action_type") {
         None => {}
-        Some(Json::Text(text)) => claim.kind = Kind::parse_ignore_case(text),
+        Some(Json::Text(text)) => claim.kind = ActKind::parse_ignore_case(text),
         Some(_) => claim.unknown = true,
     }
     claim.unknown |= claim.kind.is_none() && fields.get("action_type").is_some();
@@ -116,16 +116,16 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, ParsedCompleti
     Ok(claim)
 }
 
-fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
+fn arg(args: &Fields, formulary: &Formulary) -> Option<ActArg> {
     match (args.get("bucket_delta"), args.get("target")) {
-        (None, None) => Some(Arg::None),
+        (None, None) => Some(ActArg::None),
         (Some(delta), None) => match delta.as_f64()? {
-            1.0 => Some(Arg::Dose(1)),
-            -1.0 => Some(Arg::Dose(-1)),
+            1.0 => Some(ActArg::Dose(1)),
+            -1.0 => Some(ActArg::Dose(-1)),
             _ => None,
         },
         (None, Some(Json::Text(name))) => {
-            Drug::parse(&name.to_lowercase(), formulary).map(Arg::Target)
+            Drug::parse(&name.to_lowercase(), formulary).map(ActArg::Target)
         }
         _ => None,
     }
@@ -133,7 +133,7 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<Arg> {
 
 /// Returns an error unless every field is known and occurs once.
 fn known(fields: &Fields, names: &[&str]) -> Result<(), ParsedCompletion> {
-    Err(match fields.fault(names) {
+    Err(match fields.first_fault(names) {
         None => return Ok(()),
         Some(FieldFault::Unknown(field)) => {
             let detail = format!("unknown field {field:?}: use {}", names.join(", "));

@@ -21,7 +21,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Returns the word of letters, digits and underscores that a text starts with, which may be empty.
-pub(super) fn word(text: &str) -> &str {
+pub(super) fn leading_word(text: &str) -> &str {
     let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
     &text[..end]
 }
@@ -33,10 +33,10 @@ fn places<'a>(text: &'a str, stem: &'a str) -> impl Iterator<Item = usize> + 'a 
 }
 
 /// Iterates over the ids mentioned in a lower-case text, classified.
-pub(super) fn mentions(lower: &str) -> impl Iterator<Item = Mention> + '_ {
+pub(super) fn candidate_mentions(lower: &str) -> impl Iterator<Item = Mention> + '_ {
     const STEM: &str = "cand_";
     places(lower, STEM).map(move |at| {
-        let digits = word(&lower[at + STEM.len()..]);
+        let digits = leading_word(&lower[at + STEM.len()..]);
         let number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
         match (number, digits.len(), digits.parse::<u8>()) {
             (true, 2, Ok(0)) => Mention::Forged,
@@ -49,11 +49,11 @@ pub(super) fn mentions(lower: &str) -> impl Iterator<Item = Mention> + '_ {
 
 /// Iterates over the values assigned to a name in a lower-case text, as in `name=value` or `"name":
 /// value`. Each value is its first word, without leading quotes and brackets.
-pub(super) fn assigned<'a>(lower: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn assigned_values<'a>(lower: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     lower.match_indices(name).filter_map(move |(at, _)| {
         let rest = value_of(&lower[at + name.len()..])?;
         let value = rest.trim_start_matches(|c: char| " \t\n\r\"'`<[({".contains(c));
-        Some(word(value))
+        Some(leading_word(value))
     })
 }
 
@@ -71,7 +71,7 @@ pub(super) fn value_of(rest: &str) -> Option<&str> {
 
 /// A line that has the parts of the requested form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form<'a> {
+pub(super) struct FormLine<'a> {
     /// The text in the position of the id.
     pub id: &'a str,
     /// The text of the rationale.
@@ -80,7 +80,7 @@ pub(super) struct Form<'a> {
     pub strict: bool,
 }
 
-impl Form<'_> {
+impl FormLine<'_> {
     /// Returns the candidate, ignoring ASCII case.
     pub(super) fn candidate(&self) -> Option<CandidateId> {
         CandidateId::parse(&self.id.to_ascii_lowercase())
@@ -98,13 +98,13 @@ fn is_strict(line: &str, id: &str, rationale: &str) -> bool {
 }
 
 /// Parses a line that has the form, allowing differences in case and spaces.
-pub(super) fn form(line: &str) -> Option<Form<'_>> {
+pub(super) fn parse_form_line(line: &str) -> Option<FormLine<'_>> {
     let line = line.trim();
     let rest = assignment(line, "candidate_id")?;
-    let id = word(rest);
+    let id = leading_word(rest);
     let rest = rest[id.len()..].trim_start().strip_prefix(';')?;
     let rationale = assignment(rest.trim_start(), "rationale")?;
-    Some(Form {
+    Some(FormLine {
         id,
         rationale,
         strict: is_strict(line, id, rationale),

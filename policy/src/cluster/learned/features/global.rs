@@ -1,6 +1,6 @@
 //! Features of the cluster as a whole.
 
-use sentinel_env::cluster::{ActionType, GpuState, JobStatus, LEVEL_MAX, Observation, Task};
+use sentinel_env::cluster::{ActionType, GpuState, JobStatus, MAX_ATTACK_LEVEL, Observation, Task};
 
 use super::super::history::History;
 use crate::nn::{FeatureSchema, FeatureWriter};
@@ -53,7 +53,7 @@ const MANY: f64 = 5.0;
 
 pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
-    row.one_hot(
+    row.push_one_hot(
         "task",
         Task::ALL.len(),
         Task::ALL.iter().position(|task| *task == o.task),
@@ -71,8 +71,8 @@ pub(super) fn features(o: &Observation, history: &History) -> [f32; GLOBAL] {
     ] {
         row.push(name, f64::from(o.jobs.count(status)) / jobs);
     }
-    row.flag("any_queued", o.jobs.count(JobStatus::Queued) > 0);
-    row.flag("any_running", o.jobs.count(JobStatus::Running) > 0);
+    row.push_bool("any_queued", o.jobs.count(JobStatus::Queued) > 0);
+    row.push_bool("any_running", o.jobs.count(JobStatus::Running) > 0);
     pool(&mut row, o);
     attacks(&mut row, o, history);
     last_step(&mut row, o, history);
@@ -105,16 +105,16 @@ fn attacks(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &Hi
     let c = &o.counters;
     let behind = f64::from(c.attempts) - f64::from(c.detections);
     row.push("attacks_undetected", (behind / MANY).clamp(-2.0, 2.0));
-    row.flag("any_attack_undetected", c.attempts > c.detections);
-    row.flag("any_detection", c.detections > 0);
+    row.push_bool("any_attack_undetected", c.attempts > c.detections);
+    row.push_bool("any_detection", c.detections > 0);
     row.push("poisonings", (f64::from(c.poisonings) / MANY).min(2.0));
     row.push("detection_rate", o.detection_rate().min(2.0));
-    let alarm = history.alarm();
-    row.flag("attack_now", alarm == Some(0));
-    row.flag("attack_open", alarm.is_some());
+    let alarm = history.steps_since_open_attack();
+    row.push_bool("attack_now", alarm == Some(0));
+    row.push_bool("attack_open", alarm.is_some());
     row.push(
         "attack_types",
-        f64::from(o.attack_types) / f64::from(LEVEL_MAX),
+        f64::from(o.attack_types) / f64::from(MAX_ATTACK_LEVEL),
     );
     row.push("anomaly_max", o.anomalies.max());
 }
@@ -123,15 +123,15 @@ fn attacks(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &Hi
 fn last_step(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation, history: &History) {
     let c = &o.counters;
     let last = o.last.map(|last| last.action);
-    row.one_hot(
+    row.push_one_hot(
         "last",
         ActionType::ALL.len(),
         last.map(|action| action.action_type() as usize),
     );
-    row.flag("last_success", o.last.is_some_and(|last| last.success));
+    row.push_bool("last_success", o.last.is_some_and(|last| last.success));
     row.push(
         "last_action_share",
-        history.share(|action| Some(*action) == last),
+        history.recent_share(|action| Some(*action) == last),
     );
     let steps = f64::from(o.step_count.max(1));
     row.push(

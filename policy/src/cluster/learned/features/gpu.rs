@@ -26,10 +26,10 @@ const _: () = assert!(PER_GPU == 9, "a change needs a new feature version");
 
 pub(super) fn features(view: &GpuView, odd: bool) -> [f32; PER_GPU] {
     let mut row = FeatureWriter::new(&SCHEMA);
-    row.one_hot("state", GpuState::ALL.len(), Some(view.state as usize));
+    row.push_one_hot("state", GpuState::ALL.len(), Some(view.state as usize));
     row.push("free", f64::from(view.free) / f64::from(GPU_MEMORY));
     row.push("used", f64::from(view.used) / f64::from(GPU_MEMORY));
-    row.flag("tampered", view.tampered);
-    row.flag("odd", odd);
+    row.push_bool("tampered", view.tampered);
+    row.push_bool("odd", odd);
     row.finish()
 }

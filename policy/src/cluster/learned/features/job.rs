@@ -3,7 +3,7 @@
 use sentinel_env::cluster::{GPU_MEMORY, Job, JobId, JobStatus, Observation};
 
 use super::super::history::History;
-use crate::cluster::evidence::{honesty, lies};
+use crate::cluster::evidence::{honest_share, lie_count};
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// Names of the features of one job, in order.
@@ -49,39 +49,42 @@ pub(super) fn features(
 ) -> [f32; PER_JOB] {
     let mut row = FeatureWriter::new(&SCHEMA);
     let runs = job.status == JobStatus::Running;
-    row.flag("queued", job.status == JobStatus::Queued);
-    row.flag("running", runs);
-    row.flag("running_unplaced", runs && job.placed.is_none());
+    row.push_bool("queued", job.status == JobStatus::Queued);
+    row.push_bool("running", runs);
+    row.push_bool("running_unplaced", runs && job.placed.is_none());
     row.push("memory", f64::from(job.memory) / f64::from(GPU_MEMORY));
     row.push("steps", f64::from(job.steps) / MANY);
     let left = f64::from(job.steps) * (1.0 - job.reported);
     row.push("steps_left", left / MANY);
     row.push("progress", job.reported);
-    row.flag("reported_complete", runs && job.reported >= 1.0);
+    row.push_bool("reported_complete", runs && job.reported >= 1.0);
     let time = f64::from(job.deadline) - f64::from(o.step_count);
     let slack = time - left;
     row.push("time_left", (time / MANY).clamp(-1.0, 4.0));
     row.push("slack", (slack / MANY).clamp(-1.0, 4.0));
-    row.flag("late", slack < 0.0);
-    row.flag("slack_below_half", slack < 0.5 * MANY);
-    row.flag("slack_below_many", slack < MANY);
-    row.flag("late_at_half_speed", time - 2.0 * left < 0.0);
-    row.flag("gpu_odd", odd);
+    row.push_bool("late", slack < 0.0);
+    row.push_bool("slack_below_half", slack < 0.5 * MANY);
+    row.push_bool("slack_below_many", slack < MANY);
+    row.push_bool("late_at_half_speed", time - 2.0 * left < 0.0);
+    row.push_bool("gpu_odd", odd);
     let worker = job.worker;
     row.push(
         "worker_honesty",
-        worker.map_or(0.0, |slot| honesty(o, slot)),
+        worker.map_or(0.0, |slot| honest_share(o, slot)),
     );
-    row.flag("worker_lied", worker.is_some_and(|slot| lies(o, slot) > 0));
-    row.flag(
+    row.push_bool(
+        "worker_lied",
+        worker.is_some_and(|slot| lie_count(o, slot) > 0),
+    );
+    row.push_bool(
         "worker_slow",
         worker.is_some_and(|slot| history.speeds.slow[slot.index()] == Some(true)),
     );
     row.push(
         "recent_actions",
-        history.share(|action| action.job() == Some(id)),
+        history.recent_share(|action| action.job() == Some(id)),
     );
-    row.flag(
+    row.push_bool(
         "acted_on_last",
         o.last.is_some_and(|last| last.action.job() == Some(id)),
     );

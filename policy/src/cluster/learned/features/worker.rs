@@ -4,8 +4,8 @@ use sentinel_env::cluster::{JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::super::history::History;
-use crate::cluster::evidence::{honesty, lies};
-use crate::ledger::push_stakes;
+use crate::cluster::evidence::{honest_share, lie_count};
+use crate::ledger_features::push_stakes;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// Names of the features of one worker, in order.
@@ -47,24 +47,24 @@ const CONFIDENCE_SCALE: f64 = 10.0;
 
 pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; PER_WORKER] {
     let e = &o.ledger[slot];
-    let lies = lies(o, slot);
+    let lies = lie_count(o, slot);
     let mut row = FeatureWriter::new(&SCHEMA);
-    row.flag("called", e.calls > 0);
+    row.push_bool("called", e.calls > 0);
     row.push("calls", f64::from(e.calls) / MANY);
     row.push("trust", 2.0 * e.trust() - 1.0);
-    row.push("honesty", 2.0 * honesty(o, slot) - 1.0);
-    row.flag("lied", lies > 0);
+    row.push("honesty", 2.0 * honest_share(o, slot) - 1.0);
+    row.push_bool("lied", lies > 0);
     row.push("lies", f64::from(lies) / MANY);
     push_stakes(&mut row, e, MANY);
     let mean = e.gap_sum / f64::from(lies.max(1));
     // Without a dishonest report there is no confidence to compare.
     let difference = if lies > 0 { mean - CONFIDENCE } else { 0.0 };
     row.push("lie_confidence", CONFIDENCE_SCALE * difference);
-    row.flag("lie_confidence_high", difference > 0.015);
-    row.flag("lie_confidence_low", difference < -0.015);
+    row.push_bool("lie_confidence_high", difference > 0.015);
+    row.push_bool("lie_confidence_low", difference < -0.015);
     let slow = history.speeds.slow[slot.index()];
-    row.flag("slow", slow == Some(true));
-    row.flag("fast", slow == Some(false));
+    row.push_bool("slow", slow == Some(true));
+    row.push_bool("fast", slow == Some(false));
     row.push("jobs_given", f64::from(history.given[slot.index()]) / MANY);
     let running = o
         .jobs
@@ -73,9 +73,9 @@ pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; 
     row.push("running", running.count() as f64 / SLOTS as f64);
     row.push(
         "recent_actions",
-        history.share(|action| action.worker() == Some(slot)),
+        history.recent_share(|action| action.worker() == Some(slot)),
     );
-    row.flag(
+    row.push_bool(
         "acted_on_last",
         o.last
             .is_some_and(|last| last.action.worker() == Some(slot)),

@@ -2,7 +2,7 @@
 
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{
-    Arg, Candidate, Drug, Episode, Kind, Medication, Setup, TaskSpec, Terms,
+    ActArg, ActKind, Candidate, Drug, Episode, Medication, RationaleTerms, Setup, TaskSpec,
 };
 
 use super::super::*;
@@ -17,7 +17,7 @@ fn first(case: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
     all.find(|o| holds(o)).expect("one of five hundred")
 }
 
-fn of_kind(o: &Observation, kind: Kind) -> CandidateId {
+fn of_kind(o: &Observation, kind: ActKind) -> CandidateId {
     o.candidates.find(|c| c.act.kind == kind).expect("shown").id
 }
 
@@ -26,7 +26,7 @@ fn reconciliation_matches_regimen() {
     let o = first("DDI-medium", |o| {
         o.regimen.iter().any(|r| r.indication.is_none())
     });
-    let report = med_rec::reconcile(&o);
+    let report = reconciliation::reconcile(&o);
     assert_eq!(
         usize::from(report.medicines),
         o.regimen.iter().filter(|r| r.is_active()).count()
@@ -43,20 +43,25 @@ fn reconciliation_matches_regimen() {
 #[test]
 fn evidence_requests_missing_egfr_when_needed() {
     let o = first("WEB_SEARCH_MISSING_DATA-easy", |o| o.egfr().is_none());
-    let report = evidence::gather(&o, &med_rec::reconcile(&o));
+    let report = evidence::gather(&o, &reconciliation::reconcile(&o));
     assert!(report.needed.is_some() && !report.tried);
     assert_eq!(
-        report.scores.get(of_kind(&o, Kind::FetchExternalEvidence)),
+        report
+            .scores
+            .get(of_kind(&o, ActKind::FetchExternalEvidence)),
         0.3
     );
-    assert_eq!(report.scores.get(of_kind(&o, Kind::OrderMonitoring)), 0.3);
+    assert_eq!(
+        report.scores.get(of_kind(&o, ActKind::OrderMonitoring)),
+        0.3
+    );
     assert_eq!(report.scores.get(CandidateId::FIRST), 0.0);
     let known = first("DDI-easy", |o| o.egfr().is_some());
-    let report = evidence::gather(&known, &med_rec::reconcile(&known));
+    let report = evidence::gather(&known, &reconciliation::reconcile(&known));
     assert!(report.needed.is_none() && report.scores.opinions().count() == 0);
     let mut ordered = o;
     ordered.labs_ordered = true;
-    let report = evidence::gather(&ordered, &med_rec::reconcile(&ordered));
+    let report = evidence::gather(&ordered, &reconciliation::reconcile(&ordered));
     assert_eq!(report.scores.opinions().count(), 0, "it is on its way");
 }
 
@@ -71,7 +76,7 @@ fn graph_safety_prefers_lower_estimated_risk() {
     let hint = |(drug, pairs): &(Drug, u32)| {
         o.regimen
             .find(*drug)
-            .is_some_and(|row| o.suspicion(row) == *pairs && *pairs > 0)
+            .is_some_and(|row| o.count_suspected_pairs(row) == *pairs && *pairs > 0)
     };
     assert!(report.suspected.iter().all(hint));
 }
@@ -82,17 +87,19 @@ fn dosing_adjusts_toward_target_window() {
         let ups = o
             .candidates
             .iter()
-            .filter(|c| c.act.kind == Kind::AdjustDoseBucket);
+            .filter(|c| c.act.kind == ActKind::AdjustDoseBucket);
         let drugs: Vec<_> = ups.filter_map(|c| c.act.drug).collect();
         drugs.len() == 2
             && drugs[0] == drugs[1]
             && o.regimen.find(drugs[0]).is_some_and(|r| r.questioned)
     });
     let change = |o: &Observation, by: i8| {
-        let is = |c: &Candidate| c.act.kind == Kind::AdjustDoseBucket && c.act.arg == Arg::Dose(by);
+        let is = |c: &Candidate| {
+            c.act.kind == ActKind::AdjustDoseBucket && c.act.arg == ActArg::Dose(by)
+        };
         o.candidates.find(is).expect("shown").id
     };
-    let score = |o: &Observation, by| dosing::weigh(o).scores.get(change(o, by));
+    let score = |o: &Observation, by| dosing::score_dose_changes(o).scores.get(change(o, by));
     assert_eq!(
         [score(&o, 1), score(&o, -1)],
         [0.0, 0.0],
@@ -118,8 +125,8 @@ fn candidate_list_omits_reviews_when_not_allowed() {
     let episode = episode("DDI-medium", 4);
     let o = episode.observation();
     let (all, some) = (
-        candidate_report::list(o, true),
-        candidate_report::list(o, false),
+        candidate_report::list_candidates(o, true),
+        candidate_report::list_candidates(o, false),
     );
     assert_eq!(all.open.len(), o.candidates.count());
     let review = |id: &CandidateId| {
@@ -139,7 +146,7 @@ fn supervisor_sets_focus_and_scores() {
     let narrow = |o: &Observation| {
         let delicate = |r: &Medication| {
             r.drug
-                .known()
+                .archetype()
                 .is_some_and(|id| o.formulary().get(id).narrow)
         };
         o.regimen.iter().any(delicate)
@@ -168,7 +175,7 @@ fn supervisor_sets_focus_and_scores() {
 fn planner_breaks_ties_by_lower_id() {
     let episode = episode("DDI-easy", 2);
     let o = episode.observation();
-    let offer = candidate_report::list(o, true);
+    let offer = candidate_report::list_candidates(o, true);
     let plan = planner::rank(&offer.open, &Scores::default());
     assert_eq!(plan.first(), Some(CandidateId::FIRST));
     let one = offer.open[2];
@@ -189,13 +196,13 @@ fn critic_vetoes_risk_increase_and_unjustified_stop() {
             let veto = critic::veto(&o, candidate.id);
             if candidate.est_delta > 0.15 {
                 assert_eq!(veto, Some(Veto::RaisesRisk));
-            } else if candidate.act.kind != Kind::StopDrug {
+            } else if candidate.act.kind != ActKind::StopDrug {
                 assert_eq!(veto, None, "{candidate:?}");
             }
             let Some(drug) = candidate
                 .act
                 .drug
-                .filter(|_| candidate.act.kind == Kind::StopDrug)
+                .filter(|_| candidate.act.kind == ActKind::StopDrug)
             else {
                 continue;
             };
@@ -222,12 +229,12 @@ fn critic_vetoes_risk_increase_and_unjustified_stop() {
 fn critic_fallback_is_review_or_keep() {
     let episode = episode("DDI-easy", 1);
     let o = episode.observation();
-    let all = candidate_report::list(o, true).open;
-    let some = candidate_report::list(o, false).open;
+    let all = candidate_report::list_candidates(o, true).open;
+    let some = candidate_report::list_candidates(o, false).open;
     let kind =
         |id: Option<CandidateId>| o.candidates.get(id.expect("one")).expect("shown").act.kind;
-    assert!(kind(critic::fallback(o, &all)).is_review());
-    assert_eq!(kind(critic::fallback(o, &some)), Kind::KeepRegimen);
+    assert!(kind(critic::replacement(o, &all)).is_review());
+    assert_eq!(kind(critic::replacement(o, &some)), ActKind::KeepRegimen);
 }
 
 #[test]
@@ -235,12 +242,12 @@ fn explanations_cite_only_visible_terms() {
     for seed in 0..24 {
         let episode = Episode::reset(&Setup::new(TaskSpec::ALL[seed as usize], seed));
         let o = episode.observation();
-        let sight = Terms::in_sight(o);
+        let sight = RationaleTerms::from_observation(o);
         for candidate in o.candidates.iter() {
             let report = explainer::explain(o, candidate.id, false);
             let cites = report.choice.cites;
             assert!(
-                !cites.is_empty() && cites.shared(sight) == cites.len(),
+                !cites.is_empty() && cites.count_shared(sight) == cites.len(),
                 "{}",
                 report.rationale
             );

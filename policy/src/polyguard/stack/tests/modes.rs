@@ -1,7 +1,7 @@
 //! Tests of the cooperation of the agents over whole episodes.
 
 use sentinel_env::Environment;
-use sentinel_env::polyguard::{Episode, Kind, Rules, Setup, TaskSpec};
+use sentinel_env::polyguard::{ActKind, Episode, Rules, Setup, TaskSpec};
 
 use super::super::*;
 use crate::rollout::run_steps;
@@ -10,7 +10,7 @@ use crate::rollout::run_steps;
 fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> Vec<f64> {
     let mut scores = Vec::new();
     for (seed, case) in (0..72).zip(TaskSpec::ALL.into_iter().cycle()) {
-        let mut stack = Stack::new(config);
+        let mut stack = AgentStack::new(config);
         let setup = Setup::new(case, seed).with_rules(Rules::HARDENED);
         let end = run_steps::<PolyguardEnv>(
             &setup,
@@ -29,14 +29,14 @@ fn play(config: StackConfig, mut look: impl FnMut(&Episode, &Trace, Action)) -> 
 
 #[test]
 fn trace_lists_agents_in_order_and_marks_disabled_part() {
-    for part in std::iter::once(None).chain(Part::ALL.map(Some)) {
+    for part in std::iter::once(None).chain(StackPart::ALL.map(Some)) {
         let config = StackConfig::default();
         let config = part.map_or(config, |part| config.without(part));
         let scores = play(config, |episode, trace, action| {
             let entries = trace.entries();
             assert_eq!(entries.each_ref().map(|entry| entry.agent), AGENTS);
             let off: Vec<_> = entries.iter().filter(|e| e.verdict == "off").collect();
-            let expected = usize::from(part.is_some_and(|part| part != Part::Abstention));
+            let expected = usize::from(part.is_some_and(|part| part != StackPart::Abstention));
             assert_eq!(off.len(), expected);
             assert!(off.iter().all(|entry| entry.scores.is_empty()));
             let chosen = action.id().expect("a candidate");
@@ -48,7 +48,7 @@ fn trace_lists_agents_in_order_and_marks_disabled_part() {
                 .expect("shown")
                 .act
                 .kind;
-            assert!(part != Some(Part::Abstention) || !kind.is_review());
+            assert!(part != Some(StackPart::Abstention) || !kind.is_review());
         });
         assert_eq!(scores, play(config, |_, _, _| ()), "deterministic");
     }
@@ -92,7 +92,7 @@ fn routed_planner_ranks_only_candidates_in_focus() {
             for (id, _) in &trace.plan.ranking {
                 let kind = o.candidates.get(*id).expect("shown").act.kind;
                 let passes =
-                    kind == Kind::KeepRegimen || kind.is_review() || focus.is_served_by(kind);
+                    kind == ActKind::KeepRegimen || kind.is_review() || focus.is_served_by(kind);
                 assert!(passes || !routed, "{kind:?} in {focus:?}");
             }
             narrowed += usize::from(trace.plan.ranking.len() < trace.offer.open.len());

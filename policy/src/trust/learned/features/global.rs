@@ -1,8 +1,8 @@
 //! Features of the current step as a whole: the subtask, the remaining work and the budget.
 
-use sentinel_env::controller::AdversaryProfile;
+use sentinel_env::adaptive_difficulty::AdversaryProfile;
 use sentinel_env::ledger::HIGH_STAKES;
-use sentinel_env::trust::{Domain, Layout, Observation, Task};
+use sentinel_env::trust::{Domain, Observation, Task, TaskLayout};
 
 use crate::nn::{FeatureSchema, FeatureWriter};
 
@@ -51,8 +51,8 @@ const COUNT_SCALE: f64 = 10.0;
 pub(super) fn features(observation: &Observation, history: bool) -> [f32; GLOBAL] {
     let mut row = FeatureWriter::new(&SCHEMA);
     let o = observation;
-    row.one_hot("task", Task::ALL.len(), Some(o.task as usize));
-    row.one_hot(
+    row.push_one_hot("task", Task::ALL.len(), Some(o.task as usize));
+    row.push_one_hot(
         "domain",
         Domain::COUNT,
         o.domain.map(|domain| domain as usize),
@@ -75,8 +75,8 @@ fn stakes(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     // changes.
     let (adversary, usual) = (&o.adversary, AdversaryProfile::default());
     row.push("stakes", 2.0 * o.stakes - 1.0);
-    row.flag("stakes_are_high", o.stakes >= HIGH_STAKES);
-    row.flag("adversary_is_active", o.stakes >= adversary.threshold);
+    row.push_bool("stakes_are_high", o.stakes >= HIGH_STAKES);
+    row.push_bool("adversary_is_active", o.stakes >= adversary.threshold);
     row.push(
         "stakes_over_threshold",
         STAKES_SCALE * (o.stakes - adversary.threshold),
@@ -107,8 +107,8 @@ fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     );
     row.push("spare_steps", spare / COUNT_SCALE);
     row.push("spare_steps_per_subtask", spare / f64::from(left.max(1)));
-    row.push("completion", o.progress.completion());
-    let ahead = (position + 1..).map_while(|index| Layout::for_task(o.task).node(index));
+    row.push("completion", o.progress.completion_rate());
+    let ahead = (position + 1..).map_while(|index| TaskLayout::for_task(o.task).node(index));
     let (mut high, mut analytic) = (0.0, 0.0);
     for (domain, stakes) in ahead {
         high += f64::from(u8::from(stakes >= HIGH_STAKES));
@@ -116,6 +116,6 @@ fn work(row: &mut FeatureWriter<[f32; GLOBAL]>, o: &Observation) {
     }
     row.push("high_stakes_ahead", high / COUNT_SCALE);
     row.push("analytic_ahead", analytic / COUNT_SCALE);
-    let next = Layout::for_task(o.task).node(position + 1);
+    let next = TaskLayout::for_task(o.task).node(position + 1);
     row.push("next_stakes", next.map_or(0.0, |(_, stakes)| stakes));
 }

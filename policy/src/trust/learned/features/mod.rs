@@ -63,7 +63,7 @@ impl Observe for Observer {
     fn features(&self, observation: &Observation) -> Features {
         let history = self.set == FeatureSet::Full;
         let slots = Slot::ALL.map(|slot| match history {
-            true => slot::features(slot, observation, self.history.seen(slot)),
+            true => slot::features(slot, observation, self.history.slot_history(slot)),
             false => [0.0; PER_SLOT],
         });
         Features {

@@ -4,7 +4,7 @@ use sentinel_env::ledger::Evidence;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Domain, Observation};
 
-use crate::ledger::{push_rate, push_stakes};
+use crate::ledger_features::{push_rate, push_stakes};
 use crate::nn::{FeatureSchema, FeatureWriter};
 use crate::trust::learned::history::SlotHistory;
 
@@ -70,7 +70,7 @@ pub(super) fn features(
 ) -> [f32; PER_SLOT] {
     let evidence = &observation.ledger[slot];
     let mut row = FeatureWriter::new(&SCHEMA);
-    row.flag("called", evidence.calls > 0);
+    row.push_bool("called", evidence.calls > 0);
     row.push("calls", f64::from(evidence.calls) / COUNT_SCALE);
     row.push("trust", 2.0 * evidence.trust() - 1.0);
     push_stakes(&mut row, evidence, COUNT_SCALE);
@@ -78,12 +78,12 @@ pub(super) fn features(
     for (names, rate) in DOMAINS.into_iter().zip(evidence.domains) {
         push_rate(&mut row, names, rate, COUNT_SCALE);
     }
-    row.flag("slow", seen.cost >= 2);
+    row.push_bool("slow", seen.cost >= 2);
     row.push("surprise.last", REWARD_SCALE * seen.reward_residual);
     let calls = f64::from(evidence.calls.max(1));
     row.push("surprise.mean", REWARD_SCALE * seen.surprise_sum / calls);
     let last = observation.last.and_then(|last| last.action.slot());
-    row.flag("called_last", last == Some(slot));
+    row.push_bool("called_last", last == Some(slot));
     row.finish()
 }
 
@@ -96,7 +96,7 @@ fn confidence(
     seen: &SlotHistory,
 ) {
     let failures = evidence.failures();
-    row.flag("failed", failures > 0);
+    row.push_bool("failed", failures > 0);
     let adversary = &observation.adversary;
     let mean = evidence.gap_sum / f64::from(failures.max(1));
     let last = seen.failure_confidence;

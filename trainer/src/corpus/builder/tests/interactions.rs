@@ -67,7 +67,7 @@ fn api_rows_do_not_depend_on_page_order() -> Tested {
         assert_eq!(values[0]["url"], format!("{}/ddi", server.url));
         let lines = examples
             .iter()
-            .map(|e| (e.prompt.asked().to_owned(), e.completion.clone()));
+            .map(|e| (e.prompt.question().to_owned(), e.completion.clone()));
         digests.push(lines.collect::<Vec<_>>());
     }
     assert!(digests.iter().all(|digest| *digest == digests[0]));
@@ -125,7 +125,7 @@ fn openfda_labels_are_paged_by_skip_and_total() -> Tested {
     assert!(
         examples[0]
             .prompt
-            .asked()
+            .question()
             .ends_with("a label of DRUG 0 state about interactions?")
     );
     Ok(())
@@ -248,7 +248,7 @@ fn document_fallback_replaces_api_and_marks_corpus() -> Tested {
     assert_eq!(summary.provenance.fallbacks.len(), 1);
     // A model that is trained on it inherits the mark.
     let mut inherited = Provenance::new();
-    inherited.inherit_corpus(&config.output_dir.join("sft.jsonl"), 3, 0)?;
+    inherited.add_corpus_fallbacks(&config.output_dir.join("sft.jsonl"), 3, 0)?;
     assert_eq!(inherited.fallbacks, summary.provenance.fallbacks);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Whole builds: without the network, and against servers on the loopback address.
 
-mod hf;
+mod hub_dataset;
 mod interactions;
 mod offline;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{BuildConfig, BuildError, Network, Summary, build};
+use super::{BuildConfig, BuildError, NetworkAccess, Summary, build};
 use crate::corpus::{Example, read_corpus};
 use crate::http::{HttpClient, HttpConfig, Token};
 
@@ -20,13 +20,13 @@ type Tested = Result<(), Box<dyn std::error::Error>>;
 const SECRET: &str = "hf_secret";
 
 /// Returns access to the network that does not wait between attempts.
-fn network(hub: &str) -> Result<Network, crate::http::HttpError> {
+fn network(hub: &str) -> Result<NetworkAccess, crate::http::HttpError> {
     let config = HttpConfig {
         timeout: Duration::from_secs(20),
         retries: 2,
         ..HttpConfig::default()
     };
-    Ok(Network {
+    Ok(NetworkAccess {
         client: HttpClient::new(config).with_wait(|_| true),
         token: Some(Token::new(SECRET)?),
         hub: hub.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 
-use super::super::{BuildConfig, Holdout, Profile, Refusal, SourceName, SourceStatus, build};
+use super::super::{BuildConfig, HoldoutFilter, Profile, Refusal, SourceName, SourceStatus, build};
 use super::{Tested, built, entries, failure, network, rows};
 use crate::SeedRange;
 use crate::provenance::file_digest;
@@ -87,10 +87,10 @@ fn held_out_rows_are_refused_and_counted() -> Tested {
         ..local(folder.path().join("corpus"))
     };
     let summary = built(&config, "")?;
-    let holdout = Holdout::new();
+    let holdout = HoldoutFilter::new();
     let (_, examples) = rows(&config.output_dir)?;
     for example in &examples {
-        let text = format!("{} {}", example.prompt.asked(), example.completion);
+        let text = format!("{} {}", example.prompt.question(), example.completion);
         assert_eq!(holdout.check(&text), None, "{text}");
     }
     let report = &summary.sources[&SourceName::Local];
@@ -100,7 +100,7 @@ fn held_out_rows_are_refused_and_counted() -> Tested {
     let lost: u64 = report.refused.values().sum();
     assert_eq!(report.read, report.rows + lost);
     // No statement about a held-out pair is taught as if the table did not list it.
-    let asked: BTreeSet<&str> = examples.iter().map(|e| e.prompt.asked()).collect();
+    let asked: BTreeSet<&str> = examples.iter().map(|e| e.prompt.question()).collect();
     assert!(
         !asked
             .iter()

@@ -23,7 +23,7 @@ fn missing_input_error_names_file_and_command() -> Tested {
     };
     let result = draw(&config)?;
     assert!(result.drawn.is_empty());
-    assert_eq!(result.not_drawn.len(), NAMES.len());
+    assert_eq!(result.not_drawn.len(), CHART_NAMES.len());
     for (name, reason) in &result.not_drawn {
         let reason = reason.to_string();
         let named = reason.contains("does not exist: make") && reason.contains("`sentinel ");

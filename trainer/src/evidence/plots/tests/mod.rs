@@ -170,7 +170,7 @@ fn all_twelve_charts_are_drawn_from_program_output() -> Tested {
             .collect();
         assert!(reasons.is_empty(), "{reasons:?}");
         let names: Vec<&str> = result.drawn.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, NAMES);
+        assert_eq!(names, CHART_NAMES);
         for (_, files) in &result.drawn {
             let svg = std::fs::read_to_string(&files.svg)?;
             assert!(
@@ -223,6 +223,13 @@ fn evaluation_charts_match_file_values() -> Tested {
             assert_near(drawn, &file["summary"][policy][key]);
         }
     }
+    Ok(())
+}
+
+#[test]
+fn baseline_delta_chart_matches_file_values() -> Tested {
+    let inputs = Inputs::new(3)?;
+    let file = read(&inputs.at("post.json"))?;
     let delta = inputs.drawn("baseline_delta_lines")?;
     let score = |policy: &str, seed: u64| {
         let rows = list(&file["episodes"]).iter();
@@ -245,6 +252,12 @@ fn evaluation_charts_match_file_values() -> Tested {
             );
         }
     }
+    Ok(())
+}
+
+#[test]
+fn ablation_chart_matches_file_values() -> Tested {
+    let inputs = Inputs::new(3)?;
     let ablation = inputs.drawn("ablation")?;
     let trained = read(&inputs.at("ablation/eval_no_history.json"))?;
     let row = &ablation["plot"]["rows"][1];

@@ -83,6 +83,6 @@ fn color(policy: &str) -> Option<String> {
 }
 
 /// Returns a mean with its interval.
-pub(super) fn estimate(score: crate::interval::Interval) -> Estimate {
+pub(super) fn estimate(score: crate::interval::ConfidenceInterval) -> Estimate {
     Estimate::with_half_width(score.mean, score.half_width)
 }

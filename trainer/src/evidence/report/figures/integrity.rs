@@ -7,10 +7,10 @@ use super::evaluation::estimate;
 use super::sweep::{POLYGUARD, SHARE_TOP, eval_command};
 use super::{Figures, bars, counted};
 use crate::evidence::charts::{Axis, BarRow, Chart, Estimate, Plot};
-use crate::evidence::report::integrity::Subject;
+use crate::evidence::report::integrity::PolicyStats;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::sweep_results::SweepEntry;
-use crate::selection::quoted;
+use crate::task_selection::shell_quote;
 
 /// The largest number of policies in one chart; more colors cannot be told apart.
 const SUBJECTS: usize = 6;
@@ -18,7 +18,7 @@ const SUBJECTS: usize = 6;
 const COMPONENT_SUBJECTS: usize = 4;
 
 /// Draws the three charts.
-pub(super) fn draw(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
+pub(super) fn draw(subjects: &[PolicyStats], entries: &[&SweepEntry], figures: &mut Figures) {
     components(subjects, entries, figures);
     exploit_rates(subjects, entries, figures);
     gap(subjects, entries, figures);
@@ -61,7 +61,7 @@ fn lacks(name: &str, entries: &[&SweepEntry], split: &str, figures: &mut Figures
         figures.lacks(
             name,
             format!("{count} of the sweep did not train in world polyguard, which alone has these figures"),
-            format!("sentinel sweep --models {} --world polyguard", quoted(model)),
+            format!("sentinel sweep --models {} --world polyguard", shell_quote(model)),
         );
     }
     for entry in here {
@@ -96,10 +96,10 @@ fn words(name: &str) -> String {
     name.trim_end_matches("_score").replace('_', " ")
 }
 
-fn components(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
+fn components(subjects: &[PolicyStats], entries: &[&SweepEntry], figures: &mut Figures) {
     let name = "reward_component_bars";
-    let has = |subject: &&Subject| subject.component(Component::NAMES[0]).is_some();
-    let mut subjects: Vec<&Subject> = subjects.iter().filter(has).collect();
+    let has = |subject: &&PolicyStats| subject.component(Component::NAMES[0]).is_some();
+    let mut subjects: Vec<&PolicyStats> = subjects.iter().filter(has).collect();
     if subjects.is_empty() {
         lacks(name, entries, "train", figures);
         return;
@@ -150,7 +150,7 @@ fn components(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figur
 }
 
 /// Returns the number of episodes of each policy in words.
-fn episodes(subjects: &[&Subject]) -> String {
+fn episodes(subjects: &[&PolicyStats]) -> String {
     let counts = subjects.iter().map(|subject| subject.episodes());
     let (least, most) = counts.fold((usize::MAX, 0), |(least, most), count| {
         (least.min(count), most.max(count))
@@ -162,7 +162,7 @@ fn episodes(subjects: &[&Subject]) -> String {
     }
 }
 
-fn exploit_rates(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
+fn exploit_rates(subjects: &[PolicyStats], entries: &[&SweepEntry], figures: &mut Figures) {
     let name = "anti_cheat_failure_rates";
     let Some(first) = subjects.first() else {
         lacks(name, entries, "train", figures);
@@ -202,14 +202,14 @@ fn exploit_rates(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Fi
     figures.draw(Section::Integrity, None, caption, chart);
 }
 
-fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
+fn gap(subjects: &[PolicyStats], entries: &[&SweepEntry], figures: &mut Figures) {
     let name = "train_holdout_gap";
-    let both = |subject: &&Subject| {
+    let both = |subject: &&PolicyStats| {
         ["train", "holdout"]
             .iter()
             .all(|split| subject.split(split).is_some())
     };
-    let mut drawn: Vec<&Subject> = subjects.iter().filter(both).collect();
+    let mut drawn: Vec<&PolicyStats> = subjects.iter().filter(both).collect();
     let splits: &[&str] = if entries.is_empty() || entries.iter().any(|entry| is_polyguard(entry)) {
         &["train", "holdout"]
     } else {
@@ -230,7 +230,7 @@ fn gap(subjects: &[Subject], entries: &[&SweepEntry], figures: &mut Figures) {
     let all = drawn.len();
     drawn.truncate(SUBJECTS);
     let series = ["train", "holdout"].map(|split| {
-        let score = |subject: &&Subject| Some(estimate(subject.split(split)?.score));
+        let score = |subject: &&PolicyStats| Some(estimate(subject.split(split)?.score));
         bars(split, drawn.iter().map(score).collect())
     });
     let caption = format!(

@@ -6,7 +6,7 @@ mod integrity;
 mod sweep;
 mod training;
 
-use super::integrity::Subject;
+use super::integrity::PolicyStats;
 use super::results::{ChartEntry, Evaluation, MissingChart, Section, TrainingRun};
 use super::sweep_results::{Sweep, SweepEntry};
 use crate::evidence::charts::{BarSeries, Chart, Estimate, Point, PointSeries};
@@ -46,7 +46,7 @@ pub(super) fn figures(
     sweeps: &[Sweep],
     runs: &[TrainingRun],
     evaluations: &[Evaluation],
-    subjects: &[Subject],
+    subjects: &[PolicyStats],
 ) -> Figures {
     let mut figures = Figures::default();
     let entries: Vec<&SweepEntry> = sweeps.iter().flat_map(|sweep| &sweep.entries).collect();

@@ -9,7 +9,7 @@ use crate::evidence::report::integrity::wilson;
 use crate::evidence::report::results::{Evaluation, Section};
 use crate::evidence::report::sweep_results::{Postsave, StageReport, SweepEntry};
 use crate::interval::mean_and_half_width;
-use crate::selection::quoted;
+use crate::task_selection::shell_quote;
 
 /// The world that has anti-cheat rules, and splits.
 pub(super) const POLYGUARD: &str = "polyguard";
@@ -69,7 +69,7 @@ fn stage_command(entry: &SweepEntry, stage: &str) -> String {
         None if stage == "postsave" => format!("sentinel lm postsave --run {}", entry.run),
         None => {
             let model = entry.model_id.as_ref().unwrap_or(&entry.run);
-            format!("sentinel sweep --models {}", quoted(model))
+            format!("sentinel sweep --models {}", shell_quote(model))
         }
     }
 }
@@ -94,9 +94,13 @@ pub(super) fn eval_command(
         artifact.unwrap_or_else(|| format!("checkpoints/sweeps/{}/{stage}_adapter", entry.run));
     let base = report.map_or("", |report| report.base_model.as_str());
     let model = if artifact.ends_with("adapter") && !base.is_empty() {
-        format!("--model {} --adapter {}", quoted(base), quoted(&artifact))
+        format!(
+            "--model {} --adapter {}",
+            shell_quote(base),
+            shell_quote(&artifact)
+        )
     } else {
-        format!("--model {}", quoted(&artifact))
+        format!("--model {}", shell_quote(&artifact))
     };
     let world = report.and_then(|report| report.world.clone());
     let world = world.or_else(|| like.map(|like| like.world.clone()));
@@ -114,7 +118,7 @@ pub(super) fn eval_command(
     let suffix = split.map_or_else(String::new, |split| format!("_{split}"));
     format!(
         "sentinel lm eval {model} --world {world} {episodes} --out {}/eval_{stage}{suffix}.json",
-        quoted(&entry.path)
+        shell_quote(&entry.path)
     )
 }
 
@@ -238,7 +242,7 @@ fn curves(
         title: chart.title.to_owned(),
         subtitle: None,
         description: caption.clone(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: chart.y.clone(),
         plot: Plot::Lines {
             series,

@@ -1,7 +1,7 @@
 //! The curves of a training run.
 
 use super::{Curve, Figures, window_note};
-use crate::evidence::charts::{Axis, Chart, Plot, PointSeries, Reference};
+use crate::evidence::charts::{Axis, BaselineLine, Chart, Plot, PointSeries};
 use crate::evidence::report::results::{Section, TrainingRun};
 
 /// Draws the loss and the reward of a run, as far as they were logged.
@@ -29,11 +29,11 @@ fn reward(run: &TrainingRun, figures: &mut Figures) {
     let baselines = run.test.iter().flat_map(|test| &test.baselines);
     let references = baselines
         .filter(|(name, _)| ["random", "bayes", "planner", "rules_only"].contains(&name.as_str()))
-        .map(|(name, score)| Reference {
+        .map(|(name, score)| BaselineLine {
             label: name.clone(),
             value: *score,
         });
-    let references: Vec<Reference> = references.collect();
+    let references: Vec<BaselineLine> = references.collect();
     let mut caption = String::new();
     if run.series.contains_key("reward") {
         caption.push_str("Mean reward of the training episodes, with sampled actions.");
@@ -51,7 +51,7 @@ fn reward(run: &TrainingRun, figures: &mut Figures) {
         title: format!("Reward of {}", run.id),
         subtitle: subtitle(run),
         description: caption.clone(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("mean reward"),
         plot: Plot::Lines { series, references },
     };
@@ -75,7 +75,7 @@ fn loss(run: &TrainingRun, figures: &mut Figures) {
         title: format!("Loss of {}", run.id),
         subtitle: subtitle(run),
         description: caption.clone(),
-        x: Axis::new("step").whole(),
+        x: Axis::new("step").with_integer_ticks(),
         y: Axis::new("loss"),
         plot: Plot::Lines {
             series: vec![curve.series("loss")],

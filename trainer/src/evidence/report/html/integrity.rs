@@ -1,7 +1,7 @@
 //! The section on reward hacking and overfitting.
 
 use super::Drawings;
-use super::builder::{Cell, Column, Mark, Page, number};
+use super::page_builder::{Cell, Column, Page, VerdictMark, number};
 use crate::evidence::report::integrity::{Judgment, OverfitReport, Rate, SubjectReport};
 use crate::evidence::report::results::Section;
 
@@ -27,9 +27,9 @@ pub(super) fn section(page: &mut Page, overfit: Option<&OverfitReport>, drawings
 
 fn judged(judgment: Judgment) -> Cell {
     let mark = match judgment {
-        Judgment::Within => Mark::Good,
-        Judgment::Unclear | Judgment::NotMeasured => Mark::Warning,
-        Judgment::Exceeded => Mark::Bad,
+        Judgment::Within => VerdictMark::Good,
+        Judgment::Unclear | Judgment::NotMeasured => VerdictMark::Warning,
+        Judgment::Exceeded => VerdictMark::Bad,
     };
     Cell::mark(mark, judgment.name())
 }
@@ -50,7 +50,7 @@ fn judgments(page: &mut Page, overfit: &OverfitReport) {
             Cell::text(&subject.label),
             Cell::text(percent(&subject.exploits)),
             judged(subject.exploit_judgment),
-            gap.map_or_else(Cell::none, Cell::text),
+            gap.map_or_else(Cell::empty, Cell::text),
             judged(subject.gap_judgment),
             Cell::text(share),
             judged(subject.diversity_judgment),

@@ -1,12 +1,12 @@
 //! The report as one HTML file: text, tables and inline SVG, no script, and nothing to load.
 
-mod builder;
 mod integrity;
+mod page_builder;
 mod runs;
 mod sources;
 mod sweep;
 
-use builder::{Cell, Column, Page};
+use page_builder::{Cell, Column, Page};
 
 use super::integrity::OverfitReport;
 use super::results::{ChartEntry, Results, Section};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Drawings;
-use super::builder::{Cell, Column, Page, code, escape, grouped, number};
+use super::page_builder::{Cell, Column, Page, code, escape, group_thousands, number};
 use crate::evidence::report::results::{Evaluation, PolicyScore, Section, TrainingRun};
 
 /// The largest number of rows that a table shows at once; longer ones are opened.
@@ -16,10 +16,10 @@ pub(super) fn runs(page: &mut Page, runs: &[TrainingRun], drawings: Drawings<'_>
     }
     page.section("runs", "Training runs");
     for run in runs {
-        page.part(&format!("run-{}", run.id), &run.id);
+        page.subsection(&format!("run-{}", run.id), &run.id);
         facts(page, run);
         if !run.warnings.is_empty() {
-            page.note("Warnings of the run:", run.warnings.iter().cloned());
+            page.highlighted_list("Warnings of the run:", run.warnings.iter().cloned());
         }
         for (entry, svg) in drawings.of(Section::Run, Some(&run.id)) {
             page.figure(entry, svg);
@@ -34,12 +34,12 @@ pub(super) fn runs(page: &mut Page, runs: &[TrainingRun], drawings: Drawings<'_>
 
 fn facts(page: &mut Page, run: &TrainingRun) {
     let parameters = if run.trained == run.parameters || run.trained == 0 {
-        grouped(run.parameters as u64)
+        group_thousands(run.parameters as u64)
     } else {
         format!(
             "{}, of which {} are trained",
-            grouped(run.parameters as u64),
-            grouped(run.trained as u64)
+            group_thousands(run.parameters as u64),
+            group_thousands(run.trained as u64)
         )
     };
     let best = run.best.as_ref().map(|best| {
@@ -48,15 +48,15 @@ fn facts(page: &mut Page, run: &TrainingRun) {
         format!("{} at step {}{kept}", number(best.score), best.step)
     });
     let text = |value: &Option<String>| value.as_deref().map(escape);
-    page.facts(vec![
+    page.definition_list(vec![
         ("Method", Some(escape(&run.method))),
         (
             "Status",
             Some(format!(
                 "{}, {} of {} steps",
                 run.status.name(),
-                grouped(run.steps as u64),
-                grouped(run.max_steps as u64)
+                group_thousands(run.steps as u64),
+                group_thousands(run.max_steps as u64)
             )),
         ),
         ("World", text(&run.world)),
@@ -64,7 +64,7 @@ fn facts(page: &mut Page, run: &TrainingRun) {
         ("Rules", text(&run.rules)),
         ("Model", text(&run.model)),
         ("Parameters", Some(parameters)),
-        ("Seed", run.seed.map(grouped)),
+        ("Seed", run.seed.map(group_thousands)),
         ("Seconds", run.seconds.map(number)),
         ("Best validation score", best),
         ("Folder", Some(code(&run.path))),
@@ -142,9 +142,9 @@ pub(super) fn evaluations(page: &mut Page, all: &[Evaluation], drawings: Drawing
     }
     page.section("evaluations", "Evaluations");
     for evaluation in all {
-        page.part(&format!("evaluation-{}", evaluation.id), &evaluation.id);
+        page.subsection(&format!("evaluation-{}", evaluation.id), &evaluation.id);
         let text = |value: &Option<String>| value.as_deref().map(code);
-        page.facts(vec![
+        page.definition_list(vec![
             ("World", Some(escape(&evaluation.world))),
             ("Rules", Some(escape(&evaluation.rules))),
             (

@@ -1,6 +1,6 @@
 //! The summary at the top, and where everything comes from at the end.
 
-use super::builder::{Cell, Column, Mark, Page, code, escape, grouped, number};
+use super::page_builder::{Cell, Column, Page, VerdictMark, code, escape, group_thousands, number};
 use crate::evidence::report::figures::counted;
 use crate::evidence::report::integrity::{Judgment, OverfitReport};
 use crate::evidence::report::results::Results;
@@ -29,7 +29,7 @@ pub(super) fn lead(results: &Results) -> String {
         escape(&parts.join(", ")),
         escape(&made.version),
         code(&short(&made.commit)),
-        super::builder::link("results.json", "results.json"),
+        super::page_builder::link("results.json", "results.json"),
     )
 }
 
@@ -46,7 +46,7 @@ pub(super) fn summary(page: &mut Page, results: &Results, overfit: Option<&Overf
     page.section("summary", "Summary");
     let fallbacks = &results.provenance.fallbacks;
     if !fallbacks.is_empty() {
-        page.note(
+        page.highlighted_list(
             "Some results depend on a fallback, which acted or was trained in place of what was requested:",
             fallbacks.iter().map(|f| format!("{}: {}", f.stage, f.what)),
         );
@@ -62,8 +62,8 @@ pub(super) fn summary(page: &mut Page, results: &Results, overfit: Option<&Overf
         let mut text = format!("Run {}: {}", code(&run.id), escape(run.status.name()));
         text.push_str(&format!(
             " after {} of {} steps",
-            grouped(run.steps as u64),
-            grouped(run.max_steps as u64)
+            group_thousands(run.steps as u64),
+            group_thousands(run.max_steps as u64)
         ));
         match (&run.test, &run.best) {
             (Some(test), _) => {
@@ -183,7 +183,7 @@ pub(super) fn provenance(page: &mut Page, results: &Results) {
             Cell::code(short(&found.commit)),
             match &found.command {
                 Some(command) => Cell::code(command),
-                None => Cell::none(),
+                None => Cell::empty(),
             },
             fallbacks(found),
         ]);
@@ -242,7 +242,7 @@ fn fallbacks(found: &Provenance) -> Cell {
     let all: Vec<String> = (found.fallbacks.iter())
         .map(|fallback| format!("{}: {}", fallback.stage, fallback.what))
         .collect();
-    Cell::mark(Mark::Bad, &all.join("; "))
+    Cell::mark(VerdictMark::Bad, &all.join("; "))
 }
 
 /// Lists the files beside the report.

@@ -1,7 +1,7 @@
 //! The section of a sweep: its models side by side.
 
 use super::Drawings;
-use super::builder::{Cell, Column, Mark, Page};
+use super::page_builder::{Cell, Column, Page, VerdictMark};
 use crate::evidence::report::figures::counted;
 use crate::evidence::report::results::Section;
 use crate::evidence::report::summary::StageScores;
@@ -64,10 +64,10 @@ fn models(page: &mut Page, sweep: &Sweep) {
 }
 
 fn difference(entry: &SweepEntry) -> Cell {
-    use super::builder::number;
+    use super::page_builder::number;
 
     let Some(report) = &entry.improvement else {
-        return Cell::none();
+        return Cell::empty();
     };
     let interval = report.interval.map_or_else(String::new, |[low, high]| {
         format!(" [{}, {}]", number(low), number(high))
@@ -77,17 +77,17 @@ fn difference(entry: &SweepEntry) -> Cell {
 
 fn improved(entry: &SweepEntry) -> Cell {
     match entry.improvement.as_ref().map(|report| report.improved) {
-        Some(true) => Cell::mark(Mark::Good, "yes"),
-        Some(false) => Cell::mark(Mark::Warning, "not\u{a0}shown"),
-        None => Cell::none(),
+        Some(true) => Cell::mark(VerdictMark::Good, "yes"),
+        Some(false) => Cell::mark(VerdictMark::Warning, "not\u{a0}shown"),
+        None => Cell::empty(),
     }
 }
 
 fn verdict(entry: &SweepEntry) -> Cell {
     match entry.gate.as_ref().map(|gate| gate.accepted) {
-        Some(true) => Cell::mark(Mark::Good, "accepted"),
-        Some(false) => Cell::mark(Mark::Bad, "refused"),
-        None => Cell::none(),
+        Some(true) => Cell::mark(VerdictMark::Good, "accepted"),
+        Some(false) => Cell::mark(VerdictMark::Bad, "refused"),
+        None => Cell::empty(),
     }
 }
 
@@ -131,12 +131,12 @@ fn stage_row(entry: &SweepEntry, name: &str, report: &StageReport) -> Vec<Cell> 
         Cell::text(&entry.label),
         Cell::text(name),
         match (report.status.as_str(), &report.error) {
-            ("ok", _) => Cell::mark(Mark::Good, "ok"),
-            (status, Some(error)) => Cell::mark(Mark::Bad, &format!("{status}: {error}")),
-            (status, None) => Cell::mark(Mark::Bad, status),
+            ("ok", _) => Cell::mark(VerdictMark::Good, "ok"),
+            (status, Some(error)) => Cell::mark(VerdictMark::Bad, &format!("{status}: {error}")),
+            (status, None) => Cell::mark(VerdictMark::Bad, status),
         },
         if report.backend == "fallback" {
-            Cell::mark(Mark::Bad, &report.backend)
+            Cell::mark(VerdictMark::Bad, &report.backend)
         } else {
             Cell::code(&report.backend)
         },
@@ -158,8 +158,8 @@ fn unfinished(page: &mut Page, sweep: &Sweep) {
                 rows.push(vec![
                     Cell::text(&entry.label),
                     Cell::text(name),
-                    Cell::mark(Mark::Bad, &record.status),
-                    record.error.as_ref().map_or_else(Cell::none, Cell::text),
+                    Cell::mark(VerdictMark::Bad, &record.status),
+                    record.error.as_ref().map_or_else(Cell::empty, Cell::text),
                     Cell::code(&record.command),
                 ]);
             }
@@ -188,7 +188,7 @@ fn postsave(page: &mut Page, sweep: &Sweep) {
         Some(vec![
             Cell::text(&entry.label),
             if report.model_source.starts_with("fallback") {
-                Cell::mark(Mark::Bad, &report.model_source)
+                Cell::mark(VerdictMark::Bad, &report.model_source)
             } else {
                 Cell::code(&report.model_source)
             },
@@ -224,9 +224,9 @@ fn conditions(page: &mut Page, of: &str, gate: &Gate) {
         vec![
             Cell::text(&condition.name),
             if condition.passed {
-                Cell::mark(Mark::Good, "passed")
+                Cell::mark(VerdictMark::Good, "passed")
             } else {
-                Cell::mark(Mark::Bad, "failed")
+                Cell::mark(VerdictMark::Bad, "failed")
             },
             Cell::text(&condition.evidence),
         ]

@@ -2,7 +2,7 @@
 //! between the splits train and holdout, and the diversity of choices, each with a stated
 //! threshold.
 
-mod subject;
+mod policy_stats;
 mod thresholds;
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::provenance::Provenance;
-pub(super) use subject::{Subject, subjects};
+pub(super) use policy_stats::{PolicyStats, collect_policy_stats};
 use thresholds::{CANDIDATE_SHARE, CHOICES_MIN, EXPLOIT_RATE, GAP, KIND_ENTROPY};
 pub use thresholds::{Threshold, thresholds};
 
@@ -181,7 +181,10 @@ pub(super) fn wilson(count: usize, all: usize) -> [f64; 2] {
 }
 
 /// Judges every policy; `None` without one.
-pub(super) fn judge(subjects: &[Subject], provenance: &Provenance) -> Option<OverfitReport> {
+pub(super) fn judge_policies(
+    subjects: &[PolicyStats],
+    provenance: &Provenance,
+) -> Option<OverfitReport> {
     let subjects: Vec<SubjectReport> = subjects.iter().map(judge_subject).collect();
     let worst = subjects.iter().map(|subject| subject.judgment);
     let judgment = worst.reduce(Judgment::worse)?;
@@ -194,7 +197,7 @@ pub(super) fn judge(subjects: &[Subject], provenance: &Provenance) -> Option<Ove
     })
 }
 
-fn judge_subject(subject: &Subject) -> SubjectReport {
+fn judge_subject(subject: &PolicyStats) -> SubjectReport {
     let rules: BTreeMap<String, Rate> = (subject.rules().into_iter())
         .map(|rule| (rule.to_owned(), subject.exploits(rule)))
         .collect();
@@ -274,7 +277,7 @@ mod tests {
             split: name.to_owned(),
             episodes,
             steps: kinds.iter().sum(),
-            score: crate::interval::Interval {
+            score: crate::interval::ConfidenceInterval {
                 mean,
                 half_width: 0.03,
             },
@@ -286,8 +289,8 @@ mod tests {
         }
     }
 
-    fn subject(splits: &[Diagnostics]) -> Subject {
-        let mut subject = Subject {
+    fn subject(splits: &[Diagnostics]) -> PolicyStats {
+        let mut subject = PolicyStats {
             label: "p".to_owned(),
             evaluations: Vec::new(),
             splits: Vec::new(),

@@ -10,7 +10,7 @@ use super::source::Sources;
 use super::{ReportError, read_json};
 use crate::eval::Diagnostics;
 use crate::evidence::report::results::{Evaluation, EvaluationKind, PolicyScore, TaskScore};
-use crate::interval::Interval;
+use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
 /// The kinds of file in errors.
@@ -58,8 +58,8 @@ struct EpisodeRow {
 /// A file of `lm eval --out`.
 #[derive(Debug, Deserialize)]
 struct LmEvalFile {
-    tasks: Vec<(String, Interval)>,
-    score: Interval,
+    tasks: Vec<(String, ConfidenceInterval)>,
+    score: ConfidenceInterval,
     validity: f64,
     signals: Map<String, Value>,
     sentinel: Origin,
@@ -140,7 +140,7 @@ fn policy_score(
     let tasks = cells.iter().map(|(task, scores)| TaskScore {
         task: (*task).to_owned(),
         episodes: Some(scores.len()),
-        score: Interval::of_cells(std::slice::from_ref(scores)),
+        score: ConfidenceInterval::from_cells(std::slice::from_ref(scores)),
     });
     let tasks = tasks.collect();
     let scores: Vec<Vec<f64>> = cells.into_iter().map(|(_, scores)| scores).collect();
@@ -149,9 +149,9 @@ fn policy_score(
     Ok(PolicyScore {
         policy: policy.to_owned(),
         episodes: scores.iter().map(Vec::len).sum(),
-        score: Interval {
+        score: ConfidenceInterval {
             mean,
-            ..Interval::of_cells(&scores)
+            ..ConfidenceInterval::from_cells(&scores)
         },
         tasks,
         means: numbers(means),

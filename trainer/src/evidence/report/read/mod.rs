@@ -17,7 +17,7 @@ use super::results::{Evaluation, TrainingRun};
 use super::sweep_results::Sweep;
 use crate::evidence::charts::Chart;
 use crate::provenance::Provenance;
-use crate::run::{EVENTS, TRAINER_STATE};
+use crate::run::{EVENTS_FILE, TRAINER_STATE_FILE};
 pub(super) use source::Sources;
 
 /// An input as it was read.
@@ -69,8 +69,12 @@ fn kind_of(path: &Path) -> Result<Kind, ReportError> {
     if !path.is_dir() {
         return kind_of_file(path);
     }
-    let [state, events] = [TRAINER_STATE, EVENTS].map(|name| path.join(name).is_file());
-    let missing = if state { EVENTS } else { TRAINER_STATE };
+    let [state, events] = [TRAINER_STATE_FILE, EVENTS_FILE].map(|name| path.join(name).is_file());
+    let missing = if state {
+        EVENTS_FILE
+    } else {
+        TRAINER_STATE_FILE
+    };
     match (state, events) {
         (true, true) => Ok(Kind::Run),
         (false, false) if sweep::is_sweep(path)? => Ok(Kind::Sweep),

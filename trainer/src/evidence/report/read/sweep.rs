@@ -151,25 +151,8 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
         .chain(improvement.iter().map(|report| &report.provenance))
         .chain(evaluations.values().map(|found| &found.provenance));
     let mut fallbacks = Provenance::new();
-    fallbacks.inherit(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
-    // A report that says so without naming the fallback.
-    for (name, stage) in [("sft", &sft), ("grpo", &grpo)] {
-        if let Some(stage) = stage
-            && stage.backend == "fallback"
-            && !stage.provenance.is_fallback()
-        {
-            fallbacks.add_fallback(name, "the backend of the stage is `fallback`");
-        }
-    }
-    if let Some(report) = &postsave
-        && report.model_source.starts_with("fallback")
-        && !report.provenance.is_fallback()
-    {
-        fallbacks.add_fallback(
-            "postsave",
-            "no saved artifact answered, a scripted policy did",
-        );
-    }
+    fallbacks.add_fallbacks(provenances.flat_map(|found| found.fallbacks.iter().cloned()));
+    add_unnamed_fallbacks(&sft, &grpo, &postsave, &mut fallbacks);
     Ok(SweepEntry {
         label: marked_name(&label(model_id.as_deref(), &run), fallbacks.is_fallback()),
         run,
@@ -184,6 +167,32 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
         stages: state.stages,
         fallbacks: fallbacks.fallbacks,
     })
+}
+
+/// Adds the fallbacks of reports that state one without naming it in their provenance.
+fn add_unnamed_fallbacks(
+    sft: &Option<StageReport>,
+    grpo: &Option<StageReport>,
+    postsave: &Option<Postsave>,
+    fallbacks: &mut Provenance,
+) {
+    for (name, stage) in [("sft", sft), ("grpo", grpo)] {
+        if let Some(stage) = stage
+            && stage.backend == "fallback"
+            && !stage.provenance.is_fallback()
+        {
+            fallbacks.add_fallback(name, "the backend of the stage is `fallback`");
+        }
+    }
+    if let Some(report) = postsave
+        && report.model_source.starts_with("fallback")
+        && !report.provenance.is_fallback()
+    {
+        fallbacks.add_fallback(
+            "postsave",
+            "no saved artifact answered, a scripted policy did",
+        );
+    }
 }
 
 /// Returns the last part of a model's name, or the id of the run.

@@ -10,8 +10,8 @@ use super::source::Sources;
 use super::{ReportError, read_json};
 use crate::evidence::report::results::{BestScore, RunStatus, TestScores, TrainingRun};
 use crate::provenance::{self, Provenance};
-use crate::run::card::CARD;
-use crate::run::{EVENTS, Event, TRAINER_STATE, parse_events};
+use crate::run::model_card::CARD_FILE;
+use crate::run::{EVENTS_FILE, Event, TRAINER_STATE_FILE, parse_events};
 
 /// The metrics of a log that a report draws or tabulates; the others are in the copied log.
 pub(super) const METRICS: [&str; 12] = [
@@ -143,10 +143,10 @@ pub(super) fn read(
     id: String,
     sources: &mut Sources,
 ) -> Result<TrainingRun, ReportError> {
-    let log = read_log(&folder.join(TRAINER_STATE), sources)?;
-    let path = folder.join(EVENTS);
+    let log = read_log(&folder.join(TRAINER_STATE_FILE), sources)?;
+    let path = folder.join(EVENTS_FILE);
     let events = parse_events(&path, &sources.read(&path)?)?;
-    let path = folder.join(provenance::FILE);
+    let path = folder.join(provenance::PROVENANCE_FILE);
     let provenance = if path.is_file() {
         read_json(&path, "provenance file", REMEDY, sources)?
     } else {
@@ -157,7 +157,7 @@ pub(super) fn read(
             ..Provenance::new()
         }
     };
-    sources.copy_if_there(&folder.join(CARD))?;
+    sources.copy_if_there(&folder.join(CARD_FILE))?;
     let found = Logged::new(events);
     let best = log.best_global_step.zip(log.best_metric);
     let test = found.test.clone().map(|test| TestScores {

@@ -1,0 +1,168 @@
+//! Estimate of the memory that a run needs, computed from the tensors that it allocates.
+//!
+//! Everything is f32 except frozen weights with `--bf16`. The estimate includes weights, adapter,
+//! gradients, moments, the inputs of all blocks that gradient checkpointing keeps, one block with
+//! everything that its backward pass needs, the logits of a micro-batch, and the generation's
+//! key-value cache with its merged weights. It excludes the program itself, text and the
+//! allocator's reserve, which are small in comparison.
+
+use super::GrpoConfig;
+use crate::lm::ModelConfig;
+use crate::lm::lora::LoraConfig;
+use crate::lm::weights::{linear_shape, tensor_specs};
+
+/// Bytes of an f32 number.
+const NUMBER: u128 = 4;
+/// Bytes of a bf16 number.
+const HALF: u128 = 2;
+/// Number of tensors as wide as the hidden state that a block's backward pass needs: inputs and
+/// outputs of both norms, queries with and without rotation, the attention output, both residual
+/// sums.
+const HIDDEN_TENSORS: u128 = 10;
+/// Number of tensors as wide as the feed-forward layers: gate, its activation, up, their product.
+const INNER_TENSORS: u128 = 5;
+/// Number of tensors of attention scores: before and after the mask, after softmax, their
+/// gradients.
+const SCORE_TENSORS: u128 = 4;
+/// Number of tensors of logits: logits, log-probabilities, gradients, entropies.
+const LOGIT_TENSORS: u128 = 4;
+/// Copies of each trained number while a checkpoint is written: moments as read (2), weight and
+/// moments as bytes (3), and the file (3).
+const SAVED: u128 = 8;
+
+/// The memory of a run in bytes, with the counts it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct MemoryEstimate {
+    /// Number of scalars in the base model.
+    pub parameters: u128,
+    /// Number of scalars that are trained.
+    pub trained: u128,
+    /// Bytes of base weights and adapter.
+    pub weights: u128,
+    /// Bytes of gradients and both moments.
+    pub optimizer: u128,
+    /// Bytes of a micro-batch's forward and backward pass.
+    pub activations: u128,
+    /// Bytes of merged weights and cache during generation.
+    pub generation: u128,
+    /// Number of micro-batches in an optimizer step.
+    pub parts: u128,
+    /// Bytes of a second model, needed for the KL term if disabling the adapter does not give the
+    /// reference.
+    pub reference: u128,
+}
+
+impl MemoryEstimate {
+    /// Returns the peak memory in bytes; training passes and generation alternate.
+    #[must_use]
+    pub fn total_bytes(&self) -> u128 {
+        let turn = self.activations.max(self.generation);
+        self.weights + self.optimizer + self.reference + turn
+    }
+
+    /// Returns the peak memory in bytes on a processor with `cores` cores.
+    ///
+    /// It computes up to `cores` micro-batches at a time, each with gradients of its own, and also
+    /// writes checkpoints in the same memory: values, moments and the bytes of the file.
+    #[must_use]
+    pub fn total_bytes_on_cpu(&self, cores: usize) -> u128 {
+        let together = self.parts.min(cores as u128).max(1);
+        let gradients = NUMBER * self.trained;
+        let passes = together * (self.activations + gradients);
+        let saving = NUMBER * self.trained * SAVED;
+        let turn = passes.max(self.generation).max(saving);
+        self.weights + self.optimizer + self.reference + turn
+    }
+}
+
+/// Returns the configurations of Qwen2.5's small models, as in their `config.json`.
+#[must_use]
+pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
+    let shape =
+        |hidden_size, intermediate_size, num_hidden_layers, num_attention_heads| ModelConfig {
+            vocab_size: 151_936,
+            hidden_size,
+            intermediate_size,
+            num_hidden_layers,
+            num_attention_heads,
+            num_key_value_heads: 2,
+            max_position_embeddings: 32_768,
+            rope_theta: 1e6,
+            rms_norm_eps: 1e-6,
+            tie_word_embeddings: true,
+            initializer_range: 0.02,
+        };
+    [
+        ("Qwen2.5-0.5B-Instruct", shape(896, 4864, 24, 14)),
+        ("Qwen2.5-1.5B-Instruct", shape(1536, 8960, 28, 12)),
+        ("Qwen2.5-3B-Instruct", shape(2048, 11_008, 36, 16)),
+    ]
+}
+
+/// Estimates the memory of a run with these options for a model of this shape.
+#[must_use]
+pub fn estimate_memory(
+    config: &GrpoConfig,
+    lora: &LoraConfig,
+    model: &ModelConfig,
+) -> MemoryEstimate {
+    let wide = |count: usize| count as u128;
+    let parameters: u128 = (tensor_specs(model).iter())
+        .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u128>())
+        .sum();
+    let layers = wide(model.num_hidden_layers);
+    let pairs = lora.targets.iter().map(|target| {
+        let [outputs, inputs] = linear_shape(model, target.name());
+        wide(lora.rank) * wide(outputs + inputs)
+    });
+    let adapter = if config.run.full {
+        0
+    } else {
+        layers * pairs.sum::<u128>()
+    };
+    let trained = if config.run.full { parameters } else { adapter };
+
+    let rows = wide(config.per_device_train_batch_size);
+    let length = wide(config.run.max_length);
+    let tokens = rows * length;
+    let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
+    let kept = tokens * hidden * (layers + 1);
+    let scores = rows * wide(model.num_attention_heads) * length * length;
+    let block = tokens * (hidden * HIDDEN_TENSORS + inner * INNER_TENSORS) + scores * SCORE_TENSORS;
+    let blocks = if config.run.no_gradient_checkpointing {
+        layers * block
+    } else {
+        block
+    };
+    let completions = rows * wide(config.max_completion_length);
+    let logits = completions * wide(model.vocab_size) * LOGIT_TENSORS;
+
+    let samples = config.groups_per_update * config.num_generations;
+    let group = config.episodes_per_update.max(samples);
+    let speakers = wide(config.generation_batch_size.min(group));
+    let head = wide(model.head_dim() * model.num_key_value_heads);
+    let cache = 2 * layers * speakers * length * head;
+    let table = wide(model.vocab_size) * hidden;
+    // Concatenated and transposed copies of everything except the embedding.
+    let merged = parameters - table;
+    // Norms and biases stay f32, but are negligible.
+    let frozen = if config.run.bf16 { HALF } else { NUMBER };
+    let reading = speakers * length * (hidden * 4 + inner * 2);
+    let apart = config.run.full || config.run.adapter.is_some();
+    let second = if config.beta != 0.0 && apart {
+        parameters
+    } else {
+        0
+    };
+    MemoryEstimate {
+        parameters,
+        trained,
+        weights: frozen * parameters + NUMBER * adapter,
+        optimizer: NUMBER * 3 * trained,
+        activations: NUMBER * (kept + blocks.max(logits)),
+        generation: frozen * merged
+            + NUMBER * (cache + reading + speakers * wide(model.vocab_size)),
+        parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
+        reference: frozen * second,
+    }
+}

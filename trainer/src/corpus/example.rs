@@ -1,0 +1,223 @@
+//! A parser of corpora into examples: our own rows, and the forms that TRL's trainers take.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::training_seeds;
+use crate::Error;
+use crate::provenance::is_marked_name;
+
+/// The role of a chat message's author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The author of standing instructions.
+    System,
+    /// The user, who writes the prompt.
+    User,
+    /// The model, which writes the completion.
+    Assistant,
+}
+
+/// One message of a chat.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChatMessage {
+    /// The role of the author.
+    pub role: Role,
+    /// The text of the message.
+    pub content: String,
+}
+
+/// The input of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// A text that is used verbatim.
+    Text(String),
+    /// A chat, which a template turns into a text. Its last turn is not the model's.
+    Chat(Vec<ChatMessage>),
+}
+
+impl Prompt {
+    /// Returns the question to the model: the text, or the last turn of the chat.
+    #[must_use]
+    pub fn question(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Chat(turns) => turns.last().map_or("", |turn| &turn.content),
+        }
+    }
+}
+
+/// A prompt with the completion that is trained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The input of the model.
+    pub prompt: Prompt,
+    /// The completion; the only part that is trained.
+    pub completion: String,
+    /// The 1-based line of the file.
+    pub line: usize,
+    /// `true` if the row is marked as a fallback's: by `fallback`, or by the `model_source` of a
+    /// replay.
+    pub fallback: bool,
+}
+
+/// The keys that an example may consist of; others are ignored.
+#[derive(Deserialize)]
+struct Raw {
+    prompt: Option<Value>,
+    completion: Option<Value>,
+    messages: Option<Value>,
+    text: Option<Value>,
+    world: Option<Value>,
+    seed: Option<Value>,
+    fallback: Option<Value>,
+    model_source: Option<Value>,
+}
+
+/// Reads a corpus in JSON lines. Empty lines are skipped.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or holds no example, or for the first invalid line.
+pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let (mut examples, mut bytes, mut line) = (Vec::new(), Vec::new(), 0);
+    while reader.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
+        line += 1;
+        let at_line = |reason| Error::Example {
+            path: path.to_owned(),
+            line,
+            reason,
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|_| at_line("it is no UTF-8".to_owned()))?;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if !text.is_empty() {
+            examples.push(parse_example(text, line).map_err(at_line)?);
+        }
+        bytes.clear();
+    }
+    if examples.is_empty() {
+        return Err(Error::NoExamples(path.to_owned()));
+    }
+    Ok(examples)
+}
+
+/// Parses the row of a line: `prompt` and `completion` as texts or as chats, or a chat as
+/// `messages` of which the last is the model's. If a row names the world and the seed of its
+/// episode, the seed must be one for training.
+///
+/// # Errors
+/// Returns a description of the first fault.
+pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
+    if !text.starts_with('{') {
+        return Err("it is no JSON object".to_owned());
+    }
+    let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    check_origin(raw.world.as_ref(), raw.seed.as_ref())?;
+    let fallback = raw.fallback == Some(Value::Bool(true))
+        || (raw.model_source.as_ref().and_then(Value::as_str)).is_some_and(is_marked_name);
+    let (prompt, completion) = match (raw.messages, raw.prompt, raw.completion) {
+        (Some(messages), None, None) => {
+            let mut turns = chat("messages", messages)?;
+            let last = turns.pop().ok_or("messages holds no turn")?;
+            (Prompt::Chat(turns), said("messages", &[last])?)
+        }
+        (None, Some(Value::String(prompt)), Some(Value::String(completion))) => {
+            (Prompt::Text(prompt), completion)
+        }
+        (None, Some(prompt @ Value::Array(_)), Some(completion @ Value::Array(_))) => {
+            let turns = chat("completion", completion)?;
+            (
+                Prompt::Chat(chat("prompt", prompt)?),
+                said("completion", &turns)?,
+            )
+        }
+        (Some(_), _, _) => return Err("it has messages beside a prompt or completion".to_owned()),
+        (None, Some(_), None) => return Err("completion is missing".to_owned()),
+        (None, None, Some(_)) => return Err("prompt is missing".to_owned()),
+        (None, Some(_), Some(_)) => {
+            return Err("prompt and completion must both be texts or both be chats".to_owned());
+        }
+        (None, None, None) if raw.text.is_some() => {
+            return Err("text alone does not say where the completion begins".to_owned());
+        }
+        (None, None, None) => {
+            return Err("it has neither prompt and completion nor messages".to_owned());
+        }
+    };
+    check(&prompt, &completion)?;
+    Ok(Example {
+        prompt,
+        completion,
+        line,
+        fallback,
+    })
+}
+
+/// Refuses seeds that are not for training: a model cannot be measured on seeds that it was trained
+/// on.
+fn check_origin(world: Option<&Value>, seed: Option<&Value>) -> Result<(), String> {
+    let (Some(world), Some(seed)) = (world, seed) else {
+        return Ok(());
+    };
+    let allowed = training_seeds();
+    if (seed.as_u64()).is_some_and(|seed| allowed.range().contains(&seed)) {
+        return Ok(());
+    }
+    Err(format!(
+        "its episode of world {world} has seed {seed}, which is not among {allowed}: other seeds are kept for \
+         validation and tests"
+    ))
+}
+
+fn check(prompt: &Prompt, completion: &str) -> Result<(), String> {
+    if completion.trim().is_empty() {
+        return Err("the completion is empty".to_owned());
+    }
+    if let Prompt::Chat(turns) = prompt {
+        match turns.last().map(|turn| turn.role) {
+            None => return Err("the prompt holds no turn".to_owned()),
+            Some(Role::User) => {}
+            Some(_) => return Err("the last turn of the prompt must be the user's".to_owned()),
+        }
+        if turns.iter().skip(1).any(|turn| turn.role == Role::System) {
+            return Err("only the first turn can be the system's".to_owned());
+        }
+    }
+    if prompt.question().trim().is_empty() {
+        return Err("the prompt is empty".to_owned());
+    }
+    Ok(())
+}
+
+fn chat(name: &str, value: Value) -> Result<Vec<ChatMessage>, String> {
+    let Value::Array(turns) = value else {
+        return Err(format!("{name} must be a list of turns"));
+    };
+    let turn = |(at, value)| {
+        let turn = serde_json::from_value(value);
+        turn.map_err(|error| format!("turn {} of {name}: {error}", at + 1))
+    };
+    (0..)
+        .zip(turns)
+        .map(turn)
+        .collect::<Result<Vec<ChatMessage>, String>>()
+}
+
+/// Returns the text of a completion, which must be one turn of the model.
+fn said(name: &str, turns: &[ChatMessage]) -> Result<String, String> {
+    match turns {
+        [turn] if turn.role == Role::Assistant => Ok(turn.content.clone()),
+        [_] => Err(format!("the last turn of {name} must be the assistant's")),
+        _ => Err(format!("{name} must be one turn, not {}", turns.len())),
+    }
+}

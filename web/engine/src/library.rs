@@ -20,7 +20,7 @@ const FIRST_WORLD: WorldName = WorldName::Trust;
 pub struct ReadReplay<W: PageWorld> {
     /// All rows that could be read.
     pub replay: Replay<W>,
-    /// The first episode, if any row can be played.
+    /// First episode that can be played; `None` if there is none.
     pub first: Option<EpisodeSpec<W>>,
 }
 

@@ -37,9 +37,9 @@ pub struct Next<W: PageWorld> {
     pub own: bool,
 }
 
-/// A frame without hidden state: all that a view for the agent is made from.
+/// The public part of a frame, from which a view for the agent is made.
 pub struct PublicFrame<'a, W: PageWorld> {
-    /// Number of actions taken.
+    /// Number of actions taken so far.
     pub index: usize,
     /// Observation after these actions.
     pub observation: &'a W::Observation,

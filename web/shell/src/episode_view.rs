@@ -95,7 +95,7 @@ pub struct TruthSignals {
     /// Charts with hidden values; empty while the truth is hidden.
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
-    pub moment: Memo<Option<Arc<Truth>>>,
+    pub frame: Memo<Option<Arc<Truth>>>,
 }
 
 /// Signals of one run: its frames, and the frame at the cursor.
@@ -111,7 +111,7 @@ pub struct EpisodeView {
     /// Number of actions at the cursor, at most that of this run.
     pub at: Memo<usize>,
     /// Frame at the cursor; `None` before the first frame arrives.
-    pub moment: Memo<Option<Arc<AgentView>>>,
+    pub frame: Memo<Option<Arc<AgentView>>>,
     /// Panels of the frame at the cursor.
     pub panels: PanelSignals,
     /// Hidden state of the run.
@@ -137,13 +137,13 @@ impl EpisodeView {
             charts: Signal::default(),
             status: Signal::default(),
             at,
-            moment: memo_notify_always(move || decode_frame(frames, at.get())),
+            frame: memo_notify_always(move || decode_frame(frames, at.get())),
             panels: PanelSignals::default(),
             truth: TruthSignals {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
-                moment: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
+                frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
             },
             run: StoredValue::new(0),
             shown_run: StoredValue::new(0),

@@ -30,9 +30,9 @@ fn episode() -> (Owner, Signal<usize>, EpisodeView) {
 
 fn headline(episode: &EpisodeView) -> Option<String> {
     episode
-        .moment
+        .frame
         .get_untracked()
-        .map(|moment| moment.headline.clone())
+        .map(|frame| frame.headline.clone())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn frames_are_replaced_from_where_the_update_says() {
     assert_eq!(codes, ["x", "b"]);
     cursor.set(1);
     assert_eq!(headline(&episode).as_deref(), Some("uno"));
-    // A new run starts over, and bytes that are no frame are no moment.
+    // A new run starts over, and invalid bytes are no frame.
     let update = RunUpdate {
         run: 2,
         from: 1,
@@ -97,15 +97,15 @@ fn hidden_state_goes_with_its_run() {
     };
     episode.apply_update(run(1));
     episode.apply_truth(truth());
-    assert!(episode.truth.moment.get_untracked().is_some());
+    assert!(episode.truth.frame.get_untracked().is_some());
     episode.clear_truth();
-    assert!(episode.truth.moment.get_untracked().is_none());
+    assert!(episode.truth.frame.get_untracked().is_none());
     episode.apply_truth(truth());
     episode.apply_update(run(2));
-    assert!(episode.truth.moment.get_untracked().is_none());
+    assert!(episode.truth.frame.get_untracked().is_none());
     episode.apply_truth(truth());
     episode.clear();
-    assert!(episode.truth.moment.get_untracked().is_none() && headline(&episode).is_none());
+    assert!(episode.truth.frame.get_untracked().is_none() && headline(&episode).is_none());
 }
 
 #[test]

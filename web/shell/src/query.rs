@@ -87,7 +87,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         ..PageState::default()
     };
     let mut problems = Vec::new();
-    let (mut at, mut actions, mut resume, mut moment) = (None, None, false, false);
+    let (mut at, mut actions, mut resume, mut has_cursor) = (None, None, false, false);
     let parts = query.trim_start_matches('?').split('&');
     for part in parts.filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -110,7 +110,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             "acts" => set(&mut actions, parse_actions(&value).map(Some)),
             "resume" => set(&mut resume, choice(&value, "0", "1")),
             "t" => {
-                moment = true;
+                has_cursor = true;
                 set(&mut state.cursor, parse_count(&value))
             }
             "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
@@ -138,7 +138,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
                 .to_owned(),
         );
     }
-    state.legacy = state.player.is_empty() && (moment || at.is_some() || actions.is_some());
+    state.legacy = state.player.is_empty() && (has_cursor || at.is_some() || actions.is_some());
     state.branch = actions.map(|actions| Branch {
         at: at.unwrap_or(0),
         actions,

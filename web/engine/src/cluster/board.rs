@@ -13,7 +13,7 @@ use crate::run::PublicFrame;
 /// Number of steps before its deadline from which a job counts as urgent.
 const SOON: u8 = 10;
 
-/// Returns the GPUs, each with its jobs.
+/// Returns the panel of the GPUs, each with its jobs.
 pub(super) fn gpus(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
     let o = frame.observation;
     let held = o.jobs.memory_by_gpu();
@@ -90,7 +90,7 @@ fn job_chip(id: JobId, job: &Job) -> Chip {
     }
 }
 
-/// Returns the jobs.
+/// Returns the panel of the jobs.
 pub(super) fn jobs(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
     let o = frame.observation;
     let column = |title: &str, help: &str, numeric| Column {

@@ -11,7 +11,7 @@ use crate::run::PublicFrame;
 /// Trust below which a worker that has reported is drawn as distrusted.
 const DOUBTED: f64 = 0.4;
 
-/// Returns the workers.
+/// Returns the panel of the workers.
 pub(super) fn workers(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
     Panel {
         id: WORKERS.to_owned(),
@@ -101,7 +101,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
     }
 }
 
-/// Returns what the player believes about a slot, as parts of a bar and in words.
+/// Returns the player's belief about a slot, as parts of a bar and in words.
 fn believed(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
     let rows = frame.thoughts.belief.as_ref();
     let row = rows.and_then(|rows| rows.get(slot.index()));

@@ -201,7 +201,7 @@ impl<W: PageWorld> Engine<W> {
         found.map(|(_, shown)| shown)
     }
 
-    /// Reads the words of an address; what is not understood keeps its default.
+    /// Parses the words of an address; a word that is not understood keeps its default.
     fn origin(&mut self, words: &EpisodeRef) -> EpisodeSpec<W> {
         let task = match words.task.as_str() {
             "" => W::default_task(),

@@ -68,7 +68,7 @@ fn stack(mode: Mode) -> Box<dyn Actor<PolyguardEnv>> {
 #[derive(Default)]
 struct StackActor {
     stack: Option<AgentStack>,
-    /// `true` if the last choice was made for the moment that was observed last.
+    /// `true` if the last choice was made in the state that was observed last.
     fresh: bool,
 }
 

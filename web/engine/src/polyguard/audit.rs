@@ -7,7 +7,7 @@ use super::words;
 use crate::format::capitalized;
 use crate::run::PublicFrame;
 
-/// Returns the panel.
+/// Returns the panel of the rules against cheating.
 pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = frame.observation;
     let hit = frame.step.and_then(|step| step.exploit);

@@ -1,4 +1,4 @@
-//! The candidates of a frame, each with a button.
+//! The panel of the candidates, each with a button.
 
 use sentinel_env::polyguard::{ActKind, Candidate, CandidateId, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
@@ -11,7 +11,7 @@ use crate::run::PublicFrame;
 /// Smallest difference of risks that is shown as a change.
 const CHANGED: f64 = 0.005;
 
-/// Returns the panel.
+/// Returns the panel of the candidates.
 pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = frame.observation;
     let cards = o.candidates.iter().map(|candidate| card(frame, candidate));
@@ -122,10 +122,10 @@ fn button(
     }
 }
 
-/// Returns the verb of an order.
+/// Returns the verb of an order, for the button.
 fn verb(kind: ActKind, order: &str) -> String {
     match kind {
-        // It is to raise, to lower or to resume.
+        // One of raise, lower and resume.
         ActKind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
         _ => words::kind(kind).0.to_owned(),
     }

@@ -7,7 +7,7 @@ use sentinel_page_protocol::{Bar, Chart, Line, StepLine, Strip};
 use super::step::line;
 use crate::run::{Frame, PublicFrame};
 
-/// Returns the chart.
+/// Returns the chart of the visible values, with a strip of rewards.
 pub(super) fn risk(frames: &[PublicFrame<'_, PolyguardEnv>]) -> Chart {
     let values = |name: &str, style, value: &dyn Fn(&Observation) -> f64| Line {
         name: name.to_owned(),

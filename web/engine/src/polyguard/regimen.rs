@@ -16,7 +16,7 @@ pub(super) fn share(multiple: f64) -> f32 {
     (multiple / 1.5).clamp(0.0, 1.0) as f32
 }
 
-/// Returns the panel.
+/// Returns the panel of the medicines.
 pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = frame.observation;
     let taken = o.regimen.iter().filter(|row| row.is_active()).count();

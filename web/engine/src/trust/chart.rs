@@ -8,7 +8,7 @@ use sentinel_page_protocol::{Bar, Chart, Line, Strip, Tone};
 use crate::run::PublicFrame;
 use crate::world::PageWorld as _;
 
-/// Returns the chart.
+/// Returns the chart of trust, with strips of rewards and stakes.
 pub(super) fn trust(frames: &[PublicFrame<'_, TrustEnv>]) -> Chart {
     let line = |slot: Slot| Line {
         name: slot.name().to_owned(),

@@ -273,7 +273,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
     }
 }
 
-/// Returns what the player believes about a slot, as parts of a bar and in words.
+/// Returns the player's belief about a slot, as parts of a bar and in words.
 fn believed(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
     let rows = frame.thoughts.belief.as_ref();
     let Some(row) = rows

@@ -22,7 +22,7 @@ pub(crate) fn played<W: PageWorld>(episode: W, actor: Option<Box<dyn Actor<W>>>)
     run
 }
 
-/// Returns the words of an episode.
+/// Returns an episode in the words of a request.
 pub(crate) fn episode_ref<W: PageWorld>(origin: &EpisodeSpec<W>) -> EpisodeRef {
     EpisodeRef {
         task: origin.task.name().to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn truths(update: &TruthUpdate) -> Vec<Truth> {
         .collect()
 }
 
-/// Checks that every policy plays what it plays natively: same trajectory, score and length.
+/// Checks that every policy plays as it does natively: same trajectory, score and length.
 pub(crate) fn policies_play_as_natively<W: PageWorld>(origin: EpisodeSpec<W>)
 where
     W::PolicyName: sentinel_policy::Scripted<World = W>,

@@ -186,12 +186,10 @@ impl Page {
         });
         for episode in [self.main, self.versus] {
             effect(move || {
-                let moment = episode.moment.get();
-                episode.panels.update(
-                    moment
-                        .as_ref()
-                        .map_or(&[], |moment| moment.panels.as_slice()),
-                );
+                let frame = episode.frame.get();
+                episode
+                    .panels
+                    .update(frame.as_ref().map_or(&[], |frame| frame.panels.as_slice()));
             });
         }
         self.run_clock();

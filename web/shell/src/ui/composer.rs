@@ -21,7 +21,7 @@ use crate::reactive::{effect, memo};
 pub fn composer(page: Page) -> View {
     let info = page.info;
     let verbs = memo(move || info.with(|info| info.as_ref().map_or(0, |info| info.verbs.len())));
-    let ended = memo(move || page.main.moment.with(|m| m.as_ref().is_none_or(|m| m.done)));
+    let ended = memo(move || page.main.frame.with(|m| m.as_ref().is_none_or(|m| m.done)));
     let view = move || {
         let info = info.get().filter(|_| verbs.get() > 0 && !ended.get());
         info.map(|info| form(page, &info))

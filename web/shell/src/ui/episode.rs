@@ -33,7 +33,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
             format!("Episode of {player}")
         }
     };
-    let is_empty = memo(move || episode.moment.with(Option::is_none));
+    let is_empty = memo(move || episode.frame.with(Option::is_none));
     let (truth, embed) = (
         episode.truth,
         page.state.with_untracked(|state| state.embed),

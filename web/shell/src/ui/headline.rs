@@ -16,23 +16,23 @@ use crate::state::to_u32;
 pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
     let headline = memo(move || {
         let text = episode
-            .moment
+            .frame
             .with(|m| m.as_ref().map(|m| m.headline.clone()));
         text.unwrap_or_else(|| "Starting the world…".to_owned())
     });
     let detail = move || {
         episode
-            .moment
+            .frame
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.detail.clone()))
     };
     let standing = move || {
         episode
-            .moment
+            .frame
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.standing.clone()))
     };
     let next = move || {
         let next = episode
-            .moment
+            .frame
             .with(|m| m.as_ref().map_or_else(String::new, |m| m.next.clone()));
         (!next.is_empty()).then(|| span().child("Next: ").child(b().child(next)))
     };
@@ -42,7 +42,7 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
             .with(|status| status.episode.player_label.clone())
     };
     let status = move || {
-        episode.moment.with(|m| {
+        episode.frame.with(|m| {
             let meters = m.as_ref().map_or(&[][..], |m| m.status.as_slice());
             meters.iter().map(meter).collect::<Vec<El>>()
         })

@@ -77,10 +77,10 @@ fn act(page: Page, pressed: &str) -> bool {
     let (Some(key), None) = (chars.next(), chars.next()) else {
         return false;
     };
-    let Some(moment) = page.main.moment.get_untracked() else {
+    let Some(frame) = page.main.frame.get_untracked() else {
         return false;
     };
-    let cards = moment.panels.iter().flat_map(|panel| &panel.cards);
+    let cards = frame.panels.iter().flat_map(|panel| &panel.cards);
     let mut buttons = cards.flat_map(|card| &card.buttons);
     let found = buttons.find(|button| button.key == Some(key));
     if let Some(button) = found {

@@ -61,7 +61,7 @@ pub fn app() -> View {
         embed::report_height();
     }
     let double = memo(move || page.without_cursor.with(|state| !state.versus.is_empty()));
-    let ready = move || page.main.moment.with(Option::is_some);
+    let ready = move || page.main.frame.with(Option::is_some);
     let warning = move || {
         let text = page.info.with(|info| {
             info.as_ref()

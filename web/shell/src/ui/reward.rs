@@ -14,30 +14,30 @@ use crate::reactive::memo;
 pub fn score_card(episode: EpisodeView) -> El {
     let score = move || {
         let score = episode
-            .moment
-            .with(|moment| moment.as_ref().map(|moment| moment.score));
+            .frame
+            .with(|frame| frame.as_ref().map(|frame| frame.score));
         score.map_or_else(|| "–".to_owned(), |score| fixed(score, 3))
     };
     let reward = move || {
         let reward = episode
-            .moment
-            .with(|moment| moment.as_ref().and_then(|moment| moment.reward));
+            .frame
+            .with(|frame| frame.as_ref().and_then(|frame| frame.reward));
         reward.map_or_else(String::new, |reward| {
             format!("{} from the last action", signed(reward, 3))
         })
     };
     let note = move || {
-        episode.moment.with(|m| {
+        episode.frame.with(|m| {
             m.as_ref()
                 .map_or_else(String::new, |m| m.terms_note.clone())
         })
     };
     let table = move || {
-        episode.moment.with(|moment| {
+        episode.frame.with(|frame| {
             terms_table(
-                moment
+                frame
                     .as_ref()
-                    .map_or(&[][..], |moment| moment.terms.as_slice()),
+                    .map_or(&[][..], |frame| frame.terms.as_slice()),
             )
         })
     };
@@ -46,9 +46,7 @@ pub fn score_card(episode: EpisodeView) -> El {
             let m: &sentinel_page_protocol::AgentView = m;
             !m.terms.is_empty() || !m.terms_note.is_empty()
         };
-        episode
-            .moment
-            .with(|moment| moment.as_ref().is_some_and(has))
+        episode.frame.with(|frame| frame.as_ref().is_some_and(has))
     });
     let value = p()
         .class("score")

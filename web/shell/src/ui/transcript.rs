@@ -12,7 +12,7 @@ use crate::reactive::memo;
 pub fn transcript(episode: EpisodeView) -> View {
     let transcript = memo(move || {
         episode
-            .moment
+            .frame
             .with(|m| m.as_ref().and_then(|m| m.transcript.clone()))
     });
     let is_there = memo(move || transcript.with(Option::is_some));

@@ -38,7 +38,7 @@ fn note_view(note: &TruthNote) -> El {
 pub fn truth_notes(context: &CardContext, key: &str) -> View {
     let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
     let notes = move || {
-        let notes = signals.moment.with(|truth| notes_of(truth, &panel, &key));
+        let notes = signals.frame.with(|truth| notes_of(truth, &panel, &key));
         notes.iter().map(note_view).collect::<Vec<El>>()
     };
     notes.into_view()
@@ -49,7 +49,7 @@ pub fn truth_notes(context: &CardContext, key: &str) -> View {
 pub fn truth_mask(context: &CardContext, key: &str) -> View {
     let (signals, panel, key) = (context.truth, context.panel.clone(), key.to_owned());
     let is_adversary = memo(move || {
-        let notes = signals.moment.with(|truth| notes_of(truth, &panel, &key));
+        let notes = signals.frame.with(|truth| notes_of(truth, &panel, &key));
         notes.iter().any(|note| note.unmask)
     });
     let mask = move || is_adversary.get().then(unmasked_face);
@@ -61,7 +61,7 @@ pub fn truth_mask(context: &CardContext, key: &str) -> View {
 pub fn truth_headline(signals: TruthSignals) -> View {
     let line = move || {
         let of = |truth: &Option<Arc<Truth>>| truth.as_ref().map(|truth| truth.headline.clone());
-        let text = signals.moment.with(of).filter(|text| !text.is_empty())?;
+        let text = signals.frame.with(of).filter(|text| !text.is_empty())?;
         let line = p().class("truth truth-line").attr("data-truth", true);
         Some(line.child(b().child("Truth")).child(" ").child(text))
     };
@@ -73,13 +73,13 @@ pub fn truth_headline(signals: TruthSignals) -> View {
 pub fn truth_panels(page: Page, signals: TruthSignals) -> View {
     let panels = PanelSignals::default();
     effect(move || {
-        signals.moment.with(|truth| {
+        signals.frame.with(|truth| {
             panels.update(truth.as_ref().map_or(&[], |truth| truth.panels.as_slice()));
         });
     });
-    let is_shown = memo(move || signals.moment.with(Option::is_some));
+    let is_shown = memo(move || signals.frame.with(Option::is_some));
     let terms = move || {
-        signals.moment.with(|truth| {
+        signals.frame.with(|truth| {
             let terms = truth
                 .as_ref()
                 .map_or(&[][..], |truth| truth.terms.as_slice());

@@ -136,7 +136,7 @@ async fn a_file_that_is_too_large_or_empty() -> Result<()> {
     browser.execute(script, vec![]).await?;
     browser
         .wait_until(
-            "document.querySelector('#notices').textContent.includes('huge.jsonl has 50 MiB')",
+            "document.querySelector('#notices').textContent.includes('huge.jsonl is 50 MiB')",
         )
         .await?;
     drop_file(&browser, "empty.jsonl", "").await?;

@@ -5,7 +5,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::path::Path;

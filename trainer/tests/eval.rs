@@ -4,7 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-mod common;
+use crate::common;
 
 use common::{golden, json, run, run_in};
 use sentinel_env::rng::Streams;

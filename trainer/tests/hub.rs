@@ -5,7 +5,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-mod common;
+use crate::common;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

@@ -5,7 +5,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,7 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-mod common;
+use crate::common;
 
 use common::{json, repository, run_in};
 use sentinel_trainer::replay_manifest::{MANIFEST_FILE, Manifest};

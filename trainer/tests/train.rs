@@ -1,7 +1,7 @@
 //! Tests of `sentinel train`: it learns, it can be killed and resumed, and it refuses invalid
 //! options.
 
-mod common;
+use crate::common;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

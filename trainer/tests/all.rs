@@ -1,0 +1,30 @@
+//! The tests of the command and of the library as users meet them. They are one program, since
+//! every program is linked with the tensor library, which takes longer than most of them run.
+
+mod common;
+
+mod ablate;
+mod bad_input;
+mod charts;
+mod cluster;
+mod corpus;
+mod eval;
+mod hub;
+mod kills;
+mod learn;
+#[path = "liar_bandit.rs"]
+mod outside_environment;
+mod net_parity;
+mod options;
+mod outputs;
+mod own_environment;
+mod replay;
+mod replay_properties;
+mod report;
+mod rollout;
+mod run_log;
+mod sweep;
+mod trace;
+mod train;
+mod transcripts;
+mod worlds;

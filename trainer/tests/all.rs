@@ -12,11 +12,11 @@ mod eval;
 mod hub;
 mod kills;
 mod learn;
-#[path = "liar_bandit.rs"]
-mod outside_environment;
 mod net_parity;
 mod options;
 mod outputs;
+#[path = "liar_bandit.rs"]
+mod outside_environment;
 mod own_environment;
 mod replay;
 mod replay_properties;

@@ -9,6 +9,7 @@
 //! Messages are encoded with postcard. The shell and the engines are built together, so the
 //! encoding has no version.
 
+mod analysis;
 mod chart;
 mod panel;
 mod reply;
@@ -16,6 +17,7 @@ mod request;
 mod view;
 mod world;
 
+pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
 pub use chart::{Bar, Chart, Line, Strip};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use reply::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Chart, StepLine, WorldInfo};
+use crate::{AnalysisUpdate, Chart, StepLine, WorldInfo};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,11 @@ pub enum Reply {
     Run(Box<RunUpdate>),
     /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
+    /// Analysis of an episode from its public evidence; answers
+    /// [`Request::Analyze`](crate::Request::Analyze), several times.
+    Analysis(Box<AnalysisUpdate>),
+    /// Analysis of an episode from its true hidden state; sent while the shell wants hidden state.
+    TrueAnalysis(Box<AnalysisUpdate>),
     /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
         /// Number of the run that the action belongs to.

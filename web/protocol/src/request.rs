@@ -68,6 +68,13 @@ pub enum Request {
         /// `true` to send it.
         show: bool,
     },
+    /// Starts the analysis of a run, or ends it.
+    Analyze {
+        /// Number of the run.
+        run: u32,
+        /// `true` to start it.
+        start: bool,
+    },
     /// Asks what would go wrong with a draft action; answered by
     /// [`Reply::Checked`](crate::Reply::Checked).
     Check {

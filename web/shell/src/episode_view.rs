@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    AgentView, Branch, Chart, EpisodeRef, PlayedEpisode, RunUpdate, StepLine, Truth, TruthUpdate,
-    WorldInfo, decode,
+    AgentView, AnalysisUpdate, Branch, Chart, EpisodeRef, PlayedEpisode, RunUpdate, StepLine,
+    Truth, TruthUpdate, WorldInfo, decode,
 };
 
 use crate::panel_signals::PanelSignals;
@@ -96,6 +96,8 @@ pub struct TruthSignals {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
     pub frame: Memo<Option<Arc<Truth>>>,
+    /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
+    pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
 }
 
 /// Signals of one run: its frames, and the frame at the cursor.
@@ -108,6 +110,8 @@ pub struct EpisodeView {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// State of the run as a whole.
     pub status: Signal<RunStatus>,
+    /// Analysis from public evidence; `None` until it was asked for.
+    pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
     /// Number of actions at the cursor, at most that of this run.
     pub at: Memo<usize>,
     /// Frame at the cursor; `None` before the first frame arrives.
@@ -136,6 +140,7 @@ impl EpisodeView {
             steps: Signal::default(),
             charts: Signal::default(),
             status: Signal::default(),
+            analysis: Signal::default(),
             at,
             frame: memo_notify_always(move || decode_frame(frames, at.get())),
             panels: PanelSignals::default(),
@@ -144,6 +149,7 @@ impl EpisodeView {
                 steps: Signal::default(),
                 charts: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
+                analysis: Signal::default(),
             },
             run: StoredValue::new(0),
             shown_run: StoredValue::new(0),
@@ -162,6 +168,7 @@ impl EpisodeView {
         let first = self.shown_run.get_value() != update.run;
         if first {
             self.shown_run.set_value(update.run);
+            self.analysis.set(None);
             self.clear_truth();
         }
         let from = if first { 0 } else { update.from as usize };
@@ -212,12 +219,14 @@ impl EpisodeView {
             self.truth.frames.set(Vec::new());
             self.truth.steps.set(Arc::default());
             self.truth.charts.set(Arc::default());
+            self.truth.analysis.set(None);
         }
     }
 
     /// Drops the run with its frames and hidden state.
     pub fn clear(&self) {
         self.clear_truth();
+        self.analysis.set(None);
         self.requested.set_value(None);
         self.run.set_value(0);
         self.shown_run.set_value(0);

@@ -61,6 +61,17 @@ impl Page {
                     episode.apply_truth(*update);
                 }
             }
+            Reply::Analysis(update) => {
+                if let Some(episode) = self.episode_of_run(update.run) {
+                    episode.analysis.set(Some(Arc::from(update)));
+                }
+            }
+            Reply::TrueAnalysis(update) => {
+                let shown = self.state.with_untracked(|state| state.truth);
+                if let Some(episode) = self.episode_of_run(update.run).filter(|_| shown) {
+                    episode.truth.analysis.set(Some(Arc::from(update)));
+                }
+            }
             Reply::Checked {
                 run,
                 code,

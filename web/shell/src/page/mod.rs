@@ -359,6 +359,22 @@ impl Page {
         self.send(Role::Play, &Request::Check { run, at, code });
     }
 
+    /// Starts the analysis of an episode, or ends it.
+    pub fn analyze(&self, episode: EpisodeView, start: bool) {
+        let run = episode.run.get_value();
+        episode.analysis.set(start.then(Arc::default));
+        episode.truth.analysis.set(None);
+        self.send(Role::Play, &Request::Analyze { run, start });
+    }
+
+    /// Takes another action after `at` actions, in place of the one that was taken there.
+    pub fn take_instead(&self, at: usize, code: &str) {
+        let played = self.main.steps.get_untracked();
+        self.playing.set(false);
+        self.state
+            .update(|state| state.take_action(&played, at, code));
+    }
+
     /// Starts a tournament in place of the previous one.
     pub fn start_tournament(&self, spec: TournamentSpec) {
         let run = self.next_run();

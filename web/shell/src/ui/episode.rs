@@ -5,6 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::{Callback, event_target_checked};
 
 use super::action_list::action_list;
+use super::analysis::analysis;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
@@ -58,6 +59,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
+        .child((!embed).then(|| analysis(page, episode, main)))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))
         .child(transcript(episode));

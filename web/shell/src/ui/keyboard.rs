@@ -2,6 +2,7 @@
 
 use leptos::prelude::{on_cleanup, window_event_listener};
 
+use super::analysis::seek_mistake;
 use super::controls::new_seed;
 use super::timeline::seek_notable;
 use crate::browser;
@@ -9,12 +10,16 @@ use crate::page::Page;
 use crate::state::Screen;
 
 /// Keys with their effects, as the help lists them.
-pub const KEYS: [(&str, &str); 10] = [
+pub const KEYS: [(&str, &str); 11] = [
     ("Space", "Play or pause"),
     ("← →", "One action back or forward"),
     ("Shift ← →", "Five actions back or forward"),
     ("Home End", "First or last action"),
     ("[ ]", "Previous or next notable action"),
+    (
+        "b B",
+        "Next or previous mistake, once the episode is analyzed",
+    ),
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
     ("?", "Open this help"),
@@ -64,6 +69,8 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "End" => page.seek(usize::MAX),
         "[" => seek_notable(page, false),
         "]" => seek_notable(page, true),
+        "b" => seek_mistake(page, true),
+        "B" => seek_mistake(page, false),
         "t" | "T" => page.state.update(|state| state.truth = !state.truth),
         "n" | "N" => new_seed(page),
         other => return act(page, other),

@@ -2,6 +2,7 @@
 
 mod action_button;
 mod action_list;
+mod analysis;
 mod card;
 mod chart;
 mod composer;

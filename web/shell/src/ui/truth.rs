@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sentinel_page_protocol::{Truth, TruthNote};
 
+use super::analysis::{actions, chart};
 use super::card::CardContext;
 use super::face::unmasked_face;
 use super::panel::panel;
@@ -12,7 +13,7 @@ use super::reward::terms_table;
 use super::widgets::{bar, text_with_help, tone_name};
 use crate::dom::html::{b, h2, p, section, span};
 use crate::dom::{El, IntoView, View, each};
-use crate::episode_view::TruthSignals;
+use crate::episode_view::{EpisodeView, TruthSignals};
 use crate::page::Page;
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{effect, memo};
@@ -101,6 +102,33 @@ pub fn truth_panels(page: Page, signals: TruthSignals) -> View {
                 .child(p().class("quiet").child(note))
                 .child(panels)
                 .child(terms)
+        })
+    };
+    layer.into_view()
+}
+
+/// Returns the analysis from the true hidden state, at the cursor.
+#[must_use]
+pub fn true_analysis(page: Page, episode: EpisodeView) -> View {
+    let found = episode.truth.analysis;
+    let is_shown = memo(move || found.with(Option::is_some));
+    let layer = move || {
+        let step = move || {
+            let at = episode.at.get().max(1) - 1;
+            found.with(|a| {
+                let step = a.as_ref()?.steps.get(at)?;
+                actions(page, at, step, false)
+            })
+        };
+        let note = "What each action was worth in the true hidden state, with new draws of the future. A player could not know it.";
+        let layer = section().class("truth-layer").attr("data-truth", true);
+        is_shown.get().then(|| {
+            layer
+                .label("Truth: hindsight")
+                .child(h2().child("Truth: with hindsight"))
+                .child(p().class("quiet").child(note))
+                .child(chart(page, episode, found))
+                .child(step)
         })
     };
     layer.into_view()

@@ -1,0 +1,289 @@
+//! The analysis of an episode: what each action was worth, which were mistakes, and what was luck.
+
+use std::sync::Arc;
+
+use leptos::prelude::Callback;
+use sentinel_page_protocol::{ActionValue, AnalysisUpdate, StepAnalysis};
+
+use super::chart::{Scrubber, chart_view};
+use super::widgets::{bar, text_with_help};
+use crate::dom::html::{b, button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
+use crate::dom::{El, IntoView, View};
+use crate::episode_view::EpisodeView;
+use crate::number_format::{fixed, percent, signed};
+use crate::page::Page;
+use crate::reactive::{Memo, Signal, memo};
+
+const ABOUT: &str = "At every step, each action is tried in many situations that public evidence allows, and the trained policy plays on to the end. The mean final score is what an action was worth when it was taken.";
+const ACCURACY: &str = "The share of what was at stake that the player kept: 1 less the sum of the losses that the noise supports, over the sum of the differences between the best and the worst action.";
+const LUCK: &str = "The final score less the expected one after this action: what chance added or took from there on.";
+
+/// Returns the card with the analysis of an episode; `main` for the episode in which the visitor
+/// can act.
+#[must_use]
+pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
+    let found = episode.analysis;
+    let is_asked = memo(move || found.with(Option::is_some));
+    let runs = memo(move || found.with(|a| a.as_ref().is_some_and(|a| !is_complete(a))));
+    let ended = memo(move || episode.status.with(|status| status.complete));
+    let start = button()
+        .id(if main { "analyze" } else { "analyze-versus" })
+        .hidden(move || is_asked.get())
+        .attr("disabled", move || !ended.get())
+        .on_press(move || page.analyze(episode, true))
+        .child("Analyze the decisions");
+    let stop = button()
+        .id(if main {
+            "analyze-stop"
+        } else {
+            "analyze-versus-stop"
+        })
+        .hidden(move || !runs.get())
+        .on_press(move || page.analyze(episode, false))
+        .child("Stop");
+    let step = memo(move || {
+        let at = episode.at.get().max(1) - 1;
+        found.with(|a| a.as_ref().and_then(|a| a.steps.get(at).cloned()))
+    });
+    let summary = move || found.with(|a| a.as_deref().map(|a| summary(page, a, main)));
+    let verdict = move || {
+        let action = episode.at.get();
+        step.with(|step| step.as_ref().map(|step| verdict(action, step)))
+    };
+    let table = move || {
+        let at = episode.at.get().max(1) - 1;
+        step.with(|step| step.as_ref().map(|step| actions(page, at, step, main)))
+    };
+    section()
+        .class("card analysis")
+        .label("Analysis")
+        .child(h2().child(text_with_help("Was that a mistake?", ABOUT)))
+        .child(div().class("control-row").child(start).child(stop))
+        .child(summary)
+        .child(move || is_asked.get().then(|| chart(page, episode, found)))
+        .child(verdict)
+        .child(table)
+        .child(super::truth::true_analysis(page, episode))
+}
+
+const fn is_complete(analysis: &AnalysisUpdate) -> bool {
+    analysis.total > 0 && analysis.done >= analysis.total
+}
+
+/// Returns progress, accuracy and the number of mistakes, with the buttons that lead to them.
+fn summary(page: Page, analysis: &AnalysisUpdate, main: bool) -> El {
+    let share = analysis.done as f32 / analysis.total.max(1) as f32;
+    let progress = (!is_complete(analysis)).then(|| {
+        let text = format!("Playing on from every step… {}", percent(share));
+        let progress = div().class("meter").attr("role", "status");
+        progress
+            .child(span().class("meter-label").child(text))
+            .child(bar(share))
+    });
+    let count = analysis.steps.iter().filter(|step| step.is_mistake).count();
+    let mistakes = match count {
+        0 => "No mistake that stands out from the noise".to_owned(),
+        1 => "1 mistake".to_owned(),
+        _ => format!("{count} mistakes"),
+    };
+    let accuracy = analysis.accuracy.map(|accuracy| {
+        let text = format!("Accuracy {}", percent(accuracy as f32));
+        b().class("accuracy").child(text_with_help(&text, ACCURACY))
+    });
+    let move_to = |id: &'static str, name: &'static str, forward: bool| {
+        let button = button()
+            .id(id)
+            .on_press(move || seek_mistake(page, forward));
+        button
+            .attr("aria-keyshortcuts", if forward { "b" } else { "B" })
+            .child(name)
+    };
+    let moves = (main && count > 0).then(|| {
+        let earlier = move_to("previous-mistake", "Previous mistake", false);
+        let later = move_to("next-mistake", "Next mistake", true);
+        View::Fragment(vec![earlier.into_view(), later.into_view()])
+    });
+    let line = p()
+        .class("facts")
+        .child(accuracy)
+        .child(span().child(mistakes));
+    div()
+        .class("analysis-summary")
+        .attr(
+            "data-analysis",
+            if is_complete(analysis) {
+                "complete"
+            } else {
+                "running"
+            },
+        )
+        .child(progress)
+        .child(line)
+        .child(div().class("control-row").child(moves))
+}
+
+/// Returns the expected final score along the episode, with the cursor of the other charts.
+pub(super) fn chart(
+    page: Page,
+    episode: EpisodeView,
+    found: Signal<Option<Arc<AnalysisUpdate>>>,
+) -> El {
+    let chart = memo(move || {
+        found.with(|a| Arc::new(a.as_ref().map(|a| a.chart.clone()).unwrap_or_default()))
+    });
+    let stops: Memo<Arc<Vec<f32>>> = memo(move || {
+        let last = page.action_count();
+        Arc::new((0..=last).map(|action| action as f32).collect())
+    });
+    let scrubber = Scrubber {
+        stops,
+        at: episode.at,
+        seek: Callback::new(move |action| page.seek(action)),
+        fades_future: memo(move || !page.future.get()),
+        shows_values: true,
+    };
+    chart_view(chart, scrubber)
+}
+
+/// Returns a sentence on the action that led to the cursor.
+fn verdict(action: usize, step: &StepAnalysis) -> El {
+    let Some(best) = step.actions.first() else {
+        return p().class("quiet").child("No rollout of this step yet.");
+    };
+    let chosen = step.actions.iter().find(|action| action.is_chosen);
+    let name = format!("Action {}", action.max(1));
+    let text = match chosen {
+        _ if step.is_mistake => {
+            format!(
+                "{name} was a mistake: {} was worth {} more.",
+                best.label,
+                loss(step)
+            )
+        }
+        Some(chosen) if chosen.code == best.code => format!("{name} was the best one found."),
+        _ => format!(
+            "{name} is as good as {}, within the noise: {}.",
+            best.label,
+            loss(step)
+        ),
+    };
+    let tone = if step.is_mistake { "bad" } else { "good" };
+    let luck = step.luck.map(|luck| {
+        let text = format!("Luck from here: {}", signed(luck, 3));
+        span().child(text_with_help(&text, LUCK))
+    });
+    p().class("verdict")
+        .attr("data-tone", tone)
+        .attr("role", "status")
+        .child(b().child(text))
+        .child(" ")
+        .child(luck)
+}
+
+/// Returns the loss of a step with its interval, such as `0.012 (0.004 to 0.020)`.
+fn loss(step: &StepAnalysis) -> String {
+    let loss = fixed(step.loss, 3);
+    match step.interval {
+        Some([low, high]) => format!("{loss} ({} to {})", fixed(low, 3), fixed(high, 3)),
+        None => loss,
+    }
+}
+
+/// Returns the table of actions at a step, best first.
+pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) -> Option<El> {
+    let best = step.actions.first()?.value;
+    let row = |action: &ActionValue| {
+        let worth = match action.error {
+            Some(error) => format!("{} ± {}", fixed(action.value, 3), fixed(error, 3)),
+            None => fixed(action.value, 3),
+        };
+        let code = action.code.clone();
+        let open = (main && !action.is_chosen).then(|| {
+            let open = button()
+                .class("link")
+                .attr("data-instead", action.code.clone());
+            let open = open.on_press(move || page.take_instead(at, &code));
+            open.child("Play this instead")
+        });
+        let name = th().attr("scope", "row").child(action.label.clone());
+        let taken = action
+            .is_chosen
+            .then(|| span().class("badge-text").child(" taken"));
+        tr().toggle_class("active", action.is_chosen)
+            .child(name.child(taken))
+            .child(td().class("bar-cell").child(bar(action.value as f32)))
+            .child(td().class("num").child(worth))
+            .child(td().class("num").child(signed(action.value - best, 3)))
+            .child(td().class("links").child(open))
+    };
+    let heading = |name: &'static str| th().attr("scope", "col").child(name);
+    let unseen = |name: &'static str| {
+        let name = span().class("sr").child(name);
+        th().attr("scope", "col").child(name)
+    };
+    let headings = tr()
+        .child(heading("Action"))
+        .child(unseen("Expected score as a bar"))
+        .child(heading("Expected score").class("num"))
+        .child(heading("To the best").class("num"))
+        .child(unseen("Branch"));
+    let rows: Vec<El> = step.actions.iter().map(row).collect();
+    let table = table().class("league").child(thead().child(headings));
+    let scroll = div().class("scroll").attr("tabindex", "0");
+    let scroll = scroll.attr("role", "group").label("Actions at this step");
+    Some(scroll.child(table.child(tbody().child(rows))))
+}
+
+/// Moves the cursor to the next or previous mistake of the main episode, if there is one.
+pub fn seek_mistake(page: Page, forward: bool) {
+    let cursor = page.cursor_untracked();
+    let found = page.main.analysis.with_untracked(|analysis| {
+        let steps = analysis.as_ref().map_or(&[][..], |a| a.steps.as_slice());
+        find_mistake(steps, cursor, forward)
+    });
+    if let Some(action) = found {
+        page.seek(action);
+    }
+}
+
+/// Returns the number of actions after the next or previous mistake.
+fn find_mistake(steps: &[StepAnalysis], cursor: usize, forward: bool) -> Option<usize> {
+    let is_mistake = |action: &usize| steps[action - 1].is_mistake;
+    if forward {
+        (cursor + 1..=steps.len()).find(is_mistake)
+    } else {
+        (1..cursor.min(steps.len() + 1)).rev().find(is_mistake)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_found_in_both_directions() {
+        let step = |is_mistake| StepAnalysis {
+            is_mistake,
+            ..StepAnalysis::default()
+        };
+        let steps = [false, true, false, true].map(step);
+        assert_eq!(find_mistake(&steps, 0, true), Some(2));
+        assert_eq!(find_mistake(&steps, 2, true), Some(4));
+        assert_eq!(find_mistake(&steps, 4, true), None);
+        assert_eq!(find_mistake(&steps, 99, false), Some(4));
+        assert_eq!(find_mistake(&steps, 4, false), Some(2));
+        assert_eq!(find_mistake(&[], 3, false), None);
+    }
+
+    #[test]
+    fn a_loss_is_named_with_its_interval() {
+        let mut step = StepAnalysis {
+            loss: 0.0124,
+            interval: Some([0.004, 0.02]),
+            ..StepAnalysis::default()
+        };
+        assert_eq!(loss(&step), "0.012 (0.004 to 0.020)");
+        step.interval = None;
+        assert_eq!(loss(&step), "0.012");
+    }
+}

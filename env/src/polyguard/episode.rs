@@ -2,9 +2,9 @@
 
 use super::dynamics::{self, StepFacts};
 use super::model::action::Action;
-use super::model::candidate::Candidates;
-use super::model::hidden::{Hidden, Issue};
-use super::model::history::{End, PastStep};
+use super::model::candidate::{Act, Arg, Candidates, Kind};
+use super::model::hidden::{Hidden, Issue, Withheld};
+use super::model::history::{End, PastStep, Violation};
 use super::model::observation::Observation;
 use super::model::setup::{Change, Setup};
 use super::model::state::State;
@@ -13,6 +13,7 @@ use super::reward::grading::{StateBefore, grade};
 use super::reward::terminal;
 use super::reward::verdict::{Verdict, verify};
 use crate::environment::{Environment, PrivilegedState, Transition};
+use crate::rng::PcgRandom;
 
 /// Maximum amount that a step without progress counts towards the score.
 const IDLE_MAX: f64 = 0.8;
@@ -131,6 +132,17 @@ impl PrivilegedState for Episode {
     }
 }
 
+/// An act that stands for a candidate whose act is not known.
+const KEEP: Act = Act {
+    kind: Kind::KeepRegimen,
+    drug: None,
+    arg: Arg::None,
+};
+/// Maximum number of patients that [`Episode::from_belief`] draws.
+const BELIEF_TRIES: u64 = 96;
+/// Tag of the stream of future draws of a sampled episode.
+const FUTURE_STREAM: u64 = 1 << 32;
+
 /// Updates the counts of steps, refusals and critic fallbacks.
 fn count_step(state: &mut State, action: Action, verdict: &Verdict) {
     let o = &mut state.observation;
@@ -170,6 +182,33 @@ fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -
     (total, counted, progress)
 }
 
+/// Takes the steps of a public history again from a sampled start. Returns the number of
+/// observations that agree with it, and the state after the last step.
+fn retrace(start: State, past: &[(Action, Observation)]) -> (usize, State) {
+    let mut episode = Episode { state: start };
+    let mut agreed = usize::from(episode.state.could_show(&episode.state.observation));
+    let mut is_possible = agreed == 1;
+    for (action, shown) in past {
+        let state = &mut episode.state;
+        // Candidates that are not shown are not known either; a choice of one reveals it.
+        if let (Action::Choose(choice), Some(why)) = (action, shown.last_violation)
+            && state.observation.candidates.get(choice.id).is_none()
+            && why != Violation::UnknownCandidate
+        {
+            state.hidden.withheld[choice.id.index()] = Some((KEEP, why));
+        }
+        if episode.step(*action).is_err() {
+            break;
+        }
+        let state = &mut episode.state;
+        is_possible &= state.observation.end.is_none() && state.could_show(shown);
+        agreed += usize::from(is_possible);
+        state.observation = shown.clone();
+        state.hidden.withheld = Withheld::default();
+    }
+    (agreed, episode.state)
+}
+
 /// Ends the episode and returns its score.
 fn close(state: &mut State, end: End) -> f64 {
     let o = &mut state.observation;
@@ -182,6 +221,47 @@ fn close(state: &mut State, end: End) -> f64 {
 }
 
 impl Episode {
+    /// Samples an episode that agrees with a public history: `first` is the observation at the
+    /// start, and `past` holds each action so far with the observation that it led to.
+    ///
+    /// Hidden values are drawn from the generator's distributions given what was shown, the steps
+    /// are taken again, and a patient that could not have led to the history is rejected. If all of
+    /// [`BELIEF_TRIES`] patients are rejected, the one that agreed with the most steps is used.
+    /// Equal seeds give equal episodes.
+    #[must_use]
+    pub fn from_belief(first: &Observation, past: &[(Action, Observation)], seed: u64) -> Self {
+        let now = past.last().map_or(first, |(_, now)| now);
+        let mut best: Option<(usize, State)> = None;
+        for number in 0..BELIEF_TRIES {
+            let stream = PcgRandom::new(seed, &[number]);
+            let Some(state) = dynamics::sample(first, now, stream) else {
+                continue;
+            };
+            let (agreed, state) = retrace(state, past);
+            if best.as_ref().is_none_or(|(most, _)| agreed > *most) {
+                best = Some((agreed, state));
+            }
+            if agreed == past.len() + 1 {
+                break;
+            }
+        }
+        let mut state = match best {
+            Some((_, state)) => state,
+            // Only a patient without planted problems, which the generator falls back to, has a
+            // chart that no draw fits.
+            None => dynamics::draw(&Setup::new(first.case, seed).with_rules(first.rules)),
+        };
+        state.observation = now.clone();
+        Self { state }.with_outcome_seed(seed)
+    }
+
+    /// Returns the same episode with new random draws from here on, those of the stream `seed`.
+    #[must_use]
+    pub fn with_outcome_seed(mut self, seed: u64) -> Self {
+        self.state.hidden.stream = PcgRandom::new(seed, &[FUTURE_STREAM]);
+        self
+    }
+
     /// Ends the episode because a time limit has passed: that of the step if `step`, else that of
     /// the episode. Returns the score, or `None` if the episode has ended already.
     pub(super) fn time_out(&mut self, step: bool) -> Option<f64> {

@@ -17,7 +17,7 @@ mod reward;
 mod world_impl;
 
 pub use crate::task::Task;
-pub use dynamics::{Answer, Execution, Outcome, outcome};
+pub use dynamics::{Answer, Execution, Hypothesis, Outcome, outcome};
 pub use episode::Episode;
 pub use model::{
     Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Layout,

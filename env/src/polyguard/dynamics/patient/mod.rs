@@ -1,12 +1,14 @@
 //! Generation of a patient (spec polyguard §4): personal data, planted problems, further medicines,
 //! and the chart.
 
+mod belief;
 mod chart;
 mod draft;
 mod plant;
 mod plant_set_rules;
 mod products;
 
+pub(crate) use belief::sample;
 use draft::Draft;
 
 use crate::polyguard::model::hidden::Issue;

@@ -3,14 +3,20 @@
 
 use std::sync::Arc;
 
+use sentinel_env::cluster::{self, ClusterEnv};
+use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{self, Action, Behavior, Task, TrustEnv};
 use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::analysis::{
     Analysis, AnalysisConfig, Analyzable, BasisReport, ContinuationPolicy, EpisodeReport,
-    RestartedPolicy, Trajectory,
+    Evidence as _, RestartedPolicy, Trajectory,
 };
+use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::{Model, Network, TrainedPolicy};
+use sentinel_policy::polyguard::{
+    self as polyguard_policies, PolyguardEvidence, learned::PolyguardNet,
+};
 use sentinel_policy::rollout::run_steps;
 use sentinel_policy::trust::{Bayes, Belief, Heuristic, PolicyName, learned::NetConfig};
 use sentinel_policy::{Playable, Scripted};
@@ -283,36 +289,169 @@ fn restarted_scripted_policy_equals_the_same_policy_by_value() {
     assert_ne!(heuristic, analyze(&played, &Bayes::new(), config));
 }
 
-mod polyguard_sampler {
-    use super::*;
-    use sentinel_env::polyguard::{Episode, Issue, Setup, TaskSpec};
-    use sentinel_policy::analysis::Evidence as _;
-    use sentinel_policy::polyguard::PolyguardEvidence;
-
-    #[test]
-    fn measure() {
-        for case in TaskSpec::ALL {
-            let (mut n, mut risk, mut issues, mut egfr, mut needed, mut same) = (0.0, [0.0; 2], [0.0; 2], [0.0; 2], [0.0;2], 0.0);
-            let t = std::time::Instant::now();
-            for seed in 0..60 {
-                let e = Episode::reset(&Setup::new(case, seed));
-                let mut evidence = PolyguardEvidence::default();
-                evidence.observe(None, e.observation());
-                for k in 0..8 {
-                    let s = evidence.sample(e.observation(), k);
-                    for (i, e) in [&e, &s].into_iter().enumerate() {
-                        let h = e.hidden();
-                        risk[i] += h.start.risk;
-                        issues[i] += h.issues().count() as f64;
-                        egfr[i] += h.egfr();
-                        needed[i] += f64::from(h.needed.len());
-                    }
-                    let list = |e: &Episode| { let mut v: Vec<String> = e.hidden().issues().map(|i: Issue| format!("{i:?}")).collect(); v.sort(); v };
-                    same += f64::from(u8::from(list(&e) == list(&s)));
-                    n += 1.0;
+/// Means over the cells of the difference between sampled and true values: what is drawn at the
+/// start of an episode has the distribution of the generator.
+#[test]
+fn polyguard_sampler_is_calibrated_at_the_start() {
+    let mut bias = [0.0; 4];
+    let mut worst: (f64, &str) = (0.0, "");
+    for case in TaskSpec::ALL {
+        let mut sums = [[0.0; 4]; 2];
+        for seed in 0..200 {
+            let episode = PolyguardEnv::reset(&polyguard::Setup::new(case, seed));
+            let mut evidence = PolyguardEvidence::default();
+            evidence.observe(None, episode.observation());
+            for draw in 0..4 {
+                let sampled = evidence.sample(episode.observation(), 4 * seed + draw);
+                assert_eq!(sampled.observation(), episode.observation());
+                for (sums, episode) in sums.iter_mut().zip([&episode, &sampled]) {
+                    let hidden = episode.hidden();
+                    let rows = 0..episode.observation().regimen.len();
+                    let needed = rows.filter(|place| hidden.truth(*place).needed).count();
+                    sums[0] += hidden.start.risk / 800.0;
+                    sums[1] += hidden.start.stability / 800.0;
+                    sums[2] += hidden.issues().count() as f64 / 800.0;
+                    sums[3] += needed as f64 / 800.0;
                 }
             }
-            println!("{:34} risk {:.3} {:.3} issues {:.2} {:.2} egfr {:.1} {:.1} needed {:.2} {:.2} same {:.2} {:?}", case.name(), risk[0]/n, risk[1]/n, issues[0]/n, issues[1]/n, egfr[0]/n, egfr[1]/n, needed[0]/n, needed[1]/n, same/n, t.elapsed()/480);
+        }
+        let off = sums[1][0] - sums[0][0];
+        if off.abs() > worst.0.abs() {
+            worst = (off, case.name());
+        }
+        for (bias, (sampled, actual)) in bias.iter_mut().zip(sums[1].iter().zip(sums[0])) {
+            *bias += (sampled - actual) / TaskSpec::ALL.len() as f64;
         }
     }
+    let text = format!("risk, stability, issues, needed: {bias:.3?}; risk of {worst:.3?}");
+    assert!(bias[0].abs() < 0.008 && bias[1].abs() < 0.008, "{text}");
+    assert!(bias[2].abs() < 0.02 && bias[3].abs() < 0.08, "{text}");
+    assert!(worst.0.abs() < 0.045, "{text}");
+}
+
+#[test]
+fn polyguard_sampler_agrees_with_what_was_read_later() {
+    // Taken along the way: the eGFR, a level, the status of a medicine, the components.
+    let (mut labs, mut levels, mut parts) = (0, 0, 0);
+    for (number, case) in TaskSpec::ALL.into_iter().enumerate() {
+        let setup = polyguard::Setup::new(case, number as u64);
+        let played = played::<PolyguardEnv>(polyguard_policies::PolicyName::Random, &setup);
+        let mut evidence = PolyguardEvidence::default();
+        let actions = played.actions().iter().copied().map(Some);
+        for (state, led) in played
+            .states()
+            .iter()
+            .zip([None].into_iter().chain(actions))
+        {
+            let o = state.observation();
+            if o.done() {
+                break;
+            }
+            evidence.observe(led, o);
+            let sampled = evidence.sample(o, 5);
+            assert_eq!(sampled.observation(), o, "{case}");
+            if let Some(egfr) = o.egfr() {
+                assert_eq!(sampled.hidden().egfr(), egfr);
+                labs += 1;
+            }
+            if o.components.is_some() {
+                assert_eq!(sampled.hidden().components, o.components);
+                parts += 1;
+            }
+            for (place, row) in o.regimen.iter().enumerate() {
+                if row.stale && row.status.is_some() {
+                    let [found, actual] = [&sampled, state].map(|s| s.hidden().truth(place).needed);
+                    assert_eq!(found, actual, "{case}");
+                }
+            }
+            let last = o.history.last().and_then(|past| past.act?.drug);
+            let read = last.and_then(|drug| o.regimen.position(drug));
+            if let Some(place) = read
+                && let Some(level) = o.regimen[place]
+                    .level
+                    .filter(|_| !o.regimen[place].level_is_old)
+                && o.history.last().is_some_and(|past| {
+                    past.act
+                        .is_some_and(|act| act.kind == polyguard::Kind::OrderMonitoring)
+                })
+            {
+                let exposure = sampled.hidden().truth(place).exposure;
+                levels += usize::from((level / exposure - 1.0).abs() <= 0.1 + 1e-9);
+            }
+        }
+    }
+    assert!(
+        labs > 10 && levels > 1 && parts > 1,
+        "{labs} {levels} {parts}"
+    );
+}
+
+#[test]
+fn cluster_and_polyguard_beliefs_do_not_depend_on_hidden_state() {
+    let setup = cluster::Setup::new(Task::Task2, 11, Streams::Independent);
+    let start = ClusterEnv::reset(&setup);
+    let mut behaviors = start.hidden().assignment.0;
+    behaviors.rotate_left(2);
+    let hidden = start.hidden().clone().with_assignment(behaviors);
+    let other = start.clone().with_hidden(hidden.with_outcome_seed(77));
+    let policy = trained::<ClusterNet>("cluster-grpo");
+    let [a, b] = [start, other].map(|start| {
+        let played = Trajectory::new(start, [cluster::Action::Tick; 2]).expect("running");
+        assert_eq!(played.states()[2].observation().step_count, 2);
+        (
+            played.states()[1].observation().clone(),
+            analyze(&played, &policy, with_rollouts(8)),
+        )
+    });
+    assert_eq!(a.0, b.0, "ticks on an idle cluster reveal nothing");
+    assert_ne!(a.1.steps[0].hindsight, b.1.steps[0].hindsight);
+    assert_eq!(beliefs(a.1), beliefs(b.1));
+
+    let case = TaskSpec::parse("PRECISION_DOSING-easy").expect("a cell");
+    let start = PolyguardEnv::reset(&polyguard::Setup::new(case, 4));
+    let hidden = start
+        .hidden()
+        .clone()
+        .with_truths(|truth| truth.kappa *= 1.2);
+    let other = start.clone().with_hidden(hidden);
+    assert_eq!(start.observation(), other.observation());
+    let keep = polyguard::Action::with_grounded_rationale(
+        start.observation(),
+        polyguard::CandidateId::FIRST,
+    );
+    let policy = trained::<PolyguardNet>("polyguard-grpo");
+    let [a, b] = [start, other].map(|start| {
+        let played = Trajectory::new(start, [keep]).expect("running");
+        analyze(&played, &policy, with_rollouts(8))
+    });
+    assert_ne!(a.steps[0].hindsight, b.steps[0].hindsight);
+    assert_eq!(beliefs(a), beliefs(b));
+}
+
+#[test]
+fn cluster_and_polyguard_oracles_lose_less_than_random_policies() {
+    let setups = [1, 2].map(|seed| cluster::Setup::new(Task::Task1, seed, Streams::Independent));
+    let setups = setups.map(|setup| setup.with_rules(cluster::Rules::HARDENED));
+    let policy = trained::<ClusterNet>("cluster-grpo");
+    let loss = |name| mean_hindsight_loss::<ClusterEnv>(name, &setups, &policy, 8);
+    use sentinel_policy::cluster::PolicyName as ClusterPolicy;
+    let (oracle, random) = (loss(ClusterPolicy::Oracle), loss(ClusterPolicy::Random));
+    assert!(
+        random > 3.0 * oracle,
+        "cluster: random {random}, oracle {oracle}"
+    );
+
+    let cells = ["DDI-medium", "DEPRESCRIBING-easy", "BANDIT_MINING-easy"];
+    let setups = cells.map(|name| {
+        let case = TaskSpec::parse(name).expect("a cell");
+        polyguard::Setup::new(case, 3)
+    });
+    let policy = trained::<PolyguardNet>("polyguard-grpo");
+    let loss = |name| mean_hindsight_loss::<PolyguardEnv>(name, &setups, &policy, 16);
+    use polyguard_policies::PolicyName;
+    let (oracle, random) = (loss(PolicyName::Oracle), loss(PolicyName::Random));
+    assert!(
+        random > 3.0 * oracle && random > 0.05,
+        "random {random}, oracle {oracle}"
+    );
 }

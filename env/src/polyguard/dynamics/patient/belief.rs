@@ -22,8 +22,14 @@ use crate::rng::PcgRandom;
 const ADHERENCE_TRIES: usize = 50;
 
 /// Draws a patient whose chart at the start was `first`, and of whom `now` is known. Returns `None`
-/// if a draw contradicts what is known, so that another one has to be tried.
-pub(crate) fn sample(first: &Observation, now: &Observation, stream: PcgRandom) -> Option<State> {
+/// if a draw contradicts what is known, so that another one has to be tried. With `lenient`, serious
+/// pairs and the kidney may contradict the chart.
+pub(crate) fn sample(
+    first: &Observation,
+    now: &Observation,
+    stream: PcgRandom,
+    lenient: bool,
+) -> Option<State> {
     let mut draft = Draft {
         state: State {
             setup: Setup::new(first.case, 0).with_rules(first.rules),
@@ -40,7 +46,7 @@ pub(crate) fn sample(first: &Observation, now: &Observation, stream: PcgRandom) 
     draft.draw_values(now);
     for place in 0..first.regimen.len() {
         let kappa = KAPPAS[draft.below(KAPPAS.len())];
-        let fills_up = draft.unit() < Draft::NEEDLESS_FILL;
+        let is_needless = draft.unit() < Draft::NEEDLESS_FILL;
         let row = &first.regimen[place];
         let condition = match (row.drug.known(), row.indication) {
             (Some(id), _) => first.formulary().get(id).indication,
@@ -50,12 +56,18 @@ pub(crate) fn sample(first: &Observation, now: &Observation, stream: PcgRandom) 
         draft.state.hidden.truths[place] = Truth {
             kappa,
             exposure: 0.0,
-            needed: status(now, row).unwrap_or(!row.shown_unneeded() && !row.stale && !fills_up),
+            needed: status(now, row).unwrap_or_else(|| {
+                let review = row.shown_unneeded() || row.stale;
+                row.drug == Drug::Product || !review && !is_needless
+            }),
             condition,
             mark: 0,
         };
     }
-    draft.draw_problems(now)?;
+    let fits = draft.draw_problems(now)?;
+    if !fits && !lenient {
+        return None;
+    }
     draft.settle();
     draft.start();
     draft.state.observation = first.clone();
@@ -98,8 +110,9 @@ impl Draft {
         }
     }
 
-    /// Draws the hidden part of the planted problems, and lists the issues.
-    fn draw_problems(&mut self, now: &Observation) -> Option<()> {
+    /// Draws the hidden part of the planted problems, and lists the issues. Returns `false` if the
+    /// serious pairs or the eGFR contradict the chart, and `None` if a problem cannot be drawn.
+    fn draw_problems(&mut self, now: &Observation) -> Option<bool> {
         let (case, level) = (now.case, now.case.difficulty() as usize);
         // The serious pairs that belong to no other problem.
         let mut pairs = self.state.serious_pairs();
@@ -130,11 +143,10 @@ impl Draft {
             count[2] = (1, 1);
         }
         let (least, most) = count[level];
-        if !(least..=most).contains(&pairs.count_ones()) {
-            return None;
-        }
-        for pair in each_pair(pairs) {
-            // The order of issues has no effect.
+        // A questioned dose may have lowered the eGFR after the medicines were chosen.
+        let fitting = case.sub() == PrecisionDosing || (least..=most).contains(&pairs.count_ones());
+        // The order of issues has no effect.
+        for pair in each_pair(pairs).take(most as usize) {
             self.add_issue(Issue::Pair(pair));
             let row = self.formulary().pair(pair);
             self.mark_planted(row.first.bit() | row.second.bit());
@@ -142,15 +154,18 @@ impl Draft {
         // Every medicine was safe for the kidney when it was added.
         let limits = self.present & !spared & self.formulary().marks().renal;
         let is_safe = each_archetype(limits).all(|id| !self.renal_unsafe(id));
-        is_safe.then_some(())
+        let fillers = self.size.saturating_sub(self.planted) as u32;
+        let kept = now.egfr().is_some() || self.keeps_egfr(fillers);
+        Some(fitting && is_safe && kept)
     }
 
     /// Records that medicines were planted: they are needed unless the chart says otherwise.
     fn mark_planted(&mut self, ids: u64) {
+        self.planted += (ids & self.present).count_ones() as usize;
         let rows = self.state.observation.regimen.iter();
         let truths = &mut self.state.hidden.truths;
         for (row, truth) in rows.zip(truths) {
-            let planted = known(row) & ids != 0 || row.drug == Drug::Product;
+            let planted = known(row) & ids != 0;
             if planted && !row.shown_unneeded() && !row.stale {
                 truth.needed = true;
             }
@@ -240,6 +255,7 @@ impl Draft {
         for place in unknown {
             self.state.hidden.truths[place].needed = true;
         }
+        self.planted += stale().count();
         for (place, mark) in removed.into_iter().zip(1..) {
             let truth = &mut self.state.hidden.truths[place];
             (truth.needed, truth.mark) = (false, mark);
@@ -319,17 +335,17 @@ impl Draft {
     /// Draws the components of the product, unless they are known.
     fn draw_components(&mut self, now: &Observation) -> Option<()> {
         let others = self.present;
-        let benign = self.unit() < 0.35;
-        let (a, b) = match now.components {
-            Some([a, b]) => (a, b),
+        let [a, b] = match now.components {
+            Some(parts) => parts,
             None => {
-                // Both kinds of product are possible in principle; the chart may exclude one.
-                let mut fitting = self.fitting_components(others, benign);
-                if fitting.is_empty() {
-                    fitting = self.fitting_components(others, !benign);
-                }
-                let chosen = self.below(fitting.len().max(1));
-                *fitting.get(chosen)?
+                let fitting = self.fitting_components(others);
+                let total: f64 = fitting.iter().map(|(_, weight)| weight).sum();
+                let mut left = self.unit() * total;
+                let found = fitting.iter().find(|(_, weight)| {
+                    left -= weight;
+                    left < 0.0
+                });
+                found.or(fitting.last())?.0
             }
         };
         self.state.hidden.components = Some([a, b]);
@@ -347,34 +363,81 @@ impl Draft {
                 self.mark_planted(partner.bit());
             }
         }
-        self.mark_planted(0);
         debug_assert!(self.state.hidden.issues().count() < ISSUES);
         self.is_solvable().then_some(())
     }
 
-    /// Returns the pairs of components that the product of a chart can have: without a serious
-    /// partner among `others` if `benign`, else with exactly one of the second component.
-    fn fitting_components(&self, others: u64, benign: bool) -> Vec<(ArchetypeId, ArchetypeId)> {
+    /// Returns the pairs of components that the product of a chart can have, each with its weight:
+    /// how likely the generator is to make this chart with it.
+    ///
+    /// A product without a problem has no serious partner among `others`, which were all drawn from
+    /// the whole table to fill up the regimen. Otherwise the second component has one partner, which
+    /// was drawn from its few serious partners.
+    fn fitting_components(&self, others: u64) -> Vec<([ArchetypeId; 2], f64)> {
         let formulary = self.formulary();
         let product = self.state.observation.regimen.find(Drug::Product);
         let indication = product.and_then(|row| row.indication);
         let egfr = Some(self.state.hidden.egfr());
+        let partners = |id: ArchetypeId| formulary.serious_partners(id, egfr) & self.allowed();
         let free = |id: &ArchetypeId| others & id.bit() == 0 && !self.renal_unsafe(*id);
         let is_first = |id: &ArchetypeId| {
             Some(formulary.get(*id).indication) == indication && !self.clash_with(*id, others)
         };
+        let usable = each_archetype(self.allowed()).filter(|id| !self.renal_unsafe(*id));
+        let (table, with_partner) = usable.fold((0.0, 0.0), |(all, some), id| {
+            (all + 1.0, some + f64::from(u8::from(partners(id) != 0)))
+        });
+        let benign = 0.35 * f64::from(others.count_ones());
+        let problem = (1.0 - 0.35) * table * table / f64::max(with_partner, 1.0);
         let plain = self.allowed() & !formulary.marks().taper;
+        // A pair that was planted too did not fill up the regimen.
+        let pairs = each_pair(self.state.serious_pairs()).map(|pair| formulary.pair(pair));
+        let paired = pairs.fold(0, |bits, pair| bits | pair.first.bit() | pair.second.bit());
         let mut found = Vec::new();
         for a in each_archetype(plain).filter(free).filter(is_first) {
             for b in each_archetype(self.allowed() & !a.bit()).filter(free) {
-                let partners = formulary.serious_partners(b, egfr) & others;
                 let apart = formulary.between(a, b).is_none()
                     && Some(formulary.get(b).indication) != indication;
-                if apart && partners.count_ones() == u32::from(!benign) {
-                    found.push((a, b));
+                let partner = partners(b) & others;
+                let weight = match partner.count_ones() {
+                    0 => benign,
+                    1 => problem / f64::from((partners(b) & !partners(a)).count_ones().max(1)),
+                    _ => continue,
+                };
+                if apart && self.fill_up([a, b], others & !partner & !paired, partner | paired) {
+                    found.push(([a, b], weight));
                 }
             }
         }
         found
+    }
+
+    /// Returns `true` if `fillers` can have filled up a regimen of a product and the medicines
+    /// `planted`: they share no class with a component and break no set rule.
+    fn fill_up(&self, parts: [ArchetypeId; 2], fillers: u64, planted: u64) -> bool {
+        let (formulary, name) = (self.formulary(), self.state.observation.case.formulary());
+        let same_class = |id: ArchetypeId| formulary.marks().same_class[id.index()];
+        if parts.iter().any(|id| same_class(*id) & fillers != 0) {
+            return false;
+        }
+        let planted = parts[0].bit() | parts[1].bit() | planted;
+        let before = risk::sets(formulary, name, planted);
+        let after = risk::sets(formulary, name, planted | fillers);
+        let mut both = before.iter().zip(after);
+        both.all(|(before, after)| before.1 || !after.1)
+    }
+
+    /// Draws whether an unknown eGFR is kept, with a probability that is proportional to that of the
+    /// medicines which filled up the regimen: the fewer medicines are safe, the likelier is each.
+    fn keeps_egfr(&mut self, fillers: u32) -> bool {
+        let formulary = self.formulary();
+        let safe = |egfr: f64| {
+            let each = each_archetype(self.allowed());
+            each.filter(|id| !formulary.get(*id).unsafe_at(egfr))
+                .count() as f64
+        };
+        let share = safe(0.0) / safe(self.state.hidden.egfr());
+        let probability = (0..fillers).fold(1.0, |product, _| product * share);
+        self.unit() < probability
     }
 }

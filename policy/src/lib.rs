@@ -3,6 +3,7 @@
 //! A [`Policy`] sees observations only. A [`PrivilegedPolicy`] also reads hidden state, which its
 //! type makes visible. A [`Player`] is one or the other.
 
+pub mod analysis;
 pub mod cluster;
 pub mod insertion_sort;
 mod ledger_features;

@@ -177,6 +177,14 @@ impl Episode {
         Self { state, setup }
     }
 
+    /// Returns the same episode with new draws of failures and attacks from here on, those of the
+    /// streams `seed`.
+    #[must_use]
+    pub fn with_outcome_seed(mut self, seed: u64) -> Self {
+        self.state.hidden = self.state.hidden.with_outcome_seed(seed);
+        self
+    }
+
     /// Returns the reliability scores of the scheduler itself.
     #[must_use]
     pub fn reliability(&self) -> Reliability {

@@ -2,9 +2,9 @@
 
 use super::dynamics::{self, StepFacts};
 use super::model::action::Action;
-use super::model::candidate::Candidates;
-use super::model::hidden::{Hidden, Issue};
-use super::model::history::{EndReason, PastStep};
+use super::model::candidate::{Act, ActArg, ActKind, Candidates};
+use super::model::hidden::{Hidden, Issue, WithheldCandidates};
+use super::model::history::{EndReason, PastStep, Violation};
 use super::model::observation::Observation;
 use super::model::setup::{Change, Setup};
 use super::model::state::State;
@@ -13,6 +13,7 @@ use super::reward::grading::{StateBefore, grade};
 use super::reward::terminal;
 use super::reward::verdict::{Verdict, verify};
 use crate::environment::{Environment, PrivilegedState, Transition};
+use crate::rng::PcgRandom;
 
 /// Maximum amount that a step without progress counts towards the score.
 const IDLE_MAX: f64 = 0.8;
@@ -131,6 +132,19 @@ impl PrivilegedState for Episode {
     }
 }
 
+/// An act that stands for a candidate whose act is not known.
+const KEEP: Act = Act {
+    kind: ActKind::KeepRegimen,
+    drug: None,
+    arg: ActArg::None,
+};
+/// Maximum number of patients that [`Episode::from_belief`] draws.
+const BELIEF_TRIES: u64 = 256;
+/// Number of further patients, which may contradict the chart, if none of the others fits it.
+const LENIENT_TRIES: u64 = 16;
+/// Tag of the stream of future draws of a sampled episode.
+const FUTURE_STREAM: u64 = 1 << 32;
+
 /// Updates the counts of steps, refusals and critic fallbacks.
 fn count_step(state: &mut State, action: Action, verdict: &Verdict) {
     let o = &mut state.observation;
@@ -170,6 +184,62 @@ fn record(state: &mut State, verdict: &Verdict, reward: &Reward, gained: bool) -
     (total, counted, progress)
 }
 
+/// Samples patients until one agrees with all observations. Returns the number of observations that
+/// the best one agrees with, and its state after the last step; `None` if no chart fits.
+fn best_match(
+    first: &Observation,
+    past: &[(Action, Observation)],
+    seed: u64,
+) -> Option<(usize, State)> {
+    let now = past.last().map_or(first, |(_, now)| now);
+    let mut best: Option<(usize, State)> = None;
+    for number in 0..BELIEF_TRIES + LENIENT_TRIES {
+        let stream = PcgRandom::new(seed, &[number]);
+        let lenient = number >= BELIEF_TRIES;
+        if lenient && best.is_some() {
+            break;
+        }
+        let Some(state) = dynamics::sample_patient(first, now, stream, lenient) else {
+            continue;
+        };
+        let (agreed, state) = retrace(state, past);
+        if best.as_ref().is_none_or(|(most, _)| agreed > *most) {
+            best = Some((agreed, state));
+        }
+        if agreed == past.len() + 1 {
+            break;
+        }
+    }
+    best
+}
+
+/// Takes the steps of a public history again from a sampled start. Returns the number of
+/// observations that agree with it, and the state after the last step.
+fn retrace(start: State, past: &[(Action, Observation)]) -> (usize, State) {
+    let mut episode = Episode { state: start };
+    let mut agreed = usize::from(episode.state.could_show(&episode.state.observation));
+    let mut is_possible = agreed == 1;
+    for (action, shown) in past {
+        let state = &mut episode.state;
+        // Candidates that are not shown are not known either; a choice of one reveals it.
+        if let (Action::Choose(choice), Some(why)) = (action, shown.last_violation)
+            && state.observation.candidates.get(choice.id).is_none()
+            && why != Violation::UnknownCandidate
+        {
+            state.hidden.withheld[choice.id.index()] = Some((KEEP, why));
+        }
+        if episode.step(*action).is_err() {
+            break;
+        }
+        let state = &mut episode.state;
+        is_possible &= state.observation.end.is_none() && state.could_show(shown);
+        agreed += usize::from(is_possible);
+        state.observation = shown.clone();
+        state.hidden.withheld = WithheldCandidates::default();
+    }
+    (agreed, episode.state)
+}
+
 /// Ends the episode and returns its score.
 fn close(state: &mut State, end: EndReason) -> f64 {
     let o = &mut state.observation;
@@ -182,6 +252,35 @@ fn close(state: &mut State, end: EndReason) -> f64 {
 }
 
 impl Episode {
+    /// Samples an episode that agrees with a public history: `first` is the observation at the
+    /// start, and `past` holds each action so far with the observation that it led to.
+    ///
+    /// Hidden values are drawn from the generator's distributions given what was shown, the steps
+    /// are taken again, and a patient that could not have led to the history is rejected. If all of
+    /// 256 patients are rejected, the one that agreed with the most steps is used.
+    /// Equal seeds give equal episodes.
+    #[must_use]
+    pub fn from_belief(first: &Observation, past: &[(Action, Observation)], seed: u64) -> Self {
+        let now = past.last().map_or(first, |(_, now)| now);
+        let mut state = match best_match(first, past, seed) {
+            Some((_, state)) => state,
+            // Only a patient without planted problems, which the generator falls back to, has a
+            // chart that no draw fits.
+            None => {
+                dynamics::generate_patient(&Setup::new(first.case, seed).with_rules(first.rules))
+            }
+        };
+        state.observation = now.clone();
+        Self { state }.with_outcome_seed(seed)
+    }
+
+    /// Returns the same episode with new random draws from here on, those of the stream `seed`.
+    #[must_use]
+    pub fn with_outcome_seed(mut self, seed: u64) -> Self {
+        self.state.hidden.stream = PcgRandom::new(seed, &[FUTURE_STREAM]);
+        self
+    }
+
     /// Ends the episode because a time limit has passed: that of the step if `step`, else that of
     /// the episode. Returns the score, or `None` if the episode has ended already.
     pub(super) fn time_out(&mut self, step: bool) -> Option<f64> {
@@ -256,5 +355,38 @@ impl Episode {
     #[must_use]
     pub fn score_terms(&self, end: EndReason) -> (f64, f64) {
         terminal::score_terms(&self.state, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::polyguard::model::action::Choice;
+    use crate::polyguard::model::task_spec::TaskSpec;
+
+    /// Checks that a sampled patient agrees with nearly every history of random choices.
+    #[test]
+    fn sampled_patients_agree_with_history() {
+        let (mut all, mut fitting) = (0, 0);
+        for case in TaskSpec::ALL {
+            for seed in 0..12 {
+                let mut episode = Episode::reset(&Setup::new(case, seed));
+                let mut stream = PcgRandom::new(seed, &[77]);
+                let first = episode.observation().clone();
+                let mut past = Vec::new();
+                while !episode.observation().done() {
+                    let found = best_match(&first, &past, 3);
+                    fitting += usize::from(found.is_some_and(|(n, _)| n == past.len() + 1));
+                    all += 1;
+                    let o = episode.observation();
+                    let shown: Vec<_> = o.candidates.iter().map(|c| c.id).collect();
+                    let id = shown[stream.below(shown.len())];
+                    let action = Action::Choose(Choice::with_grounded_rationale(o, id));
+                    episode.step(action).expect("running");
+                    past.push((action, episode.observation().clone()));
+                }
+            }
+        }
+        assert!(fitting * 100 >= all * 98, "{fitting} of {all}");
     }
 }

@@ -1,8 +1,8 @@
 //! The episode of the trust world: reset and step, without allocation (spec trust §7, §8).
 
-use super::dynamics::{Answer, action_outcome};
+use super::dynamics::{Answer, Hypothesis, action_outcome};
 use super::model::{
-    Action, Change, EpisodeOver, Hidden, Observation, Scenario, Setup, State, Step, Tally,
+    Action, Change, EpisodeOver, Hidden, LastStep, Observation, Scenario, Setup, State, Step, Tally,
 };
 use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::environment::{
@@ -143,6 +143,47 @@ impl AdaptiveDifficulty for Episode {
 }
 
 impl Episode {
+    /// Creates an episode that matches the observation `now` and hides the state that `hypothesis`
+    /// describes.
+    ///
+    /// `past` holds the public result of each action so far, in order. These actions are taken
+    /// again with the results that they had, so that the totals are those of an episode with this
+    /// hidden state. Of `setup`, only what payloads show is used: task, rules and difficulty.
+    #[must_use]
+    pub fn from_belief(
+        setup: &Setup,
+        now: &Observation,
+        past: &[LastStep],
+        hypothesis: &Hypothesis,
+    ) -> Self {
+        let hidden = hypothesis.hidden_at_start(now.adversary);
+        let setup = Setup {
+            variant: Some(now.variant),
+            ..setup.with_seed(0)
+        };
+        let mut episode = Self {
+            state: State::new(&setup, now.variant, hidden),
+            setup,
+        };
+        for last in past {
+            let hidden = &mut episode.state.hidden;
+            hidden.set_next_draw(last.success == Some(true));
+            // Under a hypothesis that the past excludes, the episode may end early.
+            if episode.step(last.action).is_err() {
+                break;
+            }
+        }
+        episode.state.observation = *now;
+        episode.with_outcome_seed(hypothesis.outcome_seed)
+    }
+
+    /// Returns the same episode with new outcome draws from here on, those of the stream `seed`.
+    #[must_use]
+    pub fn with_outcome_seed(mut self, seed: u64) -> Self {
+        self.state.hidden = self.state.hidden.with_outcome_seed(seed);
+        self
+    }
+
     /// Returns the running totals of the episode.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
@@ -173,7 +214,7 @@ mod tests {
     use crate::rng::Streams;
     use crate::slot::Slot;
     use crate::task::Task;
-    use crate::trust::model::Behavior;
+    use crate::trust::model::{Behavior, Rules};
 
     fn start(setup: &Setup, variant: u8, hidden: Hidden) -> Episode {
         Episode {
@@ -195,6 +236,44 @@ mod tests {
             let other = start(&setup, variant, hidden.with_assignment(behaviors));
             assert_eq!(other.observation(), plain.observation());
             assert_eq!(other.scenario(), plain.scenario());
+        }
+    }
+
+    /// Checks that an episode rebuilt from its public history and the true assignment is the same,
+    /// apart from the draws to come.
+    #[test]
+    fn episode_rebuilt_from_true_assignment_is_identical() {
+        for (seed, task) in (0..60).zip(Task::ALL.into_iter().cycle()) {
+            let rules = if seed % 2 == 0 {
+                Rules::REFERENCE
+            } else {
+                Rules::HARDENED
+            };
+            let setup = Setup::new(task, seed, Streams::Independent).with_rules(rules);
+            let mut episode = Episode::reset(&setup);
+            let mut past = Vec::new();
+            loop {
+                let hypothesis = Hypothesis {
+                    assignment: episode.hidden().assignment.0,
+                    outcome_seed: 5,
+                };
+                let now = *episode.observation();
+                let rebuilt = Episode::from_belief(&setup, &now, &past, &hypothesis);
+                let original = episode.with_outcome_seed(5);
+                assert_eq!(rebuilt.state.tally, original.state.tally, "{task} {seed}");
+                assert_eq!(rebuilt.state.promised, original.state.promised);
+                let (mut a, mut b) = (rebuilt, original);
+                while let Ok(step) = a.step(Action::Verify(Slot::ALL[past.len() % 5])) {
+                    let same = b.step(step.info.action).map(|other| other.reward);
+                    assert_eq!(same, Ok(step.reward), "{task} {seed}");
+                }
+                assert_eq!(a.score(), b.score(), "{task} {seed}");
+                let n = seed as usize + 7 * past.len();
+                if episode.step(Action::ALL[n % Action::ALL.len()]).is_err() {
+                    break;
+                }
+                past.extend(episode.observation().last);
+            }
         }
     }
 

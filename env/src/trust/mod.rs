@@ -17,7 +17,7 @@ mod reward;
 mod world_impl;
 
 pub use crate::task::Task;
-pub use dynamics::{Answer, ExecutionParams, Outcome, action_outcome};
+pub use dynamics::{Answer, ExecutionParams, Hypothesis, Outcome, action_outcome};
 pub use episode::Episode;
 pub use model::{
     Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Ledger,

@@ -5,6 +5,7 @@
 //!
 //! [`Policy`]: crate::policy::Policy
 
+mod analysis;
 mod bandit;
 mod baselines;
 mod beam_search;
@@ -24,6 +25,7 @@ pub mod stack;
 mod text;
 mod world_impl;
 
+pub use analysis::PolyguardEvidence;
 pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};
 pub use baselines::{GreedyRegimen, NoChange, Random, policy_stream};
 pub use beam_search::BeamSearch;

@@ -1,5 +1,6 @@
 //! The scripted and learned policies of the trust world.
 
+mod analysis;
 mod bayes;
 mod episode_row;
 mod heuristic;
@@ -10,6 +11,7 @@ mod self_solve;
 mod text;
 mod world_impl;
 
+pub use analysis::TrustEvidence;
 pub use bayes::{Bayes, Belief, PrivilegedLookahead};
 pub use episode_row::EpisodeRow;
 pub use heuristic::Heuristic;

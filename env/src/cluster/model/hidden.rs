@@ -96,7 +96,6 @@ impl Hidden {
     }
 
     /// Returns the same hidden state with the streams of failures and attacks reseeded from `seed`.
-    #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_outcome_seed(mut self, seed: u64) -> Self {
         self.failures = PyRandom::new(seed);

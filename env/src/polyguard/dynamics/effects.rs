@@ -5,11 +5,17 @@ use crate::num::clip01;
 use crate::polyguard::model::candidate::{Act, ActArg, ActKind};
 use crate::polyguard::model::formulary::{ArchetypeId, PairId, each_archetype, each_pair};
 use crate::polyguard::model::hidden::MedicationTruth;
+use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{DoseBucket, Drug, MAX_MEDICATIONS, Medication};
 use crate::polyguard::model::state::State;
 
 /// Probability that a search for evidence succeeds.
 const FOUND: f64 = 0.7;
+
+/// Largest noise of a measured level, relative to the true one.
+const LEVEL_NOISE: f64 = 0.1;
+/// Tolerance of a comparison of a reading with its bounds.
+const ROUNDING: f64 = 1e-9;
 
 /// The immediate outcome of an act.
 #[derive(Clone, Copy, Default)]
@@ -244,12 +250,12 @@ impl State {
         }
     }
 
-    /// Measures the level of a medicine, with up to 10 % of noise.
+    /// Measures the level of a medicine, with noise of up to [`LEVEL_NOISE`] of its value.
     fn read_level(&mut self, drug: Drug) {
         let Some(at) = self.observation.regimen.position(drug) else {
             return;
         };
-        let noise = self.hidden.stream.uniform_symmetric(0.1);
+        let noise = self.hidden.stream.uniform_symmetric(LEVEL_NOISE);
         let row = &mut self.observation.regimen[at];
         row.level = Some(self.hidden.truths[at].exposure * (1.0 + noise));
         row.level_is_old = false;
@@ -269,10 +275,44 @@ impl State {
     /// Updates the observed symptom from the true one, with noise.
     pub(super) fn read_symptom(&mut self) {
         if self.hidden.culprit.is_some() {
-            let noise = [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize];
+            let noise = self.symptom_noise();
             let read = self.hidden.symptom + self.hidden.stream.uniform_symmetric(noise);
             self.observation.symptom = Some(clip01(read));
         }
+    }
+
+    /// Returns the largest noise of a reading of the symptom.
+    fn symptom_noise(&self) -> f64 {
+        [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize]
+    }
+
+    /// Returns `true` if this state could have led to the observation `shown`: the medicines, the
+    /// reading of the symptom, the level that was measured in the last step, if any, and what is
+    /// known of an intolerance.
+    pub(crate) fn could_show(&self, shown: &Observation) -> bool {
+        let (o, h) = (&self.observation, &self.hidden);
+        let drugs = |o: &Observation| o.regimen.iter().map(|row| row.drug).collect::<Vec<_>>();
+        if o.ade_history != shown.ade_history || drugs(o) != drugs(shown) {
+            return false;
+        }
+        let (read, noise) = (shown.symptom, self.symptom_noise() + ROUNDING);
+        let read_fits = read.is_none_or(|read| {
+            (clip01(h.symptom - noise)..=clip01(h.symptom + noise)).contains(&read)
+        });
+        let measured = |act: Act| (act.kind == ActKind::OrderMonitoring).then_some(act.drug)?;
+        let last = shown.history.last().filter(|past| past.violation.is_none());
+        let level_fits = last
+            .and_then(|past| measured(past.act?))
+            .is_none_or(|drug| {
+                let Some(at) = shown.regimen.position(drug) else {
+                    return true;
+                };
+                let (exposure, level) = (h.truths[at].exposure, shown.regimen[at].level);
+                level.is_none_or(|level| {
+                    (level - exposure).abs() <= LEVEL_NOISE * exposure + ROUNDING
+                })
+            });
+        read_fits && level_fits
     }
 
     /// Reveals an intolerance once the medicine is taken.

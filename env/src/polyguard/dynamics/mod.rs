@@ -14,4 +14,4 @@ mod truth;
 pub(crate) use candidates::refresh_observation;
 pub use ending::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub(crate) use ending::{StepFacts, justifies_review, termination};
-pub(crate) use patient::generate_patient;
+pub(crate) use patient::{generate_patient, sample_patient};

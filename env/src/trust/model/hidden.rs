@@ -7,6 +7,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::adaptive_difficulty::AdversaryProfile;
+use crate::rng::PcgRandom;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// Maximum number of draws in an episode: two attempts at each of 20 nodes, and one more so that a
@@ -106,6 +107,22 @@ impl Hidden {
             adversary,
             outcome_draws,
             drawn: 0,
+        }
+    }
+
+    /// Returns the same hidden state with new draws from here on, those of the stream `seed`.
+    pub(crate) fn with_outcome_seed(mut self, seed: u64) -> Self {
+        let mut stream = PcgRandom::new(seed, &[]);
+        for draw in &mut self.outcome_draws[usize::from(self.drawn)..] {
+            *draw = stream.unit();
+        }
+        self
+    }
+
+    /// Sets the next draw of the outcome stream so that it gives `success` at every chance below 1.
+    pub(crate) fn set_next_draw(&mut self, success: bool) {
+        if let Some(draw) = self.outcome_draws.get_mut(usize::from(self.drawn)) {
+            *draw = if success { 0.0 } else { 1.0 };
         }
     }
 

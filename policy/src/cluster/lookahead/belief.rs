@@ -133,10 +133,9 @@ impl Belief {
         }
     }
 
-    /// Samples full state number `index`: one of the possible assignments, with its own random
-    /// outcomes.
-    pub(super) fn sample_hypothesis(&self, o: &Observation, index: u64) -> Hypothesis {
-        let seed = derive_seed(u64::from(o.step_count), index + 1);
+    /// Samples a full state: one of the possible assignments, each equally likely, with its own
+    /// random outcomes.
+    pub(super) fn sample_hypothesis(&self, o: &Observation, seed: u64) -> Hypothesis {
         let count = self.possible.len().max(1) as u64;
         let chosen = self.possible.get((seed % count) as usize);
         let assignment = chosen.copied().unwrap_or(Behavior::for_task(o.task));

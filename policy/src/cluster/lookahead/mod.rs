@@ -3,11 +3,12 @@
 //!
 //! [`Lookahead`] samples the hidden state from what it observed; [`Oracle`] copies the true one.
 
-use sentinel_env::Environment;
 mod belief;
 mod candidates;
 
+use sentinel_env::Environment;
 use sentinel_env::cluster::{Action, ClusterEnv, Episode, Observation, Tally};
+use sentinel_env::rng::derive_seed;
 
 use super::planner::Planner;
 use super::{Policy, PrivilegedPolicy};
@@ -86,6 +87,21 @@ impl Lookahead {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Samples an episode that agrees with the observations so far, of which `o` is the latest.
+    pub(super) fn sample_episode(&self, o: &Observation, seed: u64) -> Episode {
+        let hypothesis = self.belief.sample_hypothesis(o, seed);
+        Episode::from_belief(o, &self.watch.tally, &hypothesis)
+    }
+
+    /// Returns the planner's action at the latest observation, and its alternatives. May contain
+    /// duplicates.
+    pub(super) fn compared_actions(&self, o: &Observation) -> Vec<Action> {
+        let planned = self.watch.planner.clone().choose(o);
+        let mut all = vec![planned];
+        all.extend(candidates(o, planned));
+        all
+    }
 }
 
 impl Policy<ClusterEnv> for Lookahead {
@@ -96,8 +112,8 @@ impl Policy<ClusterEnv> for Lookahead {
 
     fn choose(&mut self, o: &Observation) -> Action {
         let sample_hypothesis = |index| {
-            let hypothesis = self.belief.sample_hypothesis(o, index);
-            Episode::from_belief(o, &self.watch.tally, &hypothesis)
+            let seed = derive_seed(u64::from(o.step_count), index + 1);
+            self.sample_episode(o, seed)
         };
         let worlds: Vec<Episode> = (0..SAMPLED_STATES as u64).map(sample_hypothesis).collect();
         self.watch.best(o, &worlds)

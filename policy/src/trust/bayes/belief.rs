@@ -119,6 +119,27 @@ impl Belief {
         }
     }
 
+    /// Iterates over all assignments with their probabilities.
+    pub fn iter(&self) -> impl Iterator<Item = ([Behavior; SLOTS], f64)> {
+        let behaviors = |ids: &[u8; SLOTS]| ids.map(|id| Behavior::ALL[usize::from(id)]);
+        PERMUTATIONS.iter().map(behaviors).zip(self.weights)
+    }
+
+    /// Returns the assignment at which the cumulative probability exceeds `u`, a uniform number in
+    /// `[0, 1)`.
+    #[must_use]
+    pub fn sample(&self, u: f64) -> [Behavior; SLOTS] {
+        let (mut left, mut found) = (u, Behavior::ALL);
+        for (assignment, weight) in self.iter().filter(|(_, weight)| *weight > 0.0) {
+            found = assignment;
+            if left < weight {
+                break;
+            }
+            left -= weight;
+        }
+        found
+    }
+
     /// Returns the probability of each behavior for each slot, `[slots, behaviors]`.
     #[must_use]
     pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {

@@ -71,8 +71,20 @@ impl PatientGenerator {
         }
     }
 
-    /// Sets exposures to their steady state and records the needed conditions and the start values.
+    /// Sets exposures to their steady state, draws what the chart shows of the patient, and records
+    /// the start values.
     pub(super) fn initialize_levels(&mut self) {
+        self.settle();
+        let (a, b) = (self.unit(), self.unit());
+        let near = |value: f64, u: f64| round_to(clip01(value + 0.1 * (2.0 * u - 1.0)), 1);
+        let patient = &mut self.state.observation.patient;
+        patient.frailty = near(self.frailty, a);
+        patient.adherence = near(self.state.hidden.adherence, b);
+        self.start();
+    }
+
+    /// Sets exposures to their steady state and records the needed conditions.
+    pub(super) fn settle(&mut self) {
         let regimen = &self.state.observation.regimen;
         let (mut needed, mut charted) = (Conditions::EMPTY, Conditions::EMPTY);
         for (place, row) in regimen.iter().enumerate() {
@@ -92,12 +104,6 @@ impl PatientGenerator {
                 self.state.hidden.truths[place].exposure = self.state.steady_state_exposure(place);
             }
         }
-        let (a, b) = (self.unit(), self.unit());
-        let near = |value: f64, u: f64| round_to(clip01(value + 0.1 * (2.0 * u - 1.0)), 1);
-        let patient = &mut self.state.observation.patient;
-        patient.frailty = near(self.frailty, a);
-        patient.adherence = near(self.state.hidden.adherence, b);
-        self.start();
     }
 
     /// Removes the conditions that only the culprit treats, because removing the culprit leaves
@@ -114,7 +120,8 @@ impl PatientGenerator {
         }
     }
 
-    fn start(&mut self) {
+    /// Records the start values of the patient.
+    pub(super) fn start(&mut self) {
         let e = &mut self.state;
         let (stability, doses) = (e.condition_control(), e.true_doses());
         let start = StartValues {

@@ -151,18 +151,8 @@ impl PatientGenerator {
                 continue;
             }
             let bucket = 1 + self.below(3);
-            let aim = if benign {
-                bucket
-            } else if self.unit() < 0.35 {
-                bucket + 1
-            } else {
-                bucket - 1
-            };
-            let aim = if (1..=3).contains(&aim) { aim } else { 2 };
-            let best = 0.9 + 0.2 * self.unit();
+            let (kappa, exposure) = self.draw_dose(DoseBucket::ALL[bucket], benign);
             let place = self.add_known(id, Some(DoseBucket::ALL[bucket]));
-            let kappa = DoseBucket::ALL[aim].dose() / best;
-            let exposure = DoseBucket::ALL[bucket].dose() / kappa;
             let truth = &mut self.state.hidden.truths[place];
             (truth.kappa, truth.exposure) = (kappa, exposure);
             self.state.observation.regimen[place].questioned = true;
@@ -179,6 +169,23 @@ impl PatientGenerator {
             self.add_issue(Issue::Sign);
         }
         Some(())
+    }
+
+    /// Draws the clearance of a questioned dose, and the exposure at it. A benign dose is right as it
+    /// is.
+    pub(super) fn draw_dose(&mut self, bucket: DoseBucket, benign: bool) -> (f64, f64) {
+        let bucket = bucket as usize;
+        let aim = if benign {
+            bucket
+        } else if self.unit() < 0.35 {
+            bucket + 1
+        } else {
+            bucket.saturating_sub(1)
+        };
+        let aim = if (1..=3).contains(&aim) { aim } else { 2 };
+        let best = 0.9 + 0.2 * self.unit();
+        let kappa = DoseBucket::ALL[aim].dose() / best;
+        (kappa, DoseBucket::ALL[bucket].dose() / kappa)
     }
 
     /// Plants a medicine whose safety depends on the missing eGFR.

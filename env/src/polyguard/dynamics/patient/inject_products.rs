@@ -34,7 +34,7 @@ impl PatientGenerator {
 
     /// Returns the alternatives that could replace a medicine without a duplicate, a clashing pair
     /// or a renal problem.
-    fn good_alternatives(&self, id: ArchetypeId) -> u64 {
+    pub(super) fn good_alternatives(&self, id: ArchetypeId) -> u64 {
         let others = self.present & !id.bit();
         each_archetype(self.alternatives(id))
             .filter(|other| {

@@ -1,12 +1,14 @@
 //! Generation of a patient (spec polyguard §4): personal data, planted problems, further medicines,
 //! and the chart.
 
+mod belief;
 mod chart;
 mod inject_issues;
 mod inject_products;
 mod inject_set_rule_violations;
 mod patient_generator;
 
+pub(crate) use belief::sample_patient;
 use patient_generator::PatientGenerator;
 
 use crate::polyguard::model::hidden::Issue;

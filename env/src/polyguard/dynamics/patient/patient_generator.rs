@@ -19,7 +19,7 @@ pub(super) const MAX_TRIES: usize = 200;
 /// Maximum number of tries for filling the regimen.
 const FILL_TRIES: usize = 300;
 /// Relative clearances that a patient may have; each entry is equally likely.
-const KAPPAS: [f64; 4] = [0.8, 1.0, 1.0, 1.25];
+pub(super) const KAPPAS: [f64; 4] = [0.8, 1.0, 1.0, 1.25];
 
 /// An episode whose patient is being generated.
 pub(super) struct PatientGenerator {
@@ -38,6 +38,9 @@ pub(super) struct PatientGenerator {
 }
 
 impl PatientGenerator {
+    /// Probability that a medicine which is no part of a planted problem is not needed.
+    pub(super) const NEEDLESS_FILL: f64 = 0.15;
+
     /// Draws the patient's personal data and the target number of medicines.
     pub(super) fn new(setup: &Setup, stream: PcgRandom) -> Self {
         let mut state = State::new(setup, stream);
@@ -238,7 +241,7 @@ impl PatientGenerator {
                 continue;
             }
             let place = self.add_known(id, None);
-            if self.unit() < 0.15 {
+            if self.unit() < Self::NEEDLESS_FILL {
                 self.state.hidden.truths[place].needed = false;
             }
         }

@@ -1,0 +1,160 @@
+//! The results of an analysis: values, losses, luck, mistakes and accuracy.
+
+use super::statistics::Estimates;
+
+/// The comparison of the actions of a step in states from one source.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct BasisReport {
+    /// Number of states in which every action was tried.
+    pub rollouts: u32,
+    /// Mean final score after each action, in the order of [`StepReport::actions`].
+    pub values: Vec<f64>,
+    /// Standard error of each value; `None` for fewer than two rollouts.
+    pub errors: Vec<Option<f64>>,
+    /// Index of the action with the highest value: the chosen one on a tie.
+    pub best: usize,
+    /// Value of the best action minus that of the chosen one, at least 0.
+    pub loss: f64,
+    /// Interval that contains the loss in 95 % of cases; `None` for too few rollouts.
+    pub interval: Option<[f64; 2]>,
+    /// `true` if the lower end of the interval exceeds the margin.
+    pub mistake: bool,
+    /// Highest value minus lowest value: what was at stake.
+    pub spread: f64,
+    /// Final score of the episode minus the value of the chosen action; `None` if the episode has
+    /// not ended.
+    pub luck: Option<f64>,
+}
+
+impl BasisReport {
+    fn new(estimates: &Estimates, chosen: usize, score: Option<f64>, margin: f64) -> Option<Self> {
+        let rollouts = estimates.rollouts();
+        if rollouts == 0 {
+            return None;
+        }
+        let values: Vec<f64> = estimates.scores.iter().map(|all| all.mean()).collect();
+        let best = estimates.best(chosen);
+        let interval = estimates.loss_interval();
+        let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        Some(Self {
+            rollouts,
+            errors: (estimates.scores.iter())
+                .map(|all| all.standard_error())
+                .collect(),
+            best,
+            loss: estimates.gains[best].mean(),
+            interval,
+            mistake: interval.is_some_and(|[low, _]| low > margin),
+            spread: highest - lowest,
+            luck: score.map(|score| score - values[chosen]),
+            values,
+        })
+    }
+
+    /// Returns the loss if the noise supports it: if the lower end of its interval is above 0.
+    #[must_use]
+    pub fn supported_loss(&self) -> f64 {
+        match self.interval {
+            Some([low, _]) if low > 0.0 => self.loss,
+            _ => 0.0,
+        }
+    }
+}
+
+/// The analysis of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepReport<A> {
+    /// Number of actions taken before.
+    pub index: usize,
+    /// Steps of the budget used before.
+    pub step_count: u32,
+    /// The actions that were compared.
+    pub actions: Vec<A>,
+    /// Index of the action that was chosen.
+    pub chosen: usize,
+    /// The comparison in sampled hidden states; `None` before its first rollouts.
+    pub belief: Option<BasisReport>,
+    /// The comparison in the true hidden state; `None` before its first rollouts.
+    pub hindsight: Option<BasisReport>,
+}
+
+impl<A: Clone> StepReport<A> {
+    pub(super) fn new(
+        (index, step_count): (usize, u32),
+        (actions, chosen): (&[A], usize),
+        [belief, hindsight]: &[Estimates; 2],
+        score: Option<f64>,
+        margin: f64,
+    ) -> Self {
+        Self {
+            index,
+            step_count,
+            actions: actions.to_vec(),
+            chosen,
+            belief: BasisReport::new(belief, chosen, score, margin),
+            hindsight: BasisReport::new(hindsight, chosen, score, margin),
+        }
+    }
+}
+
+/// The analysis of an episode.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EpisodeReport<A> {
+    /// Final score; `None` if the episode has not ended.
+    pub score: Option<f64>,
+    /// 1 minus the sum of supported losses over the sum of spreads, from sampled hidden states:
+    /// 1 if no loss is supported by the noise, 0 if the worst action was chosen at every step.
+    /// `None` if no step has an interval yet.
+    pub accuracy: Option<f64>,
+    /// Mean supported loss of a step, from sampled hidden states; `None` as for the accuracy.
+    pub mean_loss: Option<f64>,
+    /// Final score minus the expected final score at the first step; `None` if the episode has not
+    /// ended or its first step was not evaluated.
+    pub luck: Option<f64>,
+    /// Indices of the steps that were mistakes, as far as public evidence could tell.
+    pub mistakes: Vec<usize>,
+    /// The steps in order.
+    pub steps: Vec<StepReport<A>>,
+}
+
+impl<A> EpisodeReport<A> {
+    /// Summarizes the steps of an episode, in any order. Parts of an analysis that were done apart
+    /// are joined by passing the steps of all parts.
+    #[must_use]
+    pub fn new(score: Option<f64>, mut steps: Vec<StepReport<A>>) -> Self {
+        steps.sort_by_key(|step| step.index);
+        let (mut supported, mut spread, mut count) = (0.0, 0.0, 0);
+        let mut mistakes = Vec::new();
+        for step in &steps {
+            let Some(belief) = step
+                .belief
+                .as_ref()
+                .filter(|belief| belief.interval.is_some())
+            else {
+                continue;
+            };
+            supported += belief.supported_loss();
+            spread += belief.spread;
+            count += 1;
+            if belief.mistake {
+                mistakes.push(step.index);
+            }
+        }
+        let first = steps.first().filter(|step| step.index == 0);
+        let luck = first.and_then(|step| step.belief.as_ref()?.luck);
+        let accuracy = if spread > 0.0 {
+            1.0 - supported / spread
+        } else {
+            1.0
+        };
+        Self {
+            score,
+            accuracy: (count > 0).then_some(accuracy),
+            mean_loss: (count > 0).then(|| supported / f64::from(count)),
+            luck,
+            mistakes,
+            steps,
+        }
+    }
+}

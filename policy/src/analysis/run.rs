@@ -1,0 +1,302 @@
+//! The analysis of one episode, one rollout at a time.
+
+use sentinel_env::rng::derive_seed;
+use sentinel_env::{Environment, Seeded};
+
+use super::report::{EpisodeReport, StepReport};
+use super::statistics::Estimates;
+use super::{Analyzable, Basis, ContinuationPolicy, Evidence};
+
+/// Number of rollouts of each action and source unless another one is chosen.
+pub const DEFAULT_ROLLOUTS: u32 = 32;
+/// Loss below which a step is no mistake, unless another one is chosen.
+const DEFAULT_MARGIN: f64 = 0.005;
+
+/// An episode as it was played.
+#[derive(Clone, Debug)]
+pub struct Trajectory<E: Environment> {
+    states: Vec<E>,
+    actions: Vec<E::Action>,
+}
+
+impl<E: Environment> Trajectory<E> {
+    /// Plays `actions` from the state `start`.
+    ///
+    /// # Errors
+    /// Returns the position of the first action that the episode refuses, with its reason.
+    pub fn new(
+        start: E,
+        actions: impl IntoIterator<Item = E::Action>,
+    ) -> Result<Self, (usize, E::StepError)> {
+        let (mut states, mut taken) = (vec![start], Vec::new());
+        for action in actions {
+            let mut next = states[taken.len()].clone();
+            next.step(action).map_err(|error| (taken.len(), error))?;
+            states.push(next);
+            taken.push(action);
+        }
+        Ok(Self {
+            states,
+            actions: taken,
+        })
+    }
+
+    /// Returns the states: the start, and one after each action.
+    #[must_use]
+    pub fn states(&self) -> &[E] {
+        &self.states
+    }
+
+    /// Returns the actions in order.
+    #[must_use]
+    pub fn actions(&self) -> &[E::Action] {
+        &self.actions
+    }
+
+    /// Returns the final score; `None` if the episode has not ended.
+    #[must_use]
+    pub fn score(&self) -> Option<f64> {
+        let last = self.states.last()?;
+        E::is_done(last.observation()).then(|| last.score())
+    }
+}
+
+/// The parameters of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnalysisConfig {
+    /// Number of rollouts of each action from each source of states, at least 1.
+    pub rollouts: u32,
+    /// Seed of the sampled states and of the future draws.
+    pub seed: u64,
+    /// Loss that the lower end of a step's interval must exceed to make the step a mistake.
+    pub margin: f64,
+    /// `true` to compare the actions in the true hidden state too.
+    pub hindsight: bool,
+    /// The part of the steps that this analysis evaluates, as `(part, parts)`: those whose index
+    /// leaves the remainder `part`. `(0, 1)` stands for all.
+    pub share: (usize, usize),
+}
+
+impl Default for AnalysisConfig {
+    fn default() -> Self {
+        Self {
+            rollouts: DEFAULT_ROLLOUTS,
+            seed: 0,
+            margin: DEFAULT_MARGIN,
+            hindsight: true,
+            share: (0, 1),
+        }
+    }
+}
+
+/// The number of rollouts that were done and of all rollouts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Number of rollouts done.
+    pub done: u64,
+    /// Number of all rollouts.
+    pub total: u64,
+}
+
+impl Progress {
+    /// Returns `true` if nothing is left to do.
+    #[must_use]
+    pub const fn is_complete(self) -> bool {
+        self.done >= self.total
+    }
+}
+
+/// A step of the episode, and what is known of its actions so far.
+struct Decision<W: Analyzable> {
+    index: usize,
+    state: W,
+    evidence: W::Evidence,
+    policy: Box<dyn ContinuationPolicy<W>>,
+    actions: Vec<W::Action>,
+    chosen: usize,
+    /// Indexed by [`Basis`].
+    estimates: [Estimates; 2],
+}
+
+/// The sampled state in which the actions of a decision are being tried.
+struct Trial<W> {
+    state: W,
+    scores: Vec<f64>,
+}
+
+/// An analysis in progress: [`Analysis::advance`] does the next rollout, and results can be read at
+/// any time.
+///
+/// ```
+/// use sentinel_env::{Environment, rng::Streams, trust::{Action, Setup, Task, TrustEnv}};
+/// use sentinel_policy::analysis::{Analysis, AnalysisConfig, Trajectory};
+/// use sentinel_policy::trust::Bayes;
+///
+/// let start = TrustEnv::reset(&Setup::new(Task::Task1, 7, Streams::Independent));
+/// let played = Trajectory::new(start, [Action::Skip; 3]).expect("three subtasks are open");
+/// let config = AnalysisConfig { rollouts: 2, ..AnalysisConfig::default() };
+/// let mut analysis = Analysis::new(&played, &Bayes::new(), config);
+/// while !analysis.advance().is_complete() {}
+/// let report = analysis.report();
+/// assert!(report.steps[0].belief.as_ref().is_some_and(|belief| belief.loss > 0.0));
+/// ```
+pub struct Analysis<W: Analyzable> {
+    config: AnalysisConfig,
+    decisions: Vec<Decision<W>>,
+    score: Option<f64>,
+    /// The pass over all decisions, the decision in it, and its source.
+    at: (u32, usize, usize),
+    trial: Option<Trial<W>>,
+    progress: Progress,
+}
+
+impl<W: Analyzable> Analysis<W> {
+    /// Starts the analysis of an episode. `policy` continues it after the action that is judged; it
+    /// must not have observed anything yet.
+    #[must_use]
+    pub fn new(
+        played: &Trajectory<W>,
+        policy: &dyn ContinuationPolicy<W>,
+        config: AnalysisConfig,
+    ) -> Self {
+        let mut policy = policy.boxed_clone();
+        let mut decisions = Vec::new();
+        let mut evidence = None;
+        let mut led_here = None;
+        let (part, parts) = config.share;
+        let each = played.states.iter().zip(&played.actions).enumerate();
+        for (index, (state, action)) in each {
+            let observation = state.observation();
+            policy.observe(observation);
+            let evidence = evidence.get_or_insert_with(|| W::evidence(&state.setup().with_seed(0)));
+            evidence.observe(led_here, observation);
+            led_here = Some(*action);
+            if index % parts.max(1) != part {
+                continue;
+            }
+            let mut actions: Vec<W::Action> = Vec::new();
+            for action in evidence
+                .candidates(observation)
+                .into_iter()
+                .chain([*action])
+            {
+                if !actions.contains(&action) {
+                    actions.push(action);
+                }
+            }
+            let chosen = actions.iter().position(|known| known == action);
+            let estimates = Estimates::new(actions.len());
+            decisions.push(Decision {
+                index,
+                state: state.clone(),
+                evidence: evidence.clone(),
+                policy: policy.boxed_clone(),
+                chosen: chosen.unwrap_or(0),
+                actions,
+                estimates: [estimates.clone(), estimates],
+            });
+        }
+        let actions: usize = decisions
+            .iter()
+            .map(|decision| decision.actions.len())
+            .sum();
+        let bases = 1 + u64::from(config.hindsight);
+        let total = actions as u64 * bases * u64::from(config.rollouts.max(1));
+        Self {
+            config,
+            decisions,
+            score: played.score(),
+            at: (0, 0, 0),
+            trial: None,
+            progress: Progress { done: 0, total },
+        }
+    }
+
+    /// Does the next rollout and returns the progress. Every step gets its first rollouts before any
+    /// step gets its second ones. Does nothing once the analysis is complete.
+    pub fn advance(&mut self) -> Progress {
+        let (pass, at, basis) = self.at;
+        let Some(decision) = self.decisions.get_mut(at) else {
+            return self.progress;
+        };
+        if self.progress.is_complete() {
+            return self.progress;
+        }
+        let trial = self.trial.get_or_insert_with(|| Trial {
+            state: decision.sample(
+                Basis::ALL[basis],
+                trial_seed(&self.config, decision.index, pass),
+            ),
+            scores: Vec::with_capacity(decision.actions.len()),
+        });
+        let score = decision.play_out(&trial.state, decision.actions[trial.scores.len()]);
+        trial.scores.push(score);
+        self.progress.done += 1;
+        if trial.scores.len() == decision.actions.len() {
+            decision.estimates[basis].push(&trial.scores, decision.chosen);
+            self.trial = None;
+            self.at = self.after();
+        }
+        self.progress
+    }
+
+    fn after(&self) -> (u32, usize, usize) {
+        let (pass, at, basis) = self.at;
+        if self.config.hindsight && basis == 0 {
+            (pass, at, 1)
+        } else if at + 1 < self.decisions.len() {
+            (pass, at + 1, 0)
+        } else {
+            (pass + 1, 0, 0)
+        }
+    }
+
+    /// Returns the number of rollouts that were done and of all rollouts.
+    #[must_use]
+    pub const fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Returns the results so far, of the steps that this analysis evaluates.
+    #[must_use]
+    pub fn report(&self) -> EpisodeReport<W::Action> {
+        let steps = self.decisions.iter().map(|decision| {
+            let observation = decision.state.observation();
+            StepReport::new(
+                (decision.index, W::step_count(observation)),
+                (&decision.actions, decision.chosen),
+                &decision.estimates,
+                self.score,
+                self.config.margin,
+            )
+        });
+        EpisodeReport::new(self.score, steps.collect())
+    }
+}
+
+/// Returns the seed of the state in which the actions of a step are compared for the `pass`-th
+/// time. It does not depend on the episode, apart from the position of the step.
+const fn trial_seed(config: &AnalysisConfig, step: usize, pass: u32) -> u64 {
+    let step_seed = derive_seed(config.seed, step as u64 + 1);
+    derive_seed(step_seed, pass as u64 + 1)
+}
+
+impl<W: Analyzable> Decision<W> {
+    fn sample(&self, basis: Basis, seed: u64) -> W {
+        match basis {
+            Basis::Belief => self.evidence.sample(self.state.observation(), seed),
+            Basis::Hindsight => self.state.with_outcome_seed(seed),
+        }
+    }
+
+    /// Returns the final score if `action` is taken in `state` and the policy plays on.
+    fn play_out(&self, state: &W, action: W::Action) -> f64 {
+        let (mut episode, mut policy) = (state.clone(), self.policy.boxed_clone());
+        let mut next = action;
+        while episode.step(next).is_ok() && !W::is_done(episode.observation()) {
+            policy.observe(episode.observation());
+            next = policy.choose(episode.observation());
+        }
+        episode.score()
+    }
+}

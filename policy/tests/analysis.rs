@@ -1,0 +1,457 @@
+//! The analysis of episodes: values against exhaustive enumeration, common random numbers, secrecy,
+//! determinism, and the losses of known policies.
+
+use std::sync::Arc;
+
+use sentinel_env::cluster::{self, ClusterEnv};
+use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{self, Action, Behavior, Task, TrustEnv};
+use sentinel_env::{Environment, PrivilegedState};
+use sentinel_policy::analysis::{
+    Analysis, AnalysisConfig, Analyzable, BasisReport, ContinuationPolicy, EpisodeReport,
+    Evidence as _, RestartedPolicy, Trajectory,
+};
+use sentinel_policy::cluster::learned::ClusterNet;
+use sentinel_policy::nn::{Model, Network, TrainedPolicy};
+use sentinel_policy::polyguard::{
+    self as polyguard_policies, PolyguardEvidence, learned::PolyguardNet,
+};
+use sentinel_policy::rollout::run_steps;
+use sentinel_policy::trust::{Bayes, Belief, Heuristic, PolicyName, learned::TrustNet};
+use sentinel_policy::{Playable, Scripted};
+
+/// Returns the committed model in a folder of `replays`.
+fn trained<N: Network>(folder: &str) -> TrainedPolicy<N> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../replays");
+    let bytes = std::fs::read(format!("{root}/{folder}/model.safetensors")).expect("a model");
+    TrainedPolicy::new(Arc::new(
+        Model::from_bytes(&bytes).expect("a readable model"),
+    ))
+}
+
+/// Plays an episode with a scripted policy.
+fn played<W: Playable>(name: W::PolicyName, setup: &W::Setup) -> Trajectory<W> {
+    let (mut player, mut actions) = (name.start(setup), Vec::new());
+    let choose = |episode: &W| {
+        let action = player.act(episode)?;
+        actions.push(action);
+        Some(action)
+    };
+    run_steps(setup, choose, |_, _| ());
+    Trajectory::new(W::reset(setup), actions).unwrap_or_else(|(at, e)| panic!("{at}: {e}"))
+}
+
+/// Analyzes an episode and calls `check` after each rollout.
+fn analyze<W: Analyzable>(
+    played: &Trajectory<W>,
+    policy: &dyn ContinuationPolicy<W>,
+    config: AnalysisConfig,
+) -> EpisodeReport<W::Action> {
+    let mut analysis = Analysis::new(played, policy, config);
+    while !analysis.advance().is_complete() {}
+    analysis.report()
+}
+
+fn with_rollouts(rollouts: u32) -> AnalysisConfig {
+    AnalysisConfig {
+        rollouts,
+        ..AnalysisConfig::default()
+    }
+}
+
+fn trust_setup(task: Task, seed: u64) -> trust::Setup {
+    trust::Setup::new(task, seed, Streams::Independent)
+}
+
+/// Returns the actions of an episode whose last action is the second attempt at the last subtask, so
+/// that every action ends it.
+fn last_chance(setup: &trust::Setup) -> Option<Trajectory<TrustEnv>> {
+    let mut episode = TrustEnv::reset(setup);
+    let mut actions = Vec::new();
+    while episode.observation().progress.remaining() > 1 {
+        let action = if actions.len() < 2 {
+            Action::ALL[actions.len()]
+        } else {
+            Action::Skip
+        };
+        actions.push(action);
+        episode.step(action).ok()?;
+    }
+    let [delegate, alone] = [Action::ALL[0], Action::SolveIndependently];
+    actions.extend([delegate, alone]);
+    Trajectory::new(TrustEnv::reset(setup), actions).ok()
+}
+
+/// Returns the exact expected final score of `action` at the last state before the end, by
+/// enumeration of all assignments and results.
+fn expected_score(played: &Trajectory<TrustEnv>, belief: &Belief, action: Action) -> f64 {
+    let states = played.states();
+    let now = *states[states.len() - 2].observation();
+    let past: Vec<_> = states.iter().filter_map(|s| s.observation().last).collect();
+    let past = &past[..past.len() - 1];
+    let mut sum = 0.0;
+    for (assignment, probability) in belief.iter().filter(|(_, p)| *p > 0.0) {
+        // The draw of the outcome is found by trying seeds.
+        let end = |accept: &dyn Fn(f64) -> bool| {
+            let mut seeds = 0..1000;
+            let found = seeds.find_map(|outcome_seed| {
+                let hypothesis = trust::Hypothesis {
+                    assignment,
+                    outcome_seed,
+                };
+                let setup = states[0].setup();
+                let episode = TrustEnv::from_belief(setup, &now, past, &hypothesis);
+                accept(episode.hidden().peek_draw()).then_some(episode)
+            });
+            let mut episode = found.expect("a seed with such a draw");
+            episode.step(action).expect("the episode is running");
+            assert!(episode.observation().done());
+            episode.score()
+        };
+        let chance = action.slot().and_then(|slot| {
+            let behavior: Behavior = assignment[slot.index()];
+            let calls = now.ledger[slot].calls;
+            let domain = now.domain.expect("running");
+            behavior
+                .execution_params(domain, now.stakes, calls, &now.adversary)
+                .success_chance
+        });
+        sum += probability
+            * match chance {
+                Some(p) => p * end(&|draw| draw < p) + (1.0 - p) * end(&|draw| draw >= p),
+                None => end(&|_| true),
+            };
+    }
+    sum
+}
+
+#[test]
+fn values_match_exhaustive_enumeration_at_last_step() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        let Some(played) = last_chance(&trust_setup(Task::Task1, seed)) else {
+            continue;
+        };
+        let mut belief = Belief::default();
+        let states = played.states();
+        for pair in states[..states.len() - 1].windows(2) {
+            belief.update(pair[0].observation(), pair[1].observation());
+        }
+        // Only the last step is evaluated.
+        let share = (played.actions().len() - 1, played.actions().len());
+        let config = AnalysisConfig {
+            share,
+            ..with_rollouts(400)
+        };
+        let report = analyze(&played, &Bayes::new(), config);
+        let step = report.steps.last().expect("a step");
+        let found = step.belief.as_ref().expect("rollouts");
+        for (index, action) in step.actions.iter().enumerate() {
+            let exact = expected_score(&played, &belief, *action);
+            let error = found.errors[index].expect("many rollouts").max(1e-9);
+            let off = (found.values[index] - exact).abs();
+            assert!(off < 4.5 * error, "{seed} {action}: {off} of {error}");
+        }
+        compared += 1;
+        if compared == 3 {
+            return;
+        }
+    }
+    panic!("only {compared} such episodes");
+}
+
+#[test]
+fn chosen_action_has_exactly_no_difference_to_itself() {
+    let played = played::<TrustEnv>(PolicyName::Random, &trust_setup(Task::Task2, 3));
+    let report = analyze(&played, &trained::<TrustNet>("grpo"), with_rollouts(9));
+    for step in &report.steps {
+        for basis in [&step.belief, &step.hindsight] {
+            let basis = basis.as_ref().expect("rollouts");
+            let best = basis.best == step.chosen;
+            assert_eq!(best, basis.loss == 0.0, "step {}", step.index);
+            assert_eq!(basis.rollouts, 9);
+            let [low, high] = basis.interval.expect("nine rollouts");
+            assert!(low <= basis.loss && basis.loss <= high);
+        }
+    }
+    assert_eq!(
+        report.luck,
+        report.steps[0].belief.as_ref().and_then(|b| b.luck)
+    );
+}
+
+/// Returns the belief parts of a report.
+fn beliefs<A>(report: EpisodeReport<A>) -> Vec<Option<BasisReport>> {
+    report.steps.into_iter().map(|step| step.belief).collect()
+}
+
+#[test]
+fn trust_belief_does_not_depend_on_hidden_state() {
+    let setup = trust_setup(Task::Task2, 11);
+    let start = TrustEnv::reset(&setup);
+    let mut behaviors = start.hidden().assignment.0;
+    behaviors.rotate_left(2);
+    let other = start.with_hidden(start.hidden().with_assignment(behaviors));
+    assert_ne!(start.hidden(), other.hidden());
+    // These actions reveal nothing, so that the public evidence stays equal.
+    let actions = [Action::Skip, Action::SolveIndependently, Action::Skip];
+    let [a, b] = [start, other].map(|start| {
+        let played = Trajectory::new(start, actions).expect("running");
+        analyze(&played, &trained::<TrustNet>("grpo"), with_rollouts(8))
+    });
+    assert_ne!(a.steps[0].hindsight, b.steps[0].hindsight);
+    assert_eq!(beliefs(a), beliefs(b));
+}
+
+#[test]
+fn equal_seeds_give_equal_reports_in_slices_and_parts() {
+    let played = played::<TrustEnv>(PolicyName::Heuristic, &trust_setup(Task::Task1, 5));
+    let policy = trained::<TrustNet>("grpo");
+    let config = with_rollouts(8);
+    let whole = analyze(&played, &policy, config);
+    // Results are read in the middle, between slices of different sizes.
+    let mut sliced = Analysis::new(&played, &policy, config);
+    for slice in (1..).map(|n| n * 7 % 31) {
+        for _ in 0..slice {
+            sliced.advance();
+        }
+        assert_eq!(sliced.report().steps.len(), played.actions().len());
+        if sliced.progress().is_complete() {
+            break;
+        }
+    }
+    assert_eq!(sliced.report(), whole);
+    // Two workers take every second step each.
+    let parts = (0..2).flat_map(|part| {
+        let share = (part, 2);
+        analyze(&played, &policy, AnalysisConfig { share, ..config }).steps
+    });
+    assert_eq!(EpisodeReport::new(played.score(), parts.collect()), whole);
+    let other = analyze(&played, &policy, AnalysisConfig { seed: 1, ..config });
+    assert_ne!(other, whole);
+    let without = analyze(
+        &played,
+        &policy,
+        AnalysisConfig {
+            hindsight: false,
+            ..config
+        },
+    );
+    assert!(without.steps.iter().all(|step| step.hindsight.is_none()));
+    assert_eq!(beliefs(without), beliefs(whole));
+}
+
+/// Returns the mean loss in hindsight over the steps of some episodes.
+fn mean_hindsight_loss<W: Analyzable + Playable>(
+    name: W::PolicyName,
+    setups: &[W::Setup],
+    policy: &dyn ContinuationPolicy<W>,
+    rollouts: u32,
+) -> f64 {
+    let mut losses = Vec::new();
+    for setup in setups {
+        let report = analyze(&played::<W>(name, setup), policy, with_rollouts(rollouts));
+        let hindsight = report
+            .steps
+            .iter()
+            .filter_map(|step| step.hindsight.as_ref());
+        losses.extend(hindsight.map(BasisReport::supported_loss));
+    }
+    losses.iter().sum::<f64>() / losses.len() as f64
+}
+
+#[test]
+fn trust_oracle_loses_little_and_random_much() {
+    let setups: Vec<_> = (0..4).map(|seed| trust_setup(Task::Task2, seed)).collect();
+    let policy = trained::<TrustNet>("grpo");
+    let loss = |name| mean_hindsight_loss::<TrustEnv>(name, &setups, &policy, 12);
+    let (oracle, random) = (loss(PolicyName::Oracle), loss(PolicyName::Random));
+    assert!(oracle < 0.004, "oracle {oracle}");
+    assert!(
+        random > 4.0 * oracle && random > 0.008,
+        "random {random}, oracle {oracle}"
+    );
+}
+
+#[test]
+fn restarted_scripted_policy_equals_the_same_policy_by_value() {
+    let setup = trust_setup(Task::Task1, 2);
+    let played = played::<TrustEnv>(PolicyName::Random, &setup);
+    let restarted = RestartedPolicy::<TrustEnv>::new(PolicyName::Bayes, &setup).expect("public");
+    let config = with_rollouts(2);
+    assert_eq!(
+        analyze(&played, &restarted, config),
+        analyze(&played, &Bayes::new(), config)
+    );
+    assert!(RestartedPolicy::<TrustEnv>::new(PolicyName::Oracle, &setup).is_none());
+    let heuristic = analyze(&played, &Heuristic::EVALUATION, config);
+    assert_ne!(heuristic, analyze(&played, &Bayes::new(), config));
+}
+
+/// Means over the cells of the difference between sampled and true values: what is drawn at the
+/// start of an episode has the distribution of the generator.
+#[test]
+fn polyguard_sampler_is_calibrated_at_the_start() {
+    let mut bias = [0.0; 4];
+    let mut worst: (f64, &str) = (0.0, "");
+    for case in TaskSpec::ALL {
+        let mut sums = [[0.0; 4]; 2];
+        for seed in 0..200 {
+            let episode = PolyguardEnv::reset(&polyguard::Setup::new(case, seed));
+            let mut evidence = PolyguardEvidence::default();
+            evidence.observe(None, episode.observation());
+            for draw in 0..4 {
+                let sampled = evidence.sample(episode.observation(), 4 * seed + draw);
+                assert_eq!(sampled.observation(), episode.observation());
+                for (sums, episode) in sums.iter_mut().zip([&episode, &sampled]) {
+                    let hidden = episode.hidden();
+                    let rows = 0..episode.observation().regimen.len();
+                    let needed = rows.filter(|place| hidden.truth(*place).needed).count();
+                    sums[0] += hidden.start.risk / 800.0;
+                    sums[1] += hidden.start.stability / 800.0;
+                    sums[2] += hidden.issues().count() as f64 / 800.0;
+                    sums[3] += needed as f64 / 800.0;
+                }
+            }
+        }
+        let off = sums[1][0] - sums[0][0];
+        if off.abs() > worst.0.abs() {
+            worst = (off, case.name());
+        }
+        for (bias, (sampled, actual)) in bias.iter_mut().zip(sums[1].iter().zip(sums[0])) {
+            *bias += (sampled - actual) / TaskSpec::ALL.len() as f64;
+        }
+    }
+    let text = format!("risk, stability, issues, needed: {bias:.3?}; risk of {worst:.3?}");
+    assert!(bias[0].abs() < 0.008 && bias[1].abs() < 0.008, "{text}");
+    assert!(bias[2].abs() < 0.02 && bias[3].abs() < 0.08, "{text}");
+    assert!(worst.0.abs() < 0.045, "{text}");
+}
+
+#[test]
+fn polyguard_sampler_agrees_with_what_was_read_later() {
+    // Taken along the way: the eGFR, a level, the status of a medicine, the components.
+    let (mut labs, mut levels, mut parts) = (0, 0, 0);
+    for (number, case) in TaskSpec::ALL.into_iter().enumerate() {
+        let setup = polyguard::Setup::new(case, number as u64);
+        let played = played::<PolyguardEnv>(polyguard_policies::PolicyName::Random, &setup);
+        let mut evidence = PolyguardEvidence::default();
+        let actions = played.actions().iter().copied().map(Some);
+        for (state, led) in played
+            .states()
+            .iter()
+            .zip([None].into_iter().chain(actions))
+        {
+            let o = state.observation();
+            if o.done() {
+                break;
+            }
+            evidence.observe(led, o);
+            let sampled = evidence.sample(o, 5);
+            assert_eq!(sampled.observation(), o, "{case}");
+            if let Some(egfr) = o.egfr() {
+                assert_eq!(sampled.hidden().egfr(), egfr);
+                labs += 1;
+            }
+            if o.components.is_some() {
+                assert_eq!(sampled.hidden().components, o.components);
+                parts += 1;
+            }
+            for (place, row) in o.regimen.iter().enumerate() {
+                if row.stale && row.status.is_some() {
+                    let [found, actual] = [&sampled, state].map(|s| s.hidden().truth(place).needed);
+                    assert_eq!(found, actual, "{case}");
+                }
+            }
+            let last = o.history.last().and_then(|past| past.act?.drug);
+            let read = last.and_then(|drug| o.regimen.position(drug));
+            if let Some(place) = read
+                && let Some(level) = o.regimen[place]
+                    .level
+                    .filter(|_| !o.regimen[place].level_is_old)
+                && o.history.last().is_some_and(|past| {
+                    past.act
+                        .is_some_and(|act| act.kind == polyguard::ActKind::OrderMonitoring)
+                })
+            {
+                let exposure = sampled.hidden().truth(place).exposure;
+                levels += usize::from((level / exposure - 1.0).abs() <= 0.1 + 1e-9);
+            }
+        }
+    }
+    assert!(
+        labs > 10 && levels > 1 && parts > 1,
+        "{labs} {levels} {parts}"
+    );
+}
+
+#[test]
+fn cluster_and_polyguard_beliefs_do_not_depend_on_hidden_state() {
+    let setup = cluster::Setup::new(Task::Task2, 11, Streams::Independent);
+    let start = ClusterEnv::reset(&setup);
+    let mut behaviors = start.hidden().assignment.0;
+    behaviors.rotate_left(2);
+    let hidden = start.hidden().clone().with_assignment(behaviors);
+    let other = start.clone().with_hidden(hidden.with_outcome_seed(77));
+    let policy = trained::<ClusterNet>("cluster-grpo");
+    let [a, b] = [start, other].map(|start| {
+        let played = Trajectory::new(start, [cluster::Action::Tick; 2]).expect("running");
+        assert_eq!(played.states()[2].observation().step_count, 2);
+        (
+            played.states()[1].observation().clone(),
+            analyze(&played, &policy, with_rollouts(8)),
+        )
+    });
+    assert_eq!(a.0, b.0, "ticks on an idle cluster reveal nothing");
+    assert_ne!(a.1.steps[0].hindsight, b.1.steps[0].hindsight);
+    assert_eq!(beliefs(a.1), beliefs(b.1));
+
+    let case = TaskSpec::parse("PRECISION_DOSING-easy").expect("a cell");
+    let start = PolyguardEnv::reset(&polyguard::Setup::new(case, 4));
+    let hidden = start
+        .hidden()
+        .clone()
+        .with_truths(|truth| truth.kappa *= 1.2);
+    let other = start.clone().with_hidden(hidden);
+    assert_eq!(start.observation(), other.observation());
+    let keep = polyguard::Action::with_grounded_rationale(
+        start.observation(),
+        polyguard::CandidateId::FIRST,
+    );
+    let policy = trained::<PolyguardNet>("polyguard-grpo");
+    let [a, b] = [start, other].map(|start| {
+        let played = Trajectory::new(start, [keep]).expect("running");
+        analyze(&played, &policy, with_rollouts(8))
+    });
+    assert_ne!(a.steps[0].hindsight, b.steps[0].hindsight);
+    assert_eq!(beliefs(a), beliefs(b));
+}
+
+#[test]
+fn cluster_and_polyguard_oracles_lose_less_than_random_policies() {
+    let setups = [1, 2].map(|seed| cluster::Setup::new(Task::Task1, seed, Streams::Independent));
+    let setups = setups.map(|setup| setup.with_rules(cluster::Rules::HARDENED));
+    let policy = trained::<ClusterNet>("cluster-grpo");
+    let loss = |name| mean_hindsight_loss::<ClusterEnv>(name, &setups, &policy, 8);
+    use sentinel_policy::cluster::PolicyName as ClusterPolicy;
+    let (oracle, random) = (loss(ClusterPolicy::Oracle), loss(ClusterPolicy::Random));
+    assert!(
+        random > 3.0 * oracle,
+        "cluster: random {random}, oracle {oracle}"
+    );
+
+    let cells = ["DDI-medium", "DEPRESCRIBING-easy", "BANDIT_MINING-easy"];
+    let setups = cells.map(|name| {
+        let case = TaskSpec::parse(name).expect("a cell");
+        polyguard::Setup::new(case, 3)
+    });
+    let policy = trained::<PolyguardNet>("polyguard-grpo");
+    let loss = |name| mean_hindsight_loss::<PolyguardEnv>(name, &setups, &policy, 16);
+    use polyguard_policies::PolicyName;
+    let (oracle, random) = (loss(PolicyName::Oracle), loss(PolicyName::Random));
+    assert!(
+        random > 3.0 * oracle && random > 0.05,
+        "random {random}, oracle {oracle}"
+    );
+}

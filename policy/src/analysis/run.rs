@@ -41,6 +41,15 @@ impl<E: Environment> Trajectory<E> {
         })
     }
 
+    /// Creates the trajectory of an episode whose states were kept: the start, and one after each
+    /// action. What is left over on one side is dropped.
+    #[must_use]
+    pub fn from_states(mut states: Vec<E>, mut actions: Vec<E::Action>) -> Self {
+        states.truncate(actions.len() + 1);
+        actions.truncate(states.len().saturating_sub(1));
+        Self { states, actions }
+    }
+
     /// Returns the states: the start, and one after each action.
     #[must_use]
     pub fn states(&self) -> &[E] {

@@ -17,6 +17,7 @@ pub mod format;
 pub mod library;
 mod polyguard;
 pub mod run;
+pub mod run_analysis;
 pub mod tournament;
 pub mod transcript;
 mod trust;

@@ -6,24 +6,52 @@ use sentinel_page_protocol::{AgentView, StepLine, encode};
 use crate::actor::{Actor, Recording, Thoughts};
 use crate::world::{PageWorld, SetupOf};
 
-/// The episode after a number of actions, including its hidden state.
+/// The episode after a number of actions, with hidden state.
 pub struct Frame<W: PageWorld> {
-    /// Copy of the episode, with hidden state.
+    /// The episode.
     pub episode: W,
-    /// Details of the action that led here; `None` in the first frame.
-    pub info: Option<W::Info>,
-    /// Public part of that action.
-    pub step: Option<W::PublicStep>,
-    /// Code of that action.
-    pub code: Option<W::Code>,
-    /// Reward of that action, without a terminal reward that the world pays separately.
-    pub reward: Option<f64>,
-    /// `true` if a replay has no row for that action and its fallback acted.
-    pub missed: bool,
-    /// `true` if the visitor chose that action.
-    pub own: bool,
+    /// The action that led here; `None` in the first frame.
+    pub taken: Option<Taken<W>>,
     /// The player's assessment of the state.
     pub thoughts: Thoughts,
+}
+
+impl<W: PageWorld> Frame<W> {
+    /// Returns the details of the action that led here, with hidden ones.
+    #[must_use]
+    pub fn info(&self) -> Option<&W::Info> {
+        self.taken.as_ref().map(|taken| &taken.info)
+    }
+
+    /// Returns the public part of the action that led here.
+    #[must_use]
+    pub fn step(&self) -> Option<&W::PublicStep> {
+        self.taken.as_ref().map(|taken| &taken.step)
+    }
+
+    /// Returns `true` if a replay has no row for the action that led here.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.taken.as_ref().is_some_and(|taken| taken.missed)
+    }
+}
+
+/// An action that was taken, with its results.
+pub struct Taken<W: PageWorld> {
+    /// The action.
+    pub action: W::Action,
+    /// The action in the form that the address writes.
+    pub code: W::Code,
+    /// The details of the step, with hidden ones.
+    pub info: W::Info,
+    /// The public part of the step.
+    pub step: W::PublicStep,
+    /// The reward, without a terminal reward that the world pays separately.
+    pub reward: f64,
+    /// `true` if a replay has no row for the step, so that its fallback acted.
+    pub missed: bool,
+    /// `true` if the visitor chose the action.
+    pub own: bool,
 }
 
 /// The next action of a run.
@@ -62,7 +90,7 @@ pub struct PublicFrame<'a, W: PageWorld> {
 impl<'a, W: PageWorld> PublicFrame<'a, W> {
     /// Returns the public steps up to here, oldest first.
     pub fn history(&self) -> impl Iterator<Item = &'a W::PublicStep> {
-        self.frames.iter().filter_map(|frame| frame.step.as_ref())
+        self.frames.iter().filter_map(Frame::step)
     }
 }
 
@@ -116,19 +144,11 @@ impl<W: PageWorld> Run<W> {
             complete: false,
             refused: String::new(),
         };
-        run.push(None, None, None, None, false, false);
+        run.push(None);
         run
     }
 
-    fn push(
-        &mut self,
-        info: Option<W::Info>,
-        step: Option<W::PublicStep>,
-        code: Option<W::Code>,
-        reward: Option<f64>,
-        missed: bool,
-        own: bool,
-    ) {
+    fn push(&mut self, taken: Option<Taken<W>>) {
         let mut thoughts = Thoughts::default();
         if let Some(actor) = &mut self.actor {
             actor.observe(&self.episode);
@@ -136,12 +156,7 @@ impl<W: PageWorld> Run<W> {
         }
         self.frames.push(Frame {
             episode: self.episode.clone(),
-            info,
-            step,
-            code,
-            reward,
-            missed,
-            own,
+            taken,
             thoughts,
         });
         self.complete = W::is_done(self.episode.observation());
@@ -186,16 +201,16 @@ impl<W: PageWorld> Run<W> {
                 self.trajectory.push(&self.episode, &transition.info);
                 let after = self.episode.observation();
                 let step = W::public_step(&before, &transition.info, after);
-                let code = W::code(&before, action);
                 let reward = W::reward_events(&transition).0;
-                self.push(
-                    Some(transition.info),
-                    Some(step),
-                    Some(code),
-                    Some(reward),
+                self.push(Some(Taken {
+                    action,
+                    code: W::code(&before, action),
+                    info: transition.info,
+                    step,
+                    reward,
                     missed,
                     own,
-                );
+                }));
             }
             // An action of the address may not fit; what was played before it stands.
             Err(error) => {
@@ -253,20 +268,20 @@ impl<W: PageWorld> Run<W> {
         let frame = &self.frames[index];
         let observation = frame.episode.observation();
         let next = self.frames.get(index + 1).and_then(|next| {
-            let code = next.code?;
+            let next = next.taken.as_ref()?;
             Some(Next {
-                action: W::action(observation, code),
-                code,
+                action: W::action(observation, next.code),
+                code: next.code,
                 own: next.own,
             })
         });
         PublicFrame {
             index,
             observation,
-            step: frame.step.as_ref(),
-            reward: frame.reward,
+            step: frame.step(),
+            reward: frame.taken.as_ref().map(|taken| taken.reward),
             score: W::public_score(&frame.episode),
-            missed: frame.missed,
+            missed: frame.is_missed(),
             thoughts: &frame.thoughts,
             next,
             frames: &self.frames[..=index],
@@ -299,13 +314,12 @@ impl<W: PageWorld> Run<W> {
     #[must_use]
     pub fn step_line(&self, index: usize) -> Option<StepLine> {
         let frame = &self.frames[index];
-        let mut line = W::step_line(frame.step.as_ref()?);
-        if let Some(code) = frame.code {
-            W::write_code(code, &mut line.code);
-        }
-        line.reward = frame.reward.unwrap_or(0.0);
-        (line.own, line.missed) = (frame.own, frame.missed);
-        line.notable |= frame.missed;
+        let taken = frame.taken.as_ref()?;
+        let mut line = W::step_line(&taken.step);
+        W::write_code(taken.code, &mut line.code);
+        line.reward = taken.reward;
+        (line.own, line.missed) = (taken.own, taken.missed);
+        line.notable |= taken.missed;
         Some(line)
     }
 

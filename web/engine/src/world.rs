@@ -4,10 +4,11 @@ use std::fmt::Debug;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
-use sentinel_env::{Environment, Named, PrivilegedState, TaskName as _};
+use sentinel_env::{Environment, Named, TaskName as _};
 use sentinel_page_protocol::{
     AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
+use sentinel_policy::analysis::Analyzable;
 use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
@@ -26,7 +27,7 @@ pub const VISITOR: &str = "you";
 pub const REPLAY: &str = "replay:";
 
 /// A world that the page shows.
-pub trait PageWorld: Playable + PrivilegedState<Observation: Clone> {
+pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Largest number of actions that an episode can have.
     const ACTIONS_MAX: usize;
     /// Path of the trained policy's weights, relative to the page.

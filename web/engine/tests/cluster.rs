@@ -316,11 +316,15 @@ fn terms_come_to_the_reward() {
                 let frames: &[Frame<ClusterEnv>] = run.frames();
                 for index in 1..frames.len() {
                     let truth = ClusterEnv::truth(frames, index);
-                    let info = frames[index].info.expect("a step");
+                    let info = *frames[index].info().expect("a step");
                     let at = format!("{task} {rules} {index}");
                     let own = total(truth.terms.iter().filter(|term| term.group.is_empty()));
                     assert!((own - info.grades.reward).abs() < 2e-4, "{at}: {own}");
-                    assert_eq!(frames[index].reward, Some(info.grades.reward), "{at}");
+                    assert_eq!(
+                        frames[index].taken.as_ref().map(|taken| taken.reward),
+                        Some(info.grades.reward),
+                        "{at}"
+                    );
                     let mut end = truth.terms.iter().filter(|term| !term.group.is_empty());
                     match info.terminal {
                         Some(terminal) => {
@@ -373,7 +377,7 @@ fn public_steps_agree_with_the_environment() {
             let actor = PolicyActor(policy.player(seed, Streams::Independent));
             let run = played(Episode::reset(&setup), Some(Box::new(actor)));
             for frame in &run.frames()[1..] {
-                let (info, step) = (frame.info.expect("a step"), frame.step.as_ref());
+                let (info, step) = (*frame.info().expect("a step"), frame.step());
                 let step = step.expect("a step");
                 assert_eq!(step.success, info.success);
                 assert_eq!(step.attacked, info.attack.is_some());

@@ -111,7 +111,7 @@ pub(super) fn with_truth(frames: &[Frame<ClusterEnv>], mut charts: Vec<Chart>) -
     };
     strip.label = "attacks, by level".to_owned();
     for (bar, frame) in strip.bars.iter_mut().zip(steps) {
-        if let Some(attack) = frame.info.and_then(|step| step.attack) {
+        if let Some(attack) = frame.info().and_then(|step| step.attack) {
             bar.value = f32::from(attack.level) / f32::from(MAX_ATTACK_LEVEL);
             bar.sign = attack.level.to_string();
             bar.text = format!("{}: {}", bar.text, attack_words(&attack));

@@ -69,7 +69,9 @@ fn effect(kind: AttackType, o: &Observation) -> &'static str {
 
 /// Returns the line of a step with the kind of an attack.
 pub(super) fn step_line(frame: &Frame<ClusterEnv>, mut line: StepLine) -> StepLine {
-    let Some(step) = &frame.info else { return line };
+    let Some(step) = frame.info() else {
+        return line;
+    };
     if let Some(attack) = &step.attack {
         let kind = kind_name(attack.kind);
         line.result = match line.sign.as_str() {
@@ -89,7 +91,7 @@ pub(super) fn truth(frames: &[Frame<ClusterEnv>], index: usize) -> Truth {
     notes.extend(gpus(o, hidden));
     notes.extend(Slot::ALL.map(|slot| worker(hidden, slot)));
     let mut terms = Vec::new();
-    if let Some(step) = &frame.info {
+    if let Some(step) = frame.info() {
         terms = step_terms(&step.grades, &o.counters, hidden.pool.counts());
         terms.extend(
             step.terminal
@@ -99,7 +101,7 @@ pub(super) fn truth(frames: &[Frame<ClusterEnv>], index: usize) -> Truth {
     }
     let attacked = Size::for_task(o.task).adversary;
     Truth {
-        headline: frame.info.as_ref().map_or_else(String::new, headline),
+        headline: frame.info().map_or_else(String::new, headline),
         notes,
         panels: attacked
             .then(|| adversary(&frames[..=index]))
@@ -224,7 +226,7 @@ fn adversary(frames: &[Frame<ClusterEnv>]) -> Panel {
     let attacks = frames
         .iter()
         .enumerate()
-        .filter_map(|(index, frame)| Some((index, frame.info?.attack?)));
+        .filter_map(|(index, frame)| Some((index, frame.info()?.attack?)));
     let mut cards: Vec<Card> = attacks
         .map(|(index, attack)| Card {
             key: format!("a{index}"),

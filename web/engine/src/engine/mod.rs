@@ -19,7 +19,7 @@ use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
 use crate::world::{PageWorld, TRAINED, default_streams, world_info};
-use shown::{Shown, actor};
+use shown::{Analyzing, Shown, actor};
 use words::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
@@ -74,6 +74,14 @@ impl<W: PageWorld> Engine<W> {
                     shown.show_truth(run, show, &mut self.replies);
                 }
             }
+            Request::Analyze { run, start } => {
+                if start {
+                    self.need_file(&Source::Trained);
+                }
+                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
+                    shown.analyze(start);
+                }
+            }
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Tournament { run, spec } => self.start_tournament(run, &spec),
             Request::Pause { run, paused } => {
@@ -119,6 +127,16 @@ impl<W: PageWorld> Engine<W> {
         if pending {
             // The run that used up the time comes last in the next slice.
             self.runs.rotate_left(1);
+            return true;
+        }
+        for (number, shown) in &mut self.runs {
+            let (model, replies) = (&self.model, &mut self.replies);
+            pending |= shown.work_on_analysis(*number, model, &mut is_time_up, replies);
+            if pending {
+                break;
+            }
+        }
+        if pending {
             return true;
         }
         let Self {
@@ -183,6 +201,7 @@ impl<W: PageWorld> Engine<W> {
             truth,
             truth_sent: 0,
             finished: false,
+            analysis: Analyzing::Off,
         };
         self.runs.retain(|(number, _)| *number != run);
         self.runs.push((run, shown));

@@ -13,6 +13,7 @@ use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::files::Fetched;
 use crate::library::Library;
 use crate::run::{OwnActions, Run, encoded};
+use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
 use crate::world::PageWorld;
 
@@ -29,16 +30,93 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) truth: bool,
     /// Number of frames whose hidden state the shell has.
     pub(super) truth_sent: usize,
+    /// The analysis, if the shell wants one.
+    pub(super) analysis: Analyzing<W>,
     /// `true` once the shell knows that no more frames follow.
     pub(super) finished: bool,
 }
 
+/// The analysis of a run.
+pub(super) enum Analyzing<W: PageWorld> {
+    /// It was not requested.
+    Off,
+    /// It starts when the run is complete and the trained policy's model is here.
+    Requested,
+    /// It is running, or complete.
+    Started(Box<RunAnalysis<W>>),
+}
+
 impl<W: PageWorld> Shown<W> {
+    /// Starts or ends the analysis.
+    pub(super) fn analyze(&mut self, start: bool) {
+        self.analysis = if start {
+            Analyzing::Requested
+        } else {
+            Analyzing::Off
+        };
+    }
+
+    /// Works on the analysis until `is_time_up` returns `true`; returns `true` if anything is left
+    /// to do.
+    pub(super) fn work_on_analysis(
+        &mut self,
+        run: u32,
+        model: &Fetched<Arc<Model<W::Net>>>,
+        is_time_up: &mut impl FnMut() -> bool,
+        replies: &mut VecDeque<Reply>,
+    ) -> bool {
+        if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
+            match model {
+                Fetched::Ready(model) => {
+                    let analysis = RunAnalysis::new(&self.run, model);
+                    self.analysis = Analyzing::Started(Box::new(analysis));
+                }
+                Fetched::Failed(reason) => {
+                    replies.push_back(Reply::Problem(reason.clone()));
+                    self.analysis = Analyzing::Off;
+                }
+                Fetched::Loading | Fetched::NotRequested => {}
+            }
+        }
+        let Analyzing::Started(analysis) = &mut self.analysis else {
+            return false;
+        };
+        while !analysis.is_complete() {
+            analysis.advance();
+            if is_time_up() {
+                break;
+            }
+        }
+        let pending = !analysis.is_complete();
+        if analysis.has_news() {
+            self.send_analysis(run, true, replies);
+        }
+        pending
+    }
+
+    /// Sends the analysis so far: that from public evidence if `belief`, and that from the true
+    /// hidden state while the shell wants hidden state.
+    fn send_analysis(&self, run: u32, belief: bool, replies: &mut VecDeque<Reply>) {
+        let Analyzing::Started(analysis) = &self.analysis else {
+            return;
+        };
+        let (public, hindsight) = analysis.updates(run);
+        if belief {
+            replies.push_back(Reply::Analysis(Box::new(public)));
+        }
+        if self.truth {
+            replies.push_back(Reply::TrueAnalysis(Box::new(hindsight)));
+        }
+    }
+
     /// Plays the episode again from its start, with the files that have arrived.
     pub(super) fn restart(&mut self, library: &Library<W>, model: Option<&Arc<Model<W::Net>>>) {
         let actor = actor::<W>(&self.source, &self.setup, Some(library), model);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
+        if !matches!(self.analysis, Analyzing::Off) {
+            self.analysis = Analyzing::Requested;
+        }
     }
 
     /// Sends the frames that the shell does not have.
@@ -105,6 +183,7 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
         if show {
+            self.send_analysis(run, false, replies);
             self.send_truth(run, W::charts(&self.run.public_frames()), replies);
         }
     }
@@ -145,7 +224,7 @@ impl<W: PageWorld> Shown<W> {
                         .run
                         .frames()
                         .iter()
-                        .filter(|frame| frame.missed)
+                        .filter(|frame| frame.is_missed())
                         .count();
                     replay_note(&recording, misses, W::FALLBACK)
                 }

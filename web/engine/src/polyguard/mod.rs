@@ -146,7 +146,7 @@ impl PageWorld for PolyguardEnv {
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
         let steps = frames.iter().filter_map(|frame| {
-            let line = step::line(frame.step.as_ref()?);
+            let line = step::line(frame.step()?);
             Some(truth::step_line(frame, line))
         });
         chart::with_truth(frames, &steps.collect::<Vec<_>>(), charts)

@@ -22,7 +22,7 @@ const REASONS_MAX: usize = 6;
 
 /// Returns the line of a step with its true effect on the issues.
 pub(super) fn step_line(frame: &Frame<PolyguardEnv>, mut line: StepLine) -> StepLine {
-    let Some(step) = &frame.info else {
+    let Some(step) = frame.info() else {
         return line;
     };
     let ended = step.end.is_some_and(|end| !end.is_truncated());
@@ -47,7 +47,7 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
     let o = episode.observation();
     let mut panels = Vec::new();
     let mut terms: Vec<RewardTerm> = Vec::new();
-    if let (Some(step), Some(before)) = (&frame.info, index.checked_sub(1)) {
+    if let (Some(step), Some(before)) = (frame.info(), index.checked_sub(1)) {
         let judged = reward_reasons(step, frames[before].episode.observation(), o);
         terms = step_terms(step, &judged);
         terms.extend(
@@ -58,14 +58,14 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
         panels.push(reasons(step, &judged));
     }
     panels.push(issues(episode));
-    panels.push(facts(episode, frame.info.as_ref()));
+    panels.push(facts(episode, frame.info()));
     panels.push(hidden_pairs(episode));
     panels.push(withheld(episode));
     let rows = 0..o.regimen.len();
     let mut notes: Vec<TruthNote> = rows.flat_map(|place| medicine(episode, place)).collect();
     notes.extend(missing_labs(episode));
     Truth {
-        headline: headline(episode, frame.info.as_ref()),
+        headline: headline(episode, frame.info()),
         notes,
         panels,
         terms,

@@ -24,7 +24,7 @@ const fn describe(behavior: Behavior) -> &'static str {
 
 /// Returns the line of a step with poison told apart from mistakes.
 pub(super) fn step_line(frame: &Frame<TrustEnv>, mut line: StepLine) -> StepLine {
-    let Some(step) = frame.info.filter(|step| step.adversarial) else {
+    let Some(step) = frame.info().filter(|step| step.adversarial) else {
         return line;
     };
     let (sign, result, tone) = match step.action {
@@ -57,7 +57,7 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
         }
     };
     let mut terms = Vec::new();
-    if let Some(step) = &frame.info {
+    if let Some(step) = frame.info() {
         terms = step_terms(frame.episode.observation().task, &step.grades);
         for mut term in step.terminal.iter().flat_map(terminal_terms) {
             term.group = "Terminal reward".to_owned();
@@ -66,10 +66,7 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
     }
     let tally = frame.episode.tally();
     Truth {
-        headline: frame
-            .info
-            .as_ref()
-            .map_or_else(String::new, text::explain_reward),
+        headline: frame.info().map_or_else(String::new, text::explain_reward),
         notes: Slot::ALL.map(note).to_vec(),
         panels: vec![Panel {
             id: "poison".to_owned(),
@@ -101,7 +98,7 @@ pub(super) fn charts(frames: &[Frame<TrustEnv>], mut charts: Vec<Chart>) -> Vec<
     let strips = charts.iter_mut().flat_map(|chart| chart.strips.first_mut());
     for bar in strips.flat_map(|strip| strip.bars.iter_mut().zip(&frames[1..])) {
         let (bar, frame) = bar;
-        let Some(step) = frame.info.filter(|step| step.adversarial) else {
+        let Some(step) = frame.info().filter(|step| step.adversarial) else {
             continue;
         };
         let caught = matches!(step.action, Action::Verify(_));

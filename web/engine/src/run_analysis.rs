@@ -1,0 +1,188 @@
+//! The analysis of a run, and its messages.
+
+use std::sync::Arc;
+
+use sentinel_page_protocol::{
+    ActionValue, AnalysisUpdate, Bar, Chart, Line, StepAnalysis, Strip, Tone,
+};
+use sentinel_policy::analysis::{
+    Analysis, AnalysisConfig, BasisReport, EpisodeReport, StepReport, Trajectory,
+};
+use sentinel_policy::nn::{Model, TrainedPolicy};
+
+use crate::run::Run;
+use crate::world::PageWorld;
+
+/// Number of messages that report the progress of an analysis.
+const UPDATES: u64 = 20;
+/// The loss at which a bar of the chart is full.
+const LOSS_MAX: f64 = 0.1;
+
+/// The analysis of a run in progress.
+pub struct RunAnalysis<W: PageWorld> {
+    analysis: Analysis<W>,
+    /// Code and words of the actions at each step, in the order of the analysis.
+    names: Vec<Vec<(String, String)>>,
+    /// Number of rollouts of the latest message.
+    sent: u64,
+}
+
+impl<W: PageWorld> RunAnalysis<W> {
+    /// Creates the analysis of a run whose episode the policy of `model` continues.
+    #[must_use]
+    pub fn new(run: &Run<W>, model: &Arc<Model<W::Net>>) -> Self {
+        let frames = run.frames();
+        let states = frames.iter().map(|frame| frame.episode.clone()).collect();
+        let taken = frames.iter().filter_map(|frame| frame.taken.as_ref());
+        let trajectory = Trajectory::from_states(states, taken.map(|taken| taken.action).collect());
+        let policy = TrainedPolicy::new(Arc::clone(model));
+        let analysis = Analysis::new(&trajectory, &policy, AnalysisConfig::default());
+        let names = |(step, state): (StepReport<W::Action>, &W)| {
+            let observation = state.observation();
+            let name = |action: &W::Action| {
+                let mut code = String::new();
+                W::write_code(W::code(observation, *action), &mut code);
+                (code, W::describe_action(observation, *action))
+            };
+            step.actions.iter().map(name).collect()
+        };
+        let steps = analysis.report().steps.into_iter();
+        Self {
+            names: steps.zip(trajectory.states()).map(names).collect(),
+            analysis,
+            sent: 0,
+        }
+    }
+
+    /// Returns `true` if no rollout is left.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.analysis.progress().is_complete()
+    }
+
+    /// Does the next rollout.
+    pub fn advance(&mut self) {
+        self.analysis.advance();
+    }
+
+    /// Returns `true`, and counts it as sent, if there is enough news for a message.
+    pub fn has_news(&mut self) -> bool {
+        let progress = self.analysis.progress();
+        let step = (progress.total / UPDATES).max(1);
+        let news = progress.done != self.sent
+            && (progress.done >= self.sent + step || progress.is_complete());
+        if news {
+            self.sent = progress.done;
+        }
+        news
+    }
+
+    /// Returns the analysis from public evidence and that from the true hidden state.
+    #[must_use]
+    pub fn updates(&self, run: u32) -> (AnalysisUpdate, AnalysisUpdate) {
+        let report = self.analysis.report();
+        let belief = self.update(run, &report, |step| step.belief.as_ref(), report.accuracy);
+        let hindsight = self.update(run, &report, |step| step.hindsight.as_ref(), None);
+        (belief, hindsight)
+    }
+
+    fn update(
+        &self,
+        run: u32,
+        report: &EpisodeReport<W::Action>,
+        basis: fn(&StepReport<W::Action>) -> Option<&BasisReport>,
+        accuracy: Option<f64>,
+    ) -> AnalysisUpdate {
+        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let progress = self.analysis.progress();
+        let steps = report.steps.iter().zip(&self.names);
+        let steps: Vec<StepAnalysis> = steps
+            .map(|(step, names)| {
+                basis(step).map_or_else(StepAnalysis::default, |basis| {
+                    compared(basis, names, step.chosen)
+                })
+            })
+            .collect();
+        AnalysisUpdate {
+            run,
+            done: count(progress.done),
+            total: count(progress.total),
+            accuracy,
+            chart: chart(&steps),
+            steps,
+        }
+    }
+}
+
+fn compared(basis: &BasisReport, names: &[(String, String)], chosen: usize) -> StepAnalysis {
+    let all = names.iter().zip(&basis.values).zip(&basis.errors);
+    let all = all.enumerate();
+    let mut actions: Vec<ActionValue> = all
+        .map(|(index, (((code, label), value), error))| ActionValue {
+            code: code.clone(),
+            label: label.clone(),
+            value: *value,
+            error: *error,
+            is_chosen: index == chosen,
+        })
+        .collect();
+    // The chosen action comes first among equals.
+    let key = |action: &ActionValue| action.value + if action.is_chosen { 1e-12 } else { 0.0 };
+    sentinel_policy::insertion_sort::sort(&mut actions, |a, b| key(a) > key(b));
+    StepAnalysis {
+        actions,
+        loss: basis.loss,
+        interval: basis.interval,
+        is_mistake: basis.mistake,
+        luck: basis.luck,
+    }
+}
+
+/// Returns the chart of expected scores with a strip of losses.
+fn chart(steps: &[StepAnalysis]) -> Chart {
+    let value = |of: fn(&StepAnalysis) -> Option<f64>| -> Vec<f32> {
+        let value = |step| of(step).map_or(f32::NAN, |value| value as f32);
+        steps.iter().map(value).collect()
+    };
+    let taken = value(|step| {
+        let taken = step.actions.iter().find(|action| action.is_chosen);
+        taken.map(|action| action.value)
+    });
+    let best = value(|step| step.actions.first().map(|action| action.value));
+    let known = || taken.iter().chain(&best).copied().filter(|v| v.is_finite());
+    let (low, high) = (
+        known().fold(f32::INFINITY, f32::min),
+        known().fold(f32::NEG_INFINITY, f32::max),
+    );
+    let line = |name: &str, style, y| Line {
+        name: name.to_owned(),
+        style,
+        x: (1..=steps.len()).map(|action| action as f32).collect(),
+        y,
+        half_width: Vec::new(),
+    };
+    let bar = |step: &StepAnalysis| Bar {
+        value: (step.loss / LOSS_MAX).clamp(0.0, 1.0) as f32,
+        tone: if step.is_mistake {
+            Tone::Bad
+        } else {
+            Tone::Quiet
+        },
+        sign: if step.is_mistake { "?" } else { "" }.to_owned(),
+        text: format!("−{:.3}", step.loss),
+    };
+    Chart {
+        id: "expected-score".to_owned(),
+        title: "Expected final score".to_owned(),
+        subtitle: "After each action, if the trained policy plays on; below, what the action lost"
+            .to_owned(),
+        x_label: "action".to_owned(),
+        y_label: "final score".to_owned(),
+        range: if low < high { [low, high] } else { [0.0, 1.0] },
+        lines: vec![line("taken", 0, taken), line("best", 4, best)],
+        strips: vec![Strip {
+            label: "loss".to_owned(),
+            bars: steps.iter().map(bar).collect(),
+        }],
+    }
+}

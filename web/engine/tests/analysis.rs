@@ -37,7 +37,13 @@ fn every_step_is_compared_and_hindsight_is_sent_with_the_truth_only() {
     );
     let actions = common::run_of(&replies).steps.len();
     // The trained policy plays on, so its weights are needed.
-    let replies = ask(&mut engine, Request::Analyze { run: 1, start: true });
+    let replies = ask(
+        &mut engine,
+        Request::Analyze {
+            run: 1,
+            start: true,
+        },
+    );
     assert!(replies.contains(&Reply::Need(TrustEnv::WEIGHTS.to_owned())));
     let weights = std::fs::read(format!("../../{}", TrustEnv::WEIGHTS)).expect("the weights");
     let replies = ask(

@@ -45,7 +45,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
         let at = episode.at.get().max(1) - 1;
         found.with(|a| a.as_ref().and_then(|a| a.steps.get(at).cloned()))
     });
-    let summary = move || found.with(|a| a.as_deref().map(|a| summary(page, a, main)));
+    let summary = move || found.with(|a| a.as_deref().map(summary));
     let verdict = move || {
         let action = episode.at.get();
         step.with(|step| step.as_ref().map(|step| verdict(action, step)))
@@ -54,11 +54,31 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
         let at = episode.at.get().max(1) - 1;
         step.with(|step| step.as_ref().map(|step| actions(page, at, step, main)))
     };
+    let has_mistakes = memo(move || {
+        found.with(|a| {
+            a.as_ref()
+                .is_some_and(|a| a.steps.iter().any(|step| step.is_mistake))
+        })
+    });
+    let to_mistake = |id: &'static str, name: &'static str, forward: bool| {
+        button()
+            .id(id)
+            .hidden(move || !(main && has_mistakes.get()))
+            .attr("aria-keyshortcuts", if forward { "b" } else { "B" })
+            .on_press(move || seek_mistake(page, forward))
+            .child(name)
+    };
+    let row = div()
+        .class("control-row")
+        .child(start)
+        .child(stop)
+        .child(main.then(|| to_mistake("previous-mistake", "Previous mistake", false)))
+        .child(main.then(|| to_mistake("next-mistake", "Next mistake", true)));
     section()
         .class("card analysis")
         .label("Analysis")
         .child(h2().child(text_with_help("Was that a mistake?", ABOUT)))
-        .child(div().class("control-row").child(start).child(stop))
+        .child(row)
         .child(summary)
         .child(move || is_asked.get().then(|| chart(page, episode, found)))
         .child(verdict)
@@ -70,8 +90,8 @@ const fn is_complete(analysis: &AnalysisUpdate) -> bool {
     analysis.total > 0 && analysis.done >= analysis.total
 }
 
-/// Returns progress, accuracy and the number of mistakes, with the buttons that lead to them.
-fn summary(page: Page, analysis: &AnalysisUpdate, main: bool) -> El {
+/// Returns progress, accuracy and the number of mistakes.
+fn summary(analysis: &AnalysisUpdate) -> El {
     let share = analysis.done as f32 / analysis.total.max(1) as f32;
     let progress = (!is_complete(analysis)).then(|| {
         let text = format!("Playing on from every step… {}", percent(share));
@@ -90,19 +110,6 @@ fn summary(page: Page, analysis: &AnalysisUpdate, main: bool) -> El {
         let text = format!("Accuracy {}", percent(accuracy as f32));
         b().class("accuracy").child(text_with_help(&text, ACCURACY))
     });
-    let move_to = |id: &'static str, name: &'static str, forward: bool| {
-        let button = button()
-            .id(id)
-            .on_press(move || seek_mistake(page, forward));
-        button
-            .attr("aria-keyshortcuts", if forward { "b" } else { "B" })
-            .child(name)
-    };
-    let moves = (main && count > 0).then(|| {
-        let earlier = move_to("previous-mistake", "Previous mistake", false);
-        let later = move_to("next-mistake", "Next mistake", true);
-        View::Fragment(vec![earlier.into_view(), later.into_view()])
-    });
     let line = p()
         .class("facts")
         .child(accuracy)
@@ -119,7 +126,6 @@ fn summary(page: Page, analysis: &AnalysisUpdate, main: bool) -> El {
         )
         .child(progress)
         .child(line)
-        .child(div().class("control-row").child(moves))
 }
 
 /// Returns the expected final score along the episode, with the cursor of the other charts.

@@ -11,7 +11,7 @@ use crate::tidy;
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
-use browser_parts::{e2e, firefox, wasm};
+use browser_parts::{e2e, firefox, site, wasm};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 16] = [
+pub const PARTS: [Part; 17] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -114,6 +114,12 @@ pub const PARTS: [Part; 16] = [
         "firefox",
         "the page works in headless Firefox (seconds; once 2 min more to compile geckodriver)",
         firefox,
+    ),
+    part(
+        Set::Full,
+        "site",
+        "page and book in one folder, opened from a sub-path (about 1 min)",
+        site,
     ),
     part(
         Set::Full,

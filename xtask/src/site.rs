@@ -29,7 +29,7 @@ pub fn site(place: &Dirs, out: &Path) -> Result<()> {
             out.display()
         );
     }
-    let mut steps = Steps::new(page::STEPS + 2);
+    let mut steps = Steps::new(page::STEPS + 3);
     let dist = page::build(place, &mut steps)?;
     copy_folder(&dist, out)?;
     steps.next("Book: docs/ with live episodes…");

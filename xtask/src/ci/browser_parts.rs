@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 /// The test file of `e2e` that needs the test kit's module instead of the page.
 const WASM_TEST: &str = "wasm";
+/// The test file of `e2e` that needs the whole site.
+const SITE_TEST: &str = "site";
 /// The test file of `e2e` that needs Firefox.
 const FIREFOX_TEST: &str = "firefox";
 
@@ -48,6 +50,22 @@ pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
     run_tests(ci, "firefox", &["--test", FIREFOX_TEST], &inputs)
 }
 
+pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
+    let out = ci.place.target.join("xtask/site");
+    if out.exists() {
+        std::fs::remove_dir_all(&out)
+            .with_context(|| format!("cannot remove {}", out.display()))?;
+    }
+    crate::site::site(&ci.place, &out)?;
+    browser::ensure(&ci.place)?;
+    run_tests(
+        ci,
+        "site",
+        &["--test", SITE_TEST],
+        &[("SENTINEL_SITE", out)],
+    )
+}
+
 /// Runs targets of `e2e` with paths in variables.
 fn run_tests(ci: &Ci, name: &str, targets: &[&str], inputs: &[(&str, PathBuf)]) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
@@ -69,7 +87,7 @@ fn page_tests(place: &Dirs) -> Result<Vec<String>> {
         let path = entry?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         if path.extension().is_some_and(|e| e == "rs")
-            && ![WASM_TEST, FIREFOX_TEST].contains(&&*name)
+            && ![WASM_TEST, FIREFOX_TEST, SITE_TEST].contains(&&*name)
         {
             names.push(name.into_owned());
         }

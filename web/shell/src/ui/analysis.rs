@@ -7,8 +7,8 @@ use sentinel_page_protocol::{ActionValue, AnalysisUpdate, StepAnalysis};
 
 use super::chart::{Scrubber, chart_view};
 use super::widgets::{bar, text_with_help};
-use crate::dom::html::{b, button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
 use crate::dom::El;
+use crate::dom::html::{b, button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
 use crate::episode_view::EpisodeView;
 use crate::number_format::{fixed, percent, signed};
 use crate::page::Page;

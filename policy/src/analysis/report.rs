@@ -109,8 +109,13 @@ pub struct EpisodeReport<A> {
     pub accuracy: Option<f64>,
     /// Mean supported loss of a step, from sampled hidden states; `None` as for the accuracy.
     pub mean_loss: Option<f64>,
-    /// Final score minus the expected final score at the first step; `None` if the episode has not
-    /// ended or its first step was not evaluated.
+    /// Sum of the supported losses, from sampled hidden states; `None` as for the accuracy.
+    pub lost: Option<f64>,
+    /// Expected final score at the start without the losses: the value of the first action plus its
+    /// supported loss. `None` if the first step has no interval.
+    pub expected: Option<f64>,
+    /// Final score minus what was expected, plus what was lost: the part of the score that comes
+    /// from chance. `None` if the episode has not ended, or a step has no interval.
     pub luck: Option<f64>,
     /// Indices of the steps that were mistakes, as far as public evidence could tell.
     pub mistakes: Vec<usize>,
@@ -142,7 +147,13 @@ impl<A> EpisodeReport<A> {
             }
         }
         let first = steps.first().filter(|step| step.index == 0);
-        let luck = first.and_then(|step| step.belief.as_ref()?.luck);
+        let first = first.and_then(|step| Some((step.chosen, step.belief.as_ref()?)));
+        let first = first.filter(|(_, belief)| belief.interval.is_some());
+        let expected =
+            first.map(|(chosen, belief)| belief.values[chosen] + belief.supported_loss());
+        let luck = (score.zip(expected))
+            .filter(|_| count == steps.len())
+            .map(|(score, expected)| score - expected + supported);
         let accuracy = if spread > 0.0 {
             1.0 - supported / spread
         } else {
@@ -151,7 +162,9 @@ impl<A> EpisodeReport<A> {
         Self {
             score,
             accuracy: (count > 0).then_some(accuracy),
-            mean_loss: (count > 0).then(|| supported / f64::from(count)),
+            mean_loss: (count > 0).then(|| supported / count as f64),
+            lost: (count > 0).then_some(supported),
+            expected,
             luck,
             mistakes,
             steps,

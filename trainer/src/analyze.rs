@@ -159,6 +159,8 @@ pub struct EpisodeAnalysis {
     pub lost: Option<f64>,
     /// See [`EpisodeReport::expected`].
     pub expected: Option<f64>,
+    /// See [`EpisodeReport::decisions`].
+    pub decisions: Option<f64>,
     /// See [`EpisodeReport::luck`].
     pub luck: Option<f64>,
     /// Indices of the steps that were mistakes.
@@ -188,6 +190,8 @@ pub struct StepAnalysis {
     pub actions: Vec<Map<String, Value>>,
     /// Index of the action that was chosen.
     pub chosen: usize,
+    /// Index of the action that the continuation policy would have chosen.
+    pub policy: usize,
     /// The comparison in sampled hidden states.
     pub belief: Option<BasisReport>,
     /// The comparison in the true hidden state.
@@ -518,6 +522,7 @@ impl<W: Analyzed> Played<W> {
             mean_loss: report.mean_loss,
             lost: report.lost,
             expected: report.expected,
+            decisions: report.decisions,
             luck: report.luck,
             mistakes: report.mistakes,
             misses: self.source.misses().len(),
@@ -543,6 +548,7 @@ impl<W: Analyzed> Played<W> {
             model_source: row.map(|row| row.row.model_source.clone()),
             actions: step.actions.iter().map(written).collect(),
             chosen: step.chosen,
+            policy: step.policy,
             belief: step.belief,
             hindsight: step.hindsight,
         }

@@ -47,7 +47,7 @@ fn analysis_of_each_world_has_documented_keys() {
         (
             "cluster-grpo-hardened.jsonl",
             r#""task_type":"task1","seed":0,"#,
-            2,
+            1,
         ),
         (
             "polyguard-rules_only-hardened.jsonl",

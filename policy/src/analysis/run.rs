@@ -114,6 +114,8 @@ struct Decision<W: Analyzable> {
     policy: Box<dyn ContinuationPolicy<W>>,
     actions: Vec<W::Action>,
     chosen: usize,
+    /// The action that the continuation policy would have chosen.
+    own: usize,
     /// Indexed by [`Basis`].
     estimates: [Estimates; 2],
 }
@@ -174,24 +176,25 @@ impl<W: Analyzable> Analysis<W> {
             if index % parts.max(1) != part {
                 continue;
             }
+            let own = policy.boxed_clone().choose(observation);
             let mut actions: Vec<W::Action> = Vec::new();
-            for action in evidence
-                .candidates(observation)
-                .into_iter()
-                .chain([*action])
-            {
+            for action in (evidence.candidates(observation).into_iter()).chain([own, *action]) {
                 if !actions.contains(&action) {
                     actions.push(action);
                 }
             }
-            let chosen = actions.iter().position(|known| known == action);
+            let [chosen, own] = [*action, own].map(|wanted| {
+                let found = actions.iter().position(|known| *known == wanted);
+                found.unwrap_or(0)
+            });
             let estimates = Estimates::new(actions.len());
             decisions.push(Decision {
                 index,
                 state: state.clone(),
                 evidence: evidence.clone(),
                 policy: policy.boxed_clone(),
-                chosen: chosen.unwrap_or(0),
+                chosen,
+                own,
                 actions,
                 estimates: [estimates.clone(), estimates],
             });
@@ -264,7 +267,7 @@ impl<W: Analyzable> Analysis<W> {
             let observation = decision.state.observation();
             StepReport::new(
                 (decision.index, W::step_count(observation)),
-                (&decision.actions, decision.chosen),
+                (&decision.actions, decision.chosen, decision.own),
                 &decision.estimates,
                 self.score,
                 self.config.margin,

@@ -82,8 +82,12 @@ fn line(episode: &EpisodeAnalysis) -> String {
         let _ = write!(text, "accuracy {:.0} %, ", 100.0 * accuracy);
     }
     let _ = write!(text, "{} mistakes", episode.mistakes.len());
-    if let (Some(lost), Some(luck)) = (episode.lost, episode.luck) {
-        let _ = write!(text, ", lost {lost:.3}, luck {luck:+.3}");
+    let parts = episode.expected.zip(episode.decisions).zip(episode.luck);
+    if let Some(((expected, decisions), luck)) = parts {
+        let _ = write!(
+            text,
+            ", expected {expected:.3}, decisions {decisions:+.3}, luck {luck:+.3}"
+        );
     }
     if !episode.complete {
         text.push_str(", not finished");

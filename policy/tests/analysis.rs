@@ -438,7 +438,7 @@ fn cluster_and_polyguard_beliefs_do_not_depend_on_hidden_state() {
         let played = Trajectory::new(start, [cluster::Action::Tick; 2]).expect("running");
         assert_eq!(played.states()[2].observation().step_count, 2);
         (
-            played.states()[1].observation().clone(),
+            *played.states()[1].observation(),
             analyze(&played, &policy, with_rollouts(8)),
         )
     });

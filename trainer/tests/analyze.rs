@@ -51,7 +51,7 @@ fn analysis_of_each_world_has_documented_keys() {
         ),
         (
             "polyguard-rules_only-hardened.jsonl",
-            r#""task_type":"DDI-easy","seed":0,"#,
+            r#""task_type":"DDI-easy-holdout","seed":1000000,"#,
             3,
         ),
     ] {

@@ -116,7 +116,7 @@ struct Decision<W: Analyzable> {
     chosen: usize,
     /// The action that the continuation policy would have chosen.
     own: usize,
-    /// Indexed by [`Basis`].
+    /// The estimates from each source of states, in the order of [`Basis::ALL`].
     estimates: [Estimates; 2],
 }
 

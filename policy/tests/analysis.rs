@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sentinel_env::cluster::{self, ClusterEnv};
 use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
+use sentinel_env::slot::Slot;
 use sentinel_env::trust::{self, Action, Behavior, Task, TrustEnv};
 use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::analysis::{
@@ -175,10 +176,9 @@ fn chosen_action_has_exactly_no_difference_to_itself() {
             assert!(low <= basis.loss && basis.loss <= high);
         }
     }
-    assert_eq!(
-        report.luck,
-        report.steps[0].belief.as_ref().and_then(|b| b.luck)
-    );
+    let lost = report.lost.expect("nine rollouts");
+    let steps = report.steps.iter().filter_map(|step| step.belief.as_ref());
+    assert_eq!(lost, steps.map(BasisReport::supported_loss).sum::<f64>());
 }
 
 /// Returns the belief parts of a report.
@@ -191,15 +191,26 @@ fn trust_belief_does_not_depend_on_hidden_state() {
     let setup = trust_setup(Task::Task2, 11);
     let start = TrustEnv::reset(&setup);
     let mut behaviors = start.hidden().assignment.0;
-    behaviors.rotate_left(2);
+    behaviors[2..].rotate_left(1);
     let other = start.with_hidden(start.hidden().with_assignment(behaviors));
     assert_ne!(start.hidden(), other.hidden());
-    // These actions reveal nothing, so that the public evidence stays equal.
-    let actions = [Action::Skip, Action::SolveIndependently, Action::Skip];
+    // The other slots are not called, so that the public evidence stays equal.
+    let [first, second] = [Slot::ALL[0], Slot::ALL[1]];
+    let actions = [
+        Action::Delegate(first),
+        Action::Verify(second),
+        Action::Skip,
+    ];
     let [a, b] = [start, other].map(|start| {
         let played = Trajectory::new(start, actions).expect("running");
-        analyze(&played, &trained::<TrustNet>("grpo"), with_rollouts(8))
+        let last = *played.states()[3].observation();
+        (
+            last,
+            analyze(&played, &trained::<TrustNet>("grpo"), with_rollouts(8)),
+        )
     });
+    assert_eq!(a.0, b.0, "what both episodes showed");
+    let (a, b) = (a.1, b.1);
     assert_ne!(a.steps[0].hindsight, b.steps[0].hindsight);
     assert_eq!(beliefs(a), beliefs(b));
 }
@@ -271,6 +282,34 @@ fn trust_oracle_loses_little_and_random_much() {
     assert!(
         random > 4.0 * oracle && random > 0.008,
         "random {random}, oracle {oracle}"
+    );
+}
+
+#[test]
+fn luck_is_near_zero_on_average() {
+    let policy = trained::<TrustNet>("grpo");
+    let mut lucks = Vec::new();
+    for seed in 0..16 {
+        let played = played::<TrustEnv>(PolicyName::Random, &trust_setup(Task::Task1, seed));
+        let config = AnalysisConfig {
+            hindsight: false,
+            ..with_rollouts(8)
+        };
+        let report = analyze(&played, &policy, config);
+        let parts = report.expected.zip(report.decisions).zip(report.luck);
+        let ((expected, decisions), luck) = parts.expect("a complete analysis");
+        let score = report.score.expect("the episode has ended");
+        assert!((expected + decisions + luck - score).abs() < 1e-12);
+        // A random player is worse than the policy, which is no bad luck.
+        assert!(decisions < 0.0, "{seed}: {decisions}");
+        lucks.push(luck);
+    }
+    let mean = lucks.iter().sum::<f64>() / 16.0;
+    let squares: f64 = lucks.iter().map(|luck| (luck - mean) * (luck - mean)).sum();
+    let error = (squares / (16.0 * 15.0)).sqrt();
+    assert!(
+        error < 0.03 && mean.abs() < 3.0 * error,
+        "{mean} of {error}"
     );
 }
 
@@ -399,7 +438,7 @@ fn cluster_and_polyguard_beliefs_do_not_depend_on_hidden_state() {
         let played = Trajectory::new(start, [cluster::Action::Tick; 2]).expect("running");
         assert_eq!(played.states()[2].observation().step_count, 2);
         (
-            played.states()[1].observation().clone(),
+            *played.states()[1].observation(),
             analyze(&played, &policy, with_rollouts(8)),
         )
     });

@@ -23,6 +23,7 @@ pub mod ablate;
 pub mod adamw;
 #[cfg(feature = "burn")]
 pub mod algo;
+pub mod analyze;
 mod arg_parsers;
 pub mod bench;
 #[cfg(feature = "burn")]

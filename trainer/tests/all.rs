@@ -4,6 +4,7 @@
 mod common;
 
 mod ablate;
+mod analyze;
 mod bad_input;
 mod charts;
 mod cluster;

@@ -1,5 +1,5 @@
 //! Analysis of the decisions of an episode: the expected final score of each action, and what is
-//! decision quality and what is luck ([the page about it](../../../docs/reference/analysis.md)).
+//! decision quality and what is luck (`docs/reference/analysis.md`).
 //!
 //! At each step, an [`Analysis`] tries every candidate action in sampled states and lets a policy
 //! play on to the end (the rollout algorithm, Tesauro & Galperin 1996). All actions of a step are

@@ -73,6 +73,8 @@ pub struct StepReport<A> {
     pub actions: Vec<A>,
     /// Index of the action that was chosen.
     pub chosen: usize,
+    /// Index of the action that the continuation policy would have chosen.
+    pub policy: usize,
     /// The comparison in sampled hidden states; `None` before its first rollouts.
     pub belief: Option<BasisReport>,
     /// The comparison in the true hidden state; `None` before its first rollouts.
@@ -82,7 +84,7 @@ pub struct StepReport<A> {
 impl<A: Clone> StepReport<A> {
     pub(super) fn new(
         (index, step_count): (usize, u32),
-        (actions, chosen): (&[A], usize),
+        (actions, chosen, policy): (&[A], usize, usize),
         [belief, hindsight]: &[Estimates; 2],
         score: Option<f64>,
         margin: f64,
@@ -92,6 +94,7 @@ impl<A: Clone> StepReport<A> {
             step_count,
             actions: actions.to_vec(),
             chosen,
+            policy,
             belief: BasisReport::new(belief, chosen, score, margin),
             hindsight: BasisReport::new(hindsight, chosen, score, margin),
         }
@@ -109,8 +112,18 @@ pub struct EpisodeReport<A> {
     pub accuracy: Option<f64>,
     /// Mean supported loss of a step, from sampled hidden states; `None` as for the accuracy.
     pub mean_loss: Option<f64>,
-    /// Final score minus the expected final score at the first step; `None` if the episode has not
-    /// ended or its first step was not evaluated.
+    /// Sum of the supported losses, from sampled hidden states; `None` as for the accuracy.
+    pub lost: Option<f64>,
+    /// Expected final score of the continuation policy: the value of its own first action. `None`
+    /// if the first step was not evaluated.
+    pub expected: Option<f64>,
+    /// Sum over the steps of the value of the chosen action minus that of the continuation policy's
+    /// own action: what the player's decisions added to the expected score. `None` if a step was
+    /// not evaluated.
+    pub decisions: Option<f64>,
+    /// Final score minus `expected` minus `decisions`: the part that comes from chance, with mean 0
+    /// if the sampled states have the right distribution. `None` if the episode has not ended, or a
+    /// step was not evaluated.
     pub luck: Option<f64>,
     /// Indices of the steps that were mistakes, as far as public evidence could tell.
     pub mistakes: Vec<usize>,
@@ -141,8 +154,18 @@ impl<A> EpisodeReport<A> {
                 mistakes.push(step.index);
             }
         }
+        let evaluated = |step: &StepReport<A>| {
+            let values = &step.belief.as_ref()?.values;
+            Some((values[step.policy], values[step.chosen]))
+        };
         let first = steps.first().filter(|step| step.index == 0);
-        let luck = first.and_then(|step| step.belief.as_ref()?.luck);
+        let expected = first.and_then(evaluated).map(|(own, _)| own);
+        let added = steps
+            .iter()
+            .map(|step| evaluated(step).map(|(own, chosen)| chosen - own));
+        let decisions = added.sum::<Option<f64>>();
+        let known = score.zip(expected).zip(decisions);
+        let luck = known.map(|((score, expected), decisions)| score - expected - decisions);
         let accuracy = if spread > 0.0 {
             1.0 - supported / spread
         } else {
@@ -151,7 +174,10 @@ impl<A> EpisodeReport<A> {
         Self {
             score,
             accuracy: (count > 0).then_some(accuracy),
-            mean_loss: (count > 0).then(|| supported / f64::from(count)),
+            mean_loss: (count > 0).then(|| supported / count as f64),
+            lost: (count > 0).then_some(supported),
+            expected,
+            decisions,
             luck,
             mistakes,
             steps,

@@ -10,7 +10,7 @@ use super::{Analyzable, Basis, ContinuationPolicy, Evidence};
 /// Number of rollouts of each action and source unless another one is chosen.
 pub const DEFAULT_ROLLOUTS: u32 = 32;
 /// Loss below which a step is no mistake, unless another one is chosen.
-const DEFAULT_MARGIN: f64 = 0.005;
+const DEFAULT_MARGIN: f64 = 0.002;
 
 /// An episode as it was played.
 #[derive(Clone, Debug)]
@@ -123,7 +123,9 @@ struct Decision<W: Analyzable> {
     policy: Box<dyn ContinuationPolicy<W>>,
     actions: Vec<W::Action>,
     chosen: usize,
-    /// Indexed by [`Basis`].
+    /// The action that the continuation policy would have chosen.
+    own: usize,
+    /// The estimates from each source of states, in the order of [`Basis::ALL`].
     estimates: [Estimates; 2],
 }
 
@@ -183,24 +185,25 @@ impl<W: Analyzable> Analysis<W> {
             if index % parts.max(1) != part {
                 continue;
             }
+            let own = policy.boxed_clone().choose(observation);
             let mut actions: Vec<W::Action> = Vec::new();
-            for action in evidence
-                .candidates(observation)
-                .into_iter()
-                .chain([*action])
-            {
+            for action in (evidence.candidates(observation).into_iter()).chain([own, *action]) {
                 if !actions.contains(&action) {
                     actions.push(action);
                 }
             }
-            let chosen = actions.iter().position(|known| known == action);
+            let [chosen, own] = [*action, own].map(|wanted| {
+                let found = actions.iter().position(|known| *known == wanted);
+                found.unwrap_or(0)
+            });
             let estimates = Estimates::new(actions.len());
             decisions.push(Decision {
                 index,
                 state: state.clone(),
                 evidence: evidence.clone(),
                 policy: policy.boxed_clone(),
-                chosen: chosen.unwrap_or(0),
+                chosen,
+                own,
                 actions,
                 estimates: [estimates.clone(), estimates],
             });
@@ -273,7 +276,7 @@ impl<W: Analyzable> Analysis<W> {
             let observation = decision.state.observation();
             StepReport::new(
                 (decision.index, W::step_count(observation)),
-                (&decision.actions, decision.chosen),
+                (&decision.actions, decision.chosen, decision.own),
                 &decision.estimates,
                 self.score,
                 self.config.margin,

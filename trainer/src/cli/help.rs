@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Environments",
         &[
-            "eval", "record", "replay", "trace", "bench", "rules", "ablate",
+            "eval", "record", "replay", "analyze", "trace", "bench", "rules", "ablate",
         ],
     ),
     ("Compact training", &["train", "imitate"]),

@@ -2,6 +2,7 @@
 //! library.
 
 mod active_model;
+mod analyze;
 mod charts;
 mod compact;
 mod corpus;
@@ -23,6 +24,7 @@ use std::ffi::OsString;
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use sentinel_trainer::ablate::AblateConfig;
+use sentinel_trainer::analyze::AnalyzeConfig;
 use sentinel_trainer::bench::BenchConfig;
 use sentinel_trainer::compact::command::TrainCommand;
 use sentinel_trainer::compact::config::Method;
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     /// Verify replays and list them
     #[command(subcommand)]
     Replay(ReplayCommand),
+    /// Analyze the decisions of a replay: the expected score of each action, mistakes and luck
+    Analyze(Box<AnalyzeConfig>),
     /// Print an episode as JSON lines, to compare with another implementation
     Trace(TraceConfig),
     /// Measure the steps per second of a world on one core
@@ -267,6 +271,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Record(config) => environments::record(&config),
         Command::Replay(ReplayCommand::Verify(config)) => environments::verify(&config),
         Command::Replay(ReplayCommand::Manifest(config)) => environments::manifest(&config),
+        Command::Analyze(config) => analyze::analyze(&config),
         Command::Trace(config) => environments::trace(&config),
         Command::Bench(config) => environments::bench(&config),
         Command::Rules(config) => environments::rules(&config),

@@ -8,6 +8,7 @@ use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
+use crate::analyze::Analyzed;
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
 use crate::trace::Traced;
@@ -134,6 +135,10 @@ impl Evaluated for ClusterEnv {
             episodes: &e.episodes,
         }
     }
+}
+
+impl Analyzed for ClusterEnv {
+    const MODEL: &'static str = "replays/cluster-grpo";
 }
 
 impl Traced for ClusterEnv {

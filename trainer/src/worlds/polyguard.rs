@@ -12,6 +12,7 @@ use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
+use crate::analyze::Analyzed;
 use crate::eval::{Evaluated, StepFacts};
 use crate::eval::{Evaluation, OrderedMap, ReplayUse};
 use crate::trace::Traced;
@@ -150,6 +151,11 @@ impl Evaluated for PolyguardEnv {
             episodes: &e.episodes,
         }
     }
+}
+
+impl Analyzed for PolyguardEnv {
+    const MODEL: &'static str = "replays/polyguard-grpo";
+    const RESEARCH_ONLY: bool = true;
 }
 
 impl Traced for PolyguardEnv {

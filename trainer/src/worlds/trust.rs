@@ -10,6 +10,7 @@ use sentinel_policy::trust::learned::TrustNet;
 use serde::Serialize;
 
 use super::{is_reference, mean};
+use crate::analyze::Analyzed;
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
 use crate::trace::Traced;
@@ -118,6 +119,10 @@ impl Evaluated for TrustEnv {
             episodes: &e.episodes,
         }
     }
+}
+
+impl Analyzed for TrustEnv {
+    const MODEL: &'static str = "replays/grpo";
 }
 
 impl Traced for TrustEnv {

@@ -36,7 +36,11 @@ impl<W: PageWorld> RunAnalysis<W> {
         let taken = frames.iter().filter_map(|frame| frame.taken.as_ref());
         let trajectory = Trajectory::from_states(states, taken.map(|taken| taken.action).collect());
         let policy = TrainedPolicy::new(Arc::clone(model));
-        let analysis = Analysis::new(&trajectory, &policy, AnalysisConfig::default());
+        let config = AnalysisConfig {
+            rollouts: W::ANALYSIS_ROLLOUTS,
+            ..AnalysisConfig::default()
+        };
+        let analysis = Analysis::new(&trajectory, &policy, config);
         let names = |(step, state): (StepReport<W::Action>, &W)| {
             let observation = state.observation();
             let name = |action: &W::Action| {

@@ -8,7 +8,7 @@ use sentinel_env::{Environment, Named, TaskName as _};
 use sentinel_page_protocol::{
     AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
-use sentinel_policy::analysis::Analyzable;
+use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
@@ -36,6 +36,9 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     const CURVES: &'static str;
     /// Clause about the fallback of a replay, such as `the .70 heuristic acts`.
     const FALLBACK: &'static str;
+
+    /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
+    const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
 
     /// The network of the trained policy.
     type Net: Network<Env = Self>;

@@ -33,6 +33,7 @@ const JOBS: &str = "jobs";
 const WORKERS: &str = "workers";
 
 impl PageWorld for ClusterEnv {
+    const ANALYSIS_ROLLOUTS: u32 = 8;
     const ACTIONS_MAX: usize = 120;
     const WEIGHTS: &'static str = "replays/cluster-grpo/model.safetensors";
     const CURVES: &'static str = "replays/cluster-grpo/trainer_state.json";

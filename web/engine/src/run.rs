@@ -29,6 +29,12 @@ impl<W: PageWorld> Frame<W> {
         self.taken.as_ref().map(|taken| &taken.step)
     }
 
+    /// Returns the reward of the action that led here.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        self.taken.as_ref().map(|taken| taken.reward)
+    }
+
     /// Returns `true` if a replay has no row for the action that led here.
     #[must_use]
     pub fn is_missed(&self) -> bool {
@@ -279,7 +285,7 @@ impl<W: PageWorld> Run<W> {
             index,
             observation,
             step: frame.step(),
-            reward: frame.taken.as_ref().map(|taken| taken.reward),
+            reward: frame.reward(),
             score: W::public_score(&frame.episode),
             missed: frame.is_missed(),
             thoughts: &frame.thoughts,

@@ -320,11 +320,7 @@ fn terms_come_to_the_reward() {
                     let at = format!("{task} {rules} {index}");
                     let own = total(truth.terms.iter().filter(|term| term.group.is_empty()));
                     assert!((own - info.grades.reward).abs() < 2e-4, "{at}: {own}");
-                    assert_eq!(
-                        frames[index].taken.as_ref().map(|taken| taken.reward),
-                        Some(info.grades.reward),
-                        "{at}"
-                    );
+                    assert_eq!(frames[index].reward(), Some(info.grades.reward), "{at}");
                     let mut end = truth.terms.iter().filter(|term| !term.group.is_empty());
                     match info.terminal {
                         Some(terminal) => {

@@ -26,10 +26,12 @@ pub struct Picture {
     pub height: u32,
     /// The theme, `light` or `dark`.
     pub theme: &'static str,
+    /// `true` to show the analysis of the episode.
+    pub analyzed: bool,
 }
 
 /// All pictures.
-pub const PICTURES: [Picture; 5] = [
+pub const PICTURES: [Picture; 6] = [
     Picture {
         file: "docs/screenshot.png",
         query: "task=3&seed=42&policy=grpo",
@@ -37,6 +39,7 @@ pub const PICTURES: [Picture; 5] = [
         width: 1280,
         height: 1000,
         theme: "light",
+        analyzed: false,
     },
     Picture {
         file: "docs/screenshot-cluster.png",
@@ -45,6 +48,7 @@ pub const PICTURES: [Picture; 5] = [
         width: 1280,
         height: 1000,
         theme: "light",
+        analyzed: false,
     },
     Picture {
         file: "docs/screenshot-polyguard.png",
@@ -53,6 +57,16 @@ pub const PICTURES: [Picture; 5] = [
         width: 1280,
         height: 1000,
         theme: "light",
+        analyzed: false,
+    },
+    Picture {
+        file: "docs/screenshot-analysis.png",
+        query: "task=3&seed=42&policy=random",
+        action: 5,
+        width: 1280,
+        height: 1000,
+        theme: "light",
+        analyzed: true,
     },
     Picture {
         file: "e2e/reference/trust-truth-dark.png",
@@ -61,6 +75,7 @@ pub const PICTURES: [Picture; 5] = [
         width: 1280,
         height: 800,
         theme: "dark",
+        analyzed: false,
     },
     Picture {
         file: "e2e/reference/cluster-phone.png",
@@ -69,6 +84,7 @@ pub const PICTURES: [Picture; 5] = [
         width: 360,
         height: 760,
         theme: "light",
+        analyzed: false,
     },
 ];
 
@@ -124,6 +140,14 @@ pub async fn take(browser: &Browser, server: &Server, picture: &Picture) -> Resu
     browser
         .wait_until("document.fonts.status === 'loaded'")
         .await?;
+    if picture.analyzed {
+        browser.click("#analyze").await?;
+        browser
+            .wait_until("document.querySelector('[data-analysis=complete]')")
+            .await?;
+        let show = "document.querySelector('.analysis').scrollIntoView()";
+        browser.execute(show, vec![]).await?;
+    }
     is_silent(browser).await?;
     let mut before = Vec::new();
     for _ in 0..SHOTS {

@@ -51,6 +51,8 @@ const WORLDS: [World; 3] = [
 
 /// The time after which a slow player and a tournament have been watched for long enough.
 const WATCHED: Duration = Duration::from_secs(15);
+/// The longest time that an analysis may take.
+const ANALYZED: Duration = Duration::from_secs(90);
 /// The number of times that loading and switching are measured; the median counts.
 const LOADS: usize = 5;
 /// The number of frames in which [`DRAG`] moves the bar.
@@ -97,7 +99,7 @@ async fn main() -> Result<()> {
     let browser = Browser::start().await?;
     watch(&browser).await?;
     let bench = Bench { server, browser };
-    let mut scrubbing = Vec::new();
+    let (mut scrubbing, mut analyses) = (Vec::new(), Vec::new());
     println!("| world | activity | tasks > 50 ms | longest, ms | where |\n|---|---|---|---|---|");
     for world in &WORLDS {
         let row = |activity: &str, tasks: &[LongTask]| {
@@ -121,6 +123,9 @@ async fn main() -> Result<()> {
             &format!("`{}` looks ahead", world.slow),
             &bench.look_ahead(world).await?,
         );
+        let (tasks, seconds) = bench.analysis(world).await?;
+        row("analysis", &tasks);
+        analyses.push((world.name, seconds));
     }
     println!(
         "\n| scrubbing | frames/s | ms between frames, median / 95 % | script + style + layout, ms a frame | all, ms |\n|---|---|---|---|---|"
@@ -133,6 +138,10 @@ async fn main() -> Result<()> {
     );
     for world in &WORLDS {
         println!("| {} | {} |", world.name, bench.load(world).await?);
+    }
+    println!("\n| analysis | actions | s |\n|---|---|---|");
+    for (world, row) in analyses {
+        println!("| {world} | {row} |");
     }
     Ok(())
 }
@@ -275,6 +284,21 @@ impl Bench {
         let moved = "Number.parseInt(document.querySelector('#count').textContent) > 0";
         self.browser.wait_until(moved).await?;
         Ok(tasks)
+    }
+
+    /// Analyzes an episode; returns the long tasks, the number of actions and the seconds.
+    async fn analysis(&self, world: &World) -> Result<(Vec<LongTask>, String)> {
+        self.open_played(world, "").await?;
+        let start = std::time::Instant::now();
+        self.browser.click("#analyze").await?;
+        let complete = "document.querySelector('[data-analysis=complete]')";
+        let ended = self.browser.becomes(complete, ANALYZED).await?;
+        let seconds = start.elapsed().as_secs_f64();
+        let actions = self
+            .number("Number(document.querySelector('#scrubber').max)")
+            .await?;
+        ensure!(ended, "{}: no analysis in {ANALYZED:?}", world.name);
+        Ok((self.tasks().await?, format!("{actions} | {seconds:.1}")))
     }
 
     /// Measures the first visit to a world, and switching to it from another one: first paint,

@@ -17,7 +17,7 @@ pub mod text;
 pub mod trust;
 
 pub use playable::{Playable, Roles, Scripted};
-pub use policy::{ConstantPolicy, Cycle, Player, Policy, PrivilegedPolicy, Routine};
+pub use policy::{ConstantPolicy, CyclicPolicy, Player, Policy, PrivilegedPolicy, Routine};
 pub use rollout::{EpisodeRun, run_episode};
 pub use sentinel_env::WorldName;
 

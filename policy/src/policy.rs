@@ -135,7 +135,7 @@ pub struct ConstantPolicy<E: Environment> {
 #[derive(Debug)]
 pub enum Routine<E: Environment> {
     /// A fixed sequence of actions, repeated.
-    Cycle(Cycle<E>),
+    Cycle(CyclicPolicy<E>),
     /// A fixed function of the current observation, for worlds whose actions depend on what is
     /// offered.
     Habit(fn(&E::Observation) -> E::Action),
@@ -177,13 +177,13 @@ impl<E: Environment> ConstantPolicy<E> {
 
 /// A policy that repeats a fixed sequence of actions, independent of the observation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cycle<E: Environment> {
+pub struct CyclicPolicy<E: Environment> {
     first: E::Action,
     then: Vec<E::Action>,
     taken: usize,
 }
 
-impl<E: Environment> Cycle<E> {
+impl<E: Environment> CyclicPolicy<E> {
     /// Creates a policy that takes `first`, then each action of `then`, and starts over.
     #[must_use]
     pub const fn new(first: E::Action, then: Vec<E::Action>) -> Self {
@@ -195,7 +195,7 @@ impl<E: Environment> Cycle<E> {
     }
 }
 
-impl<E: Environment> Policy<E> for Cycle<E> {
+impl<E: Environment> Policy<E> for CyclicPolicy<E> {
     fn choose(&mut self, _observation: &E::Observation) -> E::Action {
         let place = self.taken % (self.then.len() + 1);
         self.taken += 1;

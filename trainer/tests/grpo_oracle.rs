@@ -16,10 +16,10 @@ use std::path::Path;
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
 use sentinel_trainer::rl::config::{LossConfig, LossType};
-use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
-use sentinel_trainer::rl::sampling::{
-    SamplingConfig, SamplingMode, completion_mask, importance_sampling_ratio,
+use sentinel_trainer::rl::importance_sampling::{
+    ImportanceSamplingConfig, ImportanceSamplingMode, completion_mask, importance_sampling_ratio,
 };
+use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
 use serde::Deserialize;
 
 type Table<T> = Vec<Vec<T>>;
@@ -71,7 +71,7 @@ struct ScoreCase {
 #[derive(Deserialize)]
 struct ScoreConfig {
     mask_truncated_completions: bool,
-    vllm_importance_sampling_mode: Option<SamplingMode>,
+    vllm_importance_sampling_mode: Option<ImportanceSamplingMode>,
     vllm_importance_sampling_clip_max: Option<f64>,
     vllm_importance_sampling_clip_min: Option<f64>,
     #[serde(flatten)]
@@ -315,7 +315,7 @@ fn advantages_masks_and_ratios_match_trl() {
         let mut metrics = output.metrics;
         let mut ratios = Vec::new();
         if let Some(mode) = case.config.vllm_importance_sampling_mode {
-            let config = SamplingConfig {
+            let config = ImportanceSamplingConfig {
                 mode,
                 clip_min: case.config.vllm_importance_sampling_clip_min,
                 clip_max: case.config.vllm_importance_sampling_clip_max,

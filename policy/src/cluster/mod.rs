@@ -10,9 +10,9 @@ pub(crate) mod evidence;
 pub mod learned;
 mod lookahead;
 mod planner;
+mod playable_impl;
 mod reference_policies;
 mod text;
-mod world_impl;
 
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::named_enum;

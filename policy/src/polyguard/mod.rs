@@ -19,11 +19,11 @@ pub mod learned;
 mod lm_episode;
 mod oracle;
 mod permitted_candidates;
+mod playable_impl;
 mod policy_name;
 mod rules_only;
 pub mod stack;
 mod text;
-mod world_impl;
 
 pub use analysis::PolyguardEvidence;
 pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};

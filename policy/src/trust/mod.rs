@@ -6,10 +6,10 @@ mod episode_row;
 mod heuristic;
 pub mod learned;
 mod oracle;
+mod playable_impl;
 mod random;
 mod self_solve;
 mod text;
-mod world_impl;
 
 pub use analysis::TrustEvidence;
 pub use bayes::{Bayes, Belief, PrivilegedLookahead};

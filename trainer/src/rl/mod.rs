@@ -11,8 +11,8 @@ mod args;
 pub mod config;
 pub mod credit;
 mod error;
+pub mod importance_sampling;
 pub mod loss;
-pub mod sampling;
 mod stats;
 
 pub(crate) use stats::{min_mean_max, nan_mean};

@@ -5,7 +5,7 @@ mod table;
 mod verdict;
 
 pub use table::format_table;
-pub use verdict::{Gap, OrderedPair, Verdict};
+pub use verdict::{MeanDifference, OrderedPair, RuleSetVerdict};
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
@@ -211,7 +211,7 @@ pub struct Cell {
     pub se: f64,
     /// The effect of the change: the mean difference to the rules without it, on the same seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub effect: Option<Gap>,
+    pub effect: Option<MeanDifference>,
     #[serde(skip)]
     scores: Vec<f64>,
 }
@@ -237,7 +237,7 @@ pub struct Findings {
     #[serde(skip)]
     pub tasks: Vec<&'static str>,
     /// The verdicts: by rules, then task.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<RuleSetVerdict>,
     /// The provenance of the program.
     pub sentinel: Provenance,
 }
@@ -272,7 +272,8 @@ pub fn compare<W: Playable>(
                     && (&other.policy, other.task) == (&cell.policy, cell.task)
             };
             let before = cells.iter().find(same);
-            cell.effect = before.map(|before| Gap::between(&before.scores, &cell.scores));
+            cell.effect =
+                before.map(|before| MeanDifference::between(&before.scores, &cell.scores));
         }
         cells.extend(of_set);
     }
@@ -281,7 +282,7 @@ pub fn compare<W: Playable>(
         .collect();
     let verdicts = rules.iter().flat_map(|rules| {
         let tasks = comparison.tasks.iter();
-        tasks.map(|task| Verdict::from_cells::<W>(rules, task.name(), &cells))
+        tasks.map(|task| RuleSetVerdict::from_cells::<W>(rules, task.name(), &cells))
     });
     let changes = W::Change::ALL.iter();
     let mut tasks = comparison.tasks.clone();
@@ -323,7 +324,7 @@ fn cell<W: Playable>(
     };
     let scores: Vec<f64> = config.seeds().range().into_par_iter().map(play).collect();
     // Summed in order, so that the result is the same on any number of cores.
-    let Gap { mean, se } = Gap::from_values(scores.iter().copied());
+    let MeanDifference { mean, se } = MeanDifference::from_values(scores.iter().copied());
     Cell {
         policy: who.name().to_owned(),
         rules: set.rules.to_string(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Findings, Gap, Verdict};
+use super::{Findings, MeanDifference, RuleSetVerdict};
 
 /// The width of a column: a mean and its standard error.
 const WIDTH: usize = 13;
@@ -66,7 +66,7 @@ fn block(text: &mut String, findings: &Findings, task: &str, rules: &[String]) {
     }
 }
 
-fn verdict_line(verdict: &Verdict) -> String {
+fn verdict_line(verdict: &RuleSetVerdict) -> String {
     let (task, rules) = (verdict.task, &verdict.rules);
     let mut names: Vec<&str> = verdict.order.iter().map(|a| a.lower.as_str()).collect();
     names.extend(verdict.order.last().map(|above| above.upper.as_str()));
@@ -92,8 +92,8 @@ fn verdict_line(verdict: &Verdict) -> String {
         None => {}
         Some([]) => text.push_str("; no constant policy beats the heuristic"),
         Some([best, rest @ ..]) => {
-            let (upper, Gap { mean, se }) = (&best.upper, best.gap);
-            let beats = if best.gap.is_clear() {
+            let (upper, MeanDifference { mean, se }) = (&best.upper, best.gap);
+            let beats = if best.gap.is_significant() {
                 "BEATS the heuristic"
             } else {
                 "is above the heuristic, within two standard errors,"

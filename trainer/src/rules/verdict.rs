@@ -7,14 +7,14 @@ use super::Cell;
 
 /// The mean of some differences, and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Gap {
+pub struct MeanDifference {
     /// The mean of the values.
     pub mean: f64,
     /// The standard error of the mean; 0 for a single value.
     pub se: f64,
 }
 
-impl Gap {
+impl MeanDifference {
     /// Computes the mean and the standard error of some values.
     #[must_use]
     pub fn from_values(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
@@ -33,7 +33,7 @@ impl Gap {
 
     /// Returns `true` if the difference is above 0 by more than two standard errors.
     #[must_use]
-    pub fn is_clear(&self) -> bool {
+    pub fn is_significant(&self) -> bool {
         self.mean > 2.0 * self.se
     }
 }
@@ -46,12 +46,12 @@ pub struct OrderedPair {
     /// The policy that should score more.
     pub upper: String,
     /// The score of `upper` minus that of `lower`, on the same seeds.
-    pub gap: Gap,
+    pub gap: MeanDifference,
 }
 
 /// The verdict on a set of rules and a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct RuleSetVerdict {
     /// The name of the rules.
     pub rules: String,
     /// The name of the task.
@@ -68,7 +68,7 @@ pub struct Verdict {
     pub constants_above: Option<Vec<OrderedPair>>,
 }
 
-impl Verdict {
+impl RuleSetVerdict {
     /// Computes the verdict from the cells of a comparison.
     #[must_use]
     pub fn from_cells<W: Playable>(rules: &str, task: &'static str, cells: &[Cell]) -> Self {
@@ -98,7 +98,7 @@ impl Verdict {
             rules: rules.to_owned(),
             task,
             order_holds: order.iter().all(|above| above.gap.mean > 0.0),
-            clearly: order.iter().all(|above| above.gap.is_clear()),
+            clearly: order.iter().all(|above| above.gap.is_significant()),
             order,
             absent: W::ROLES
                 .in_order()
@@ -114,6 +114,6 @@ fn above(lower: &Cell, upper: &Cell) -> OrderedPair {
     OrderedPair {
         lower: lower.policy.clone(),
         upper: upper.policy.clone(),
-        gap: Gap::between(&lower.scores, &upper.scores),
+        gap: MeanDifference::between(&lower.scores, &upper.scores),
     }
 }

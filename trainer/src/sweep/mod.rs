@@ -11,7 +11,7 @@
 
 pub mod active_model;
 mod compare;
-mod logprobs;
+mod logprob_check;
 pub mod memory;
 pub mod plan;
 mod play_args;

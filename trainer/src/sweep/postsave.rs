@@ -7,7 +7,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
-use super::logprobs;
+use super::logprob_check;
 use super::play_args::{PlayArgs, PlaySettings};
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::corpus::validation_seeds;
@@ -131,7 +131,7 @@ fn answered(
     let mut report = PostSaveReport::new(artifact.kind.into(), rows, provenance);
     report.artifact_path.clone_from(&artifact.path);
     report.artifact = artifact.digests()?;
-    report.logprob_difference = logprobs::compare(paths, play, artifact, model, &generations)?;
+    report.logprob_difference = logprob_check::compare(paths, play, artifact, model, &generations)?;
     Ok(report)
 }
 

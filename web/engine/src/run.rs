@@ -11,7 +11,7 @@ pub struct Frame<W: PageWorld> {
     /// The episode.
     pub episode: W,
     /// The action that led here; `None` in the first frame.
-    pub taken: Option<Taken<W>>,
+    pub taken: Option<TakenAction<W>>,
     /// The player's assessment of the state.
     pub thoughts: Thoughts,
 }
@@ -43,7 +43,7 @@ impl<W: PageWorld> Frame<W> {
 }
 
 /// An action that was taken, with its results.
-pub struct Taken<W: PageWorld> {
+pub struct TakenAction<W: PageWorld> {
     /// The action.
     pub action: W::Action,
     /// The action in the form that the address writes.
@@ -62,7 +62,7 @@ pub struct Taken<W: PageWorld> {
 
 /// The next action of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Next<W: PageWorld> {
+pub struct NextAction<W: PageWorld> {
     /// The action as the environment takes it.
     pub action: W::Action,
     /// The action as the address writes it.
@@ -88,7 +88,7 @@ pub struct PublicFrame<'a, W: PageWorld> {
     /// The player's assessment of the state.
     pub thoughts: &'a Thoughts,
     /// The next action, if there is one.
-    pub next: Option<Next<W>>,
+    pub next: Option<NextAction<W>>,
     /// The frames up to here. Private, since they hold hidden state; see [`PublicFrame::history`].
     frames: &'a [Frame<W>],
 }
@@ -154,7 +154,7 @@ impl<W: PageWorld> Run<W> {
         run
     }
 
-    fn push(&mut self, taken: Option<Taken<W>>) {
+    fn push(&mut self, taken: Option<TakenAction<W>>) {
         let mut thoughts = Thoughts::default();
         if let Some(actor) = &mut self.actor {
             actor.observe(&self.episode);
@@ -208,7 +208,7 @@ impl<W: PageWorld> Run<W> {
                 let after = self.episode.observation();
                 let step = W::public_step(&before, &transition.info, after);
                 let reward = W::reward_events(&transition).0;
-                self.push(Some(Taken {
+                self.push(Some(TakenAction {
                     action,
                     code: W::code(&before, action),
                     info: transition.info,
@@ -275,7 +275,7 @@ impl<W: PageWorld> Run<W> {
         let observation = frame.episode.observation();
         let next = self.frames.get(index + 1).and_then(|next| {
             let next = next.taken.as_ref()?;
-            Some(Next {
+            Some(NextAction {
                 action: W::action(observation, next.code),
                 code: next.code,
                 own: next.own,

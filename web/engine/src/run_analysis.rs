@@ -70,7 +70,7 @@ impl<W: PageWorld> RunAnalysis<W> {
     }
 
     /// Returns `true`, and counts it as sent, if there is enough news for a message.
-    pub fn has_news(&mut self) -> bool {
+    pub fn take_news(&mut self) -> bool {
         let progress = self.analysis.progress();
         let step = (progress.total / UPDATES).max(1);
         let news = progress.done != self.sent

@@ -11,7 +11,7 @@ use crate::rl::LossArgs;
 use crate::rl::advantage::{AdvantageConfig, MultiObjectiveAggregation, ScaleRewards};
 use crate::rl::config::{LossConfig, LossType};
 use crate::rl::credit::{Continuation, Credit};
-use crate::rl::sampling::{SamplingConfig, SamplingMode};
+use crate::rl::importance_sampling::{ImportanceSamplingConfig, ImportanceSamplingMode};
 use crate::{EpisodeArgs, SeedRange};
 
 /// Largest accepted count. Larger ones are typing errors, and their products would overflow.
@@ -274,7 +274,7 @@ pub struct SamplerCorrectionArgs {
         value_enum,
         value_name = "MODE"
     )]
-    pub importance_sampling_mode: Option<SamplingMode>,
+    pub importance_sampling_mode: Option<ImportanceSamplingMode>,
     /// Lower bound of the correction [default: none]
     #[arg(long, value_name = "RATIO", value_parser = parse_number::<f64>)]
     pub importance_sampling_clip_min: Option<f64>,
@@ -289,8 +289,8 @@ pub struct SamplerCorrectionArgs {
 impl SamplerCorrectionArgs {
     /// Returns the correction for the sampler, or `None` if there is none.
     #[must_use]
-    pub fn sampling(&self) -> Option<SamplingConfig> {
-        Some(SamplingConfig {
+    pub fn sampling(&self) -> Option<ImportanceSamplingConfig> {
+        Some(ImportanceSamplingConfig {
             mode: self.importance_sampling_mode?,
             clip_min: self.importance_sampling_clip_min,
             clip_max: Some(self.importance_sampling_clip_max.unwrap_or(CLIP_MAX)),
@@ -306,7 +306,7 @@ impl SamplerCorrectionArgs {
             self.importance_sampling_clip_min,
             self.importance_sampling_clip_max,
         ];
-        let Some(SamplingConfig {
+        let Some(ImportanceSamplingConfig {
             clip_min, clip_max, ..
         }) = self.sampling()
         else {

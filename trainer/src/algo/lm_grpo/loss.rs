@@ -12,8 +12,8 @@ use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
 use crate::rl::config::LossConfig;
+use crate::rl::importance_sampling::{ImportanceSamplingConfig, importance_sampling_ratio};
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
-use crate::rl::sampling::{SamplingConfig, importance_sampling_ratio};
 use crate::rl::{Metrics, RlError};
 use crate::tensors::numbers;
 
@@ -385,7 +385,7 @@ fn row_segments<'a>(row: &[&'a Sample]) -> Vec<(Segment<'a>, usize)> {
 /// # Errors
 /// If a sample has no log-probabilities of its sampler, or not one for each token.
 pub(super) fn apply_sampling_correction(
-    config: SamplingConfig,
+    config: ImportanceSamplingConfig,
     samples: &mut [Sample],
     old: Vec<Vec<f64>>,
 ) -> Result<Metrics, RlError> {
@@ -427,7 +427,7 @@ pub(super) fn apply_sampling_correction(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rl::sampling::SamplingMode;
+    use crate::rl::importance_sampling::ImportanceSamplingMode;
 
     fn samples() -> Vec<Sample> {
         let sample = |length: usize, by: f64| Sample {
@@ -438,9 +438,9 @@ mod tests {
         vec![sample(2, 0.0), sample(3, 2.0_f64.ln())]
     }
 
-    fn corrected(mode: SamplingMode, clip_max: f64) -> Result<Vec<Sample>, RlError> {
+    fn corrected(mode: ImportanceSamplingMode, clip_max: f64) -> Result<Vec<Sample>, RlError> {
         let mut samples = samples();
-        let config = SamplingConfig {
+        let config = ImportanceSamplingConfig {
             mode,
             clip_min: None,
             clip_max: Some(clip_max),
@@ -468,13 +468,13 @@ mod tests {
             let pairs = found.iter().zip(expected);
             found.len() == expected.len() && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
         };
-        let all = corrected(SamplingMode::TokenTruncate, 1.5)?;
+        let all = corrected(ImportanceSamplingMode::TokenTruncate, 1.5)?;
         assert!(near(&all[0].correction, &[1.0; 2]) && near(&all[1].correction, &[1.5; 3]));
-        let all = corrected(SamplingMode::TokenMask, 1.5)?;
+        let all = corrected(ImportanceSamplingMode::TokenMask, 1.5)?;
         assert!(near(&all[1].correction, &[0.0; 3]));
-        let all = corrected(SamplingMode::SequenceTruncate, 9.0)?;
+        let all = corrected(ImportanceSamplingMode::SequenceTruncate, 9.0)?;
         assert!(near(&all[0].correction, &[1.0]) && near(&all[1].correction, &[8.0]));
-        let all = corrected(SamplingMode::SequenceMask, 7.0)?;
+        let all = corrected(ImportanceSamplingMode::SequenceMask, 7.0)?;
         assert!(near(&all[1].correction, &[0.0]));
         Ok(())
     }
@@ -483,8 +483,8 @@ mod tests {
     fn missing_sampler_logprobs_are_an_error() {
         let mut samples = samples();
         samples[1].sampled = None;
-        let config = SamplingConfig {
-            mode: SamplingMode::TokenMask,
+        let config = ImportanceSamplingConfig {
+            mode: ImportanceSamplingMode::TokenMask,
             clip_min: None,
             clip_max: None,
         };

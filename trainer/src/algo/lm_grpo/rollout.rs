@@ -15,7 +15,7 @@ use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::credit::{Continuation, Credit};
-use crate::rl::sampling::completion_mask;
+use crate::rl::importance_sampling::completion_mask;
 use crate::rng::Rng;
 use crate::task_selection;
 use crate::trainable::Trainable;

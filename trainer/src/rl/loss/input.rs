@@ -44,7 +44,7 @@ pub struct LossInput<'a> {
     /// `vespo`.
     pub num_items_in_batch: Option<f64>,
     /// `[batch, tokens]` or `[batch]`: ratio of old policy over sampler, see
-    /// [`sampling`](crate::rl::sampling).
+    /// [`importance_sampling`](crate::rl::importance_sampling).
     pub importance_sampling_ratio: Option<&'a [f64]>,
     /// `[batch, tokens]`: log-probabilities that the sampler reported; NaN where it reported none.
     pub sampling_logps: Option<&'a [f64]>,

@@ -5,7 +5,7 @@ use sentinel_env::cluster::{
 };
 use sentinel_page_protocol::{Card, Chip, Column, Layout, Meter, Panel, Tone};
 
-use super::words::{job_counts, state, state_tone, status};
+use super::display_text::{job_counts, state, state_tone, status};
 use super::{GPUS, JOBS};
 use crate::format::{counted, percent};
 use crate::run::PublicFrame;

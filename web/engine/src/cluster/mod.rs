@@ -1,17 +1,17 @@
 //! The cluster world: jobs on GPUs that fail, workers that overstate progress, and an adversary that
 //! forges reports.
 
+mod action_code;
 mod attacks;
 mod board;
 mod chart;
-mod code;
+mod display_text;
 mod info;
 mod step;
 mod terms;
 mod truth;
 mod view;
 mod warning;
-mod words;
 mod workers;
 
 use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
@@ -85,15 +85,15 @@ impl PageWorld for ClusterEnv {
     }
 
     fn write_code(code: Action, out: &mut String) {
-        code::write(code, out);
+        action_code::write(code, out);
     }
 
     fn read_code(text: &mut &str) -> Option<Action> {
-        code::read(text)
+        action_code::read(text)
     }
 
     fn describe_action(_observation: &Observation, action: Action) -> String {
-        words::describe(action)
+        display_text::describe(action)
     }
 
     fn warning(observation: &Observation, action: Action) -> String {

@@ -4,7 +4,7 @@ use sentinel_env::cluster::{Action, Change, GpuId, GpuState, JobId, JobStatus, O
 use sentinel_env::slot::Slot;
 use sentinel_page_protocol::{StepLine, Tone};
 
-use super::words::{Form, Names, list, phrase};
+use super::display_text::{Form, Names, list, phrase};
 use crate::format::{capitalized, counted, percent};
 
 /// A worker's report, as far as the observations reveal it.

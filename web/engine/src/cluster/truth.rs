@@ -8,8 +8,8 @@ use sentinel_env::slot::Slot;
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::{Card, Note, Panel, StepLine, Tone, Truth, TruthNote};
 
+use super::display_text::state;
 use super::terms::{step_terms, terminal_terms};
-use super::words::state;
 use super::workers::short;
 use super::{GPUS, JOBS, WORKERS};
 use crate::format::{capitalized, counted, percent};

@@ -3,7 +3,7 @@
 use sentinel_env::cluster::{ActionType, Change, ClusterEnv, JobStatus, Observation, Size};
 use sentinel_page_protocol::{AgentView, Card, Layout, Meter, Panel, Tone};
 
-use super::words::{agent, job_counts, verb};
+use super::display_text::{agent, job_counts, verb};
 use super::{attacks, board, workers};
 use crate::format::percent;
 use crate::run::PublicFrame;

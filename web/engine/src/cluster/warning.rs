@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{Action, Change, GpuId, JobId, JobStatus, Observation};
 
-use super::words::status;
+use super::display_text::status;
 
 /// Returns a sentence about what would go wrong with an action; empty if nothing is known.
 pub(super) fn warning(o: &Observation, action: Action) -> String {

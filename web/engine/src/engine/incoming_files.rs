@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sentinel_page_protocol::{PlayedEpisode, Reply};
 use sentinel_policy::nn::Model;
 
-use super::words::Source;
+use super::address_names::Source;
 use super::{Engine, REPLAYS};
 use crate::curves;
 use crate::files::{Fetched, base_name, text};

@@ -1,8 +1,8 @@
 //! The engine, which answers the shell's messages and works in slices.
 
+mod address_names;
+mod displayed_runs;
 mod incoming_files;
-mod shown;
-mod words;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
 use crate::world::{PageWorld, TRAINED, default_streams, world_info};
-use shown::{Analyzing, Shown, actor};
-use words::{
+use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
+use displayed_runs::{Analyzing, Shown, actor};
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";

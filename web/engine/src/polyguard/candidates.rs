@@ -3,9 +3,9 @@
 use sentinel_env::polyguard::{ActKind, Candidate, CandidateId, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Button, Card, Chip, Layout, Meter, Panel, Tone};
 
-use super::code::digit;
+use super::action_code::digit;
 use super::describe::{act_warning, describe_act};
-use super::words;
+use super::display_text;
 use crate::run::PublicFrame;
 
 /// Smallest difference of risks that is shown as a change.
@@ -61,7 +61,7 @@ fn card(frame: &PublicFrame<'_, PolyguardEnv>, candidate: &Candidate) -> Card {
         key: candidate.id.name().to_owned(),
         title: order.clone(),
         help: format!("{} ({})", candidate.id, act.kind.name()),
-        subtitle: words::kind(act.kind).1.to_owned(),
+        subtitle: display_text::kind(act.kind).1.to_owned(),
         tone: if warning.is_empty() {
             Tone::Neutral
         } else {
@@ -127,6 +127,6 @@ fn verb(kind: ActKind, order: &str) -> String {
     match kind {
         // One of raise, lower and resume.
         ActKind::AdjustDoseBucket => order.split(' ').next().unwrap_or(order).to_owned(),
-        _ => words::kind(kind).0.to_owned(),
+        _ => display_text::kind(kind).0.to_owned(),
     }
 }

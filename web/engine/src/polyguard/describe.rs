@@ -4,14 +4,14 @@ use sentinel_env::polyguard::{
     Act, ActArg, ActKind, Action, DoseBucket, Drug, Exploit, Observation,
 };
 
-use super::{names, words};
+use super::{display_text, names};
 
 /// Returns an act as an order, such as `Replace warfarin with DOAC`.
 pub(super) fn describe_act(o: &Observation, act: Act) -> String {
     let formulary = o.formulary();
     let name = |drug: Drug| names::in_sentence(formulary, drug);
     let drug = act.drug.map(name).unwrap_or_default();
-    let verb = words::kind(act.kind).0;
+    let verb = display_text::kind(act.kind).0;
     match (act.kind, act.arg) {
         (ActKind::KeepRegimen, _) => "Keep the regimen".to_owned(),
         (_, ActArg::Target(target)) => {
@@ -49,7 +49,7 @@ fn describe_dose(o: &Observation, drug: Option<Drug>, by: i8, name: &str) -> Str
     }
     let to = row.bucket.shifted(by).unwrap_or(row.bucket);
     let verb = if by > 0 { "Raise" } else { "Lower" };
-    format!("{verb} {name} to {}", words::dose(to))
+    format!("{verb} {name} to {}", display_text::dose(to))
 }
 
 /// Returns an action in a few words.
@@ -64,7 +64,9 @@ pub(super) fn describe_action(o: &Observation, action: Action) -> String {
             },
             |candidate| describe_act(o, candidate.act),
         ),
-        Action::Invalid(why) => format!("Give an unusable answer: {}", words::violation(why)),
+        Action::Invalid(why) => {
+            format!("Give an unusable answer: {}", display_text::violation(why))
+        }
         Action::Exploit => "Give an answer made to confuse its reader".to_owned(),
     }
 }
@@ -93,7 +95,7 @@ pub(super) fn warning(o: &Observation, action: Action) -> String {
             }
             Some(candidate) => act_warning(o, candidate.act),
         },
-        Action::Invalid(why) => format!("It would be refused: {}.", words::violation(why)),
+        Action::Invalid(why) => format!("It would be refused: {}.", display_text::violation(why)),
         Action::Exploit => cheating(Exploit::ParserExploit),
     }
 }
@@ -101,7 +103,7 @@ pub(super) fn warning(o: &Observation, action: Action) -> String {
 fn cheating(why: Exploit) -> String {
     format!(
         "This would end the episode as cheating: {}.",
-        words::exploit(why).1
+        display_text::exploit(why).1
     )
 }
 

@@ -4,7 +4,7 @@
 use sentinel_env::polyguard::{ArchetypeId, Observation, Severity, each_archetype};
 use sentinel_page_protocol::{Card, Edge, Layout, Panel, Tone};
 
-use super::{names, words};
+use super::{display_text, names};
 use crate::format::{capitalized, counted};
 
 /// Weight of a broken rule in the risk (spec polyguard §6.3).
@@ -46,9 +46,9 @@ pub(super) fn panel(o: &Observation) -> Panel {
         title: "Interactions".to_owned(),
         help: format!(
             "A line joins two medicines whose interaction is flagged, or members of a broken rule. A dashed line joins a pair that is only suspected. Moderate: {}. Major: {}. Contraindicated: {}.",
-            words::severity(Severity::Moderate).to_lowercase(),
-            words::severity(Severity::Major).to_lowercase(),
-            words::severity(Severity::Contraindicated).to_lowercase()
+            display_text::severity(Severity::Moderate).to_lowercase(),
+            display_text::severity(Severity::Major).to_lowercase(),
+            display_text::severity(Severity::Contraindicated).to_lowercase()
         ),
         summary: match (flagged.len(), broken) {
             (0, 0) => "Nothing is flagged; other interactions may exist".to_owned(),
@@ -102,7 +102,7 @@ fn rules(o: &Observation) -> Vec<Edge> {
         edges.extend(members.windows(2).map(|pair| Edge {
             from: pair[0].to_owned(),
             to: pair[1].to_owned(),
-            label: words::rule(rule).0.to_owned(),
+            label: display_text::rule(rule).0.to_owned(),
             tone: Tone::Warn,
             weight: RULE_WEIGHT,
         }));

@@ -3,7 +3,7 @@
 use sentinel_env::polyguard::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 use sentinel_page_protocol::{Axis, Choice, TaskInfo, WorldInfo};
 
-use super::words;
+use super::display_text;
 
 /// Adds texts, menus and tasks to the description of the world.
 pub(super) fn complete(info: &mut WorldInfo) {
@@ -113,7 +113,7 @@ fn axes() -> Vec<Axis> {
             "Case",
             "The kind of problem that must be put right",
             false,
-            subs.map(|sub| choice(sub.name(), words::sub(*sub)))
+            subs.map(|sub| choice(sub.name(), display_text::sub(*sub)))
                 .collect(),
         ),
         axis(
@@ -121,7 +121,7 @@ fn axes() -> Vec<Axis> {
             "How many medicines there are, and how much is hidden",
             false,
             difficulties
-                .map(|difficulty| choice(difficulty.name(), words::difficulty(*difficulty)))
+                .map(|difficulty| choice(difficulty.name(), display_text::difficulty(*difficulty)))
                 .collect(),
         ),
         axis(
@@ -129,7 +129,7 @@ fn axes() -> Vec<Axis> {
             "Which medicines and pairs may occur, to measure generalization",
             true,
             splits
-                .map(|split| choice(split.name(), words::split(*split)))
+                .map(|split| choice(split.name(), display_text::split(*split)))
                 .collect(),
         ),
         axis(
@@ -137,7 +137,7 @@ fn axes() -> Vec<Axis> {
             "The tables of medicines and pairs",
             true,
             formularies
-                .map(|name| choice(name.name(), words::formulary(*name)))
+                .map(|name| choice(name.name(), display_text::formulary(*name)))
                 .collect(),
         ),
     ]
@@ -153,7 +153,7 @@ fn tasks() -> impl Iterator<Item = TaskSpec> {
 }
 
 fn task(task: TaskSpec) -> TaskInfo {
-    let (sub, goal) = words::sub(task.sub_environment());
+    let (sub, goal) = display_text::sub(task.sub_environment());
     let mut label = format!("{sub}, {}", task.difficulty().name());
     if task.split() != Split::All {
         label += &format!(", {}", task.split().name());

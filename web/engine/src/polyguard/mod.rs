@@ -3,13 +3,14 @@
 //! A simulation with made-up archetypes of medicines, never for the care of a patient; the page
 //! says so above everything else.
 
+mod action_code;
 mod actor;
 mod agents;
-mod audit;
+mod anti_cheat_panel;
 mod candidates;
 mod chart;
-mod code;
 mod describe;
+mod display_text;
 mod graph;
 mod info;
 mod names;
@@ -20,7 +21,6 @@ mod step;
 mod terms;
 mod truth;
 mod view;
-mod words;
 
 use sentinel_env::polyguard::{
     Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Setup, Split, Step,
@@ -36,7 +36,7 @@ use crate::actor::Actor;
 use crate::run::{Frame, PublicFrame};
 use crate::world::PageWorld;
 
-use code::Code;
+use action_code::Code;
 use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {
@@ -62,7 +62,7 @@ impl PageWorld for PolyguardEnv {
     }
 
     fn policy_label(policy: PolicyName) -> &'static str {
-        words::policy(policy)
+        display_text::policy(policy)
     }
 
     fn policy_help(policy: PolicyName) -> &'static str {
@@ -87,11 +87,11 @@ impl PageWorld for PolyguardEnv {
     }
 
     fn write_code(code: Code, out: &mut String) {
-        code::write(code, out);
+        action_code::write(code, out);
     }
 
     fn read_code(text: &mut &str) -> Option<Code> {
-        code::read(text)
+        action_code::read(text)
     }
 
     fn describe_action(observation: &Observation, action: Action) -> String {

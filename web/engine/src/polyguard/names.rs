@@ -8,7 +8,7 @@ use sentinel_env::polyguard::{
 use sentinel_policy::polyguard::Mode;
 use sentinel_policy::polyguard::stack::{Focus, Veto};
 
-use super::words;
+use super::display_text;
 
 /// Returns the readable name of an archetype, a class or the product; `nsaid_like` becomes `NSAID`.
 pub(super) fn readable(code: &str) -> String {
@@ -212,10 +212,10 @@ fn translated(formulary: &Formulary, word: &str) -> Option<String> {
         return Some(format!("candidate {}", id.number()));
     }
     if let Some(kind) = ActKind::parse(word) {
-        return Some(words::kind(kind).0.to_lowercase());
+        return Some(display_text::kind(kind).0.to_lowercase());
     }
     if let Some(lab) = Lab::parse(word) {
-        return Some(words::lab(lab).0.to_owned());
+        return Some(display_text::lab(lab).0.to_owned());
     }
     let words = if let Some(focus) = Focus::parse(word) {
         match focus {

@@ -3,7 +3,7 @@
 use sentinel_env::polyguard::{Lab, Observation, each_archetype};
 use sentinel_page_protocol::{Card, Layout, Panel, Tone};
 
-use super::{names, words};
+use super::{display_text, names};
 use crate::format::capitalized;
 
 /// Identifier of the patient's panel.
@@ -103,9 +103,9 @@ fn listed(names: impl Iterator<Item = String>) -> String {
 }
 
 fn value(o: &Observation, lab: Lab) -> Card {
-    let (name, _, help) = words::lab(lab);
+    let (name, _, help) = display_text::lab(lab);
     let (state, tone) = match o.labs.get(lab) {
-        Some(value) => (words::lab_value(lab, value), Tone::Neutral),
+        Some(value) => (display_text::lab_value(lab, value), Tone::Neutral),
         None if o.labs_ordered => ("comes next".to_owned(), Tone::Open),
         None => ("missing".to_owned(), Tone::Warn),
     };

@@ -4,7 +4,7 @@ use sentinel_env::polyguard::{Drug, Medication, Observation, PolyguardEnv, each_
 use sentinel_page_protocol::{Card, Chip, Layout, Meter, Note, Panel, Tone};
 
 use super::step::level_in_words;
-use super::{names, words};
+use super::{display_text, names};
 use crate::format::capitalized;
 use crate::run::PublicFrame;
 
@@ -38,7 +38,7 @@ pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
 
 fn card(frame: &PublicFrame<'_, PolyguardEnv>, row: &Medication) -> Card {
     let o = frame.observation;
-    let dose = words::dose(row.bucket);
+    let dose = display_text::dose(row.bucket);
     let mut meters = vec![Meter {
         label: format!("dose {dose}"),
         help: "Low is half of the usual dose, medium the usual one, high one and a half".to_owned(),
@@ -160,7 +160,7 @@ fn chips(o: &Observation, row: &Medication) -> Vec<Chip> {
     let broken = o.broken_rules().into_iter().filter(|(_, broken)| *broken);
     for (rule, _) in broken.filter(|_| row.is_active()) {
         if o.is_member(rule, row) {
-            let (text, help) = words::rule(rule);
+            let (text, help) = display_text::rule(rule);
             chips.push(chip(text, help, Tone::Bad));
         }
     }

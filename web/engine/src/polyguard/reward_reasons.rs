@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{
     Act, ActKind, Action, Component, Observation, REVIEW_UNCERTAINTY, Step, Violation,
 };
 
-use super::words;
+use super::display_text;
 
 /// Distance from .5 at which a component counts as a gain or a loss.
 const CHANGED: f64 = 0.004;
@@ -133,7 +133,12 @@ fn reason(turn: &Turn<'_>, which: Component, value: f64) -> (Verdict, String) {
         },
         Component::AntiCheat => step.exploit.map_or_else(
             || neither("no rule against cheating was broken"),
-            |why| (Verdict::Bad, format!("cheating: {}", words::exploit(why).1)),
+            |why| {
+                (
+                    Verdict::Bad,
+                    format!("cheating: {}", display_text::exploit(why).1),
+                )
+            },
         ),
         Component::UncertaintyCalibration => calibration(turn, value),
     }
@@ -142,7 +147,7 @@ fn reason(turn: &Turn<'_>, which: Component, value: f64) -> (Verdict, String) {
 fn refused(why: Option<Violation>) -> String {
     why.map_or_else(
         || "a rule against cheating stopped it".to_owned(),
-        |why| format!("refused: {}", words::violation(why)),
+        |why| format!("refused: {}", display_text::violation(why)),
     )
 }
 

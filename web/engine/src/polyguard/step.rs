@@ -7,7 +7,7 @@ use sentinel_env::polyguard::{
 use sentinel_page_protocol::{StepLine, Tone};
 
 use super::describe::{describe_action, third_person};
-use super::{names, words};
+use super::{display_text, names};
 
 /// Smallest change of the visible risk that is shown as a change.
 const CHANGED: f64 = 0.005;
@@ -77,8 +77,8 @@ fn findings(before: &Observation, after: &Observation) -> Vec<String> {
     let name = |id| names::archetype(formulary, id);
     for lab in Lab::ALL {
         if let (None, Some(value)) = (before.labs.get(lab), after.labs.get(lab)) {
-            let value = words::lab_value(lab, value);
-            found.push(format!("{} is {value}", words::lab(lab).0));
+            let value = display_text::lab_value(lab, value);
+            found.push(format!("{} is {value}", display_text::lab(lab).0));
         }
     }
     if after.labs_ordered && !before.labs_ordered {
@@ -160,10 +160,10 @@ pub(super) fn headline(step: &PublicStep) -> String {
 
 fn result(step: &PublicStep) -> String {
     if let Some(why) = step.exploit {
-        return format!("judged as cheating ({})", words::exploit(why).1);
+        return format!("judged as cheating ({})", display_text::exploit(why).1);
     }
     if let Some(why) = step.violation {
-        return format!("refused, because {}", words::violation(why));
+        return format!("refused, because {}", display_text::violation(why));
     }
     let mut parts = Vec::new();
     let [was, now] = step.risk;

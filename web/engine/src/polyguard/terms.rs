@@ -4,8 +4,8 @@ use sentinel_env::polyguard::{EndReason, Observation, PolyguardEnv, Step};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::RewardTerm;
 
+use super::display_text;
 use super::reward_reasons::ComponentReason;
-use super::words;
 
 /// Group of the terms of the score.
 const SCORE: &str = "Score";
@@ -24,8 +24,8 @@ fn term(group: &str, name: &str, weight: Option<f64>, value: f64, help: String) 
 /// sum is paid.
 pub(super) fn step_terms(step: &Step, judged: &[ComponentReason]) -> Vec<RewardTerm> {
     let component = |judged: &ComponentReason| {
-        let (name, formula) = words::component(judged.component);
-        let channel = words::channel(judged.component.channel());
+        let (name, formula) = display_text::component(judged.component);
+        let channel = display_text::channel(judged.component.channel());
         let help = format!("Here: {}. {formula}. Channel: {channel}.", judged.reason);
         let weight = Some(judged.component.weight());
         term("", name, weight, judged.value, help)
@@ -45,7 +45,7 @@ pub(super) fn score_terms(episode: &PolyguardEnv, end: EndReason) -> Vec<RewardT
     let budget = f64::from(o.budget);
     let taken = f64::from(o.step_count);
     let mean = episode.hidden().tally().counted / taken.max(1.0);
-    let (name, meaning) = words::end(end);
+    let (name, meaning) = display_text::end(end);
     vec![
         term(
             SCORE,

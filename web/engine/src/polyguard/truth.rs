@@ -13,7 +13,7 @@ use super::patient::PATIENT;
 use super::regimen::{REGIMEN, share};
 use super::reward_reasons::{ComponentReason, Verdict, reward_reasons};
 use super::terms::{score_terms, step_terms};
-use super::{graph, names, words};
+use super::{display_text, graph, names};
 use crate::format::{capitalized, counted};
 use crate::run::Frame;
 
@@ -118,7 +118,7 @@ fn reasons(step: &Step, judged: &[ComponentReason]) -> Panel {
     weighty.sort_by(|a, b| b.stake().total_cmp(&a.stake()));
     weighty.truncate(REASONS_MAX);
     let card = |judged: &&ComponentReason| {
-        let (name, formula) = words::component(judged.component);
+        let (name, formula) = display_text::component(judged.component);
         Card {
             key: judged.component.name().to_owned(),
             title: capitalized(&judged.reason),
@@ -183,7 +183,10 @@ fn describe_issue(episode: &Episode, issue: Issue) -> String {
                 names::archetype(formulary, pair.second)
             )
         }
-        Issue::Set(rule) => format!("This rule must not be broken: {}", words::rule(rule).0),
+        Issue::Set(rule) => format!(
+            "This rule must not be broken: {}",
+            display_text::rule(rule).0
+        ),
         Issue::NoIndication(mark) => {
             let mut rows = o.regimen.iter().enumerate();
             let row = rows.find(|(at, _)| episode.hidden().truth(*at).mark == mark);
@@ -241,8 +244,8 @@ fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
         Card::fact(
             "egfr",
             "True eGFR",
-            words::lab(Lab::Egfr).2,
-            words::lab_value(Lab::Egfr, h.egfr()),
+            display_text::lab(Lab::Egfr).2,
+            display_text::lab_value(Lab::Egfr, h.egfr()),
         ),
         Card::fact(
             "needed",
@@ -272,7 +275,7 @@ fn facts(episode: &Episode, step: Option<&Step>) -> Panel {
     if let Some(step) = step {
         let help = "A channel of the last reward: the plain mean of its components";
         for (channel, value) in Channel::ALL.into_iter().zip(step.reward.channels) {
-            let title = words::channel(channel);
+            let title = display_text::channel(channel);
             cards.push(Card::fact(
                 channel.name(),
                 title,
@@ -315,7 +318,7 @@ fn hidden_pairs(episode: &Episode) -> Panel {
                 title: capitalized(&names::both(formulary, *a, *b)),
                 chips: vec![Chip {
                     text: severity.name().to_owned(),
-                    help: words::severity(severity).to_owned(),
+                    help: display_text::severity(severity).to_owned(),
                     tone: graph::tone(severity),
                 }],
                 ..Card::default()
@@ -340,7 +343,7 @@ fn withheld(episode: &Episode) -> Panel {
     let cards = withheld.map(|(id, act, why)| Card {
         key: id.name().to_owned(),
         title: format!("{}: {}", id.number(), describe_act(o, act)),
-        subtitle: format!("Not shown, because {}", words::violation(why)),
+        subtitle: format!("Not shown, because {}", display_text::violation(why)),
         ..Card::default()
     });
     Panel {
@@ -420,8 +423,11 @@ fn missing_labs(episode: &Episode) -> impl Iterator<Item = TruthNote> {
     missing.map(|lab| TruthNote {
         panel: PATIENT.to_owned(),
         card: lab.name().to_owned(),
-        text: format!("in truth {}", words::lab_value(*lab, h.labs[*lab as usize])),
-        help: words::lab(*lab).2.to_owned(),
+        text: format!(
+            "in truth {}",
+            display_text::lab_value(*lab, h.labs[*lab as usize])
+        ),
+        help: display_text::lab(*lab).2.to_owned(),
         ..TruthNote::default()
     })
 }

@@ -6,7 +6,7 @@ use sentinel_env::polyguard::{
 use sentinel_page_protocol::{AgentView, Meter, Tone};
 
 use super::step::{PublicStep, headline};
-use super::{agents, audit, candidates, graph, names, patient, regimen, words};
+use super::{agents, anti_cheat_panel, candidates, display_text, graph, names, patient, regimen};
 use crate::format::counted;
 use crate::run::PublicFrame;
 
@@ -26,12 +26,12 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, PolyguardEnv>) -> AgentView {
     ];
     panels.extend(agents::panel(frame));
     panels.push(graph::suspected(o));
-    panels.push(audit::panel(frame));
+    panels.push(anti_cheat_panel::panel(frame));
     AgentView {
         headline: frame.step.map_or_else(|| opening(o), headline),
         detail: detail(frame),
         standing: match o.end {
-            Some(end) => format!("Ended: {}", words::end(end).0),
+            Some(end) => format!("Ended: {}", display_text::end(end).0),
             None => format!("Step {} of {}", o.step_count, o.budget),
         },
         terms_note: "The reward terms depend on hidden facts, such as pairs that are not flagged, so they are shown only with the truth. The agent receives only their sum."
@@ -54,14 +54,14 @@ fn opening(o: &Observation) -> String {
 fn detail(frame: &PublicFrame<'_, PolyguardEnv>) -> String {
     let o = frame.observation;
     if let Some(end) = o.end {
-        let (name, meaning) = words::end(end);
+        let (name, meaning) = display_text::end(end);
         return format!(
             "The episode has ended: {name}. {meaning} Score {:.3}.",
             frame.score
         );
     }
     let mut text = match frame.step {
-        None => words::sub(o.case.sub_environment()).1.to_owned(),
+        None => display_text::sub(o.case.sub_environment()).1.to_owned(),
         Some(step) => refusals(o, step),
     };
     if !text.is_empty() {

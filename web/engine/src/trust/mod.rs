@@ -1,7 +1,7 @@
 //! The trust world: five specialists with hidden behaviors.
 
+mod action_code;
 mod chart;
-mod code;
 mod terms;
 mod truth;
 mod view;
@@ -84,11 +84,11 @@ impl PageWorld for TrustEnv {
     }
 
     fn write_code(code: Action, out: &mut String) {
-        code::write(code, out);
+        action_code::write(code, out);
     }
 
     fn read_code(text: &mut &str) -> Option<Action> {
-        code::read(text)
+        action_code::read(text)
     }
 
     fn describe_action(_observation: &Observation, action: Action) -> String {

@@ -9,7 +9,7 @@ use sentinel_page_protocol::{
 
 use sentinel_policy::insertion_sort::sort;
 
-use super::code::code;
+use super::action_code::code;
 use super::{PublicStep, subtasks};
 use crate::format::{counted, percent};
 use crate::run::PublicFrame;

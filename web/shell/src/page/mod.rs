@@ -1,7 +1,7 @@
 //! The signals of the page, and the operations on them.
 
-mod messages;
-mod studies;
+mod background_work;
+mod engine_events;
 
 use std::rc::Rc;
 use std::sync::Arc;

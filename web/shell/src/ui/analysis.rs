@@ -208,7 +208,7 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
             let open = button()
                 .class("link")
                 .attr("data-instead", action.code.clone());
-            let open = open.on_press(move || page.take_instead(at, &code));
+            let open = open.on_press(move || page.replace_action(at, &code));
             open.child("Play this instead")
         });
         let name = th().attr("scope", "row").child(action.label.clone());

@@ -11,7 +11,7 @@ use super::{Metrics, RlError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
-pub enum SamplingMode {
+pub enum ImportanceSamplingMode {
     /// One ratio per token, clipped to the bounds
     TokenTruncate,
     /// One ratio per token, 0 outside of the bounds
@@ -22,7 +22,7 @@ pub enum SamplingMode {
     SequenceMask,
 }
 
-impl SamplingMode {
+impl ImportanceSamplingMode {
     /// Returns `true` if there is one ratio per sequence.
     #[must_use]
     pub const fn per_sequence(self) -> bool {
@@ -33,9 +33,9 @@ impl SamplingMode {
 /// The options of [`importance_sampling_ratio`]: TRL's `vllm_importance_sampling_mode`, `_clip_min`
 /// and `_clip_max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplingConfig {
+pub struct ImportanceSamplingConfig {
     /// Level of the ratios, and the treatment of those outside of the bounds.
-    pub mode: SamplingMode,
+    pub mode: ImportanceSamplingMode,
     /// Lower bound of the ratio; `None` for no bound.
     pub clip_min: Option<f64>,
     /// Upper bound of the ratio; `None` for no bound.
@@ -69,7 +69,7 @@ pub struct SamplingRatio {
 /// # Errors
 /// If a slice does not have its shape.
 pub fn importance_sampling_ratio(
-    config: SamplingConfig,
+    config: ImportanceSamplingConfig,
     tokens: usize,
     old_logps: &[f64],
     sampling_logps: &[f64],
@@ -125,12 +125,14 @@ pub fn importance_sampling_ratio(
 }
 
 /// Applies the bounds to a ratio: clips it, or returns 0 if it is outside.
-fn bound(config: SamplingConfig, ratio: f64) -> f64 {
+fn bound(config: ImportanceSamplingConfig, ratio: f64) -> f64 {
     let low = config.clip_min.unwrap_or(f64::NEG_INFINITY);
     let high = config.clip_max.unwrap_or(f64::INFINITY);
     match config.mode {
-        SamplingMode::TokenTruncate | SamplingMode::SequenceTruncate => ratio.max(low).min(high),
-        SamplingMode::TokenMask | SamplingMode::SequenceMask => {
+        ImportanceSamplingMode::TokenTruncate | ImportanceSamplingMode::SequenceTruncate => {
+            ratio.max(low).min(high)
+        }
+        ImportanceSamplingMode::TokenMask | ImportanceSamplingMode::SequenceMask => {
             if ratio < low || ratio > high {
                 0.0
             } else {

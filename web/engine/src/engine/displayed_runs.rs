@@ -8,7 +8,7 @@ use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 
 use super::REPLAYS;
-use super::words::Source;
+use super::address_names::Source;
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::files::Fetched;
 use crate::library::Library;
@@ -88,7 +88,7 @@ impl<W: PageWorld> Shown<W> {
             }
         }
         let pending = !analysis.is_complete();
-        if analysis.has_news() {
+        if analysis.take_news() {
             self.send_analysis(run, true, replies);
         }
         pending

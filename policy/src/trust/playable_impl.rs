@@ -5,7 +5,7 @@ use sentinel_env::trust::{Action, ActionMessage, Observation, Setup, TrustEnv};
 use serde_json::{Value, json};
 
 use crate::playable::{Playable, Roles, scripted};
-use crate::policy::{ConstantPolicy, Cycle, Policy, Routine};
+use crate::policy::{ConstantPolicy, CyclicPolicy, Policy, Routine};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
 use crate::text::check_transcripts;
 
@@ -69,7 +69,7 @@ impl Playable for TrustEnv {
     fn constants() -> Vec<ConstantPolicy<Self>> {
         let always = |action: Action| ConstantPolicy {
             name: format!("always_{}", action.to_string().replace(' ', "_")),
-            routine: Routine::Cycle(Cycle::new(action, Vec::new())),
+            routine: Routine::Cycle(CyclicPolicy::new(action, Vec::new())),
         };
         Action::ALL.into_iter().map(always).collect()
     }

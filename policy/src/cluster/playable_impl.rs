@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{PolicyName, Trust};
 use crate::playable::{Playable, Roles, scripted};
-use crate::policy::{ConstantPolicy, Cycle, Policy, Routine};
+use crate::policy::{ConstantPolicy, CyclicPolicy, Policy, Routine};
 use crate::replay::{Diagnostic, EpisodeRows, Fields, Recordable, RowError};
 use crate::text::check_transcripts;
 
@@ -106,7 +106,7 @@ impl Playable for ClusterEnv {
                 // A tick does not name a worker.
                 if kind != ActionType::Tick || worker.is_none() {
                     let action = action(kind, worker);
-                    let cycle = Cycle::new(action, Vec::new());
+                    let cycle = CyclicPolicy::new(action, Vec::new());
                     let worker = worker.map_or(String::new(), |slot| format!("_{slot}"));
                     let name = format!("always_{}{worker}", kind.name());
                     all.push(ConstantPolicy {
@@ -117,7 +117,7 @@ impl Playable for ClusterEnv {
             }
         }
         for second in [ActionType::Verify, ActionType::RequestInfo] {
-            let cycle = Cycle::new(
+            let cycle = CyclicPolicy::new(
                 action(ActionType::Allocate, None),
                 vec![action(second, None)],
             );

@@ -3,7 +3,7 @@
 use sentinel_env::polyguard::{ActKind, Exploit, Observation, PolyguardEnv};
 use sentinel_page_protocol::{Card, Layout, Panel, Tone};
 
-use super::words;
+use super::display_text;
 use crate::format::capitalized;
 use crate::run::PublicFrame;
 
@@ -12,7 +12,7 @@ pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Panel {
     let o = frame.observation;
     let hit = frame.step.and_then(|step| step.exploit);
     let card = |rule: Exploit| {
-        let (title, meaning) = words::exploit(rule);
+        let (title, meaning) = display_text::exploit(rule);
         Card {
             key: rule.name().to_owned(),
             title: title.to_owned(),

@@ -12,7 +12,7 @@ impl Page {
     }
 
     /// Takes another action after `at` actions, in place of the one that was taken there.
-    pub fn take_instead(&self, at: usize, code: &str) {
+    pub fn replace_action(&self, at: usize, code: &str) {
         let played = self.main.steps.get_untracked();
         self.playing.set(false);
         self.state

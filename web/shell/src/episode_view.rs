@@ -209,6 +209,12 @@ impl EpisodeView {
         });
     }
 
+    /// Returns `true` if an analysis was asked for and not ended.
+    #[must_use]
+    pub fn is_analyzed(&self) -> bool {
+        self.analysis.with_untracked(Option::is_some)
+    }
+
     /// Drops all hidden state.
     pub fn clear_truth(&self) {
         if self

@@ -62,13 +62,16 @@ impl Page {
                 }
             }
             Reply::Analysis(update) => {
-                if let Some(episode) = self.episode_of_run(update.run) {
+                // One that was on its way when the visitor ended the analysis is dropped.
+                let episode = self.episode_of_run(update.run);
+                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
                     episode.analysis.set(Some(Arc::from(update)));
                 }
             }
             Reply::TrueAnalysis(update) => {
                 let shown = self.state.with_untracked(|state| state.truth);
-                if let Some(episode) = self.episode_of_run(update.run).filter(|_| shown) {
+                let episode = self.episode_of_run(update.run).filter(|_| shown);
+                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
                     episode.truth.analysis.set(Some(Arc::from(update)));
                 }
             }

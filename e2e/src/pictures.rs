@@ -4,7 +4,7 @@
 //! Text looks different with another font or browser. [`Maker`] records both beside the pictures, and
 //! pictures of different makers are not compared.
 
-use crate::{Browser, Server, is_played, is_silent, open, shows_action};
+use crate::{Browser, Server, is_played, is_silent, open, screenshots, shows_action};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -159,6 +159,25 @@ pub async fn take(browser: &Browser, server: &Server, picture: &Picture) -> Resu
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     bail!("{}: the page never stands still", picture.file)
+}
+
+/// Compares every picture with the committed one. Returns a sentence if the committed ones were made
+/// with another browser or font, so that nothing was compared.
+///
+/// # Errors
+/// Returns an error that names every picture that differs, or what could not be done.
+pub async fn check_all(browser: &Browser, server: &Server) -> Result<Option<String>> {
+    let mut different = Vec::new();
+    for picture in &PICTURES {
+        let new = take(browser, server, picture).await?;
+        let maker = Maker::of_page(browser).await?;
+        if let Some(reason) = Maker::of_committed()?.difference(&maker) {
+            return Ok(Some(reason));
+        }
+        different.extend(check(picture, &new, &screenshots())?);
+    }
+    ensure!(different.is_empty(), "{}", different.join("\n"));
+    Ok(None)
 }
 
 impl Maker {

@@ -18,7 +18,7 @@ pub struct Sample<W: Learn> {
 pub struct Token {
     /// The index of the sample in its batch.
     pub sample: u32,
-    /// The chosen column, see [`Network::FACTOR_COLUMNS`](sentinel_policy::nn::Network::SEGMENTS).
+    /// The chosen column, see [`FACTOR_COLUMNS`](sentinel_policy::nn::Network::FACTOR_COLUMNS).
     pub column: u16,
     /// The log-probability of the choice when it was made.
     pub old_logp: f64,

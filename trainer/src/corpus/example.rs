@@ -129,7 +129,7 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
         (Some(messages), None, None) => {
             let mut turns = chat("messages", messages)?;
             let last = turns.pop().ok_or("messages holds no turn")?;
-            (Prompt::Chat(turns), said("messages", &[last])?)
+            (Prompt::Chat(turns), assistant_text("messages", &[last])?)
         }
         (None, Some(Value::String(prompt)), Some(Value::String(completion))) => {
             (Prompt::Text(prompt), completion)
@@ -138,7 +138,7 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
             let turns = chat("completion", completion)?;
             (
                 Prompt::Chat(chat("prompt", prompt)?),
-                said("completion", &turns)?,
+                assistant_text("completion", &turns)?,
             )
         }
         (Some(_), _, _) => return Err("it has messages beside a prompt or completion".to_owned()),
@@ -214,7 +214,7 @@ fn chat(name: &str, value: Value) -> Result<Vec<ChatMessage>, String> {
 }
 
 /// Returns the text of a completion, which must be one turn of the model.
-fn said(name: &str, turns: &[ChatMessage]) -> Result<String, String> {
+fn assistant_text(name: &str, turns: &[ChatMessage]) -> Result<String, String> {
     match turns {
         [turn] if turn.role == Role::Assistant => Ok(turn.content.clone()),
         [_] => Err(format!("the last turn of {name} must be the assistant's")),

@@ -81,13 +81,18 @@ impl<W: PageWorld> RunAnalysis<W> {
         news
     }
 
-    /// Returns the analysis from public evidence and that from the true hidden state.
+    /// Returns the analysis from public evidence.
     #[must_use]
-    pub fn updates(&self, run: u32) -> (AnalysisUpdate, AnalysisUpdate) {
+    pub fn belief(&self, run: u32) -> AnalysisUpdate {
         let report = self.analysis.report();
-        let belief = self.update(run, &report, |step| step.belief.as_ref(), report.accuracy);
-        let hindsight = self.update(run, &report, |step| step.hindsight.as_ref(), None);
-        (belief, hindsight)
+        self.update(run, &report, |step| step.belief.as_ref(), report.accuracy)
+    }
+
+    /// Returns the analysis from the true hidden state.
+    #[must_use]
+    pub fn hindsight(&self, run: u32) -> AnalysisUpdate {
+        let report = self.analysis.report();
+        self.update(run, &report, |step| step.hindsight.as_ref(), None)
     }
 
     fn update(

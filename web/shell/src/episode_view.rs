@@ -279,11 +279,22 @@ pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
 /// Returns the number of the next (or previous) notable action after (or before) `cursor`.
 #[must_use]
 pub fn find_notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {
-    let is_notable = |action: &usize| steps.get(action - 1).is_some_and(|s| s.notable || s.missed);
+    find_action(steps, cursor, forward, |step| step.notable || step.missed)
+}
+
+/// Returns the number of the next (or previous) action after (or before) `cursor` whose entry in
+/// `steps` is a match.
+pub fn find_action<S>(
+    steps: &[S],
+    cursor: usize,
+    forward: bool,
+    is_match: impl Fn(&S) -> bool,
+) -> Option<usize> {
+    let is_match = |action: &usize| steps.get(action - 1).is_some_and(&is_match);
     if forward {
-        (cursor + 1..=steps.len()).find(is_notable)
+        (cursor + 1..=steps.len()).find(is_match)
     } else {
-        (1..cursor.min(steps.len() + 1)).rev().find(is_notable)
+        (1..cursor.min(steps.len() + 1)).rev().find(is_match)
     }
 }
 

@@ -89,24 +89,12 @@ impl<W: PageWorld> Shown<W> {
         }
         let pending = !analysis.is_complete();
         if analysis.take_news() {
-            self.send_analysis(run, true, replies);
+            replies.push_back(Reply::Analysis(Box::new(analysis.belief(run))));
+            if self.truth {
+                replies.push_back(Reply::TrueAnalysis(Box::new(analysis.hindsight(run))));
+            }
         }
         pending
-    }
-
-    /// Sends the analysis so far: that from public evidence if `belief`, and that from the true
-    /// hidden state while the shell wants hidden state.
-    fn send_analysis(&self, run: u32, belief: bool, replies: &mut VecDeque<Reply>) {
-        let Analyzing::Started(analysis) = &self.analysis else {
-            return;
-        };
-        let (public, hindsight) = analysis.updates(run);
-        if belief {
-            replies.push_back(Reply::Analysis(Box::new(public)));
-        }
-        if self.truth {
-            replies.push_back(Reply::TrueAnalysis(Box::new(hindsight)));
-        }
     }
 
     /// Plays the episode again from its start, with the files that have arrived.
@@ -183,7 +171,9 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
         if show {
-            self.send_analysis(run, false, replies);
+            if let Analyzing::Started(analysis) = &self.analysis {
+                replies.push_back(Reply::TrueAnalysis(Box::new(analysis.hindsight(run))));
+            }
             self.send_truth(run, W::charts(&self.run.public_frames()), replies);
         }
     }

@@ -63,8 +63,11 @@ pub enum SettingKind {
     Property,
 }
 
-enum Setting {
+/// The value of an attribute, class, style or property: fixed or dynamic.
+pub enum Setting {
+    /// A value that stays.
     Fixed(Value),
+    /// A value that is computed from signals.
     Dynamic(Box<dyn Fn() -> Value>),
 }
 
@@ -104,21 +107,6 @@ impl El {
     }
 
     #[inline(never)]
-    fn set_text(self, kind: SettingKind, name: &'static str, text: &'static str) -> Self {
-        self.set(kind, name, Setting::Fixed(Value::Text(Cow::Borrowed(text))))
-    }
-
-    #[inline(never)]
-    fn set_dynamic(
-        self,
-        kind: SettingKind,
-        name: &'static str,
-        compute: Box<dyn Fn() -> Value>,
-    ) -> Self {
-        self.set(kind, name, Setting::Dynamic(compute))
-    }
-
-    #[inline(never)]
     fn listen(mut self, event: &'static str, handler: Handler) -> Self {
         self.0.handlers.push((event, handler));
         self
@@ -130,67 +118,52 @@ impl El {
         self
     }
 
-    #[inline(never)]
-    fn push_text(self, text: &'static str) -> Self {
-        self.push(View::Text(Cow::Borrowed(text)))
-    }
-
-    #[inline(never)]
-    fn push_element(self, child: Self) -> Self {
-        self.push(View::Element(child))
-    }
-
-    #[inline(never)]
-    fn push_dynamic(self, compute: Box<dyn Fn() -> View>) -> Self {
-        self.push(View::Dynamic(compute))
-    }
-
     /// Sets an attribute; `false` and `None` leave it out.
     #[must_use]
     pub fn attr(self, name: &'static str, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Attribute, name)
+        self.set(SettingKind::Attribute, name, value.into_setting())
     }
 
     /// Sets the attribute `class`.
     #[must_use]
     pub fn class(self, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Attribute, "class")
+        self.set(SettingKind::Attribute, "class", value.into_setting())
     }
 
     /// Sets the attribute `id`.
     #[must_use]
     pub fn id(self, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Attribute, "id")
+        self.set(SettingKind::Attribute, "id", value.into_setting())
     }
 
     /// Sets the accessible name, `aria-label`.
     #[must_use]
     pub fn label(self, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Attribute, "aria-label")
+        self.set(SettingKind::Attribute, "aria-label", value.into_setting())
     }
 
     /// Hides the element if `value` is on.
     #[must_use]
     pub fn hidden(self, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Attribute, "hidden")
+        self.set(SettingKind::Attribute, "hidden", value.into_setting())
     }
 
     /// Adds a class while `value` is on. The element must not set its whole `class` by a closure.
     #[must_use]
     pub fn toggle_class(self, class: &'static str, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Class, class)
+        self.set(SettingKind::Class, class, value.into_setting())
     }
 
     /// Sets a property of the inline style.
     #[must_use]
     pub fn style(self, name: &'static str, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Style, name)
+        self.set(SettingKind::Style, name, value.into_setting())
     }
 
     /// Sets a property of the DOM object, such as `checked`.
     #[must_use]
     pub fn prop(self, name: &'static str, value: impl IntoSetting) -> Self {
-        value.set(self, SettingKind::Property, name)
+        self.set(SettingKind::Property, name, value.into_setting())
     }
 
     /// Adds a listener for an event.
@@ -233,7 +206,7 @@ impl El {
     /// Adds a child after the existing ones.
     #[must_use]
     pub fn child(self, child: impl IntoView) -> Self {
-        child.push_to(self)
+        self.push(child.into_view())
     }
 }
 
@@ -274,14 +247,9 @@ pub mod svg {
 }
 
 /// A type that can be a child of an element.
-pub trait IntoView: Sized {
+pub trait IntoView {
     /// Converts the value into a view.
     fn into_view(self) -> View;
-
-    /// Adds the view to an element.
-    fn push_to(self, element: El) -> El {
-        element.push(self.into_view())
-    }
 }
 
 impl IntoView for View {
@@ -294,19 +262,11 @@ impl IntoView for El {
     fn into_view(self) -> View {
         View::Element(self)
     }
-
-    fn push_to(self, element: El) -> El {
-        element.push_element(self)
-    }
 }
 
 impl IntoView for &'static str {
     fn into_view(self) -> View {
         View::Text(Cow::Borrowed(self))
-    }
-
-    fn push_to(self, element: El) -> El {
-        element.push_text(self)
     }
 }
 
@@ -331,10 +291,6 @@ impl<V: IntoView> IntoView for Vec<V> {
 impl<V: IntoView, F: Fn() -> V + 'static> IntoView for F {
     fn into_view(self) -> View {
         View::Dynamic(Box::new(move || self().into_view()))
-    }
-
-    fn push_to(self, element: El) -> El {
-        element.push_dynamic(Box::new(move || self().into_view()))
     }
 }
 
@@ -387,14 +343,8 @@ impl<V: IntoValue> IntoValue for Option<V> {
 
 /// A value, or a closure that computes one from signals.
 pub trait IntoSetting {
-    /// Sets an entry of an element.
-    fn set(self, element: El, kind: SettingKind, name: &'static str) -> El;
-}
-
-impl IntoSetting for &'static str {
-    fn set(self, element: El, kind: SettingKind, name: &'static str) -> El {
-        element.set_text(kind, name, self)
-    }
+    /// Converts the value or closure to its uniform type.
+    fn into_setting(self) -> Setting;
 }
 
 /// Implements [`IntoSetting`] for types of values. One implementation for all of them would forbid
@@ -403,17 +353,17 @@ macro_rules! fixed {
     ($($value:ty)*) => {
         $(
             impl IntoSetting for $value {
-                fn set(self, element: El, kind: SettingKind, name: &'static str) -> El {
-                    element.set(kind, name, Setting::Fixed(self.into_value()))
+                fn into_setting(self) -> Setting {
+                    Setting::Fixed(self.into_value())
                 }
             }
         )*
     };
 }
-fixed! { String bool Option<&'static str> Option<String> }
+fixed! { &'static str String bool Option<&'static str> Option<String> }
 
 impl<V: IntoValue, F: Fn() -> V + 'static> IntoSetting for F {
-    fn set(self, element: El, kind: SettingKind, name: &'static str) -> El {
-        element.set_dynamic(kind, name, Box::new(move || self().into_value()))
+    fn into_setting(self) -> Setting {
+        Setting::Dynamic(Box::new(move || self().into_value()))
     }
 }

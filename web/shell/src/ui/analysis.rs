@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::Callback;
 use sentinel_page_protocol::{ActionValue, AnalysisUpdate, StepAnalysis};
 
 use super::chart::{Scrubber, chart_view};
 use super::widgets::{bar, text_with_help};
-use crate::dom::El;
 use crate::dom::html::{b, button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
-use crate::episode_view::EpisodeView;
+use crate::dom::{El, View};
+use crate::episode_view::{EpisodeView, find_action};
 use crate::number_format::{fixed, percent, signed};
 use crate::page::Page;
-use crate::reactive::{Memo, Signal, memo};
+use crate::reactive::{Signal, memo};
 
 const ABOUT: &str = "At every step, each action is tried in many situations that public evidence allows, and the trained policy plays on to the end. The mean final score is what an action was worth when it was taken.";
 const ACCURACY: &str = "The share of what was at stake that the player kept: 1 less the sum of the losses that the noise supports, over the sum of the differences between the best and the worst action.";
 const LUCK: &str = "The final score less the expected one after this action: what chance added or took from there on.";
 
-/// Returns the card with the analysis of an episode; `main` for the episode in which the visitor
-/// can act.
+/// Returns the card with the analysis of an episode, and with `hindsight` at its end; `main` for the
+/// episode in which the visitor can act.
 #[must_use]
-pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
+pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -> El {
     let found = episode.analysis;
     let is_asked = memo(move || found.with(Option::is_some));
     let runs = memo(move || found.with(|a| a.as_ref().is_some_and(|a| !is_complete(a))));
@@ -63,7 +62,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
     let to_mistake = |id: &'static str, name: &'static str, forward: bool| {
         button()
             .id(id)
-            .hidden(move || !(main && has_mistakes.get()))
+            .hidden(move || !has_mistakes.get())
             .attr("aria-keyshortcuts", if forward { "b" } else { "B" })
             .on_press(move || seek_mistake(page, forward))
             .child(name)
@@ -83,7 +82,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(move || is_asked.get().then(|| chart(page, episode, found)))
         .child(verdict)
         .child(table)
-        .child(super::truth::true_analysis(page, episode))
+        .child(hindsight)
 }
 
 const fn is_complete(analysis: &AnalysisUpdate) -> bool {
@@ -137,18 +136,8 @@ pub(super) fn chart(
     let chart = memo(move || {
         found.with(|a| Arc::new(a.as_ref().map(|a| a.chart.clone()).unwrap_or_default()))
     });
-    let stops: Memo<Arc<Vec<f32>>> = memo(move || {
-        let last = page.action_count();
-        Arc::new((0..=last).map(|action| action as f32).collect())
-    });
-    let scrubber = Scrubber {
-        stops,
-        at: episode.at,
-        seek: Callback::new(move |action| page.seek(action)),
-        fades_future: memo(move || !page.future.get()),
-        shows_values: true,
-    };
-    chart_view(chart, scrubber)
+    let last = memo(move || page.action_count());
+    chart_view(chart, Scrubber::over_episode(page, episode.at, last, true))
 }
 
 /// Returns a sentence on the action that led to the cursor.
@@ -254,12 +243,7 @@ pub fn seek_mistake(page: Page, forward: bool) {
 
 /// Returns the number of actions after the next or previous mistake.
 fn find_mistake(steps: &[StepAnalysis], cursor: usize, forward: bool) -> Option<usize> {
-    let is_mistake = |action: &usize| steps[action - 1].is_mistake;
-    if forward {
-        (cursor + 1..=steps.len()).find(is_mistake)
-    } else {
-        (1..cursor.min(steps.len() + 1)).rev().find(is_mistake)
-    }
+    find_action(steps, cursor, forward, |step| step.is_mistake)
 }
 
 #[cfg(test)]

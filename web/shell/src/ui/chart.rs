@@ -8,6 +8,7 @@ use leptos::prelude::{
 use sentinel_page_protocol::{Bar, Chart, Line, Strip};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
+use web_sys::KeyboardEvent;
 
 use super::widgets::tone_name;
 use crate::chart_geometry::{Scale, value_at};
@@ -15,6 +16,7 @@ use crate::dom::html::{b, div, h3, i, p, section, small, span};
 use crate::dom::svg::{line, path, rect, svg, text};
 use crate::dom::{El, IntoView, NodeRef, View};
 use crate::number_format::{compact, css, fixed};
+use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, memo};
 
 /// Cursor of a chart, with the positions that it can take.
@@ -33,6 +35,42 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
+    /// Creates the scrubber of a chart over the actions 0 to `last` of an episode: it moves the
+    /// page's cursor.
+    pub fn over_episode(
+        page: Page,
+        at: Memo<usize>,
+        last: Memo<usize>,
+        shows_values: bool,
+    ) -> Self {
+        Self {
+            stops: memo(move || Arc::new((0..=last.get()).map(|action| action as f32).collect())),
+            at,
+            seek: Callback::new(move |action| page.seek(action)),
+            fades_future: memo(move || !page.future.get()),
+            shows_values,
+        }
+    }
+
+    /// Moves the cursor by a key; other keys do nothing.
+    fn press(self, event: &KeyboardEvent) {
+        let far = if event.shift_key() { 5 } else { 1 };
+        let at = self.at.get_untracked();
+        let end = untrack(move || self.end());
+        let to = match event.key().as_str() {
+            "ArrowLeft" | "ArrowDown" => at.saturating_sub(far),
+            "ArrowRight" | "ArrowUp" => at + far,
+            "PageDown" => at.saturating_sub(10),
+            "PageUp" => at + 10,
+            "Home" => 0,
+            "End" => end,
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        self.seek.run(to.min(end));
+    }
+
     fn position(self) -> f32 {
         let at = self.at.get();
         self.stops
@@ -65,23 +103,6 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
             .stops
             .with_untracked(|stops| scale.nearest_stop(stops, x));
         scrubber.seek.run(index);
-    };
-    let press = move |event: web_sys::KeyboardEvent| {
-        let far = if event.shift_key() { 5 } else { 1 };
-        let at = scrubber.at.get_untracked();
-        let end = untrack(move || scrubber.end());
-        let to = match event.key().as_str() {
-            "ArrowLeft" | "ArrowDown" => at.saturating_sub(far),
-            "ArrowRight" | "ArrowUp" => at + far,
-            "PageDown" => at.saturating_sub(10),
-            "PageUp" => at + 10,
-            "Home" => 0,
-            "End" => end,
-            _ => return,
-        };
-        event.prevent_default();
-        event.stop_propagation();
-        scrubber.seek.run(to.min(end));
     };
     let drawing = move || chart.with(|chart| drawing(chart, &scale.get()));
     let x = memo(move || scale.get().x(f64::from(scrubber.position())));
@@ -132,7 +153,7 @@ pub fn chart_view(chart: Memo<Arc<Chart>>, scrubber: Scrubber) -> El {
                 point(&event);
             }
         })
-        .on_key(press)
+        .on_key(move |event| scrubber.press(&event))
         .child(drawn.attr("height", "100%").child(drawing))
         .child(field)
         .child(now)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::{Callback, event_target_checked};
+use leptos::prelude::event_target_checked;
 
 use super::action_list::action_list;
 use super::analysis::analysis;
@@ -12,7 +12,7 @@ use super::headline::headline;
 use super::panel::panel;
 use super::reward::score_card;
 use super::transcript::transcript;
-use super::truth::truth_panels;
+use super::truth::{true_analysis, truth_panels};
 use crate::chart_geometry::extent;
 use crate::dom::html::{article, div, input, label, span};
 use crate::dom::{El, each};
@@ -59,7 +59,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
-        .child((!embed).then(|| analysis(page, episode, main)))
+        .child((!embed).then(|| analysis(page, episode, main, true_analysis(page, episode))))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))
         .child(transcript(episode));
@@ -98,18 +98,11 @@ fn charts(page: Page, episode: EpisodeView) -> El {
     });
     let is_truth = move || episode.truth.charts.with(|charts| !charts.is_empty());
     let count = memo(move || charts.with(|charts| charts.len()));
-    let stops = memo(move || {
+    let last = memo(move || {
         let drawn = charts.with(|charts| charts.iter().map(extent).fold(0.0, f64::max));
-        let last = page.action_count().max(drawn as usize);
-        Arc::new((0..=last).map(|action| action as f32).collect::<Vec<_>>())
+        page.action_count().max(drawn as usize)
     });
-    let scrubber = Scrubber {
-        stops,
-        at: episode.at,
-        seek: Callback::new(move |action| page.seek(action)),
-        fades_future: memo(move || !page.future.get()),
-        shows_values: false,
-    };
+    let scrubber = Scrubber::over_episode(page, episode.at, last, false);
     let chart = move |index: usize| {
         let nth =
             move || charts.with(|charts| Arc::new(charts.get(index).cloned().unwrap_or_default()));

@@ -20,6 +20,7 @@ pub mod run;
 pub mod serve;
 pub mod site;
 pub mod size;
+pub mod split;
 pub mod test_counts;
 pub mod tidy;
 pub mod tools;

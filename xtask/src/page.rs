@@ -2,6 +2,7 @@
 
 use crate::dirs::Dirs;
 use crate::run::{Steps, logged};
+use crate::split;
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use crate::worlds;
@@ -63,6 +64,7 @@ pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Resul
             dist.display()
         );
     }
+    split::add_parts(place, &dist)?;
     worlds::stamp(&dist)?;
     Ok(dist)
 }
@@ -84,6 +86,7 @@ pub(crate) fn fetch(place: &Dirs) -> Result<()> {
 fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
     let mut cargo = target.cargo(place);
     cargo
+        .env(split::SPLIT, "1")
         .args([
             "build",
             "--package",
@@ -102,11 +105,14 @@ fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
 
 fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
     let mut build = Command::new(trunk);
+    let (wrapper, variables) = split::install_wrapper(place, bindgen)?;
     target
         .apply(place, &mut build)
         // Offline: a missing tool is an error here, not a silent download.
         .args(["build", "--release", "--offline", "--skip-version-check"])
-        .env("PATH", path_with(bindgen)?)
+        .env("PATH", path_with(&wrapper)?)
+        .env(split::SPLIT, "1")
+        .envs(variables)
         // Trunk 0.21 takes this for a boolean option and stops at `1`.
         .env_remove("NO_COLOR");
     logged(&mut build, &place.log("trunk"), None)?.require(
@@ -116,11 +122,10 @@ fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) ->
     Ok(())
 }
 
-/// Returns PATH with the folder of `program` first, so that Trunk finds it.
-fn path_with(program: &Path) -> Result<std::ffi::OsString> {
-    let first = program.parent().map(Path::to_owned);
+/// Returns PATH with `folder` first, so that Trunk finds its programs.
+fn path_with(folder: &Path) -> Result<std::ffi::OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = first.into_iter().chain(std::env::split_paths(&path));
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
     std::env::join_paths(folders)
         .context("PATH has a folder with a character that PATH cannot hold")
 }

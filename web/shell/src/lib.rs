@@ -46,6 +46,7 @@ pub mod draft_action;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;
+pub mod extras;
 pub mod number_format;
 pub mod page;
 pub mod panel_signals;

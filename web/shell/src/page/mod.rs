@@ -16,6 +16,7 @@ use crate::draft_action::{CheckedAction, ComposerSignals};
 use crate::engine::EngineEvent;
 use crate::engine_pool::{EnginePool, Program, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
+use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
@@ -71,6 +72,8 @@ pub struct Page {
     pub notices: Signal<Vec<String>>,
     /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
+    /// Parts of the page that load later; `None` until they are there.
+    pub extras: Signal<Option<Extras>>,
     /// `true` while the help is open.
     pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
@@ -138,6 +141,7 @@ impl Page {
             tournament: Signal::default(),
             notices: Signal::new(problems),
             failure: Signal::default(),
+            extras: Signal::new(None),
             help: Signal::new(false),
             dragging: Signal::new(false),
             shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),

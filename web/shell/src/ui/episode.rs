@@ -5,18 +5,17 @@ use std::sync::Arc;
 use leptos::prelude::event_target_checked;
 
 use super::action_list::action_list;
-use super::analysis::analysis;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
 use super::panel::panel;
 use super::reward::score_card;
-use super::transcript::transcript;
-use super::truth::{true_analysis, truth_panels};
+use super::truth::truth_panels;
 use crate::chart_geometry::extent;
 use crate::dom::html::{article, div, input, label, span};
 use crate::dom::{El, each};
 use crate::episode_view::EpisodeView;
+use crate::extras::extra;
 use crate::page::Page;
 use crate::panel_signals::PanelSignal;
 use crate::reactive::memo;
@@ -59,10 +58,10 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
-        .child((!embed).then(|| analysis(page, episode, main, true_analysis(page, episode))))
+        .child((!embed).then(|| extra(page, move |extras| (extras.analysis)(page, episode, main))))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))
-        .child(transcript(episode));
+        .child(extra(page, move |extras| (extras.transcript)(episode)));
     let narrow = div()
         .class("column narrow")
         .child(score_card(episode))

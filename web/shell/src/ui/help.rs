@@ -10,6 +10,7 @@ use crate::dom::html::{
     button, dd, dialog, div, dl, dt, h2, h3, input, kbd, label, p, table, tbody, td, th, tr,
 };
 use crate::dom::{El, IntoView, NodeRef, View};
+use crate::extras::extra;
 use crate::page::Page;
 use crate::reactive::effect;
 
@@ -44,10 +45,16 @@ pub fn help_dialog(page: Page) -> El {
         .attr("aria-labelledby", "help-title")
         .on("close", move |_| page.help.set(false))
         .on("click", press)
-        .child(move || page.help.get().then(|| content(page)))
+        .child(move || {
+            page.help
+                .get()
+                .then(|| extra(page, move |extras| (extras.help)(page)))
+        })
 }
 
-fn content(page: Page) -> View {
+/// Returns the content of the help.
+#[must_use]
+pub fn content(page: Page) -> View {
     let info = page.info.get_untracked();
     let info = info.as_deref();
     let title = info.map_or_else(|| "Help".to_owned(), |info| info.title.clone());

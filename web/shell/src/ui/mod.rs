@@ -2,7 +2,7 @@
 
 mod action_button;
 mod action_list;
-mod analysis;
+pub(crate) mod analysis;
 mod card;
 mod chart;
 mod composer;
@@ -14,7 +14,7 @@ mod face;
 mod graph;
 mod header;
 mod headline;
-mod help;
+pub(crate) mod help;
 mod icons;
 mod keyboard;
 mod notices;
@@ -23,9 +23,9 @@ mod reward;
 mod select;
 mod timeline;
 mod tooltip;
-mod tournament;
-mod training;
-mod transcript;
+pub(crate) mod tournament;
+pub(crate) mod training;
+pub(crate) mod transcript;
 pub mod truth;
 mod widgets;
 
@@ -33,6 +33,7 @@ use crate::address;
 use crate::browser;
 use crate::dom::html::{a, div, main, p};
 use crate::dom::{IntoView, View};
+use crate::extras::{self, extra};
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 use crate::state::Screen;
@@ -44,6 +45,7 @@ pub fn app() -> View {
     page.connect();
     address::sync(page);
     keyboard::listen(page);
+    extras::load_when_idle(page);
     let training = memo(move || page.screen() == Screen::Training);
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
     let theme = memo(move || page.without_cursor.with(|state| state.theme));
@@ -73,7 +75,7 @@ pub fn app() -> View {
     };
     let screen = move || {
         if training.get() {
-            return training::training(page);
+            return extra(page, move |extras| (extras.training)(page));
         }
         let versus = move || {
             double
@@ -85,7 +87,7 @@ pub fn app() -> View {
             .toggle_class("double", move || double.get())
             .child(episode::episode(page, page.main, true))
             .child(versus);
-        let tournament = (!embed).then(|| tournament::tournament(page));
+        let tournament = (!embed).then(|| extra(page, move |extras| (extras.tournament)(page)));
         View::Fragment(vec![panes.into_view(), tournament.into_view()])
     };
     let episode = move || !training.get();

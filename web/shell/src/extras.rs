@@ -1,0 +1,88 @@
+//! Parts of the page that no visitor sees first. Their code is a wasm module of its own, which is
+//! fetched once the first step of an episode is shown.
+//!
+//! `cargo xtask` divides the program when it builds the page: whatever only [`Extras`] names
+//! goes into the second module. A program that Trunk builds alone has one module.
+
+use wasm_split_helpers::SplitLoaderError;
+#[cfg(split)]
+use wasm_split_helpers::wasm_split;
+
+use crate::dom::{El, IntoView, View};
+use crate::episode_view::EpisodeView;
+use crate::page::Page;
+use crate::reactive::{effect, memo};
+use crate::state::Screen;
+use crate::ui;
+
+/// The functions that draw these parts.
+#[derive(Clone, Copy)]
+pub struct Extras {
+    /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
+    pub analysis: fn(Page, EpisodeView, bool) -> El,
+    /// Draws the content of the help.
+    pub help: fn(Page) -> View,
+    /// Draws the tournament.
+    pub tournament: fn(Page) -> El,
+    /// Draws the training screen.
+    pub training: fn(Page) -> View,
+    /// Draws prompt and completion of a language model.
+    pub transcript: fn(EpisodeView) -> View,
+}
+
+/// Returns the functions of the second module.
+#[cfg(split)]
+#[wasm_split(extras, fallible)]
+fn fetch_extras() -> Result<Extras, SplitLoaderError> {
+    Ok(Extras::new())
+}
+
+/// Returns the functions, in a program that was not divided.
+#[cfg(not(split))]
+#[expect(clippy::unused_async, reason = "divided, it fetches a module")]
+async fn fetch_extras() -> Result<Extras, SplitLoaderError> {
+    Ok(Extras::new())
+}
+
+impl Extras {
+    const fn new() -> Self {
+        Self {
+            analysis: |page, episode, main| {
+                let hindsight = ui::truth::true_analysis(page, episode);
+                ui::analysis::analysis(page, episode, main, hindsight)
+            },
+            help: ui::help::content,
+            tournament: ui::tournament::tournament,
+            training: ui::training::training,
+            transcript: ui::transcript::transcript,
+        }
+    }
+}
+
+/// Fetches the second module once a step is shown, or at once for a screen that needs it.
+pub fn load_when_idle(page: Page) {
+    let is_wanted =
+        memo(move || page.screen() != Screen::Episode || page.main.frame.with(Option::is_some));
+    effect(move || {
+        if is_wanted.get() && page.extras.with_untracked(Option::is_none) {
+            leptos::task::spawn_local(async move {
+                match fetch_extras().await {
+                    Ok(extras) => page.extras.set(Some(extras)),
+                    Err(_) => page.add_notice(
+                        "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),
+                    ),
+                }
+            });
+        }
+    });
+}
+
+/// Returns a view that one of the functions draws, and nothing until they are there.
+#[must_use]
+pub fn extra<V: IntoView>(page: Page, draw: impl Fn(Extras) -> V + 'static) -> View {
+    let view = move || {
+        let view = page.extras.get().map(|extras| draw(extras).into_view());
+        view.unwrap_or_else(|| View::Fragment(Vec::new()))
+    };
+    view.into_view()
+}

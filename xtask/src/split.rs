@@ -1,0 +1,208 @@
+//! Divides the shell's program: what the first paint needs, and the parts that load later
+//! (`web/shell/src/extras.rs`).
+//!
+//! The division reads what the linker recorded, so it happens before wasm-bindgen. Trunk calls the
+//! first `wasm-bindgen` on PATH: the build puts this program there under that name
+//! ([`install_wrapper`]), and it divides a program that wants to be before it calls the real one
+//! ([`run_wrapper`]). [`add_parts`] then puts the parts into `dist/`, which Trunk does not know.
+
+use crate::dirs::Dirs;
+use anyhow::{Context, Result, bail};
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// The variable that makes the shell compile in parts.
+pub const SPLIT: &str = "SENTINEL_SPLIT";
+/// The variable with the path of the real wasm-bindgen, for the wrapper.
+const REAL: &str = "SENTINEL_WASM_BINDGEN";
+/// The variable with the folder for the parts, for the wrapper.
+const PARTS: &str = "SENTINEL_PARTS";
+/// The name under which Trunk looks for wasm-bindgen.
+const PROGRAM: &str = "wasm-bindgen";
+/// The beginning of the names of all parts in `dist/`.
+pub const STEM: &str = "extras";
+/// The custom section of a program that wants to be divided.
+const MARKER: &str = "__wasm_split_unstable";
+/// The name by which the script that loads the parts imports the page's module.
+const MAIN_MODULE: &str = "./main.js";
+
+/// Copies this program to a folder of its own as `wasm-bindgen`, and returns the folder with the
+/// variables that the copy needs.
+///
+/// # Errors
+/// Returns an error if the folder cannot be written.
+pub fn install_wrapper(
+    place: &Dirs,
+    bindgen: &Path,
+) -> Result<(PathBuf, [(&'static str, PathBuf); 2])> {
+    let xtask = std::env::current_exe().context("cannot find the running xtask")?;
+    let folder = place.web_target().join(PROGRAM);
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let copy = folder
+        .join(PROGRAM)
+        .with_extension(std::env::consts::EXE_EXTENSION);
+    std::fs::copy(&xtask, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
+    let parts = parts_folder(place);
+    let _ = std::fs::remove_dir_all(&parts);
+    Ok((folder, [(REAL, bindgen.to_owned()), (PARTS, parts)]))
+}
+
+fn parts_folder(place: &Dirs) -> PathBuf {
+    place.web_target().join("parts")
+}
+
+/// Acts as wasm-bindgen if this program was called by that name; `None` otherwise.
+///
+/// # Errors
+/// Returns an error if the program cannot be divided, or wasm-bindgen cannot be called.
+pub fn run_wrapper() -> Result<Option<ExitCode>> {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let (Some(real), Some(parts)) = (std::env::var_os(REAL), std::env::var_os(PARTS)) else {
+        return Ok(None);
+    };
+    if Path::new(&name)
+        .file_stem()
+        .is_none_or(|stem| stem != PROGRAM)
+    {
+        return Ok(None);
+    }
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if let Some(input) = arguments.iter_mut().find(|word| is_program(word)) {
+        *input = divide(Path::new(input), Path::new(&parts))?.into_os_string();
+        // The parts find memory and functions by the linker's names.
+        arguments.push("--keep-lld-exports".into());
+        arguments.push("--remove-name-section".into());
+        arguments.push("--remove-producers-section".into());
+    }
+    let status = Command::new(&real).args(arguments).status();
+    let status = status.with_context(|| format!("cannot call {}", real.display()))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(Some(ExitCode::from(code.unwrap_or(1))))
+}
+
+fn is_program(word: &OsString) -> bool {
+    Path::new(word)
+        .extension()
+        .is_some_and(|kind| kind == "wasm")
+}
+
+/// Divides a program if it wants to be, and returns the path of what wasm-bindgen has to read.
+fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
+    let bytes = std::fs::read(input).with_context(|| format!("cannot read {}", input.display()))?;
+    if !custom_sections(&bytes)?.any(|name| name == MARKER) {
+        return Ok(input.to_owned());
+    }
+    // The page's module imports this script, so that its name, too, changes with the program.
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let link = format!("./{STEM}-{:016x}.js", hasher.finish());
+    let name = input.file_name().unwrap_or_default();
+    let main = parts.join(name);
+    let mut options = wasm_split_cli_support::Options::new(&bytes);
+    options.output_dir = parts;
+    options.main_out_path = &main;
+    options.link_name = &link;
+    options.main_module = MAIN_MODULE;
+    if let Err(error) = wasm_split_cli_support::transform(options) {
+        bail!("cannot divide {}: {error:#}", input.display());
+    }
+    Ok(main)
+}
+
+fn custom_sections(program: &[u8]) -> Result<impl Iterator<Item = &str>> {
+    let payloads = wasmparser::Parser::new(0).parse_all(program);
+    let payloads: Vec<_> = payloads
+        .collect::<Result<_, _>>()
+        .context("not a wasm module")?;
+    Ok(payloads.into_iter().filter_map(|payload| match payload {
+        wasmparser::Payload::CustomSection(section) => Some(section.name()),
+        _ => None,
+    }))
+}
+
+/// Puts the parts into `dist/`, with a hash in their names; nothing if the program has none.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or written, or `dist/` has no module of the page.
+pub fn add_parts(place: &Dirs, dist: &Path) -> Result<()> {
+    let parts = parts_folder(place);
+    if !parts.is_dir() {
+        return Ok(());
+    }
+    let (mut script, mut modules) = (None, Vec::new());
+    for file in parts
+        .read_dir()
+        .with_context(|| format!("cannot list {}", parts.display()))?
+    {
+        let file = file?.path();
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.ends_with(".js") {
+            script = Some((name, read_text(&file)?));
+        } else if name.starts_with("split_") || name.starts_with("chunk_") {
+            modules.push((name, file));
+        }
+    }
+    let (name, mut script) = script.context("the program was divided without a script")?;
+    script = script.replace(MAIN_MODULE, &format!("./{}", page_module(dist)?));
+    for (module, file) in modules {
+        let bytes =
+            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes = without_custom_sections(&bytes)?;
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let hashed = format!("{STEM}-{:016x}.wasm", hasher.finish());
+        script = script.replace(&format!("./{module}"), &format!("./{hashed}"));
+        write(&dist.join(hashed), &bytes)?;
+    }
+    write(&dist.join(name), script.as_bytes())
+}
+
+/// Returns the file name of the page's module in `dist/`.
+fn page_module(dist: &Path) -> Result<String> {
+    let entries = dist
+        .read_dir()
+        .with_context(|| format!("cannot list {}", dist.display()))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut modules =
+        names.filter(|name| name.starts_with("sentinel-page") && name.ends_with(".js"));
+    modules
+        .next()
+        .with_context(|| format!("{} has no sentinel-page….js", dist.display()))
+}
+
+/// Returns a module without names and other notes for tools.
+fn without_custom_sections(program: &[u8]) -> Result<Vec<u8>> {
+    // The magic number and the version of the format.
+    let mut kept = program.get(..8).context("not a wasm module")?.to_vec();
+    let mut end = kept.len();
+    for payload in wasmparser::Parser::new(0).parse_all(program) {
+        let payload = payload.context("not a wasm module")?;
+        // A payload's range is its content; the bytes before it, from the end of the last section,
+        // are its kind and size.
+        if let Some((kind, content)) = payload.as_section() {
+            let next = usize::try_from(content.end).unwrap_or(usize::MAX);
+            if kind != 0 {
+                kept.extend_from_slice(program.get(end..next).context("not a wasm module")?);
+            }
+            end = next;
+        }
+    }
+    Ok(kept)
+}
+
+fn read_text(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+}

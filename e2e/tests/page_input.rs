@@ -2,7 +2,7 @@
 //! Every case shows a message on the page, and the page still works.
 
 use anyhow::Result;
-use sentinel_e2e::{Browser, drop_file, open_page};
+use sentinel_e2e::{Browser, SUB_PATH, drop_file, input, open, open_page, serve};
 use serde_json::json;
 
 /// Checks that the page still plays: a step forward counts.
@@ -162,4 +162,24 @@ async fn a_seed_that_is_none() -> Result<()> {
     }
     goes_on(&browser).await?;
     Ok(())
+}
+
+#[tokio::test]
+async fn a_part_that_cannot_be_loaded_is_named_and_the_rest_plays() -> Result<()> {
+    let dist = input("SENTINEL_DIST")?;
+    let folder = tempfile::tempdir()?;
+    for entry in dist.read_dir()? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_extra = name.starts_with("extras-") && name.ends_with(".wasm");
+        if entry.file_type()?.is_file() && !is_extra {
+            std::fs::copy(entry.path(), folder.path().join(&name))?;
+        }
+    }
+    let server = serve(folder.path(), SUB_PATH, 0)?;
+    let browser = Browser::start().await?;
+    open(&browser, &server, "policy=heuristic").await?;
+    let named = "document.querySelector('#notices')?.textContent.includes('analysis, tournament')";
+    browser.wait_until(named).await?;
+    goes_on(&browser).await
 }

@@ -206,3 +206,68 @@ fn read_text(file: &Path) -> Result<String> {
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module with an empty type section between two custom sections.
+    const MODULE: [u8; 21] = [
+        0, b'a', b's', b'm', 1, 0, 0, 0, // magic number and version
+        0, 3, 1, b'x', 9, // custom section `x`
+        1, 1, 0, // no types
+        0, 3, 1, b'y', 9, // custom section `y`
+    ];
+
+    #[test]
+    fn custom_sections_are_removed_and_others_stay() {
+        let names: Vec<_> = custom_sections(&MODULE).expect("a module").collect();
+        assert_eq!(names, ["x", "y"]);
+        let kept = without_custom_sections(&MODULE).expect("a module");
+        assert_eq!(kept, [&MODULE[..8], &[1, 1, 0]].concat());
+        assert!(without_custom_sections(b"no").is_err());
+        assert!(without_custom_sections(&MODULE[..12]).is_err());
+    }
+
+    #[test]
+    fn a_program_that_does_not_ask_for_it_stays_whole() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = folder.path().join("engine.wasm");
+        std::fs::write(&program, MODULE).expect("a file");
+        let read = divide(&program, &folder.path().join("parts")).expect("a module");
+        assert_eq!(read, program);
+        assert!(!folder.path().join("parts").exists());
+    }
+
+    #[test]
+    fn parts_are_named_by_content_and_find_the_module_of_the_page() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().to_owned();
+        let place = Dirs {
+            target: root.join("target"),
+            cache: root.join("cache"),
+            root: root.clone(),
+        };
+        let dist = root.join("dist");
+        std::fs::create_dir_all(&dist).expect("a folder");
+        add_parts(&place, &dist).expect("nothing to do");
+        let parts = parts_folder(&place);
+        std::fs::create_dir_all(&parts).expect("a folder");
+        let script = "import { initSync } from \"./main.js\"; fetch(\"./split_extras.wasm\");";
+        std::fs::write(parts.join("extras-1.js"), script).expect("a file");
+        std::fs::write(parts.join("split_extras.wasm"), MODULE).expect("a file");
+        std::fs::write(parts.join("sentinel-page.wasm"), MODULE).expect("a file");
+        assert!(add_parts(&place, &dist).is_err(), "no module of the page");
+        std::fs::write(dist.join("sentinel-page-2.js"), "").expect("a file");
+        add_parts(&place, &dist).expect("parts");
+        let script = read_text(&dist.join("extras-1.js")).expect("a script");
+        assert!(script.contains("\"./sentinel-page-2.js\""), "{script}");
+        let name = script
+            .split("./")
+            .nth(2)
+            .and_then(|rest| rest.split('"').next());
+        let module = std::fs::read(dist.join(name.expect("a name"))).expect("a module");
+        assert_eq!(module.len(), 11);
+        assert!(!dist.join("sentinel-page.wasm").exists());
+    }
+}

@@ -1,8 +1,17 @@
 //! The analysis of an episode in a real browser.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use sentinel_e2e::{is_played, is_silent, open, open_page, screenshots};
+use sentinel_env::Environment as _;
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{Setup, Task, TrustEnv};
+use sentinel_policy::Scripted as _;
+use sentinel_policy::analysis::{Analysis, AnalysisConfig, Trajectory};
+use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::trust::PolicyName;
+use sentinel_policy::trust::learned::TrustNet;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const COMPLETE: &str = "document.querySelector('[data-analysis=complete]')";
 
@@ -72,5 +81,59 @@ async fn hindsight_is_shown_with_the_truth_only() -> Result<()> {
     browser
         .wait_until("!document.querySelector('.analysis [data-truth]')")
         .await?;
+    is_silent(&browser).await
+}
+
+/// Analyzes an episode of the heuristic natively, as `sentinel analyze` does: accuracy in percent,
+/// and the values of the actions at the first step, best first.
+fn native_analysis(setup: &Setup) -> Result<(String, Vec<String>)> {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../replays/grpo/model.safetensors"
+    );
+    let model: Model<TrustNet> = Model::from_bytes(&std::fs::read(file)?)?;
+    let policy = PolicyName::parse("heuristic").context("a policy")?;
+    let mut player = policy.start(setup);
+    let (mut states, mut actions) = (vec![TrustEnv::reset(setup)], Vec::new());
+    while let Some(action) = player.act(states.last().context("a state")?) {
+        let mut next = states.last().context("a state")?.clone();
+        next.step(action)?;
+        states.push(next);
+        actions.push(action);
+    }
+    let played = Trajectory::from_states(states, actions);
+    let config = AnalysisConfig {
+        hindsight: false,
+        ..AnalysisConfig::default()
+    };
+    let mut analysis = Analysis::new(&played, &TrainedPolicy::new(Arc::new(model)), config);
+    while !analysis.advance().is_complete() {}
+    let report = analysis.report();
+    let first = report.steps[0]
+        .belief
+        .as_ref()
+        .context("an analyzed step")?;
+    let values = first.values.iter().zip(&first.errors);
+    let mut values: Vec<String> = values
+        .map(|(value, error)| format!("{value:.3} ± {:.3}", error.unwrap_or(f64::NAN)))
+        .collect();
+    values.sort_by(|a, b| b.cmp(a));
+    let accuracy = 100.0 * report.accuracy.context("an accuracy")?;
+    Ok((format!("{accuracy:.0} %"), values))
+}
+
+#[tokio::test]
+async fn page_and_command_find_the_same_values() -> Result<()> {
+    let (accuracy, values) = native_analysis(&Setup::new(Task::Task1, 3, Streams::Independent))?;
+    let query = "task=task1&seed=3&streams=independent&policy=heuristic&t=1";
+    let (_server, browser) = open_page(query).await?;
+    is_played(&browser).await?;
+    browser.click("#analyze").await?;
+    browser.wait_until(COMPLETE).await?;
+    let cells = "return [...document.querySelectorAll('.analysis tbody tr')]\
+        .map(row => row.querySelector('td.num').textContent).sort().reverse()";
+    assert_eq!(browser.execute(cells, vec![]).await?, json!(values));
+    let text = browser.text(".analysis").await?;
+    assert!(text.contains(&accuracy), "no {accuracy} in {text}");
     is_silent(&browser).await
 }

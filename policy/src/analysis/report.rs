@@ -1,5 +1,6 @@
 //! The results of an analysis: values, losses, luck, mistakes and accuracy.
 
+use super::Basis;
 use super::statistics::Estimates;
 
 /// The comparison of the actions of a step in states from one source.
@@ -79,6 +80,17 @@ pub struct StepReport<A> {
     pub belief: Option<BasisReport>,
     /// The comparison in the true hidden state; `None` before its first rollouts.
     pub hindsight: Option<BasisReport>,
+}
+
+impl<A> StepReport<A> {
+    /// Returns the comparison in states from one source; `None` before its first rollouts.
+    #[must_use]
+    pub const fn of(&self, basis: Basis) -> Option<&BasisReport> {
+        match basis {
+            Basis::Belief => self.belief.as_ref(),
+            Basis::Hindsight => self.hindsight.as_ref(),
+        }
+    }
 }
 
 impl<A: Clone> StepReport<A> {

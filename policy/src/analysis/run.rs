@@ -135,6 +135,14 @@ struct Trial<W> {
     scores: Vec<f64>,
 }
 
+/// The work on one source of states.
+struct Passes<W> {
+    /// The pass over all decisions, and the decision in it.
+    at: (u32, usize),
+    trial: Option<Trial<W>>,
+    progress: Progress,
+}
+
 /// An analysis in progress: [`Analysis::advance`] does the next rollout, and results can be read at
 /// any time.
 ///
@@ -155,10 +163,8 @@ pub struct Analysis<W: Analyzable> {
     config: AnalysisConfig,
     decisions: Vec<Decision<W>>,
     score: Option<f64>,
-    /// The pass over all decisions, the decision in it, and its source.
-    at: (u32, usize, usize),
-    trial: Option<Trial<W>>,
-    progress: Progress,
+    /// The work on each source of states, in the order of [`Basis::ALL`].
+    passes: [Passes<W>; 2],
 }
 
 impl<W: Analyzable> Analysis<W> {
@@ -212,61 +218,87 @@ impl<W: Analyzable> Analysis<W> {
             .iter()
             .map(|decision| decision.actions.len())
             .sum();
-        let bases = 1 + u64::from(config.hindsight);
-        let total = actions as u64 * bases * u64::from(config.rollouts.max(1));
+        let total = actions as u64 * u64::from(config.rollouts.max(1));
+        let passes = || Passes {
+            at: (0, 0),
+            trial: None,
+            progress: Progress { done: 0, total },
+        };
         Self {
             config,
             decisions,
             score: played.score(),
-            at: (0, 0, 0),
-            trial: None,
-            progress: Progress { done: 0, total },
+            passes: [passes(), passes()],
         }
     }
 
-    /// Does the next rollout and returns the progress. Every step gets its first rollouts before any
-    /// step gets its second ones. Does nothing once the analysis is complete.
+    /// Chooses whether the actions are compared in the true hidden state too. What was already
+    /// compared there stays.
+    pub const fn set_hindsight(&mut self, on: bool) {
+        self.config.hindsight = on;
+    }
+
+    /// Does the next rollout and returns the progress. Those from public evidence come first, and
+    /// every step gets its first rollouts before any step gets its second ones. Does nothing once
+    /// the analysis is complete.
     pub fn advance(&mut self) -> Progress {
-        let (pass, at, basis) = self.at;
-        let Some(decision) = self.decisions.get_mut(at) else {
-            return self.progress;
-        };
-        if self.progress.is_complete() {
-            return self.progress;
+        let basis = Basis::ALL.into_iter().find(|basis| {
+            let passes = &self.passes[*basis as usize];
+            self.is_wanted(*basis) && !passes.progress.is_complete()
+        });
+        if let Some(basis) = basis {
+            self.advance_basis(basis);
         }
-        let trial = self.trial.get_or_insert_with(|| Trial {
-            state: decision.sample(
-                Basis::ALL[basis],
-                trial_seed(&self.config, decision.index, pass),
-            ),
+        self.progress()
+    }
+
+    fn is_wanted(&self, basis: Basis) -> bool {
+        basis == Basis::Belief || self.config.hindsight
+    }
+
+    fn advance_basis(&mut self, basis: Basis) {
+        let passes = &mut self.passes[basis as usize];
+        let (pass, at) = passes.at;
+        let Some(decision) = self.decisions.get_mut(at) else {
+            return;
+        };
+        let trial = passes.trial.get_or_insert_with(|| Trial {
+            state: decision.sample(basis, trial_seed(&self.config, decision.index, pass)),
             scores: Vec::with_capacity(decision.actions.len()),
         });
         let score = decision.play_out(&trial.state, decision.actions[trial.scores.len()]);
         trial.scores.push(score);
-        self.progress.done += 1;
+        passes.progress.done += 1;
         if trial.scores.len() == decision.actions.len() {
-            decision.estimates[basis].push(&trial.scores, decision.chosen);
-            self.trial = None;
-            self.at = self.after();
-        }
-        self.progress
-    }
-
-    fn after(&self) -> (u32, usize, usize) {
-        let (pass, at, basis) = self.at;
-        if self.config.hindsight && basis == 0 {
-            (pass, at, 1)
-        } else if at + 1 < self.decisions.len() {
-            (pass, at + 1, 0)
-        } else {
-            (pass + 1, 0, 0)
+            decision.estimates[basis as usize].push(&trial.scores, decision.chosen);
+            passes.trial = None;
+            let next = at + 1;
+            passes.at = if next < self.decisions.len() {
+                (pass, next)
+            } else {
+                (pass + 1, 0)
+            };
         }
     }
 
     /// Returns the number of rollouts that were done and of all rollouts.
     #[must_use]
-    pub const fn progress(&self) -> Progress {
-        self.progress
+    pub fn progress(&self) -> Progress {
+        let mut sum = Progress::default();
+        for basis in Basis::ALL {
+            if self.is_wanted(basis) {
+                let progress = self.progress_of(basis);
+                sum.done += progress.done;
+                sum.total += progress.total;
+            }
+        }
+        sum
+    }
+
+    /// Returns the number of rollouts from one source of states.
+    #[must_use]
+    pub const fn progress_of(&self, basis: Basis) -> Progress {
+        self.passes[basis as usize].progress
     }
 
     /// Returns the results so far, of the steps that this analysis evaluates.

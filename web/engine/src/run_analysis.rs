@@ -6,7 +6,7 @@ use sentinel_page_protocol::{
     ActionValue, AnalysisUpdate, Bar, Chart, Line, StepAnalysis, Strip, Tone,
 };
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, BasisReport, EpisodeReport, StepReport, Trajectory,
+    Analysis, AnalysisConfig, Basis, BasisReport, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
 
@@ -23,8 +23,8 @@ pub struct RunAnalysis<W: PageWorld> {
     analysis: Analysis<W>,
     /// Code and words of the actions at each step, in the order of the analysis.
     names: Vec<Vec<(String, String)>>,
-    /// Number of rollouts of the latest message.
-    sent: u64,
+    /// Number of rollouts of the latest message about each source of states.
+    sent: [u64; 2],
 }
 
 impl<W: PageWorld> RunAnalysis<W> {
@@ -38,6 +38,7 @@ impl<W: PageWorld> RunAnalysis<W> {
         let policy = TrainedPolicy::new(Arc::clone(model));
         let config = AnalysisConfig {
             rollouts: W::ANALYSIS_ROLLOUTS,
+            hindsight: false,
             ..AnalysisConfig::default()
         };
         let analysis = Analysis::new(&trajectory, &policy, config);
@@ -54,13 +55,13 @@ impl<W: PageWorld> RunAnalysis<W> {
         Self {
             names: steps.zip(trajectory.states()).map(names).collect(),
             analysis,
-            sent: 0,
+            sent: [0; 2],
         }
     }
 
     /// Returns `true` if no rollout is left.
     #[must_use]
-    pub const fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.analysis.progress().is_complete()
     }
 
@@ -69,46 +70,36 @@ impl<W: PageWorld> RunAnalysis<W> {
         self.analysis.advance();
     }
 
-    /// Returns `true`, and counts it as sent, if there is enough news for a message.
-    pub fn take_news(&mut self) -> bool {
-        let progress = self.analysis.progress();
+    /// Chooses whether the actions are compared in the true hidden state too.
+    pub const fn set_hindsight(&mut self, on: bool) {
+        self.analysis.set_hindsight(on);
+    }
+
+    /// Returns `true`, and counts it as sent, if there is enough news of a source of states for a
+    /// message.
+    pub fn take_news(&mut self, basis: Basis) -> bool {
+        let progress = self.analysis.progress_of(basis);
+        let sent = &mut self.sent[basis as usize];
         let step = (progress.total / UPDATES).max(1);
-        let news = progress.done != self.sent
-            && (progress.done >= self.sent + step || progress.is_complete());
+        let news =
+            progress.done != *sent && (progress.done >= *sent + step || progress.is_complete());
         if news {
-            self.sent = progress.done;
+            *sent = progress.done;
         }
         news
     }
 
-    /// Returns the analysis from public evidence.
+    /// Returns what is known so far from one source of states.
     #[must_use]
-    pub fn belief(&self, run: u32) -> AnalysisUpdate {
-        let report = self.analysis.report();
-        self.update(run, &report, |step| step.belief.as_ref(), report.accuracy)
-    }
-
-    /// Returns the analysis from the true hidden state.
-    #[must_use]
-    pub fn hindsight(&self, run: u32) -> AnalysisUpdate {
-        let report = self.analysis.report();
-        self.update(run, &report, |step| step.hindsight.as_ref(), None)
-    }
-
-    fn update(
-        &self,
-        run: u32,
-        report: &EpisodeReport<W::Action>,
-        basis: fn(&StepReport<W::Action>) -> Option<&BasisReport>,
-        accuracy: Option<f64>,
-    ) -> AnalysisUpdate {
+    pub fn update(&self, run: u32, basis: Basis) -> AnalysisUpdate {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let progress = self.analysis.progress();
+        let report = self.analysis.report();
+        let progress = self.analysis.progress_of(basis);
         let steps = report.steps.iter().zip(&self.names);
         let steps: Vec<StepAnalysis> = steps
             .map(|(step, names)| {
-                basis(step).map_or_else(StepAnalysis::default, |basis| {
-                    compared(basis, names, step.chosen)
+                step.of(basis).map_or_else(StepAnalysis::default, |found| {
+                    compared(found, names, step.chosen)
                 })
             })
             .collect();
@@ -116,7 +107,7 @@ impl<W: PageWorld> RunAnalysis<W> {
             run,
             done: count(progress.done),
             total: count(progress.total),
-            accuracy,
+            accuracy: report.accuracy.filter(|_| basis == Basis::Belief),
             chart: chart(&steps),
             steps,
         }

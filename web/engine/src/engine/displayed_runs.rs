@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sentinel_page_protocol::{Chart, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
+use sentinel_policy::analysis::Basis;
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 
@@ -68,7 +69,8 @@ impl<W: PageWorld> Shown<W> {
         if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
             match model {
                 Fetched::Ready(model) => {
-                    let analysis = RunAnalysis::new(&self.run, model);
+                    let mut analysis = RunAnalysis::new(&self.run, model);
+                    analysis.set_hindsight(self.truth);
                     self.analysis = Analyzing::Started(Box::new(analysis));
                 }
                 Fetched::Failed(reason) => {
@@ -88,11 +90,15 @@ impl<W: PageWorld> Shown<W> {
             }
         }
         let pending = !analysis.is_complete();
-        if analysis.take_news() {
-            replies.push_back(Reply::Analysis(Box::new(analysis.belief(run))));
-            if self.truth {
-                replies.push_back(Reply::TrueAnalysis(Box::new(analysis.hindsight(run))));
-            }
+        if analysis.take_news(Basis::Belief) {
+            replies.push_back(Reply::Analysis(Box::new(
+                analysis.update(run, Basis::Belief),
+            )));
+        }
+        if self.truth && analysis.take_news(Basis::Hindsight) {
+            replies.push_back(Reply::TrueAnalysis(Box::new(
+                analysis.update(run, Basis::Hindsight),
+            )));
         }
         pending
     }
@@ -170,9 +176,14 @@ impl<W: PageWorld> Shown<W> {
     /// Starts or stops sending hidden state.
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
+        if let Analyzing::Started(analysis) = &mut self.analysis {
+            analysis.set_hindsight(show);
+        }
         if show {
             if let Analyzing::Started(analysis) = &self.analysis {
-                replies.push_back(Reply::TrueAnalysis(Box::new(analysis.hindsight(run))));
+                replies.push_back(Reply::TrueAnalysis(Box::new(
+                    analysis.update(run, Basis::Hindsight),
+                )));
             }
             self.send_truth(run, W::charts(&self.run.public_frames()), replies);
         }

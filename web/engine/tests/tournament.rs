@@ -5,7 +5,7 @@ mod common;
 
 use common::ask;
 use sentinel_env::cluster::ClusterEnv;
-use sentinel_env::polyguard::PolyGuardEnv;
+use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{Reply, Request, Standings, TournamentSpec, encode};
@@ -52,6 +52,7 @@ fn replay_and_dropped_model_take_part<W: PageWorld>(
     replay: &str,
     rules: &str,
     tasks: &[&str],
+    seeds: std::ops::Range<u32>,
 ) {
     let mut engine = Engine::<W>::default();
     // Lent files are not answered.
@@ -69,15 +70,15 @@ fn replay_and_dropped_model_take_part<W: PageWorld>(
         tasks: words(tasks),
         players: words(&players),
         // The replay holds some of these seeds only.
-        first_seed: 0,
-        seeds: 14,
+        first_seed: seeds.start.into(),
+        seeds: seeds.end - seeds.start,
         streams: "independent".to_owned(),
         rules: rules.to_owned(),
         reference: policy.to_owned(),
         ..TournamentSpec::default()
     };
     let found = play(&mut engine, &spec);
-    let episodes = 14 * u32::try_from(tasks.len()).expect("few tasks");
+    let episodes = (seeds.end - seeds.start) * u32::try_from(tasks.len()).expect("few tasks");
     assert_eq!((found.played, found.total), (4 * episodes, 4 * episodes));
     let placement = |player: &str| {
         let placement = found.placements.iter().find(|p| p.player == player);
@@ -107,7 +108,7 @@ fn replay_and_dropped_model_take_part<W: PageWorld>(
 #[test]
 fn files_take_part_in_trust() {
     let tasks = ["task1", "task3"];
-    replay_and_dropped_model_take_part::<TrustEnv>("bayes", "bayes-independent", "", &tasks);
+    replay_and_dropped_model_take_part::<TrustEnv>("bayes", "bayes-independent", "", &tasks, 0..14);
 }
 
 #[test]
@@ -117,16 +118,18 @@ fn files_take_part_in_the_cluster() {
         "cluster-planner-hardened",
         "hardened",
         &["task1"],
+        5..13,
     );
 }
 
 #[test]
 fn files_take_part_in_polyguard() {
-    replay_and_dropped_model_take_part::<PolyGuardEnv>(
+    replay_and_dropped_model_take_part::<PolyguardEnv>(
         "stack_replan",
         "polyguard-stack_replan-hardened",
         "hardened",
-        &["DDI-easy", "DDI-hard"],
+        &["DDI-easy-holdout", "DDI-hard-holdout"],
+        999_998..1_000_004,
     );
 }
 

@@ -54,6 +54,7 @@ pub mod reactive;
 pub mod rules_param;
 pub mod standings;
 pub mod state;
+pub mod tournament_form;
 pub mod ui;
 
 pub use ui::app;

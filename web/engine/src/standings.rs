@@ -12,6 +12,9 @@ const NAMED: usize = 5;
 /// Step of the ends of a histogram's range.
 const RANGE_STEP: f64 = 0.1;
 
+/// A score or a difference, with the number of its episode.
+type Numbered = (usize, f64);
+
 /// State of one episode of one player.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Outcome {
@@ -61,7 +64,7 @@ impl Entrant {
     }
 
     /// Returns the scores with the numbers of their episodes, in the order of the episodes.
-    fn scores(&self) -> Vec<(usize, f64)> {
+    fn scores(&self) -> Vec<Numbered> {
         let outcomes = self.outcomes.iter().enumerate();
         outcomes
             .filter_map(|(episode, outcome)| Some((episode, outcome.score()?)))
@@ -70,7 +73,7 @@ impl Entrant {
 
     /// Returns the differences to the scores of `other`, with the numbers of the episodes that both
     /// have played.
-    fn differences(&self, other: &Self) -> Vec<(usize, f64)> {
+    fn differences(&self, other: &Self) -> Vec<Numbered> {
         let own = self.scores().into_iter();
         own.filter_map(|(episode, score)| Some((episode, score - other.outcome(episode).score()?)))
             .collect()
@@ -102,7 +105,7 @@ impl Numbering {
         (episode % tasks, self.first_seed.saturating_add(seed))
     }
 
-    fn named(&self, (episode, score): (usize, f64)) -> EpisodeScore {
+    fn named(&self, (episode, score): Numbered) -> EpisodeScore {
         let (task, seed) = self.place(episode);
         EpisodeScore {
             task: u16::try_from(task).unwrap_or(u16::MAX),
@@ -112,39 +115,57 @@ impl Numbering {
     }
 }
 
+/// A player with its scores.
+struct Scored<'a> {
+    entrant: &'a Entrant,
+    scores: Vec<Numbered>,
+    mean: f64,
+}
+
+impl<'a> Scored<'a> {
+    fn new(entrant: &'a Entrant) -> Self {
+        let scores = entrant.scores();
+        Self {
+            entrant,
+            mean: mean(&scores),
+            scores,
+        }
+    }
+
+    /// Returns the value by which players are sorted; players without a score come last.
+    const fn rank(&self) -> f64 {
+        if self.scores.is_empty() {
+            f64::NEG_INFINITY
+        } else {
+            self.mean
+        }
+    }
+}
+
 /// Returns the results so far. The players are compared with `reference`; with the best one if it
 /// takes no part.
 #[must_use]
 pub fn standings(numbering: &Numbering, entrants: &[Entrant], reference: &str) -> Standings {
-    let present: Vec<&Entrant> = entrants.iter().filter(|e| !e.is_gone).collect();
-    let mut order: Vec<(f64, Vec<(usize, f64)>, &Entrant)> = present
-        .iter()
-        .map(|entrant| {
-            let scores = entrant.scores();
-            (mean(&scores), scores, *entrant)
-        })
-        .collect();
-    sort(&mut order, |a, b| rank(a.0, &a.1) > rank(b.0, &b.1));
-    let all = order.iter().flat_map(|(_, scores, _)| scores);
-    let score_range = score_range(all);
-    let reference = order
-        .iter()
-        .map(|(.., entrant)| *entrant)
-        .find(|entrant| entrant.player == reference)
-        .or_else(|| best(&order));
-    let others = order.iter().map(|(.., entrant)| *entrant);
-    let pairs: Vec<(&Entrant, Vec<(usize, f64)>)> = others
+    let present = entrants.iter().filter(|entrant| !entrant.is_gone);
+    let mut order: Vec<Scored<'_>> = present.map(Scored::new).collect();
+    sort(&mut order, |a, b| a.rank() > b.rank());
+    let score_range = score_range(order.iter().flat_map(|player| &player.scores));
+    let chosen = order.iter().map(|player| player.entrant);
+    let chosen = chosen.clone().find(|entrant| entrant.player == reference);
+    let reference = chosen.or_else(|| best(&order));
+    let others = order.iter().map(|player| player.entrant);
+    let pairs: Vec<(&Entrant, Vec<Numbered>)> = others
         .filter(|entrant| reference.is_some_and(|reference| reference.player != entrant.player))
         .filter_map(|entrant| Some((entrant, entrant.differences(reference?))))
         .collect();
     let difference_range = difference_range(pairs.iter().flat_map(|(_, pairs)| pairs));
     let count = |is_counted: fn(Outcome) -> bool| {
-        let counts = present.iter().map(|entrant| entrant.count(is_counted));
+        let counts = order.iter().map(|player| player.entrant.count(is_counted));
         counts.fold(0, u32::saturating_add)
     };
     let mut placements: Vec<Placement> = order
         .iter()
-        .map(|(_, scores, entrant)| placement(numbering, entrant, scores, score_range))
+        .map(|player| placement(numbering, player, score_range))
         .collect();
     placements.extend(entrants.iter().filter(|e| e.is_gone).map(absent));
     let differences = pairs
@@ -153,7 +174,7 @@ pub fn standings(numbering: &Numbering, entrants: &[Entrant], reference: &str) -
     Standings {
         run: 0,
         played: count(|outcome| outcome != Outcome::Open),
-        total: to_u32(present.len().saturating_mul(numbering.episodes)),
+        total: to_u32(order.len().saturating_mul(numbering.episodes)),
         left_out: count(|outcome| outcome == Outcome::LeftOut),
         reference: reference.map_or_else(String::new, |reference| reference.player.clone()),
         score_range,
@@ -163,37 +184,24 @@ pub fn standings(numbering: &Numbering, entrants: &[Entrant], reference: &str) -
     }
 }
 
-/// Returns the value by which players are sorted; players without a score come last.
-const fn rank(mean: f64, scores: &[(usize, f64)]) -> f64 {
-    if scores.is_empty() {
-        f64::NEG_INFINITY
-    } else {
-        mean
-    }
-}
-
 /// Returns the best player: of those from which no episode is left out, if there are any. A replay
 /// of a few easy episodes is not the best.
-fn best<'a>(order: &[(f64, Vec<(usize, f64)>, &'a Entrant)]) -> Option<&'a Entrant> {
-    let mut players = order.iter().map(|(.., entrant)| *entrant);
-    let is_whole = |entrant: &&Entrant| entrant.count(|o| o == Outcome::LeftOut) == 0;
+fn best<'a>(order: &[Scored<'a>]) -> Option<&'a Entrant> {
+    let mut players = order.iter().map(|player| player.entrant);
     let first = players.clone().next();
+    let is_whole = |entrant: &&Entrant| entrant.count(|o| o == Outcome::LeftOut) == 0;
     players.find(is_whole).or(first)
 }
 
-fn placement(
-    numbering: &Numbering,
-    entrant: &Entrant,
-    scores: &[(usize, f64)],
-    range: [f64; 2],
-) -> Placement {
-    let named = |scores: Vec<(usize, f64)>| scores.into_iter().map(|score| numbering.named(score));
+fn placement(numbering: &Numbering, player: &Scored<'_>, range: [f64; 2]) -> Placement {
+    let (entrant, scores) = (player.entrant, player.scores.as_slice());
+    let named = |scores: Vec<Numbered>| scores.into_iter().map(|score| numbering.named(score));
     Placement {
         player: entrant.player.clone(),
         label: entrant.label.clone(),
         scored: to_u32(scores.len()),
         note: note(numbering, entrant, scores.len()),
-        mean: mean(scores),
+        mean: player.mean,
         half_width: half_width(scores),
         histogram: histogram(scores, range),
         worst: named(first_by(scores, |a, b| a < b)).collect(),
@@ -231,7 +239,7 @@ fn note(numbering: &Numbering, entrant: &Entrant, scored: usize) -> String {
 fn difference(
     numbering: &Numbering,
     entrant: &Entrant,
-    pairs: &[(usize, f64)],
+    pairs: &[Numbered],
     range: [f64; 2],
 ) -> Difference {
     let mean = mean(pairs);
@@ -240,7 +248,7 @@ fn difference(
     let count = |is_counted: fn(f64) -> bool| {
         to_u32(pairs.iter().filter(|(_, pair)| is_counted(*pair)).count())
     };
-    let ends = |pairs: &[(usize, f64)], comes_first: fn(f64, f64) -> bool| {
+    let ends = |pairs: &[Numbered], comes_first: fn(f64, f64) -> bool| {
         let ends = first_by(pairs, comes_first).into_iter();
         ends.map(|pair| numbering.named(pair)).collect()
     };
@@ -268,7 +276,7 @@ fn difference(
 
 /// Returns the verdict on paired differences. It is undecided if the interval contains 0, or if
 /// there are too few pairs for an interval.
-fn verdict(pairs: &[(usize, f64)], mean: f64, half_width: f64) -> (&'static str, Tone) {
+fn verdict(pairs: &[Numbered], mean: f64, half_width: f64) -> (&'static str, Tone) {
     if pairs.is_empty() {
         return ("no pairs", Tone::Quiet);
     }
@@ -286,12 +294,12 @@ fn verdict(pairs: &[(usize, f64)], mean: f64, half_width: f64) -> (&'static str,
 }
 
 /// Returns the mean of numbered values; 0 if there are none.
-fn mean(values: &[(usize, f64)]) -> f64 {
+fn mean(values: &[Numbered]) -> f64 {
     values.iter().map(|(_, value)| value).sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Returns the standard error of the mean; NaN for fewer than two values.
-fn standard_error(values: &[(usize, f64)]) -> f64 {
+fn standard_error(values: &[Numbered]) -> f64 {
     let (count, mean) = (values.len() as f64, mean(values));
     let squares = values
         .iter()
@@ -305,19 +313,19 @@ fn standard_error(values: &[(usize, f64)]) -> f64 {
 
 /// Returns half the width of the 95 % interval of the mean by the normal approximation, as
 /// evaluations compute it; NaN for fewer than two values.
-fn half_width(scores: &[(usize, f64)]) -> f64 {
+fn half_width(scores: &[Numbered]) -> f64 {
     1.96 * standard_error(scores)
 }
 
 /// Returns half the width of the 95 % interval of a mean difference by Student's t, which is also
 /// right for few pairs; NaN for too few.
-fn paired_half_width(pairs: &[(usize, f64)]) -> f64 {
+fn paired_half_width(pairs: &[Numbered]) -> f64 {
     let factor = interval_factor(1, to_u32(pairs.len()));
     factor.map_or(f64::NAN, |factor| factor * standard_error(pairs))
 }
 
 /// Returns the range of the histograms of all scores, with ends at tenths.
-fn score_range<'a>(scores: impl Iterator<Item = &'a (usize, f64)>) -> [f64; 2] {
+fn score_range<'a>(scores: impl Iterator<Item = &'a Numbered>) -> [f64; 2] {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, score) in scores {
         low = low.min(*score);
@@ -332,14 +340,14 @@ fn score_range<'a>(scores: impl Iterator<Item = &'a (usize, f64)>) -> [f64; 2] {
 }
 
 /// Returns the range of the histograms of all differences, which is as wide on either side of 0.
-fn difference_range<'a>(pairs: impl Iterator<Item = &'a (usize, f64)>) -> [f64; 2] {
+fn difference_range<'a>(pairs: impl Iterator<Item = &'a Numbered>) -> [f64; 2] {
     let widest = pairs.fold(0.0, |widest: f64, (_, pair)| widest.max(pair.abs()));
     let side = ((widest / RANGE_STEP - 1e-9).ceil() * RANGE_STEP).max(RANGE_STEP);
     [-side, side]
 }
 
 /// Returns the number of values in each of [`BARS`] equal parts of `range`.
-fn histogram(values: &[(usize, f64)], [low, high]: [f64; 2]) -> Vec<u32> {
+fn histogram(values: &[Numbered], [low, high]: [f64; 2]) -> Vec<u32> {
     let mut counts = vec![0; BARS];
     for (_, value) in values {
         let share = (value - low) / (high - low);
@@ -351,8 +359,8 @@ fn histogram(values: &[(usize, f64)], [low, high]: [f64; 2]) -> Vec<u32> {
 }
 
 /// Returns the few values that come first in an order, the first of equals first.
-fn first_by(values: &[(usize, f64)], comes_first: impl Fn(f64, f64) -> bool) -> Vec<(usize, f64)> {
-    let mut found: Vec<(usize, f64)> = Vec::with_capacity(NAMED + 1);
+fn first_by(values: &[Numbered], comes_first: impl Fn(f64, f64) -> bool) -> Vec<Numbered> {
+    let mut found: Vec<Numbered> = Vec::with_capacity(NAMED + 1);
     for (episode, value) in values {
         let place = found
             .iter()

@@ -117,7 +117,10 @@ impl EnginePool {
             name,
             content,
         };
-        let others = self.running.iter().filter(|(_, role, _)| *role != Role::Play);
+        let others = self
+            .running
+            .iter()
+            .filter(|(_, role, _)| *role != Role::Play);
         for (_, _, engine) in others.filter(|(running, ..)| running == world) {
             engine.send(&lent(&file));
         }

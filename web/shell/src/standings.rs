@@ -108,7 +108,10 @@ mod tests {
         assert_eq!(format_difference(&standings, "grpo"), "");
         let difference = difference_of(&standings, "random").expect("a difference");
         let text = describe_pairs(difference);
-        assert!(text.contains("higher in 1, equal in 2 and lower in 1\u{202f}200"), "{text}");
+        assert!(
+            text.contains("higher in 1, equal in 2 and lower in 1\u{202f}200"),
+            "{text}"
+        );
         assert!(difference_of(&standings, "grpo").is_none());
     }
 

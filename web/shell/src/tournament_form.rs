@@ -226,7 +226,11 @@ mod tests {
             tasks: (0..2)
                 .flat_map(|a| (0..3).map(move |b| task(a, b)))
                 .collect(),
-            players: vec![player("grpo", false), player("oracle", true), player("you", false)],
+            players: vec![
+                player("grpo", false),
+                player("oracle", true),
+                player("you", false),
+            ],
             ..WorldInfo::default()
         }
     }
@@ -246,11 +250,14 @@ mod tests {
             ..ListedReplay::default()
         }];
         let mut form = TournamentForm::default();
-        let players = |form: &TournamentForm| form.spec(&info(), &replays, &state()).map(|s| s.players);
+        let players =
+            |form: &TournamentForm| form.spec(&info(), &replays, &state()).map(|s| s.players);
         assert_eq!(players(&form), Ok(vec!["grpo".to_owned()]));
         form.flip("oracle");
         form.flip("replay:mine");
-        let all = ["grpo", "oracle", "replay:mine"].map(str::to_owned).to_vec();
+        let all = ["grpo", "oracle", "replay:mine"]
+            .map(str::to_owned)
+            .to_vec();
         assert_eq!(players(&form), Ok(all));
         for name in ["oracle", "replay:mine", "grpo"] {
             form.flip(name);

@@ -23,9 +23,9 @@ impl Page {
     pub fn start_tournament(&self, mut spec: TournamentSpec) {
         self.stop_tournament();
         let run = self.next_run();
-        let seeds = spec.seeds.min(u32::from(u8::MAX)) as u8;
-        let engines = browser::engines_for_long_work().min(seeds.max(1));
-        spec.parts = u32::from(engines);
+        let tasks = to_u32(spec.tasks.len());
+        let engines = u32::from(browser::engines_for_long_work());
+        spec.parts = engines.min(spec.seeds.saturating_mul(tasks)).max(1);
         let now = browser::now_ms();
         self.tournament.set(Tournament {
             run,

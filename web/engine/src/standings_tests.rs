@@ -1,3 +1,5 @@
+//! Tests of the statistics, against numbers computed by hand.
+
 use super::*;
 
 const NUMBERING: Numbering = Numbering {

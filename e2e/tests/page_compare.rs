@@ -239,5 +239,16 @@ async fn the_first_difference_of_two_players_is_named_and_marked() -> Result<()>
     browser
         .save_screenshot(&screenshots().join("difference.png"))
         .await?;
+    browser.viewport(360, 1000).await?;
+    browser.prefer_dark(true).await?;
+    browser
+        .execute(
+            "document.querySelector('[data-pane=versus] .log').scrollIntoView({block: 'center'})",
+            vec![],
+        )
+        .await?;
+    browser
+        .save_screenshot(&screenshots().join("difference-phone.png"))
+        .await?;
     is_silent(&browser).await
 }

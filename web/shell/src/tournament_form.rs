@@ -42,6 +42,14 @@ pub struct Contestant {
     pub is_slow: bool,
 }
 
+impl Contestant {
+    /// Returns `true` for a replay.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.name.starts_with("replay:")
+    }
+}
+
 /// The choices so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TournamentForm {
@@ -93,7 +101,7 @@ impl TournamentForm {
     /// chosen.
     #[must_use]
     pub fn is_on(&self, player: &Contestant) -> bool {
-        let default = !player.is_slow && !player.name.starts_with("replay:");
+        let default = !player.is_slow && !player.is_replay();
         default != self.flipped.contains(&player.name)
     }
 

@@ -67,10 +67,6 @@ pub fn tournament(page: Page) -> El {
             page.tournament
                 .with(|tournament| results::results(page, tournament, open))
         })
-        .child(move || {
-            page.tournament
-                .with(|tournament| detail::detail(page, tournament, &open.get()))
-        })
 }
 
 fn progress(tournament: &Tournament) -> String {

@@ -9,19 +9,20 @@ use crate::number_format::{fixed, signed};
 use crate::page::{Page, Tournament};
 use crate::standings::{describe_pairs, difference_of, label_of};
 
-/// Returns the details of `player`; `None` if it is not in the results.
-pub(super) fn detail(page: Page, tournament: &Tournament, player: &str) -> Option<El> {
-    let standings = tournament.standings.as_ref()?;
-    let placement = standings.placements.iter().find(|p| p.player == player)?;
-    let difference = difference_of(standings, player);
-    Some(
-        section()
-            .class("standings-detail")
-            .attr("data-detail", player.to_owned())
-            .label("Details of ".to_owned() + &placement.label)
-            .child(scores(page, tournament, standings, placement))
-            .child(difference.map(|found| pairs(page, tournament, standings, placement, found))),
-    )
+/// Returns the details of a player.
+pub(super) fn detail(
+    page: Page,
+    tournament: &Tournament,
+    standings: &Standings,
+    placement: &Placement,
+) -> El {
+    let difference = difference_of(standings, &placement.player);
+    section()
+        .class("standings-detail")
+        .attr("data-detail", placement.player.clone())
+        .label("Details of ".to_owned() + &placement.label)
+        .child(scores(page, tournament, standings, placement))
+        .child(difference.map(|found| pairs(page, tournament, standings, found)))
 }
 
 fn scores(page: Page, tournament: &Tournament, standings: &Standings, placement: &Placement) -> El {
@@ -45,13 +46,12 @@ fn pairs(
     page: Page,
     tournament: &Tournament,
     standings: &Standings,
-    placement: &Placement,
     difference: &Difference,
 ) -> El {
     let range = standings.difference_range;
     let (mean, half_width) = (difference.mean, difference.half_width);
     let list = |title: &'static str, episodes: &[EpisodeScore]| {
-        let players = [placement.player.as_str(), standings.reference.as_str()];
+        let players = [difference.player.as_str(), standings.reference.as_str()];
         let score = |score: f32| signed(score.into(), 3);
         episodes_list(page, tournament, players, title, episodes, score)
     };

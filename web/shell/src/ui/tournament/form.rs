@@ -62,8 +62,9 @@ pub(super) fn form(page: Page, runs: Memo<bool>, buttons: Vec<El>) -> El {
         .child(
             div()
                 .class("choices")
-                .child(players(page, form))
-                .child(axes(page, form)),
+                .child(players(page, form, false))
+                .child(axes(page, form))
+                .child(players(page, form, true)),
         )
         .child(first);
     div()
@@ -178,27 +179,31 @@ fn switch(
         .child(span().child(text))
 }
 
-fn players(page: Page, form: Signal<TournamentForm>) -> El {
+/// Returns the switches of the players, or of the replays.
+fn players(page: Page, form: Signal<TournamentForm>, replays: bool) -> El {
     let all = memo(move || {
         let info = page.info.get();
-        page.replays
-            .with(|replays| info.map_or_else(Vec::new, |info| contestants(&info, replays)))
+        let mut all = page
+            .replays
+            .with(|replays| info.map_or_else(Vec::new, |info| contestants(&info, replays)));
+        all.retain(|player| player.is_replay() == replays);
+        all
     });
     let one = move |player: Contestant| {
         let (name, flipped) = (player.name.clone(), player.name.clone());
-        let mut text = player.label.clone();
-        if player.is_slow {
-            text.push_str(" (slow: seconds an episode)");
-        }
-        let is_on = {
-            let player = player.clone();
-            move || form.with(|form| form.is_on(&player))
-        };
+        let (text, help) = (player.label.clone(), player.help.clone());
+        let is_on = move || form.with(|form| form.is_on(&player));
         let flip = move || form.update(|form| form.flip(&flipped));
-        switch(("data-contestant", name), text, player.help, is_on, flip)
+        switch(("data-contestant", name), text, help, is_on, flip)
     };
     let switches = move || all.get().into_iter().map(one).collect::<Vec<El>>();
-    group("Players".to_owned(), switches.into_view())
+    let name = if replays { "Replays" } else { "Players" };
+    let group = group(name.to_owned(), switches.into_view()).toggle_class("wide", true);
+    let is_empty = move || all.with(Vec::is_empty);
+    let has_slow = move || all.with(|all| all.iter().any(|player| player.is_slow));
+    let slow = p().class("quiet").hidden(move || !has_slow());
+    let note = "Slow players need seconds for each episode.";
+    group.hidden(is_empty).child(slow.child(note))
 }
 
 fn axes(page: Page, form: Signal<TournamentForm>) -> View {

@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{EpisodeScore, Placement, Standings};
 
-use super::{episode_link, histogram};
+use super::{detail, episode_link, histogram};
 use crate::dom::El;
 use crate::dom::html::{button, div, small, table, tbody, td, th, thead, tr};
 use crate::number_format::fixed;
@@ -48,13 +48,19 @@ pub(super) fn reference_menu(page: Page) -> El {
         .child(menu)
 }
 
-/// Returns the table; `open` is the player whose details are shown.
+/// Returns the table; `open` is the player whose details are shown below its row.
 pub(super) fn results(page: Page, tournament: &Tournament, open: Signal<String>) -> Option<El> {
     let standings = tournament.standings.as_ref()?;
-    let rows = standings.placements.iter();
-    let rows: Vec<El> = rows
-        .map(|placement| row(page, tournament, standings, placement, open))
-        .collect();
+    let shown = open.get();
+    let mut rows = Vec::new();
+    for placement in &standings.placements {
+        rows.push(row(page, tournament, standings, placement, open));
+        if placement.player == shown {
+            let detail = td().attr("colspan", "5");
+            let detail = detail.child(detail::detail(page, tournament, standings, placement));
+            rows.push(tr().child(detail));
+        }
+    }
     let heading = || th().attr("scope", "col");
     let [low, high] = standings.score_range.map(|end| fixed(end, 1));
     let reference = label_of(standings, &standings.reference);
@@ -88,9 +94,10 @@ fn row(
     let link = |word: &str, episodes: &[EpisodeScore]| {
         let episode = episodes.first()?;
         let score = fixed(episode.score.into(), 3);
-        let text = format!("{word}: seed {}, {score}", episode.seed);
+        let text = word.to_owned() + " " + &score;
         let players = [placement.player.as_str(), ""];
-        Some(episode_link(page, &tournament.spec, players, episode, text))
+        let link = episode_link(page, &tournament.spec, players, episode, text);
+        Some(link.attr("title", format!("Seed {}", episode.seed)))
     };
     let flip = {
         let player = placement.player.clone();
@@ -104,19 +111,12 @@ fn row(
             });
         }
     };
-    let player = placement.player.clone();
-    let is_open = move || {
-        if open.with(|open| *open == player) {
-            "true"
-        } else {
-            "false"
-        }
-    };
+    let is_open = open.with(|open| *open == placement.player);
     let more = (placement.scored > 0).then(|| {
         button()
             .class("link")
             .attr("data-details", placement.player.clone())
-            .attr("aria-expanded", is_open)
+            .attr("aria-expanded", if is_open { "true" } else { "false" })
             .on_press(flip)
             .child("Details")
             .label("Details of ".to_owned() + &placement.label)
@@ -126,8 +126,10 @@ fn row(
         link("Worst", &placement.worst),
         link("Best", &placement.best),
     ];
+    let reference = label_of(standings, &standings.reference);
     let score = td()
         .class("num")
+        .attr("data-label", "Mean score")
         .attr("data-mean", placement.player.clone())
         .attr("data-half-width", fixed(half_width, 4))
         .child(match placement.scored {
@@ -138,6 +140,9 @@ fn row(
     let verdict = difference.and_then(|found| state_label(&found.verdict, found.tone));
     let pairs = difference.map_or(0, |found| found.pairs.iter().sum::<u32>());
     let amount = (pairs > 0).then(|| format_difference(standings, &placement.player));
+    let pairs_cell = td().class("num");
+    let label = (pairs > 0).then(|| "To ".to_owned() + &reference);
+    let pairs_cell = pairs_cell.attr("data-label", label);
     let note = small().child(placement.note.clone());
     let name = th()
         .attr("scope", "row")
@@ -152,6 +157,6 @@ fn row(
     tr().child(name)
         .child(td().class("bar-cell").child(drawn))
         .child(score)
-        .child(td().class("num").child(amount).child(verdict))
-        .child(td().class("links").child(links))
+        .child(pairs_cell.child(amount).child(" ").child(verdict))
+        .child(td().child(div().class("link-row").child(links)))
 }

@@ -2,7 +2,9 @@
 
 use anyhow::{Result, ensure};
 use fantoccini::Locator;
-use sentinel_e2e::{Browser, drop_file, is_played, is_silent, open, open_page, screenshots};
+use sentinel_e2e::{
+    Browser, axe_findings, drop_file, is_played, is_silent, open, open_page, screenshots,
+};
 use serde_json::{Value, json};
 
 const NOTE: &str = "document.querySelector('#tournament-note').textContent";
@@ -250,5 +252,7 @@ async fn the_first_difference_of_two_players_is_named_and_marked() -> Result<()>
     browser
         .save_screenshot(&screenshots().join("difference-phone.png"))
         .await?;
+    let findings = axe_findings(&browser).await?;
+    ensure!(findings.is_empty(), "{}", findings.join("\n"));
     is_silent(&browser).await
 }

@@ -18,6 +18,7 @@ pub mod library;
 mod polyguard;
 pub mod run;
 pub mod run_analysis;
+pub mod standings;
 pub mod tournament;
 pub mod transcript;
 mod trust;

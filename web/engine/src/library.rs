@@ -1,14 +1,18 @@
-//! The replay files that an engine knows: those of the page's list, and those that were dropped.
+//! The files that an engine knows: replays of the page's list, and replays and models that were
+//! dropped.
+
+use std::sync::Arc;
 
 use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
-use sentinel_page_protocol::{ListedReplay, PlayedEpisode};
+use sentinel_page_protocol::{ListedReplay, PlayedEpisode, PlayerInfo};
+use sentinel_policy::nn::Model;
 use sentinel_policy::replay::Replay;
 
 use crate::files::Fetched;
-use crate::world::{PageWorld, REPLAY, default_streams};
+use crate::world::{MODEL, PageWorld, REPLAY, default_streams};
 
 /// Path of the list of replay files, relative to the page.
 pub const MANIFEST: &str = "replays/manifest.json";
@@ -24,10 +28,11 @@ pub struct ReadReplay<W: PageWorld> {
     pub first: Option<EpisodeSpec<W>>,
 }
 
-/// The replay files of a world.
+/// The replay files of a world, and the models that were dropped.
 pub struct Library<W: PageWorld> {
     listed: Vec<ListedReplay>,
     files: Vec<(String, Fetched<ReadReplay<W>>)>,
+    models: Vec<(String, Arc<Model<W::Net>>)>,
 }
 
 impl<W: PageWorld> Default for Library<W> {
@@ -35,6 +40,7 @@ impl<W: PageWorld> Default for Library<W> {
         Self {
             listed: Vec::new(),
             files: Vec::new(),
+            models: Vec::new(),
         }
     }
 }
@@ -59,6 +65,33 @@ impl<W: PageWorld> Library<W> {
             Some((_, place)) => *place = file,
             None => self.files.push((name.to_owned(), file)),
         }
+    }
+
+    /// Returns the dropped model `name`.
+    #[must_use]
+    pub fn model(&self, name: &str) -> Option<&Arc<Model<W::Net>>> {
+        let found = self.models.iter().find(|(known, _)| known == name);
+        found.map(|(_, model)| model)
+    }
+
+    /// Adds a model that the visitor dropped, and returns its name. It replaces one of the same
+    /// name.
+    pub fn add_model(&mut self, file: &str, model: Model<W::Net>) -> String {
+        let name = safe_name(file.strip_suffix(".safetensors").unwrap_or(file));
+        self.models.retain(|(known, _)| *known != name);
+        self.models.push((name.clone(), Arc::new(model)));
+        name
+    }
+
+    /// Returns the dropped models as players for menus.
+    pub fn model_players(&self) -> impl Iterator<Item = PlayerInfo> {
+        self.models.iter().map(|(name, _)| PlayerInfo {
+            name: format!("{MODEL}{name}"),
+            label: model_label(name),
+            help: "The network of a file that you dropped. It takes its most probable action."
+                .to_owned(),
+            ..PlayerInfo::default()
+        })
     }
 
     /// Reads the page's list and returns the files whose names no address can carry. Files that
@@ -186,6 +219,12 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
         });
     }
     Ok((listed, refused))
+}
+
+/// Returns the readable name of a dropped model.
+#[must_use]
+pub fn model_label(name: &str) -> String {
+    format!("Model {name}")
 }
 
 /// Returns the file's name without `.jsonl`.

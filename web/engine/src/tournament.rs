@@ -1,60 +1,103 @@
 //! Tournaments: every player plays the same episodes, one step at a time so that messages are
-//! answered in between.
+//! answered in between. Several engines may share the episodes; engine 0 gathers the scores, so that
+//! the results do not depend on the division.
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::num::round_to;
-use sentinel_page_protocol::{Difference, EpisodeScore, Placement, Standings};
+use sentinel_page_protocol::{Reply, Standings, TournamentSpec, decode};
 
-use sentinel_policy::insertion_sort::sort;
+use sentinel_policy::SEED_MAX;
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Recording};
+use crate::run::encoded;
+use crate::standings::{Entrant, Numbering, Outcome, standings};
 use crate::world::PageWorld;
+
+/// Number of slices between two messages about the results.
+const QUIET_SLICES: u32 = 6;
 
 /// Creates the actor of a player for an episode; `None` if its file is not here.
 pub type Start<'a, W> = &'a dyn Fn(&str, &EpisodeSpec<W>) -> Option<Box<dyn Actor<W>>>;
 
-/// A player with its scores so far.
-struct Entrant {
-    player: String,
-    label: String,
-    scores: Vec<f64>,
+/// A score in a message between engines: player, episode, the final score (`None` if the episode was
+/// left out), and the number of recorded actions that a fallback had taken.
+type SentScore = (u32, u32, Option<f64>, u32);
+
+/// An episode that is being played.
+struct Current<W: PageWorld> {
+    entrant: usize,
+    number: usize,
+    episode: W,
+    actor: Box<dyn Actor<W>>,
 }
 
 /// A tournament in progress.
 pub struct Tournament<W: PageWorld> {
     run: u32,
-    /// Number of tasks, which alternate in `episodes`.
-    tasks: usize,
-    episodes: Vec<EpisodeSpec<W>>,
+    /// The episodes of the lowest seed, one for each task.
+    first: Vec<EpisodeSpec<W>>,
+    numbering: Numbering,
+    part: usize,
+    parts: usize,
     entrants: Vec<Entrant>,
-    current: Option<(usize, W, Box<dyn Actor<W>>)>,
+    /// Number of the next episode of each player in this part.
+    next: Vec<usize>,
+    current: Option<Current<W>>,
+    reference: String,
+    /// Scores that engine 0 does not have; empty in engine 0 itself.
+    unsent: Vec<SentScore>,
+    has_news: bool,
+    slices: u32,
     /// `true` while the shell has paused it.
     pub paused: bool,
+    /// `true` once the shell has stopped it.
+    pub stopped: bool,
 }
 
 impl<W: PageWorld> Tournament<W> {
-    /// Creates a tournament of `(name, label)` players on `episodes`, in which `tasks` tasks
-    /// alternate.
+    /// Creates a tournament of `(name, label)` players. `first` are the episodes of its lowest seed,
+    /// one for each task.
     #[must_use]
     pub fn new(
         run: u32,
-        tasks: usize,
-        episodes: Vec<EpisodeSpec<W>>,
+        spec: &TournamentSpec,
+        first: Vec<EpisodeSpec<W>>,
         players: Vec<(String, String)>,
     ) -> Self {
+        // Seeds end at the highest one.
+        let seeds = u64::from(spec.seeds).min((SEED_MAX + 1).saturating_sub(spec.first_seed));
+        let seeds = usize::try_from(seeds).unwrap_or(usize::MAX);
         let entrant = |(player, label)| Entrant {
             player,
             label,
-            scores: Vec::new(),
+            outcomes: Vec::new(),
+            fallbacks: 0,
+            is_gone: false,
         };
-        Self {
+        let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let mut tournament = Self {
             run,
-            tasks,
-            episodes,
+            numbering: Numbering {
+                tasks: first.len(),
+                first_seed: spec.first_seed,
+                // The number of an episode must fit a message.
+                episodes: seeds.saturating_mul(first.len()).min(u32::MAX as usize),
+            },
+            first,
+            part: size(spec.part),
+            parts: size(spec.parts).max(1),
+            next: Vec::new(),
             entrants: players.into_iter().map(entrant).collect(),
             current: None,
+            reference: spec.reference.clone(),
+            unsent: Vec::new(),
+            has_news: true,
+            slices: 0,
             paused: false,
-        }
+            stopped: false,
+        };
+        tournament.next = vec![tournament.next_own(0); tournament.entrants.len()];
+        tournament
     }
 
     /// Returns the number that the shell gave the tournament.
@@ -63,137 +106,172 @@ impl<W: PageWorld> Tournament<W> {
         self.run
     }
 
-    /// Returns `true` if all episodes have been played.
+    /// Returns the players that take part.
+    pub fn players(&self) -> impl Iterator<Item = &str> {
+        let present = self.entrants.iter().filter(|entrant| !entrant.is_gone);
+        present.map(|entrant| entrant.player.as_str())
+    }
+
+    /// Changes the player with which the others are compared.
+    pub fn set_reference(&mut self, player: String) {
+        self.reference = player;
+        self.report_soon();
+    }
+
+    /// Lets the next [`Tournament::report`] report, although it may be early.
+    pub const fn report_soon(&mut self) {
+        self.has_news = true;
+        self.slices = QUIET_SLICES;
+    }
+
+    /// Returns `true` if an episode of this part is left to play and may be played now.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.entrants
-            .iter()
-            .all(|entrant| entrant.scores.len() >= self.episodes.len())
+    pub fn is_playing(&self) -> bool {
+        let left = || self.current.is_some() || self.next_entrant().is_some();
+        !self.paused && !self.stopped && left()
     }
 
     /// Takes one action of one episode. Players take turns, so that their means are comparable at
-    /// any time. Returns `false` when all episodes have been played.
+    /// any time. Returns `false` when all episodes of this part have been played.
     pub fn advance(&mut self, start: Start<'_, W>) -> bool {
-        let Some((number, mut episode, mut actor)) = self.current.take() else {
+        let Some(mut current) = self.current.take() else {
             return self.begin(start);
         };
-        actor.observe(&episode);
-        let action = actor.choose(&episode).0;
+        let Current { episode, actor, .. } = &mut current;
+        actor.observe(episode);
+        let (action, missed) = actor.choose(episode);
+        let action = action.filter(|_| !missed);
         let went_on = action.is_some_and(|action| episode.step(action).is_ok());
-        if went_on && !W::is_done(episode.observation()) {
-            self.current = Some((number, episode, actor));
-        } else {
+        let is_done = W::is_done(episode.observation());
+        if went_on && !is_done {
+            self.current = Some(current);
+            return true;
+        }
+        let recording = actor.recording(episode);
+        // Rows that were never reached belong to another episode.
+        let fits = recording.as_ref().is_none_or(|found| found.unused == 0);
+        let (outcome, fallbacks) = if is_done && fits {
             // Rounded as the evaluation rounds its rows, so that the means are equal too.
-            self.entrants[number]
-                .scores
-                .push(round_to(episode.score(), 4));
+            let score = Outcome::Score(round_to(episode.score(), 4));
+            (score, recording.map_or(0, |found| found.fallbacks))
+        } else {
+            (Outcome::LeftOut, 0)
+        };
+        self.record(current.entrant, current.number, outcome, fallbacks);
+        true
+    }
+
+    /// Starts the next episode, or leaves it out; returns `false` if there is none.
+    fn begin(&mut self, start: Start<'_, W>) -> bool {
+        let Some(entrant) = self.next_entrant() else {
+            return false;
+        };
+        let number = self.next[entrant];
+        let (task, seed) = self.numbering.place(number);
+        let origin = EpisodeSpec {
+            seed,
+            ..self.first[task]
+        };
+        let Some(actor) = start(&self.entrants[entrant].player, &origin) else {
+            // A player whose file is gone takes no further part.
+            self.entrants[entrant].is_gone = true;
+            self.has_news = true;
+            return true;
+        };
+        let episode = W::reset(&origin.setup());
+        let recording = actor.recording(&episode);
+        if recording.as_ref().is_some_and(|found| !holds(found)) {
+            self.record(entrant, number, Outcome::LeftOut, 0);
+        } else {
+            self.current = Some(Current {
+                entrant,
+                number,
+                episode,
+                actor,
+            });
         }
         true
     }
 
-    fn begin(&mut self, start: Start<'_, W>) -> bool {
-        let scores = self.entrants.iter().map(|entrant| entrant.scores.len());
-        let next = scores.enumerate().min_by_key(|(_, count)| *count);
-        let Some((number, origin)) =
-            next.and_then(|(number, count)| Some((number, self.episodes.get(count)?)))
-        else {
-            return false;
-        };
-        match start(&self.entrants[number].player, origin) {
-            Some(actor) => self.current = Some((number, W::reset(&origin.setup()), actor)),
-            // A player whose file is gone takes no further part.
-            None => {
-                self.entrants.remove(number);
-            }
+    fn record(&mut self, entrant: usize, number: usize, outcome: Outcome, fallbacks: usize) {
+        self.entrants[entrant].set(number, outcome);
+        self.entrants[entrant].fallbacks += fallbacks;
+        self.next[entrant] = self.next_own(number + 1);
+        self.has_news = true;
+        if self.part > 0 {
+            let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+            let score = match outcome {
+                Outcome::Score(score) => Some(score),
+                Outcome::Open | Outcome::LeftOut => None,
+            };
+            let sent = (index(entrant), index(number), score, index(fallbacks));
+            self.unsent.push(sent);
         }
-        true
+    }
+
+    /// Returns the player whose turn it is; `None` if nothing is left to play.
+    fn next_entrant(&self) -> Option<usize> {
+        let players = self.entrants.iter().zip(&self.next).enumerate();
+        let open = players
+            .filter(|(_, (entrant, next))| !entrant.is_gone && **next < self.numbering.episodes);
+        let next = open.min_by_key(|(_, (_, next))| **next);
+        next.map(|(index, _)| index)
+    }
+
+    /// Returns the first episode of this part from number `from` on. Parts alternate over tasks and
+    /// over seeds, so that each gets as many of every task.
+    fn next_own(&self, from: usize) -> usize {
+        let tasks = self.numbering.tasks.max(1);
+        let is_own = |number: &usize| (number / tasks + number % tasks) % self.parts == self.part;
+        let mut own = (from..self.numbering.episodes).filter(is_own);
+        own.next().unwrap_or(self.numbering.episodes)
+    }
+
+    /// Adds scores that another engine has sent.
+    pub fn add_scores(&mut self, scores: &[u8]) {
+        let scores: Vec<SentScore> = decode(scores).unwrap_or_default();
+        for (entrant, number, score, fallbacks) in scores {
+            let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+            let number = place(number);
+            let entrant = self.entrants.get_mut(place(entrant));
+            if let Some(entrant) = entrant.filter(|_| number < self.numbering.episodes) {
+                entrant.set(number, score.map_or(Outcome::LeftOut, Outcome::Score));
+                entrant.fallbacks += place(fallbacks);
+            }
+            self.has_news = true;
+        }
+    }
+
+    /// Returns a message about the results, or the scores for engine 0, if something has changed
+    /// since the last one. While episodes are played it reports now and then.
+    pub fn report(&mut self) -> Option<Reply> {
+        self.slices = self.slices.saturating_add(1);
+        if !self.has_news || self.slices < QUIET_SLICES && self.is_playing() {
+            return None;
+        }
+        (self.has_news, self.slices) = (false, 0);
+        if self.part > 0 {
+            let scores = std::mem::take(&mut self.unsent);
+            return (!scores.is_empty()).then(|| Reply::Scores {
+                run: self.run,
+                scores: encoded(&scores),
+            });
+        }
+        Some(Reply::Standings(self.standings()))
     }
 
     /// Returns the results so far.
     #[must_use]
     pub fn standings(&self) -> Standings {
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let mut order: Vec<&Entrant> = self.entrants.iter().collect();
-        sort(&mut order, |a, b| mean(&a.scores) > mean(&b.scores));
-        let placements = order.iter().map(|entrant| Placement {
-            player: entrant.player.clone(),
-            label: entrant.label.clone(),
-            mean: mean(&entrant.scores),
-            half_width: half_width(&entrant.scores),
-            worst: self.first_extreme(entrant, |score, worst| score < worst),
-            best: self.first_extreme(entrant, |score, best| score > best),
-        });
-        let differences = order.iter().skip(1).map(|entrant| {
-            let pairs = entrant.scores.iter().zip(&order[0].scores);
-            let pairs: Vec<f64> = pairs.map(|(own, best)| own - best).collect();
-            Difference {
-                player: entrant.player.clone(),
-                mean: mean(&pairs),
-                half_width: half_width(&pairs),
-            }
-        });
         Standings {
             run: self.run,
-            played: count(
-                self.entrants
-                    .iter()
-                    .map(|entrant| entrant.scores.len())
-                    .sum(),
-            ),
-            total: count(self.entrants.len() * self.episodes.len()),
-            placements: placements.collect(),
-            differences: differences.collect(),
+            ..standings(&self.numbering, &self.entrants, &self.reference)
         }
     }
-
-    /// Returns the first episode whose score is better than that of all others, by `is_better`.
-    fn first_extreme(
-        &self,
-        entrant: &Entrant,
-        is_better: fn(f64, f64) -> bool,
-    ) -> Option<EpisodeScore> {
-        let mut found: Option<(usize, f64)> = None;
-        for (number, score) in entrant.scores.iter().enumerate() {
-            if found.is_none_or(|(_, extreme)| is_better(*score, extreme)) {
-                found = Some((number, *score));
-            }
-        }
-        let (number, score) = found?;
-        Some(EpisodeScore {
-            task: u16::try_from(number % self.tasks.max(1)).unwrap_or(u16::MAX),
-            seed: self.episodes.get(number)?.seed,
-            score: score as f32,
-        })
-    }
 }
 
-/// Returns the mean of `values`; 0 if there are none.
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Returns half the width of the 95 % interval of the mean by the normal approximation; NaN for
-/// fewer than two values.
-fn half_width(values: &[f64]) -> f64 {
-    let (count, mean) = (values.len() as f64, mean(values));
-    let squares: f64 = values
-        .iter()
-        .map(|value| (value - mean) * (value - mean))
-        .sum();
-    if values.len() < 2 {
-        f64::NAN
-    } else {
-        1.96 * (squares / (count - 1.0) / count).sqrt()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_width_is_that_of_the_normal_approximation() {
-        assert!((half_width(&[0.5, 0.25, 0.75, 0.25]) - 0.234_570).abs() < 1e-5);
-        assert!(half_width(&[0.5]).is_nan() && half_width(&[]).is_nan());
-    }
+/// Returns `true` if a replay holds the episode that starts: it has rows, and all are of this
+/// scenario.
+fn holds(recording: &Recording) -> bool {
+    recording.unused > 0 && recording.mismatches.is_empty()
 }

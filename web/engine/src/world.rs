@@ -25,6 +25,8 @@ pub const VISITOR_LABEL: &str = "You";
 pub const VISITOR: &str = "you";
 /// Prefix of the name of a replay in addresses.
 pub const REPLAY: &str = "replay:";
+/// Prefix of the name of a model that the visitor dropped, in addresses.
+pub const MODEL: &str = "model:";
 
 /// A world that the page shows.
 pub trait PageWorld: Playable + Analyzable<Observation: Clone> {

@@ -411,7 +411,7 @@ fn tournament_means_are_those_of_the_evaluation() {
         first_seed: 0,
         seeds: 30,
         streams: "reference".to_owned(),
-        rules: String::new(),
+        ..TournamentSpec::default()
     };
     let replies = ask(&mut engine, Request::Tournament { run: 9, spec });
     let Some(Reply::Standings(standings)) = replies.last() else {

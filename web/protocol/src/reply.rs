@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnalysisUpdate, Chart, StepLine, WorldInfo};
+use crate::{AnalysisUpdate, Chart, StepLine, Tone, WorldInfo};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,14 @@ pub enum Reply {
     },
     /// Results of a tournament so far.
     Standings(Standings),
+    /// Scores of a part of a tournament, for the engine that gathers them; see
+    /// [`Request::Scores`](crate::Request::Scores).
+    Scores {
+        /// Number of the tournament.
+        run: u32,
+        /// Encoded scores.
+        scores: Vec<u8>,
+    },
     /// Curves of a training run.
     Curves(Curves),
     /// Replay files that can be played.
@@ -112,13 +120,21 @@ pub struct PlayedEpisode {
 pub struct Standings {
     /// Number that the shell gave the tournament.
     pub run: u32,
-    /// Number of episodes played so far.
+    /// Number of episodes that are settled: played, or left out.
     pub played: u32,
-    /// Number of episodes of the whole tournament.
+    /// Number of episodes of the whole tournament, over all players.
     pub total: u32,
+    /// Number of episodes that were left out, because a replay does not hold them.
+    pub left_out: u32,
+    /// Player with which the others are compared.
+    pub reference: String,
+    /// Lowest and highest score of the histograms.
+    pub score_range: [f64; 2],
+    /// Lowest and highest difference of the histograms.
+    pub difference_range: [f64; 2],
     /// Players, the best mean first.
     pub placements: Vec<Placement>,
-    /// Paired differences to the best player, in the order of `placements` without the best.
+    /// Paired differences to the reference, in the order of `placements` without the reference.
     pub differences: Vec<Difference>,
 }
 
@@ -129,14 +145,20 @@ pub struct Placement {
     pub player: String,
     /// Readable name of the player.
     pub label: String,
+    /// Number of its episodes that have a score.
+    pub scored: u32,
+    /// Sentence about episodes that were left out, or a file that is missing; empty for none.
+    pub note: String,
     /// Mean score of the player's episodes.
     pub mean: f64,
     /// Half the width of the 95 % interval of the mean; NaN with fewer than two episodes.
     pub half_width: f64,
-    /// Episode with the lowest score, the first of equals; `None` before the first episode.
-    pub worst: Option<EpisodeScore>,
-    /// Episode with the highest score, the first of equals; `None` before the first episode.
-    pub best: Option<EpisodeScore>,
+    /// Numbers of episodes with scores in equal parts of the range.
+    pub histogram: Vec<u32>,
+    /// Episodes with the lowest scores, the lowest first, and the first of equals first.
+    pub worst: Vec<EpisodeScore>,
+    /// Episodes with the highest scores, the highest first, and the first of equals first.
+    pub best: Vec<EpisodeScore>,
 }
 
 /// Score of one episode of a tournament.
@@ -146,19 +168,31 @@ pub struct EpisodeScore {
     pub task: u16,
     /// Seed of the episode.
     pub seed: u64,
-    /// Final score, rounded to four decimals.
+    /// Final score, rounded to four decimals; or a difference of two such scores.
     pub score: f32,
 }
 
-/// Paired difference between a player and the best one.
+/// Paired differences between a player and the reference, over the episodes that both played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// The compared player as the address writes it.
     pub player: String,
-    /// Mean of its scores minus those of the best player on the same episodes.
+    /// Mean of its scores minus those of the reference on the same episodes.
     pub mean: f64,
-    /// Half the width of the 95 % interval; NaN with fewer than two pairs.
+    /// Half the width of the 95 % interval; NaN with too few pairs.
     pub half_width: f64,
+    /// Verdict in a word: better, worse, undecided or same.
+    pub verdict: String,
+    /// Meaning of the verdict.
+    pub tone: Tone,
+    /// Numbers of pairs with a higher, an equal and a lower score than the reference.
+    pub pairs: [u32; 3],
+    /// Numbers of pairs with differences in equal parts of the range.
+    pub histogram: Vec<u32>,
+    /// Episodes in which the player is farthest ahead, with the difference.
+    pub ahead: Vec<EpisodeScore>,
+    /// Episodes in which the player is farthest behind, with the difference.
+    pub behind: Vec<EpisodeScore>,
 }
 
 /// A replay file that the menu offers.

@@ -42,6 +42,13 @@ pub struct TournamentSpec {
     pub streams: String,
     /// Named rule set with single changes; empty for the reference rules.
     pub rules: String,
+    /// Player with which the others are compared; empty for the best one.
+    pub reference: String,
+    /// Number of this engine among those that share the episodes, from 0; engine 0 gathers the
+    /// scores.
+    pub part: u32,
+    /// Number of engines that share the episodes; 0 means 1.
+    pub parts: u32,
 }
 
 /// A message to an engine. `run` is a number that the shell chooses; a later message with the same
@@ -99,7 +106,22 @@ pub enum Request {
         /// `true` to pause, `false` to continue.
         paused: bool,
     },
-    /// Ends the work for a run or a tournament.
+    /// Delivers scores of another engine that plays a part of the tournament, from
+    /// [`Reply::Scores`](crate::Reply::Scores).
+    Scores {
+        /// Number of the tournament.
+        run: u32,
+        /// Scores as the other engine encoded them.
+        scores: Vec<u8>,
+    },
+    /// Changes the player with which the others are compared.
+    Reference {
+        /// Number of the tournament.
+        run: u32,
+        /// Player as the address writes it; empty for the best one.
+        player: String,
+    },
+    /// Ends the work for a run or a tournament. The results of a tournament stay.
     Stop {
         /// Number of the run or tournament.
         run: u32,
@@ -112,6 +134,14 @@ pub enum Request {
         content: Result<Vec<u8>, String>,
         /// `true` if the visitor dropped it.
         dropped: bool,
+    },
+    /// Delivers a file that the visitor dropped earlier, without an answer: another engine has
+    /// already answered.
+    Lend {
+        /// Name of the file.
+        name: String,
+        /// Content in bytes.
+        content: Vec<u8>,
     },
     /// Asks for the curves of the trained policy's training run,
     /// [`Reply::Curves`](crate::Reply::Curves).

@@ -174,6 +174,20 @@ pub fn is_narrow() -> bool {
     width.is_some_and(|width| width < 760.0)
 }
 
+/// Returns the number of engines that may share long work: as many as the machine has processors,
+/// and at most four.
+#[must_use]
+pub fn engines_for_long_work() -> u8 {
+    // A cast of a float saturates.
+    (window().navigator().hardware_concurrency() as u8).clamp(1, 4)
+}
+
+/// Returns the time in milliseconds, for measuring how long something takes.
+#[must_use]
+pub fn now_ms() -> f64 {
+    js_sys::Date::now()
+}
+
 /// Returns the bytes of a file that the visitor chose.
 ///
 /// # Errors

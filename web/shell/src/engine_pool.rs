@@ -1,4 +1,4 @@
-//! The running engines: one for each world visited lately, and one for tournaments.
+//! The running engines: one for each world visited lately, and some for tournaments.
 
 use std::rc::Rc;
 
@@ -14,8 +14,9 @@ const WORLDS_MAX: usize = 3;
 pub enum Role {
     /// Plays the episodes that are shown.
     Play,
-    /// Plays tournaments, so that episodes never wait for them.
-    Tournament,
+    /// Plays a part of a tournament, so that episodes never wait for it. Engine 0 gathers the
+    /// scores.
+    Tournament(u8),
 }
 
 /// A world for which the page has an engine.
@@ -29,6 +30,13 @@ pub struct Program {
     pub title: String,
 }
 
+/// A file that the visitor dropped.
+struct DroppedFile {
+    world: String,
+    name: String,
+    content: Vec<u8>,
+}
+
 type Listener = Rc<dyn Fn(&str, Role, EngineEvent)>;
 
 /// Engines that are started when needed and kept while they are in use.
@@ -37,6 +45,8 @@ pub struct EnginePool {
     programs: Vec<Program>,
     /// Running engines, the most recently used last.
     running: Vec<(String, Role, Engine)>,
+    /// Files for engines that start later.
+    dropped: Vec<DroppedFile>,
     listener: Option<Listener>,
 }
 
@@ -48,6 +58,7 @@ impl EnginePool {
             script,
             programs,
             running: Vec::new(),
+            dropped: Vec::new(),
             listener: None,
         }
     }
@@ -73,6 +84,9 @@ impl EnginePool {
             }
             None => {
                 let engine = self.start(world, role)?;
+                for file in self.dropped.iter().filter(|file| file.world == world) {
+                    engine.send(&lent(file));
+                }
                 if role == Role::Play && *request != Request::Describe {
                     engine.send(&Request::Describe);
                 }
@@ -84,6 +98,36 @@ impl EnginePool {
             engine.send(request);
         }
         Ok(())
+    }
+
+    /// Sends a file that the visitor dropped to the engine that plays, and lends it to the other
+    /// engines of the world, also to those that start later.
+    ///
+    /// # Errors
+    /// Returns a sentence if the engine cannot be started.
+    pub fn drop_file(&mut self, world: &str, name: String, content: Vec<u8>) -> Result<(), String> {
+        let request = Request::File {
+            name: name.clone(),
+            content: Ok(content.clone()),
+            dropped: true,
+        };
+        let sent = self.send(world, Role::Play, &request);
+        let file = DroppedFile {
+            world: world.to_owned(),
+            name,
+            content,
+        };
+        let others = self
+            .running
+            .iter()
+            .filter(|(_, role, _)| *role != Role::Play);
+        for (_, _, engine) in others.filter(|(running, ..)| running == world) {
+            engine.send(&lent(&file));
+        }
+        self.dropped
+            .retain(|old| old.world != file.world || old.name != file.name);
+        self.dropped.push(file);
+        sent
     }
 
     fn start(&self, world: &str, role: Role) -> Result<Engine, String> {
@@ -100,7 +144,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament => 1,
+            Role::Tournament(_) => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {
@@ -112,5 +156,18 @@ impl EnginePool {
     /// Terminates an engine; the next request starts it again.
     pub fn stop(&mut self, world: &str, role: Role) {
         self.running.retain(|(w, r, _)| w != world || *r != role);
+    }
+
+    /// Terminates the engines of tournaments.
+    pub fn stop_tournaments(&mut self) {
+        self.running.retain(|(_, role, _)| *role == Role::Play);
+    }
+}
+
+/// Returns the message that lends a file to an engine.
+fn lent(file: &DroppedFile) -> Request {
+    Request::Lend {
+        name: file.name.clone(),
+        content: file.content.clone(),
     }
 }

@@ -276,6 +276,17 @@ pub fn first_difference(a: &[StepLine], b: &[StepLine]) -> Option<usize> {
     (common < a.len().max(b.len())).then_some(common + 1)
 }
 
+/// Returns for each action of `a` whether `b` has another one there. A run that is not `complete`
+/// may still take the same action.
+#[must_use]
+pub fn differing(a: &[StepLine], b: &[StepLine], complete: bool) -> Vec<bool> {
+    let differs = |(index, step): (usize, &StepLine)| match b.get(index) {
+        Some(other) => other.code != step.code,
+        None => complete && !b.is_empty(),
+    };
+    a.iter().enumerate().map(differs).collect()
+}
+
 /// Returns the number of the next (or previous) notable action after (or before) `cursor`.
 #[must_use]
 pub fn find_notable(steps: &[StepLine], cursor: usize, forward: bool) -> Option<usize> {

@@ -162,4 +162,8 @@ fn the_first_difference_is_an_action() {
     assert_eq!(first_difference(&a, &b), Some(2));
     assert_eq!(first_difference(&a, &a), None);
     assert_eq!(first_difference(&a, &a[..1]), Some(2));
+    assert_eq!(differing(&a, &b, true), [false, true]);
+    assert_eq!(differing(&a, &a[..1], true), [false, true]);
+    assert_eq!(differing(&a, &a[..1], false), [false, false]);
+    assert_eq!(differing(&a, &[], true), [false, false]);
 }

@@ -4,6 +4,7 @@
 //! `cargo xtask` divides the program when it builds the page: whatever only [`Extras`] names
 //! goes into the second module. A program that Trunk builds alone has one module.
 
+use leptos::prelude::untrack;
 use wasm_split_helpers::SplitLoaderError;
 #[cfg(split)]
 use wasm_split_helpers::wasm_split;
@@ -81,7 +82,8 @@ pub fn load_when_idle(page: Page) {
 #[must_use]
 pub fn extra<V: IntoView>(page: Page, draw: impl Fn(Extras) -> V + 'static) -> View {
     let view = move || {
-        let view = page.extras.get().map(|extras| draw(extras).into_view());
+        let drawn = |extras| untrack(|| draw(extras).into_view());
+        let view = page.extras.get().map(drawn);
         view.unwrap_or_else(|| View::Fragment(Vec::new()))
     };
     view.into_view()

@@ -25,8 +25,12 @@
 //! | `data-index` | a row of the list of actions |
 //! | `data-truth` | everything of the Truth layer |
 //! | `data-mean`, `data-half-width` | a player of the standings |
+//! | `data-contestant`, `data-cell` | a switch of a player, or of an item of a task menu, for a tournament |
+//! | `data-details`, `data-detail` | the button of a player's details, and the details |
+//! | `data-pairs` | the differences of a player to the one that it is compared with |
+//! | `data-differs` | a row of the list of actions that differs from the other episode |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
 
 #![allow(
     clippy::redundant_closure,
@@ -55,6 +59,7 @@ pub mod reactive;
 pub mod rules_param;
 pub mod standings;
 pub mod state;
+pub mod tournament_form;
 pub mod ui;
 
 pub use ui::app;

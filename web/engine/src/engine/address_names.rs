@@ -3,7 +3,7 @@
 use sentinel_env::{Named as _, TaskName as _};
 
 use crate::library;
-use crate::world::{PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL};
+use crate::world::{MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL};
 
 /// The player of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,10 +11,12 @@ pub(super) enum Source<P> {
     Policy(P),
     Trained,
     Replay(String),
+    /// A model that the visitor dropped.
+    Model(String),
     Visitor,
 }
 
-/// Returns the player with this name in the address. The name of a replay is limited to what an
+/// Returns the player with this name in the address. The name of a file is limited to what an
 /// address can carry.
 pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyName>> {
     if word == VISITOR {
@@ -25,6 +27,9 @@ pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyN
     }
     if let Some(name) = word.strip_prefix(REPLAY) {
         return library::is_plain_name(name).then(|| Source::Replay(name.to_owned()));
+    }
+    if let Some(name) = word.strip_prefix(MODEL) {
+        return library::is_plain_name(name).then(|| Source::Model(name.to_owned()));
     }
     let policy = W::PolicyName::parse(word)?;
     W::policies()
@@ -38,6 +43,7 @@ pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> Strin
         Source::Policy(policy) => policy.name().to_owned(),
         Source::Trained => TRAINED.to_owned(),
         Source::Replay(name) => format!("{REPLAY}{name}"),
+        Source::Model(name) => format!("{MODEL}{name}"),
         Source::Visitor => VISITOR.to_owned(),
     }
 }
@@ -48,6 +54,7 @@ pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> Stri
         Source::Policy(policy) => W::policy_label(*policy).to_owned(),
         Source::Trained => TRAINED_LABEL.to_owned(),
         Source::Replay(name) => format!("Replay {name}"),
+        Source::Model(name) => library::model_label(name),
         Source::Visitor => VISITOR_LABEL.to_owned(),
     }
 }

@@ -218,6 +218,13 @@ impl<W: PageWorld> Shown<W> {
                     (format!("Loading {}…", W::WEIGHTS), false)
                 }
             },
+            Source::Model(name) => match library.model(name) {
+                Some(model) => (W::describe_model(model), false),
+                None => (
+                    format!("Drop the file {name}.safetensors here, whose model plays."),
+                    true,
+                ),
+            },
             Source::Replay(name) => match library.file(name) {
                 Fetched::Ready(_) => {
                     let recording = self.run.recording().unwrap_or_default();
@@ -276,12 +283,14 @@ pub(super) fn actor<W: PageWorld>(
     library: Option<&Library<W>>,
     model: Option<&Arc<Model<W::Net>>>,
 ) -> Option<Box<dyn Actor<W>>> {
+    let trained = |model: &Arc<Model<W::Net>>| -> Box<dyn Actor<W>> {
+        let policy = TrainedPolicy::new(Arc::clone(model));
+        Box::new(PolicyActor(Player::Public(Box::new(policy))))
+    };
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained => {
-            let policy = TrainedPolicy::new(Arc::clone(model?));
-            Some(Box::new(PolicyActor(Player::Public(Box::new(policy)))))
-        }
+        Source::Trained => model.map(trained),
+        Source::Model(name) => library?.model(name).map(trained),
         Source::Replay(name) => {
             let read = library?.file(name).ready()?;
             Some(Box::new(ReplayActor::new(&read.replay, setup)))

@@ -10,7 +10,7 @@ use super::{Engine, REPLAYS};
 use crate::curves;
 use crate::files::{Fetched, base_name, text};
 use crate::library::{self, MANIFEST};
-use crate::world::{PageWorld, TRAINED};
+use crate::world::{MODEL, PageWorld};
 
 impl<W: PageWorld> Engine<W> {
     pub(super) fn handle_file(
@@ -38,14 +38,22 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
+    /// Handles a file that the visitor dropped while another engine played, without an answer.
+    pub(super) fn handle_lent(&mut self, name: &str, content: Vec<u8>) {
+        let answered = self.replies.len();
+        self.handle_dropped(base_name(name), content);
+        self.replies.truncate(answered);
+    }
+
     fn handle_dropped(&mut self, name: &str, bytes: Vec<u8>) {
         if name.ends_with(".safetensors") {
             match Model::from_bytes(&bytes) {
                 Ok(model) => {
-                    self.model = Fetched::Ready(Arc::new(model));
-                    self.restart(|source| *source == Source::Trained);
+                    let name = self.library.add_model(name, model);
+                    self.restart(|source| *source == Source::Model(name.clone()));
+                    self.describe();
                     self.replies.push_back(Reply::Opened(PlayedEpisode {
-                        player: TRAINED.to_owned(),
+                        player: format!("{MODEL}{name}"),
                         ..PlayedEpisode::default()
                     }));
                 }
@@ -87,20 +95,13 @@ impl<W: PageWorld> Engine<W> {
             )),
         };
         match read {
-            // A model that the visitor dropped in the meantime stays.
-            Ok(model) if self.model.ready().is_none() => {
-                self.model = Fetched::Ready(Arc::new(model));
-            }
-            Ok(_) => {}
+            Ok(model) => self.model = Fetched::Ready(Arc::new(model)),
             Err(reason) => {
                 self.problem(reason.clone());
                 self.model = Fetched::Failed(reason);
             }
         }
         self.restart(|source| *source == Source::Trained);
-        if let Some(tournament) = &mut self.tournament {
-            tournament.paused = false;
-        }
     }
 
     fn handle_manifest(&mut self, content: Result<Vec<u8>, String>) {

@@ -3,6 +3,7 @@
 mod address_names;
 mod displayed_runs;
 mod incoming_files;
+mod tournaments;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request, TournamentSpec};
+use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::nn::Model;
 
@@ -18,7 +19,7 @@ use crate::files::Fetched;
 use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
-use crate::world::{PageWorld, TRAINED, default_streams, world_info};
+use crate::world::{PageWorld, default_streams, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
@@ -57,8 +58,7 @@ impl<W: PageWorld> Engine<W> {
     pub fn handle(&mut self, request: Request) {
         match request {
             Request::Describe => {
-                self.replies
-                    .push_back(Reply::World(Box::new(world_info::<W>())));
+                self.describe();
                 self.replies.push_back(Reply::Need(MANIFEST.to_owned()));
             }
             Request::Play {
@@ -84,17 +84,24 @@ impl<W: PageWorld> Engine<W> {
             }
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Tournament { run, spec } => self.start_tournament(run, &spec),
-            Request::Pause { run, paused } => {
-                if let Some(tournament) = self.tournament.as_mut().filter(|t| t.run() == run) {
-                    tournament.paused = paused;
-                }
+            Request::Scores { run, scores } => {
+                self.with_tournament(run, |tournament| tournament.add_scores(&scores));
             }
+            Request::Reference { run, player } => {
+                self.with_tournament(run, |tournament| tournament.set_reference(player));
+            }
+            Request::Pause { run, paused } => self.with_tournament(run, |tournament| {
+                tournament.paused = paused;
+                tournament.report_soon();
+            }),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
-                if self.tournament.as_ref().is_some_and(|t| t.run() == run) {
-                    self.tournament = None;
-                }
+                self.with_tournament(run, |tournament| {
+                    tournament.stopped = true;
+                    tournament.report_soon();
+                });
             }
+            Request::Lend { name, content } => self.handle_lent(&name, content),
             Request::File {
                 name,
                 content,
@@ -139,35 +146,19 @@ impl<W: PageWorld> Engine<W> {
         if pending {
             return true;
         }
-        let Self {
-            tournament,
-            model,
-            replies,
-            ..
-        } = self;
-        let Some(tournament) = tournament
-            .as_mut()
-            .filter(|t| !t.paused && !t.is_complete())
-        else {
-            return false;
-        };
-        let start = |player: &str, origin: &EpisodeSpec<W>| {
-            let source = parse_source::<W>(player)?;
-            actor::<W>(&source, &origin.setup(), None, model.ready())
-        };
-        while tournament.advance(&start) {
-            if is_time_up() {
-                pending = true;
-                break;
-            }
-        }
-        replies.push_back(Reply::Standings(tournament.standings()));
-        pending
+        self.work_on_tournament(is_time_up)
     }
 
     /// Returns the next answer; `None` if all have been returned.
     pub fn next_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
+    }
+
+    /// Sends the description of the world, with the models that were dropped.
+    fn describe(&mut self) {
+        let mut info = world_info::<W>();
+        info.players.extend(self.library.model_players());
+        self.replies.push_back(Reply::World(Box::new(info)));
     }
 
     fn problem(&mut self, sentence: String) {
@@ -316,34 +307,5 @@ impl<W: PageWorld> Engine<W> {
             label,
             warning,
         });
-    }
-
-    fn start_tournament(&mut self, run: u32, spec: &TournamentSpec) {
-        let mut episodes = Vec::new();
-        for seed in 0..u64::from(spec.seeds) {
-            for task in &spec.tasks {
-                episodes.push(self.origin(&EpisodeRef {
-                    task: task.clone(),
-                    seed: spec.first_seed.saturating_add(seed),
-                    streams: spec.streams.clone(),
-                    rules: spec.rules.clone(),
-                }));
-            }
-        }
-        let mut players = Vec::new();
-        for word in &spec.players {
-            match parse_source::<W>(word) {
-                Some(source @ (Source::Policy(_) | Source::Trained)) => {
-                    self.need_file(&source);
-                    players.push((word.clone(), source_label::<W>(&source)));
-                }
-                _ => self.problem(unknown("policy", word)),
-            }
-        }
-        let mut tournament = Tournament::new(run, spec.tasks.len(), episodes, players);
-        // No other policy replaces the trained one while its weights are loading.
-        tournament.paused = matches!(self.model, Fetched::Loading)
-            && spec.players.iter().any(|player| player == TRAINED);
-        self.tournament = Some(tournament);
     }
 }

@@ -19,36 +19,85 @@ impl Page {
             .update(|state| state.take_action(&played, at, code));
     }
 
-    /// Starts a tournament in place of the previous one.
-    pub fn start_tournament(&self, spec: TournamentSpec) {
+    /// Starts a tournament in place of the previous one. Several engines share its episodes.
+    pub fn start_tournament(&self, mut spec: TournamentSpec) {
+        self.stop_tournament();
         let run = self.next_run();
-        self.send(
-            Role::Tournament,
-            &Request::Tournament {
-                run,
-                spec: spec.clone(),
-            },
-        );
+        let tasks = to_u32(spec.tasks.len());
+        let engines = u32::from(browser::engines_for_long_work());
+        spec.parts = engines.min(spec.seeds.saturating_mul(tasks)).max(1);
+        let now = browser::now_ms();
         self.tournament.set(Tournament {
             run,
-            spec,
+            spec: spec.clone(),
+            started_ms: now,
+            updated_ms: now,
             ..Tournament::default()
         });
+        self.send_to_parts(|part| {
+            spec.part = u32::from(part);
+            let spec = spec.clone();
+            Request::Tournament { run, spec }
+        });
+    }
+
+    /// Sends a request to each engine that plays a part of the tournament.
+    fn send_to_parts(&self, mut request: impl FnMut(u8) -> Request) {
+        let parts = self.tournament.with_untracked(|t| t.spec.parts);
+        for part in 0..u8::try_from(parts).unwrap_or(u8::MAX) {
+            self.send(Role::Tournament(part), &request(part));
+        }
     }
 
     /// Pauses or continues the tournament.
     pub fn pause_tournament(&self, paused: bool) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
-        self.send(Role::Tournament, &Request::Pause { run, paused });
-        self.tournament
-            .update(|tournament| tournament.paused = paused);
+        self.send_to_parts(|_| Request::Pause { run, paused });
+        self.tournament.update(|tournament| {
+            let now = browser::now_ms();
+            if !paused {
+                tournament.started_ms += now - tournament.updated_ms;
+            }
+            tournament.updated_ms = now;
+            tournament.paused = paused;
+        });
     }
 
     /// Stops the tournament; its results stay.
     pub fn stop_tournament(&self) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
-        self.send(Role::Tournament, &Request::Stop { run });
+        if run == 0 {
+            return;
+        }
+        self.send_to_parts(|_| Request::Stop { run });
         self.tournament
             .update(|tournament| tournament.stopped = true);
+    }
+
+    /// Compares the players of the tournament with another one; with the best one if `player` is
+    /// empty.
+    pub fn compare_players(&self, player: String) {
+        let run = self.tournament.with_untracked(|tournament| tournament.run);
+        self.tournament
+            .update(|tournament| tournament.spec.reference.clone_from(&player));
+        self.send(Role::Tournament(0), &Request::Reference { run, player });
+    }
+
+    /// Handles a message about the results of the tournament.
+    pub(super) fn handle_results(&self, reply: Reply) {
+        match reply {
+            Reply::Standings(standings) => self.tournament.update(|tournament| {
+                if tournament.run == standings.run {
+                    if !tournament.paused {
+                        tournament.updated_ms = browser::now_ms();
+                    }
+                    tournament.standings = Some(standings);
+                }
+            }),
+            Reply::Scores { run, scores } => {
+                self.send(Role::Tournament(0), &Request::Scores { run, scores });
+            }
+            _ => {}
+        }
     }
 }

@@ -28,6 +28,7 @@ impl Page {
                     self.playing.set(false);
                     self.failure.set(sentence);
                 } else if here {
+                    self.engines.update_value(EnginePool::stop_tournaments);
                     self.tournament
                         .update(|tournament| tournament.stopped = true);
                     self.add_notice(sentence);
@@ -89,11 +90,7 @@ impl Page {
                     });
                 }
             }
-            Reply::Standings(standings) => self.tournament.update(|tournament| {
-                if tournament.run == standings.run {
-                    tournament.standings = Some(standings);
-                }
-            }),
+            Reply::Standings(_) | Reply::Scores { .. } => self.handle_results(reply),
             Reply::Curves(curves) => {
                 self.curves.set(Some(Arc::new(curves)));
                 if self.screen() != Screen::Training {

@@ -39,8 +39,12 @@ struct CachedWorld {
 pub struct Tournament {
     /// Number under which the engine reports the standings; 0 before the first tournament.
     pub run: u32,
-    /// Players, tasks and seeds.
+    /// Players, tasks and seeds; and in how many parts the episodes are played.
     pub spec: TournamentSpec,
+    /// Time at which it started in milliseconds, later by all pauses.
+    pub started_ms: f64,
+    /// Time of the latest results in milliseconds, or of the pause.
+    pub updated_ms: f64,
     /// `true` while it is paused.
     pub paused: bool,
     /// `true` if the visitor stopped it or its engine failed.
@@ -340,14 +344,7 @@ impl Page {
         for file in files {
             leptos::task::spawn_local(async move {
                 match browser::read_file(&file).await {
-                    Ok(content) => self.send(
-                        Role::Play,
-                        &Request::File {
-                            name: file.name(),
-                            content: Ok(content),
-                            dropped: true,
-                        },
-                    ),
+                    Ok(content) => self.open_file(file.name(), content),
                     Err(sentence) => self.add_notice(sentence),
                 }
             });
@@ -387,10 +384,19 @@ impl Page {
     }
 
     fn send(&self, role: Role, request: &Request) {
+        self.use_engines(|engines, world| engines.send(world, role, request));
+    }
+
+    /// Sends a file that the visitor dropped to the engines of the current world.
+    fn open_file(&self, name: String, content: Vec<u8>) {
+        self.use_engines(|engines, world| engines.drop_file(world, name, content));
+    }
+
+    fn use_engines(&self, call: impl FnOnce(&mut EnginePool, &str) -> Result<(), String>) {
         let world = self.state.with_untracked(|state| state.world.clone());
         let sent = self
             .engines
-            .try_update_value(|engines| engines.send(&world, role, request));
+            .try_update_value(|engines| call(engines, &world));
         if let Some(Err(sentence)) = sent {
             self.failure.set(sentence);
         }
@@ -462,6 +468,7 @@ impl Page {
         self.versus.clear();
         self.failure.set(String::new());
         self.curves.set(None);
+        self.engines.update_value(EnginePool::stop_tournaments);
         self.tournament.set(Tournament::default());
         self.composer
             .draft

@@ -7,21 +7,29 @@ use super::widgets::tone_name;
 use crate::browser;
 use crate::dom::html::{button, details, h2, li, ol, section, small, span, summary};
 use crate::dom::{El, NodeRef};
-use crate::episode_view::EpisodeView;
+use crate::episode_view::{EpisodeView, differing};
 use crate::number_format::fixed;
 use crate::page::Page;
 use crate::reactive::{effect_with_previous, memo};
 use crate::state::to_u32;
 
-/// Returns the list of actions. When the cursor moves, only the mark of the current row changes.
-pub fn action_list(page: Page, episode: EpisodeView) -> El {
+/// Returns the list of actions, in which those that differ from the `other` episode are marked. When
+/// the cursor moves, only the mark of the current row changes.
+pub fn action_list(page: Page, episode: EpisodeView, other: EpisodeView) -> El {
     let list = NodeRef::new_local(None);
     let lines = memo(move || episode.step_lines());
+    let differs = memo(move || {
+        let (steps, complete) = (other.steps.get(), other.status.with(|s| s.complete));
+        episode.steps.with(|own| differing(own, &steps, complete))
+    });
     let rows = move || {
-        let lines = lines.get();
+        let (lines, differs) = (lines.get(), differs.get());
         let rows = lines.iter().enumerate();
-        rows.map(|(index, line)| row(page, index + 1, line))
-            .collect::<Vec<El>>()
+        rows.map(|(index, line)| {
+            let differs = differs.get(index).copied().unwrap_or_default();
+            row(page, index + 1, line, differs)
+        })
+        .collect::<Vec<El>>()
     };
     effect_with_previous(move |before: Option<u32>| {
         let cursor = to_u32(episode.at.get());
@@ -47,7 +55,7 @@ pub fn action_list(page: Page, episode: EpisodeView) -> El {
         .child(fold.child(title).child(rows))
 }
 
-fn row(page: Page, action: usize, line: &StepLine) -> El {
+fn row(page: Page, action: usize, line: &StepLine, differs: bool) -> El {
     let StepLine {
         label,
         sign,
@@ -67,6 +75,9 @@ fn row(page: Page, action: usize, line: &StepLine) -> El {
         badge = "you";
         name.push_str(", yours");
     }
+    if differs {
+        name.push_str(", differs from the other episode");
+    }
     let what = span().class("what").child(label);
     let sign = span()
         .class("log-sign")
@@ -74,12 +85,18 @@ fn row(page: Page, action: usize, line: &StepLine) -> El {
         .child(sign);
     let row = button()
         .attr("data-index", action.to_string())
+        .attr("data-differs", differs)
         .label(name)
         .on_press(move || page.seek(action))
         .child(span().class("index").child(action.to_string()))
         .child(what.child(small().child(result)))
         .child(sign)
-        .child(span().class("badge-text").child(badge))
+        .child(
+            span()
+                .class("badge-text")
+                .child(differs.then_some("≠ "))
+                .child(badge),
+        )
         .child(span().class("num").child(fixed(line.reward, 3)));
     li().child(row)
 }

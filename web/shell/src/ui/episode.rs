@@ -38,7 +38,11 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         episode.truth,
         page.state.with_untracked(|state| state.embed),
     );
-    let word = if main { "main" } else { "versus" };
+    let (word, other) = if main {
+        ("main", page.versus)
+    } else {
+        ("versus", page.main)
+    };
     let player = move || episode.status.with(|status| status.episode.player.clone());
     // The first panel and the charts come first; the other panels follow.
     let panels = move |aside: bool, skip: usize, take: usize| {
@@ -66,7 +70,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column narrow")
         .child(score_card(episode))
         .child(panels(true, 0, usize::MAX))
-        .child((!embed).then(|| action_list(page, episode)));
+        .child((!embed).then(|| action_list(page, episode, other)));
     let skeleton = div()
         .class("skeleton")
         .hidden(move || !is_empty.get())

@@ -6,7 +6,7 @@ use super::truth::truth_headline;
 use super::widgets::meter;
 use crate::dom::html::{b, button, div, h1, h2, p, span};
 use crate::dom::{El, IntoView, View};
-use crate::episode_view::{EpisodeView, first_difference};
+use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::memo;
 use crate::state::to_u32;
@@ -92,7 +92,7 @@ fn unbroken(text: &str) -> Vec<View> {
     parts
 }
 
-/// Returns notes about the run: still playing, fit of a replay, own actions, first difference.
+/// Returns notes about the run: still playing, fit of a replay, own actions.
 fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
     let playing = move || {
@@ -121,24 +121,11 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
             .get()
             .map(|branch| branch_note(page, episode, branch))
     };
-    let differs = move || (!main).then(|| difference(page));
     View::Fragment(vec![
         playing.into_view(),
         source.into_view(),
         own.into_view(),
-        differs.into_view(),
     ])
-}
-
-fn difference(page: Page) -> El {
-    let steps = page.main.steps.get();
-    match first_difference(&steps, &page.versus.steps.get()) {
-        Some(at) => button()
-            .class("link differs")
-            .on_press(move || page.seek(at))
-            .child(format!("First difference at action {at}")),
-        None => p().class("quiet differs").child("Same actions throughout"),
-    }
 }
 
 /// Returns a sentence about the visitor's own actions: `own` of them follow the first `at` actions.

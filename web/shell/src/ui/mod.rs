@@ -7,6 +7,7 @@ mod card;
 mod chart;
 mod composer;
 mod controls;
+mod difference;
 mod drop_zone;
 mod embed;
 mod episode;
@@ -88,7 +89,12 @@ pub fn app() -> View {
             .child(episode::episode(page, page.main, true))
             .child(versus);
         let tournament = (!embed).then(|| extra(page, move |extras| (extras.tournament)(page)));
-        View::Fragment(vec![panes.into_view(), tournament.into_view()])
+        let differs = move || double.get().then(|| difference::difference_row(page));
+        View::Fragment(vec![
+            differs.into_view(),
+            panes.into_view(),
+            tournament.into_view(),
+        ])
     };
     let episode = move || !training.get();
     let head = (!embed).then(|| {

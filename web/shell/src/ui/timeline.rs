@@ -2,6 +2,7 @@
 
 use leptos::prelude::{event_target_value, untrack};
 
+use super::difference::difference_of_episodes;
 use super::icons::{BACK, FIRST, FORWARD, LAST, NEXT_NOTABLE, PAUSE, PLAY, PREVIOUS_NOTABLE, icon};
 use super::widgets::{css_percent, tone_name};
 use crate::dom::El;
@@ -142,5 +143,9 @@ fn marks(page: Page) -> Vec<El> {
         i().attr("data-tone", tone_name(line.tone))
             .style("left", left)
     };
-    notable.map(mark).collect()
+    let first = difference_of_episodes(page).map(|action| {
+        let left = css_percent(action as f32 / last as f32);
+        i().class("first-difference").style("left", left)
+    });
+    notable.map(mark).chain(first).collect()
 }

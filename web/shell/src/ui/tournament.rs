@@ -1,39 +1,26 @@
-//! The tournament: all players on the same episodes, played in this tab.
+//! The tournament: chosen players on the same episodes, played in this tab.
 
-use leptos::prelude::window;
-use sentinel_page_protocol::{EpisodeScore, Placement, Standings, TournamentSpec, WorldInfo};
+mod detail;
+mod form;
+mod results;
 
-use super::select::{Item, select};
+use sentinel_page_protocol::{EpisodeScore, TournamentSpec};
+
 use super::widgets::bar;
-use crate::dom::html::{button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
-use crate::dom::{El, IntoView, View};
-use crate::number_format::{fixed, grouped};
+use crate::dom::El;
+use crate::dom::html::{button, h2, p, section};
+use crate::dom::svg::{line, path, rect, svg};
+use crate::number_format::{css, fixed, grouped};
 use crate::page::{Page, Tournament};
 use crate::reactive::{Signal, memo};
-use crate::standings::{format_difference, format_interval, is_significant};
+use crate::standings::{format_interval, format_rest, histogram_path};
+
+/// Width and height of a histogram's box.
+const BOX: [f64; 2] = [210.0, 30.0];
 
 /// Returns the tournament: its settings, its progress and its results.
 #[must_use]
 pub fn tournament(page: Page) -> El {
-    let seeds = Signal::new("100".to_owned());
-    let tasks = Signal::new(String::new());
-    let seed_items = memo(|| {
-        ["20", "100", "500", "2000"]
-            .map(|n| Item::new(n, n, ""))
-            .to_vec()
-    });
-    let task_items = memo(|| {
-        vec![
-            Item::new("", "this task", ""),
-            Item::new("all", "all tasks", ""),
-        ]
-    });
-    let start = move || {
-        if let Some(info) = page.info.get_untracked() {
-            let seeds = seeds.get_untracked().parse().unwrap_or(100);
-            page.start_tournament(spec(page, &info, seeds, !tasks.get_untracked().is_empty()));
-        }
-    };
     let runs = memo(move || {
         page.tournament.with(|t| {
             t.run != 0 && !t.stopped && t.standings.as_ref().is_none_or(|s| s.played < s.total)
@@ -41,34 +28,6 @@ pub fn tournament(page: Page) -> El {
     });
     let paused = move || page.tournament.with(|tournament| tournament.paused);
     let pause_word = move || if paused() { "Continue" } else { "Pause" };
-    let unknown = move || page.info.with(Option::is_none);
-    let several = move || {
-        page.info
-            .with(|info| info.as_ref().is_some_and(|info| info.tasks.len() > 1))
-    };
-    let chosen_seeds = memo(move || seeds.get());
-    let chosen_tasks = memo(move || tasks.get());
-    let seed_menu = select(
-        "tournament-seeds",
-        "Seeds",
-        "",
-        seed_items,
-        chosen_seeds,
-        move |n| seeds.set(n),
-    );
-    let task_menu = select(
-        "tournament-tasks",
-        "Tasks",
-        "",
-        task_items,
-        chosen_tasks,
-        move |word| tasks.set(word),
-    );
-    let play = button()
-        .id("tournament")
-        .attr("disabled", move || unknown() || runs.get())
-        .on_press(start)
-        .child("Play tournament");
     let flip = move || page.pause_tournament(!page.tournament.with_untracked(|t| t.paused));
     let pause = button()
         .id("tournament-pause")
@@ -80,46 +39,34 @@ pub fn tournament(page: Page) -> El {
         .hidden(move || !runs.get())
         .on_press(move || page.stop_tournament())
         .child("Stop");
-    let row = div()
-        .class("control-row")
-        .child(seed_menu)
-        .child(div().hidden(move || !several()).child(task_menu))
-        .child(play)
-        .child(pause)
-        .child(stop);
     let note = p()
         .id("tournament-note")
         .class("quiet")
         .attr("role", "status");
     let introduction =
         "One episode says little. Here every player plays the same episodes, in this tab.";
+    let share = move || {
+        runs.get().then(|| {
+            page.tournament.with(|tournament| {
+                let standings = tournament.standings.as_ref();
+                bar(standings.map_or(0.0, |s| s.played as f32 / s.total.max(1) as f32))
+            })
+        })
+    };
+    let open = Signal::new(String::new());
     section()
         .class("card standings")
         .label("Tournament")
         .child(h2().child("Tournament"))
         .child(p().class("quiet").child(introduction))
-        .child(row)
+        .child(form::form(page, runs, vec![pause, stop]))
+        .child(share)
         .child(note.child(move || page.tournament.with(progress)))
-        .child(move || page.tournament.with(|tournament| results(page, tournament)))
-}
-
-fn spec(page: Page, info: &WorldInfo, seeds: u32, all_tasks: bool) -> TournamentSpec {
-    let players = info
-        .players
-        .iter()
-        .filter(|player| !player.slow && player.name != "you");
-    page.state.with_untracked(|state| TournamentSpec {
-        tasks: if all_tasks {
-            info.tasks.iter().map(|task| task.name.clone()).collect()
-        } else {
-            vec![state.task.clone()]
-        },
-        players: players.map(|player| player.name.clone()).collect(),
-        first_seed: 0,
-        seeds,
-        streams: state.streams.clone(),
-        rules: state.rules.clone(),
-    })
+        .child(results::reference_menu(page))
+        .child(move || {
+            page.tournament
+                .with(|tournament| results::results(page, tournament, open))
+        })
 }
 
 fn progress(tournament: &Tournament) -> String {
@@ -130,117 +77,104 @@ fn progress(tournament: &Tournament) -> String {
             "Starting…".to_owned()
         };
     };
-    let (played, total) = (u64::from(standings.played), u64::from(standings.total));
+    let (played, total) = (standings.played, standings.total);
+    let [scored, left_out] = [total - standings.left_out.min(total), standings.left_out];
     if played >= total {
-        return format!(
+        let mut text = format!(
             "{} episodes. Mean score with its 95 % interval.",
-            grouped(total)
+            grouped(scored.into())
         );
+        if left_out > 0 {
+            let left_out = grouped(left_out.into());
+            text += &format!(" {left_out} more are left out: the replays do not hold them.");
+        }
+        return text;
     }
+    let elapsed = tournament.updated_ms - tournament.started_ms;
+    let rest = format_rest(elapsed, played, total);
     let word = match (tournament.stopped, tournament.paused) {
-        (true, _) => ", stopped",
-        (_, true) => ", paused",
-        _ => "…",
+        (true, _) => ", stopped".to_owned(),
+        (_, true) => ", paused".to_owned(),
+        _ if rest.is_empty() => "…".to_owned(),
+        _ => "… ".to_owned() + &rest,
     };
-    format!("{} of {} episodes{word}", grouped(played), grouped(total))
+    let (played, total) = (grouped(played.into()), grouped(total.into()));
+    format!("{played} of {total} episodes{word}")
 }
 
-fn results(page: Page, tournament: &Tournament) -> Option<View> {
-    let standings = tournament.standings.as_ref()?;
-    let rows = standings.placements.iter();
-    let rows: Vec<El> = rows
-        .map(|placement| row(page, tournament, standings, placement))
-        .collect();
-    let slow = page.info.with_untracked(|info| {
-        let slow = info
-            .iter()
-            .flat_map(|info| &info.players)
-            .filter(|player| player.slow);
-        slow.map(|player| player.label.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
+/// Returns a histogram with a mark at its mean, over the interval of the mean; and a line at 0 if
+/// the range contains it.
+fn histogram(counts: &[u32], [low, high]: [f64; 2], mean: f64, half_width: f64) -> El {
+    let [width, height] = BOX;
+    let x = |value: f64| ((value - low) / (high - low)).clamp(0.0, 1.0) * width;
+    let upright = |class: &'static str, value: f64| {
+        line()
+            .class(class)
+            .attr("x1", css(x(value)))
+            .attr("x2", css(x(value)))
+            .attr("y1", "0")
+            .attr("y2", css(height + 4.0))
+    };
+    let zero = (low < 0.0 && high > 0.0).then(|| upright("zero", 0.0));
+    let interval = half_width.is_finite().then(|| {
+        let (from, to) = (x(mean - half_width), x(mean + half_width));
+        rect()
+            .class("interval")
+            .attr("x", css(from))
+            .attr("width", css((to - from).max(1.0)))
+            .attr("height", css(height + 4.0))
     });
-    let left_out = format!("Left out because they need seconds for each episode: {slow}.");
-    let left_out = (!slow.is_empty()).then(|| p().class("quiet").child(left_out));
-    let heading = || th().attr("scope", "col");
-    let bars = span().class("sr").child("Mean as a bar");
-    let headings = tr()
-        .child(heading().child("Player"))
-        .child(heading().child(bars))
-        .child(heading().class("num").child("Mean score"))
-        .child(heading().class("num").child("Difference to best"))
-        .child(heading().child("Open"));
-    let table = table()
-        .class("league")
-        .child(thead().child(headings))
-        .child(tbody().child(rows));
-    let scroll = div()
-        .class("scroll")
-        .attr("tabindex", "0")
-        .attr("role", "group")
-        .label("Results")
-        .child(table);
-    Some(View::Fragment(vec![
-        scroll.into_view(),
-        left_out.into_view(),
-    ]))
+    let is_empty = counts.iter().all(|count| *count == 0);
+    let words = format!(
+        "Histogram from {} to {}, mean {}",
+        fixed(low, 2),
+        fixed(high, 2),
+        format_interval(mean, half_width)
+    );
+    svg()
+        .class("histogram")
+        .attr("viewBox", "0 0 210 34")
+        .attr("preserveAspectRatio", "none")
+        .attr("role", "img")
+        .label(if is_empty {
+            "No episodes".to_owned()
+        } else {
+            words
+        })
+        .child(interval)
+        .child(path().attr("d", histogram_path(counts, width, height)))
+        .child(zero)
+        .child((!is_empty).then(|| upright("mean", mean)))
 }
 
-fn row(page: Page, tournament: &Tournament, standings: &Standings, placement: &Placement) -> El {
-    let (mean, half_width) = (placement.mean, placement.half_width);
-    let link = |word, episode: &Option<EpisodeScore>| {
-        let episode = episode.as_ref()?;
-        Some(episode_link(page, tournament, placement, word, episode))
-    };
-    let links = vec![
-        link("Worst", &placement.worst),
-        link("Best", &placement.best),
-    ];
-    let score = td()
-        .class("num")
-        .attr("data-mean", placement.player.clone())
-        .attr("data-half-width", fixed(half_width, 4))
-        .child(format_interval(mean, half_width));
-    let difference = td()
-        .class("num")
-        .toggle_class("quiet", !is_significant(standings, &placement.player))
-        .child(format_difference(standings, &placement.player));
-    let name = th().attr("scope", "row").child(placement.label.clone());
-    tr().child(name)
-        .child(td().class("bar-cell").child(bar(mean as f32)))
-        .child(score)
-        .child(difference)
-        .child(td().class("links").child(links))
-}
-
-/// Returns a button that opens one of a player's episodes.
+/// Returns a button that opens an episode of a tournament: of one player, or of two side by side.
 fn episode_link(
     page: Page,
-    tournament: &Tournament,
-    placement: &Placement,
-    word: &'static str,
+    spec: &TournamentSpec,
+    [player, versus]: [&str; 2],
     episode: &EpisodeScore,
+    text: String,
 ) -> El {
-    let (seed, tasks) = (episode.seed, &tournament.spec.tasks);
-    let task = tasks.get(usize::from(episode.task)).cloned();
-    let task = task.unwrap_or_default();
-    let player = placement.player.clone();
-    let score = fixed(f64::from(episode.score), 3);
-    let text = format!("{word}: seed {seed}, {score}");
+    let task = spec.tasks.get(usize::from(episode.task)).cloned();
+    let (task, seed) = (task.unwrap_or_default(), episode.seed);
+    let (streams, rules) = (spec.streams.clone(), spec.rules.clone());
+    let [played, compared] = [player, versus].map(str::to_owned);
     let open = move || {
-        let (task, player) = (task.clone(), player.clone());
         page.restart(|state| {
-            state.player = player;
+            state.player.clone_from(&played);
+            state.versus.clone_from(&compared);
             state.seed = seed;
+            state.streams.clone_from(&streams);
+            state.rules.clone_from(&rules);
             if !task.is_empty() {
-                state.task = task;
+                state.task.clone_from(&task);
             }
         });
-        window().scroll_to_with_x_and_y(0.0, 0.0);
+        leptos::prelude::window().scroll_to_with_x_and_y(0.0, 0.0);
     };
     button()
         .class("link")
-        .attr("data-player", placement.player.clone())
+        .attr("data-player", player.to_owned())
         .attr("data-seed", seed.to_string())
         .on_press(open)
         .child(text)

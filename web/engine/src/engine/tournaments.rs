@@ -1,0 +1,78 @@
+//! The tournament of an engine: its messages, its files and its slices.
+
+use sentinel_env::EpisodeSpec;
+use sentinel_page_protocol::{EpisodeRef, TournamentSpec};
+
+use super::Engine;
+use super::address_names::{Source, parse_source, source_label, unknown};
+use super::displayed_runs::actor;
+use crate::files::Fetched;
+use crate::tournament::Tournament;
+use crate::world::PageWorld;
+
+impl<W: PageWorld> Engine<W> {
+    pub(super) fn start_tournament(&mut self, run: u32, spec: &TournamentSpec) {
+        let words = |task: &String| EpisodeRef {
+            task: task.clone(),
+            seed: spec.first_seed,
+            streams: spec.streams.clone(),
+            rules: spec.rules.clone(),
+        };
+        let first = spec.tasks.iter().map(|task| self.origin(&words(task)));
+        let first = first.collect();
+        let mut players = Vec::new();
+        for word in &spec.players {
+            match parse_source::<W>(word) {
+                Some(Source::Visitor) | None => self.problem(unknown("policy", word)),
+                Some(source) => {
+                    self.need_file(&source);
+                    players.push((word.clone(), source_label::<W>(&source)));
+                }
+            }
+        }
+        self.tournament = Some(Tournament::new(run, spec, first, players));
+    }
+
+    /// Calls `change` with the tournament, if it is number `run`.
+    pub(super) fn with_tournament(&mut self, run: u32, change: impl FnOnce(&mut Tournament<W>)) {
+        if let Some(tournament) = self.tournament.as_mut().filter(|t| t.run() == run) {
+            change(tournament);
+        }
+    }
+
+    /// Plays the tournament until `is_time_up` returns `true`; returns `true` if anything is left to
+    /// do.
+    pub(super) fn work_on_tournament(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
+        let waits = self.tournament.as_ref().is_some_and(|tournament| {
+            // No other policy replaces one whose file is loading.
+            tournament.players().any(|player| self.is_loading(player))
+        });
+        let Self {
+            tournament: Some(tournament),
+            library,
+            model,
+            replies,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let start = |player: &str, origin: &EpisodeSpec<W>| {
+            let source = parse_source::<W>(player)?;
+            actor::<W>(&source, &origin.setup(), Some(library), model.ready())
+        };
+        let mut pending = tournament.is_playing() && !waits;
+        while pending && tournament.advance(&start) && !is_time_up() {}
+        pending &= tournament.is_playing();
+        replies.extend(tournament.report());
+        pending
+    }
+
+    fn is_loading(&self, player: &str) -> bool {
+        match parse_source::<W>(player) {
+            Some(Source::Trained) => matches!(self.model, Fetched::Loading),
+            Some(Source::Replay(name)) => matches!(self.library.file(&name), Fetched::Loading),
+            _ => false,
+        }
+    }
+}

@@ -16,6 +16,8 @@ pub enum Role {
     Play,
     /// Plays tournaments, so that episodes never wait for them.
     Tournament,
+    /// Plays one episode with every policy, so that it needs not wait for a tournament.
+    Comparison,
 }
 
 /// A world for which the page has an engine.
@@ -100,7 +102,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament => 1,
+            Role::Tournament | Role::Comparison => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {
@@ -112,5 +114,10 @@ impl EnginePool {
     /// Terminates an engine; the next request starts it again.
     pub fn stop(&mut self, world: &str, role: Role) {
         self.running.retain(|(w, r, _)| w != world || *r != role);
+    }
+
+    /// Terminates the engines of all worlds that have a role.
+    pub fn stop_all(&mut self, role: Role) {
+        self.running.retain(|(_, r, _)| *r != role);
     }
 }

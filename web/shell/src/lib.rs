@@ -25,8 +25,10 @@
 //! | `data-index` | a row of the list of actions |
 //! | `data-truth` | everything of the Truth layer |
 //! | `data-mean`, `data-half-width` | a player of the standings |
+//! | `data-line`, `data-current` | a line of play that was tried, and the one that is shown |
+//! | `data-compared` | a policy in the comparison on one episode |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep` |
 
 #![allow(
     clippy::redundant_closure,
@@ -41,12 +43,14 @@
 pub mod address;
 pub mod browser;
 pub mod chart_geometry;
+pub mod daily;
 pub mod dom;
 pub mod draft_action;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;
 pub mod number_format;
+pub mod own_results;
 pub mod page;
 pub mod panel_signals;
 pub mod query;
@@ -54,6 +58,7 @@ pub mod reactive;
 pub mod rules_param;
 pub mod standings;
 pub mod state;
+pub mod tried_lines;
 pub mod ui;
 
 pub use ui::app;

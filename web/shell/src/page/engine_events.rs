@@ -27,6 +27,9 @@ impl Page {
                 if here && role == Role::Play {
                     self.playing.set(false);
                     self.failure.set(sentence);
+                } else if here && role == Role::Comparison {
+                    self.stop_comparison();
+                    self.add_notice(sentence);
                 } else if here {
                     self.tournament
                         .update(|tournament| tournament.stopped = true);
@@ -89,11 +92,14 @@ impl Page {
                     });
                 }
             }
-            Reply::Standings(standings) => self.tournament.update(|tournament| {
-                if tournament.run == standings.run {
-                    tournament.standings = Some(standings);
+            Reply::Standings(standings) => {
+                if self.tournament.with_untracked(|t| t.run == standings.run) {
+                    self.tournament
+                        .update(|tournament| tournament.standings = Some(standings));
+                } else {
+                    self.handle_comparison(standings);
                 }
-            }),
+            }
             Reply::Curves(curves) => {
                 self.curves.set(Some(Arc::new(curves)));
                 if self.screen() != Screen::Training {

@@ -2,6 +2,7 @@
 
 mod background_work;
 mod engine_events;
+mod own_play;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use crate::episode_view::{EpisodeView, RunInputs};
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+
+pub use own_play::{Comparison, OwnPlay};
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -92,6 +95,8 @@ pub struct Page {
     last_run: StoredValue<u32>,
     /// Part of the state that the latest entry of the browser's history shows.
     pub history_entry: StoredValue<PageState>,
+    /// Signals of the visitor's own play.
+    pub own: OwnPlay,
 }
 
 impl Default for Page {
@@ -151,6 +156,7 @@ impl Page {
             cached_worlds: StoredValue::default(),
             last_run: StoredValue::new(0),
             history_entry: StoredValue::new(history_entry),
+            own: OwnPlay::default(),
         }
     }
 
@@ -193,6 +199,7 @@ impl Page {
                     .update(frame.as_ref().map_or(&[], |frame| frame.panels.as_slice()));
             });
         }
+        self.follow_own_play();
         self.run_clock();
     }
 
@@ -277,6 +284,7 @@ impl Page {
         self.playing.set(false);
         self.state
             .update(|state| state.take_action(&played, at, code));
+        self.note_own_action();
         self.composer
             .draft
             .update(crate::draft_action::DraftAction::clear);
@@ -459,6 +467,7 @@ impl Page {
         self.failure.set(String::new());
         self.curves.set(None);
         self.tournament.set(Tournament::default());
+        self.leave_own_play();
         self.composer
             .draft
             .set(crate::draft_action::DraftAction::default());

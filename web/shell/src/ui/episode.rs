@@ -9,6 +9,7 @@ use super::analysis::analysis;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
+use super::own_play::own_play;
 use super::panel::panel;
 use super::reward::score_card;
 use super::transcript::transcript;
@@ -59,6 +60,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
+        .child((main && !embed).then(|| own_play(page)))
         .child((!embed).then(|| analysis(page, episode, main, true_analysis(page, episode))))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))

@@ -7,6 +7,8 @@ mod card;
 mod chart;
 mod composer;
 mod controls;
+mod copy_button;
+mod dialog;
 mod drop_zone;
 mod embed;
 mod episode;
@@ -18,6 +20,8 @@ mod help;
 mod icons;
 mod keyboard;
 mod notices;
+mod own_play;
+mod own_results;
 mod panel;
 mod reward;
 mod select;
@@ -113,6 +117,7 @@ pub fn app() -> View {
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
         .child(help::help_dialog(page))
+        .child((!embed).then(|| own_results::results_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
 }

@@ -1,0 +1,545 @@
+//! The visitor's own play: undo and redo, the lines that were tried, the comparison with the
+//! policies, the episode of the day, and the record of results.
+
+use leptos::prelude::untrack;
+use sentinel_page_protocol::Branch;
+
+use super::*;
+use crate::daily::{DailyResult, date_of, day_of, seed_of, symbols};
+use crate::own_results::{OwnResult, Score, format_record, parse_record};
+use crate::tried_lines::{Line, TriedLines};
+
+/// Name of the visitor as a player in addresses.
+const VISITOR: &str = "you";
+/// Name of the stored record of results.
+const RESULTS: &str = "sentinel-results";
+/// Name under which a record is set aside that is not understood.
+const SET_ASIDE: &str = "sentinel-results-set-aside";
+/// Largest number of episodes whose lines are kept.
+const EPISODES_MAX: usize = 30;
+
+/// The visitor's own actions, one by one.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct OwnMoves {
+    at: u32,
+    codes: Vec<String>,
+    resume: bool,
+}
+
+impl OwnMoves {
+    /// Returns the actions as the address writes them; `None` if there are none.
+    fn branch(&self) -> Option<Branch> {
+        (!self.codes.is_empty()).then(|| Branch {
+            at: self.at,
+            actions: self.codes.concat(),
+            resume: self.resume,
+        })
+    }
+}
+
+/// Actions that were undone, and the state in which they can be done again.
+#[derive(Clone, Debug, PartialEq)]
+struct Undone {
+    left: PageState,
+    moves: OwnMoves,
+}
+
+/// Scores of all policies on one episode.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Number under which the engine reports the standings; 0 before the first comparison.
+    run: u32,
+    /// Players and episode.
+    spec: TournamentSpec,
+    /// `true` if the visitor stopped it or its engine failed.
+    pub stopped: bool,
+    /// Scores so far; `None` before the first one.
+    pub standings: Option<Standings>,
+}
+
+impl Comparison {
+    /// Returns `true` once every policy has a score.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.standings
+            .as_ref()
+            .is_some_and(|standings| standings.played >= standings.total)
+    }
+
+    /// Returns the final score of a policy.
+    fn score_of(&self, player: &str) -> Option<(String, f64)> {
+        let mut all = self.standings.iter().flat_map(|s| &s.placements);
+        let found = all.find(|placement| placement.player == player && placement.best.is_some());
+        found.map(|placement| (placement.label.clone(), placement.mean))
+    }
+}
+
+/// Signals of the visitor's own play.
+#[derive(Clone, Copy)]
+pub struct OwnPlay {
+    tried: Signal<Vec<(RunInputs, TriedLines)>>,
+    undone: Signal<Vec<Undone>>,
+    comparison: Signal<Comparison>,
+    /// The record of results, oldest first.
+    pub results: Signal<Arc<Vec<OwnResult>>>,
+    /// `true` while the record is shown.
+    pub shows_results: Signal<bool>,
+    /// The own actions that undo or redo left, so that the next undo need not wait for the engine.
+    moves: StoredValue<OwnMoves>,
+    /// The branch that the visitor's latest action made.
+    taken: StoredValue<Option<Branch>>,
+}
+
+impl Default for OwnPlay {
+    fn default() -> Self {
+        Self {
+            tried: Signal::default(),
+            undone: Signal::default(),
+            comparison: Signal::default(),
+            results: Signal::default(),
+            shows_results: Signal::new(false),
+            moves: StoredValue::default(),
+            taken: StoredValue::default(),
+        }
+    }
+}
+
+impl Page {
+    /// Reads the record, and starts to keep the lines that are tried.
+    pub(super) fn follow_own_play(self) {
+        self.own.results.set(Arc::new(self.read_results()));
+        effect(move || {
+            let is_complete = |status: &crate::episode_view::RunStatus| {
+                status.complete && status.refused.is_empty()
+            };
+            if self.main.status.with(is_complete) {
+                untrack(|| self.note_line());
+            }
+        });
+    }
+
+    /// Notes that the visitor took the last action of the branch.
+    pub(super) fn note_own_action(&self) {
+        let branch = self.state.with_untracked(|state| state.branch.clone());
+        self.own.taken.set_value(branch);
+        self.own.undone.set(Vec::new());
+    }
+
+    /// Keeps the line of the run that is shown, and records its result if it is the visitor's own.
+    fn note_line(&self) {
+        let requested = self.main.requested.get_value();
+        let Some(mut inputs) = requested.filter(|_| self.main.is_current()) else {
+            return;
+        };
+        let branch = inputs.branch.take();
+        let is_done = self.main.status.with_untracked(|status| status.done);
+        let line = Line {
+            steps: self.main.steps.get_untracked(),
+            score: self.main.last_score().filter(|_| is_done),
+            branch: branch.clone(),
+        };
+        let own = line.score.filter(|_| line.is_own());
+        let count = to_u32(line.steps.len());
+        let mut has_ended = false;
+        self.own.tried.update(|tried| {
+            let known = tried.iter().position(|(episode, _)| *episode == inputs);
+            let lines = match known {
+                Some(index) => tried.remove(index).1,
+                None => TriedLines::default(),
+            };
+            tried.push((inputs, lines));
+            if tried.len() > EPISODES_MAX {
+                tried.remove(0);
+            }
+            if let Some((_, lines)) = tried.last_mut() {
+                has_ended = lines.visit(line);
+            }
+        });
+        let is_taken = branch.is_some() && self.own.taken.with_value(|taken| *taken == branch);
+        if let Some(score) = own.filter(|_| has_ended && is_taken) {
+            self.record_result(score, count);
+        }
+    }
+
+    /// Returns the episode that is shown, without own actions.
+    fn shown_episode(&self) -> RunInputs {
+        let mut inputs = self.main.requested.get_value().unwrap_or_default();
+        inputs.branch = None;
+        inputs
+    }
+
+    /// Returns the lines that were tried on the episode that is shown.
+    #[must_use]
+    pub fn tried_lines(&self) -> TriedLines {
+        self.main.status.track();
+        let shown = self.shown_episode();
+        self.own.tried.with(|tried| {
+            let found = tried.iter().find(|(episode, _)| *episode == shown);
+            found.map(|(_, lines)| lines.clone()).unwrap_or_default()
+        })
+    }
+
+    /// Shows a line that was tried: from its first own action on, or an unfinished one at its end.
+    pub fn open_line(&self, line: &Line, shared: usize) {
+        let at = match line.score {
+            Some(_) => shared + 1,
+            None => line.steps.len(),
+        };
+        let (branch, cursor) = (line.branch.clone(), to_u32(at));
+        self.playing.set(false);
+        self.state
+            .update(|state| (state.branch, state.cursor) = (branch, cursor));
+    }
+
+    /// Forgets a line that was tried on the episode that is shown.
+    pub fn remove_line(&self, index: usize) {
+        let shown = self.shown_episode();
+        self.own.tried.update(|tried| {
+            if let Some((_, lines)) = tried.iter_mut().find(|(episode, _)| *episode == shown) {
+                lines.remove(index);
+            }
+        });
+    }
+
+    /// Returns the visitor's own actions one by one; `None` while they are not known. An action
+    /// that was refused is not among them.
+    fn own_moves(&self) -> Option<OwnMoves> {
+        let branch = self.state.with_untracked(|state| state.branch.clone())?;
+        let known = self.own.moves.get_value();
+        if known.branch().is_some_and(|known| known == branch) {
+            return Some(known);
+        }
+        let steps = self.main.steps.get_untracked();
+        let is_shown = self.main.requested.with_value(|requested| {
+            let requested = requested.as_ref();
+            requested.is_some_and(|requested| requested.branch.as_ref() == Some(&branch))
+        });
+        let own = steps.iter().filter(|step| step.own);
+        (is_shown && self.main.is_current()).then(|| OwnMoves {
+            at: branch.at,
+            codes: own.map(|step| step.code.clone()).collect(),
+            resume: branch.resume,
+        })
+    }
+
+    fn set_moves(&self, moves: OwnMoves) {
+        let cursor = moves.at + to_u32(moves.codes.len());
+        let branch = moves.branch();
+        self.own.moves.set_value(moves);
+        self.playing.set(false);
+        self.state
+            .update(|state| (state.branch, state.cursor) = (branch, cursor));
+    }
+
+    /// Takes back the last of the visitor's own actions.
+    pub fn undo(&self) {
+        let Some(moves) = self.own_moves() else {
+            return;
+        };
+        let refused = self.main.status.with_untracked(|s| !s.refused.is_empty());
+        let mut left = moves.clone();
+        if !refused {
+            left.codes.pop();
+        }
+        self.set_moves(left);
+        if !refused {
+            let left = self.state.with_untracked(PageState::history_entry);
+            self.own
+                .undone
+                .update(|all| all.push(Undone { left, moves }));
+        }
+    }
+
+    /// Takes the action again that was taken back last.
+    pub fn redo(&self) {
+        if !untrack(|| self.can_redo()) {
+            return;
+        }
+        let mut last = None;
+        self.own.undone.update(|all| last = all.pop());
+        if let Some(undone) = last {
+            self.set_moves(undone.moves);
+        }
+    }
+
+    /// Returns `true` if an action was taken back in the state that is shown.
+    #[must_use]
+    pub fn can_redo(&self) -> bool {
+        self.own.undone.with(|all| {
+            let is_here = |last: &Undone| {
+                self.without_cursor
+                    .with(|state| state.history_entry() == last.left)
+            };
+            all.last().is_some_and(is_here)
+        })
+    }
+
+    /// Returns the comparison of all policies on the episode that is shown; `None` without a world.
+    fn comparison_spec(&self) -> Option<TournamentSpec> {
+        let players = self.info.with(|info| {
+            let players = &info.as_ref()?.players;
+            let policies = players.iter().filter(|player| player.name != VISITOR);
+            Some(policies.map(|player| player.name.clone()).collect())
+        })?;
+        Some(self.without_cursor.with(|state| TournamentSpec {
+            tasks: vec![state.task.clone()],
+            players,
+            first_seed: state.seed,
+            seeds: 1,
+            streams: state.streams.clone(),
+            rules: state.rules.clone(),
+        }))
+    }
+
+    /// Returns the comparison on the episode that is shown, if there is one.
+    #[must_use]
+    pub fn comparison(&self) -> Option<Comparison> {
+        let spec = self.comparison_spec()?;
+        let found = self.own.comparison.get();
+        (found.run != 0 && found.spec == spec).then_some(found)
+    }
+
+    /// Returns `true` if a policy reads hidden state.
+    #[must_use]
+    pub fn is_privileged(&self, player: &str) -> bool {
+        self.info.with_untracked(|info| {
+            let mut players = info.iter().flat_map(|info| &info.players);
+            players.any(|found| found.privileged && found.name == player)
+        })
+    }
+
+    /// Plays the episode that is shown with every policy, in an engine of its own.
+    pub fn compare(&self) {
+        let Some(spec) = untrack(|| self.comparison_spec()) else {
+            return;
+        };
+        let run = self.next_run();
+        self.own.comparison.set(Comparison {
+            run,
+            spec: spec.clone(),
+            ..Comparison::default()
+        });
+        self.send(Role::Comparison, &Request::Tournament { run, spec });
+    }
+
+    /// Ends the comparison; its scores stay.
+    pub fn stop_comparison(&self) {
+        self.engines
+            .update_value(|engines| engines.stop_all(Role::Comparison));
+        self.own
+            .comparison
+            .update(|comparison| comparison.stopped = true);
+    }
+
+    /// Takes the scores of a comparison.
+    pub(super) fn handle_comparison(&self, standings: Standings) {
+        let is_running = |comparison: &Comparison| comparison.run == standings.run;
+        if !self.own.comparison.with_untracked(is_running) {
+            return;
+        }
+        self.own
+            .comparison
+            .update(|comparison| comparison.standings = Some(standings));
+        if self.own.comparison.with_untracked(Comparison::is_complete) {
+            self.stop_comparison();
+            self.record_best();
+        }
+    }
+
+    /// Drops what belongs to the world that is left.
+    pub(super) fn leave_own_play(&self) {
+        self.stop_comparison();
+        self.own.comparison.set(Comparison::default());
+    }
+
+    /// Shows the episode of the day, to be played by the visitor.
+    pub fn open_daily(&self) {
+        let Some(daily) = untrack(|| self.daily(today())) else {
+            return;
+        };
+        self.restart(|state| {
+            *state = PageState {
+                embed: state.embed,
+                theme: state.theme,
+                speed: state.speed,
+                ..daily
+            };
+        });
+    }
+
+    /// Returns the episode of a day in this world; `None` without a world.
+    fn daily(&self, day: u64) -> Option<PageState> {
+        self.info.with(|info| {
+            let info = info.as_ref()?;
+            Some(PageState {
+                world: info.name.clone(),
+                task: info.daily_task.clone(),
+                seed: seed_of(day),
+                streams: info.default_streams.clone(),
+                rules: info.rules.first()?.name.clone(),
+                player: VISITOR.to_owned(),
+                ..PageState::default()
+            })
+        })
+    }
+
+    /// Returns the day whose episode is shown to the visitor as the player: today, or yesterday
+    /// around midnight.
+    #[must_use]
+    pub fn daily_shown(&self) -> Option<u64> {
+        let today = today();
+        let is_shown = |day: &u64| {
+            self.daily(*day).is_some_and(|daily| {
+                self.without_cursor.with(|state| {
+                    state.episode() == daily.episode()
+                        && state.world == daily.world
+                        && state.player == daily.player
+                })
+            })
+        };
+        [today, today.saturating_sub(1)].into_iter().find(is_shown)
+    }
+
+    /// Returns the text to share about the episode of the day; `None` before its end.
+    #[must_use]
+    pub fn daily_result(&self) -> Option<String> {
+        let day = self.daily_shown()?;
+        let steps = self.main.steps.get();
+        let is_done = self.main.status.with(|status| status.done);
+        let score = self.main.last_score().filter(|_| is_done)?;
+        if !steps.iter().all(|step| step.own) {
+            return None;
+        }
+        let (title, trained) = self.info.with(|info| {
+            let info = info.as_ref();
+            info.map(|info| (info.title.clone(), info.default_player.clone()))
+        })?;
+        let query = crate::address::query_of(*self, &self.daily(day)?);
+        let lines = self.tried_lines().lines;
+        let result = DailyResult {
+            world: title,
+            date: date_of(day),
+            score,
+            policy: self.comparison().and_then(|found| found.score_of(&trained)),
+            lines: lines.iter().filter(|line| line.is_own()).count(),
+            symbols: symbols(&steps),
+            actions: steps.len(),
+            link: browser::address_with(&query),
+        };
+        Some(result.text())
+    }
+
+    /// Adds the result of the episode that is shown to the record. An episode that was played with
+    /// the hidden state in sight does not count.
+    fn record_result(&self, score: f64, actions: u32) {
+        let state = self.state.get_untracked();
+        if state.truth {
+            return;
+        }
+        let mut results = self.read_results();
+        results.push(OwnResult {
+            date: date_of(today()),
+            world: state.world,
+            task: state.task,
+            seed: state.seed,
+            streams: state.streams,
+            rules: state.rules,
+            actions,
+            score: Score::new(score),
+            best: None,
+        });
+        self.write_results(results);
+        if self.comparison().is_some_and(|found| found.is_complete()) {
+            self.record_best();
+        } else if self.daily_shown().is_some() {
+            self.compare();
+        }
+    }
+
+    /// Adds the score of the best policy that sees no hidden state to the results on the same
+    /// episode.
+    fn record_best(&self) {
+        let Some(found) = untrack(|| self.comparison()) else {
+            return;
+        };
+        let mut ranked = found.standings.iter().flat_map(|s| &s.placements);
+        let best = ranked.find(|placement| !self.is_privileged(&placement.player));
+        let Some(best) = best.map(|best| (best.player.clone(), Score::new(best.mean))) else {
+            return;
+        };
+        let state = self.state.get_untracked();
+        let mut results = self.read_results();
+        let mut changed = false;
+        for result in results
+            .iter_mut()
+            .filter(|result| result.fits(&state, false))
+        {
+            changed |= result.best.is_none();
+            result.best = Some(best.clone());
+        }
+        if changed {
+            self.write_results(results);
+        }
+    }
+
+    /// Reads the record from this browser's storage, where another tab may have added to it. What
+    /// is not understood is set aside with a notice.
+    fn read_results(&self) -> Vec<OwnResult> {
+        let text = browser::stored_setting(RESULTS).unwrap_or_default();
+        let (results, unread) = parse_record(&text);
+        if unread > 0 {
+            let kept = browser::store_setting(SET_ASIDE, &text)
+                && browser::store_setting(RESULTS, &format_record(&results));
+            let place = if kept {
+                format!(
+                    "The whole record was set aside as “{SET_ASIDE}” in this browser’s storage."
+                )
+            } else {
+                String::new()
+            };
+            self.add_notice(format!(
+                "The record of your results has {unread} lines that are not understood. {place}"
+            ));
+        }
+        results
+    }
+
+    fn write_results(&self, results: Vec<OwnResult>) {
+        if !browser::store_setting(RESULTS, &format_record(&results)) {
+            self.add_notice("This browser does not store the record of your results.".to_owned());
+        }
+        self.own.results.set(Arc::new(results));
+    }
+
+    /// Returns the title of a world.
+    #[must_use]
+    pub fn world_title(&self, world: &str) -> String {
+        self.programs.with_value(|programs| {
+            let found = programs.iter().find(|program| program.world == world);
+            found.map_or(world, |program| &program.title).to_owned()
+        })
+    }
+
+    /// Saves the record as a file.
+    pub fn export_results(&self) {
+        let text = self
+            .own
+            .results
+            .with_untracked(|results| format_record(results));
+        if !browser::download("sentinel-results.csv", "text/csv", text.as_bytes()) {
+            self.add_notice("The browser did not allow saving the file.".to_owned());
+        }
+    }
+
+    /// Erases the record, also what was set aside of earlier ones.
+    pub fn erase_results(&self) {
+        browser::remove_setting(RESULTS);
+        browser::remove_setting(SET_ASIDE);
+        self.own.results.set(Arc::default());
+    }
+}
+
+/// Returns the current day, counted from 1970-01-01 (UTC).
+fn today() -> u64 {
+    day_of(browser::now_ms())
+}

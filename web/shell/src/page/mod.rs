@@ -3,6 +3,7 @@
 mod background_work;
 mod engine_events;
 mod own_play;
+mod own_record;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -200,7 +200,6 @@ impl Page {
                     .update(frame.as_ref().map_or(&[], |frame| frame.panels.as_slice()));
             });
         }
-        self.follow_own_play();
         self.run_clock();
     }
 

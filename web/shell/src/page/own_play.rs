@@ -2,7 +2,7 @@
 //! policies.
 
 use leptos::prelude::untrack;
-use sentinel_page_protocol::Branch;
+use sentinel_page_protocol::{Branch, EpisodeRef};
 
 use super::*;
 use crate::own_results::OwnResult;
@@ -44,8 +44,8 @@ struct Undone {
 pub struct Comparison {
     /// Number under which the engine reports the standings; 0 before the first comparison.
     run: u32,
-    /// Players and episode.
-    spec: TournamentSpec,
+    /// The episode, as a run of no player.
+    episode: RunInputs,
     /// `true` if the visitor stopped it or its engine failed.
     pub stopped: bool,
     /// Scores so far; `None` before the first one.
@@ -59,6 +59,12 @@ impl Comparison {
         self.standings
             .as_ref()
             .is_some_and(|standings| standings.played >= standings.total)
+    }
+
+    /// Returns `true` while policies play.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        !self.stopped && !self.is_complete()
     }
 
     /// Returns the final score of a policy.
@@ -100,9 +106,14 @@ impl Default for OwnPlay {
 }
 
 impl Page {
-    /// Reads the record, and starts to keep the lines that are tried.
-    pub(super) fn follow_own_play(self) {
+    /// Reads the record, and starts to keep the lines that are tried and the results.
+    pub fn follow_own_play(self) {
         self.own.results.set(Arc::new(self.read_results()));
+        effect(move || {
+            if self.comparison().is_some_and(|found| found.is_complete()) {
+                untrack(|| self.record_best());
+            }
+        });
         effect(move || {
             let is_complete = |status: &crate::episode_view::RunStatus| {
                 status.complete && status.refused.is_empty()
@@ -269,29 +280,12 @@ impl Page {
         })
     }
 
-    /// Returns the comparison of all policies on the episode that is shown; `None` without a world.
-    fn comparison_spec(&self) -> Option<TournamentSpec> {
-        let players = self.info.with(|info| {
-            let players = &info.as_ref()?.players;
-            let policies = players.iter().filter(|player| player.name != VISITOR);
-            Some(policies.map(|player| player.name.clone()).collect())
-        })?;
-        Some(self.without_cursor.with(|state| TournamentSpec {
-            tasks: vec![state.task.clone()],
-            players,
-            first_seed: state.seed,
-            seeds: 1,
-            streams: state.streams.clone(),
-            rules: state.rules.clone(),
-        }))
-    }
-
     /// Returns the comparison on the episode that is shown, if there is one.
     #[must_use]
     pub fn comparison(&self) -> Option<Comparison> {
-        let spec = self.comparison_spec()?;
+        let episode = self.without_cursor.with(compared_episode);
         let found = self.own.comparison.get();
-        (found.run != 0 && found.spec == spec).then_some(found)
+        (found.run != 0 && found.episode == episode).then_some(found)
     }
 
     /// Returns `true` if a policy reads hidden state.
@@ -305,15 +299,32 @@ impl Page {
 
     /// Plays the episode that is shown with every policy, in an engine of its own.
     pub fn compare(&self) {
-        let Some(spec) = untrack(|| self.comparison_spec()) else {
-            return;
-        };
+        let players = self.info.with_untracked(|info| {
+            let players = info.iter().flat_map(|info| &info.players);
+            let policies = players.filter(|player| player.name != VISITOR);
+            policies.map(|player| player.name.clone()).collect()
+        });
+        let inputs = self.state.with_untracked(compared_episode);
         let run = self.next_run();
         self.own.comparison.set(Comparison {
             run,
-            spec: spec.clone(),
+            episode: inputs.clone(),
             ..Comparison::default()
         });
+        let EpisodeRef {
+            task,
+            seed,
+            streams,
+            rules,
+        } = inputs.episode;
+        let spec = TournamentSpec {
+            tasks: vec![task],
+            players,
+            first_seed: seed,
+            seeds: 1,
+            streams,
+            rules,
+        };
         self.send(Role::Comparison, &Request::Tournament { run, spec });
     }
 
@@ -337,7 +348,6 @@ impl Page {
             .update(|comparison| comparison.standings = Some(standings));
         if self.own.comparison.with_untracked(Comparison::is_complete) {
             self.stop_comparison();
-            self.record_best();
         }
     }
 
@@ -345,5 +355,14 @@ impl Page {
     pub(super) fn leave_own_play(&self) {
         self.stop_comparison();
         self.own.comparison.set(Comparison::default());
+    }
+}
+
+/// Returns the episode of a state, as a run of no player.
+fn compared_episode(state: &PageState) -> RunInputs {
+    RunInputs {
+        world: state.world.clone(),
+        episode: state.episode(),
+        ..RunInputs::default()
     }
 }

@@ -120,7 +120,7 @@ impl Page {
     /// Adds the score of the best policy that sees no hidden state to the results on the same
     /// episode.
     pub(super) fn record_best(&self) {
-        let Some(found) = untrack(|| self.comparison()) else {
+        let Some(found) = self.comparison() else {
             return;
         };
         let mut ranked = found.standings.iter().flat_map(|s| &s.placements);

@@ -19,6 +19,7 @@ mod headline;
 mod help;
 mod icons;
 mod keyboard;
+mod league;
 mod notices;
 mod own_play;
 mod own_results;
@@ -117,7 +118,6 @@ pub fn app() -> View {
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
         .child(help::help_dialog(page))
-        .child((!embed).then(|| own_results::results_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
 }

@@ -2,17 +2,17 @@
 //! policies on the same episode.
 
 use super::copy_button::copy_button;
-use super::widgets::bar;
-use crate::dom::html::{
-    button, div, h2, h3, li, ol, p, pre, section, small, span, table, tbody, td, th, thead, tr,
-};
+use super::league::league;
+use super::own_results::results_dialog;
+use crate::dom::html::{button, div, h2, h3, li, ol, p, pre, section, small, span, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::{fixed, signed};
 use crate::page::{Comparison, Page};
 use crate::reactive::memo;
 use crate::tried_lines::{Line, TreeRow, TriedLines};
 
-/// Returns the card of the visitor's own play.
+/// Returns the card of the visitor's own play, with the dialog of the results. While the card
+/// exists, the lines that are tried and the results are kept.
 #[must_use]
 pub fn own_play(page: Page) -> El {
     let unknown = memo(move || page.info.with(Option::is_none));
@@ -57,9 +57,8 @@ pub fn own_play(page: Page) -> El {
         .child(compare)
         .child(stop)
         .child(results);
-    let tried = memo(move || page.tried_lines());
-    let lines = move || tried.with(|tried| lines(page, tried));
-    let comparison = move || found.with(|found| Some(comparison(page, found.as_ref()?)));
+    let lines = move || lines(page, &page.tried_lines());
+    let comparison = move || Some(comparison(page, &page.comparison()?));
     section()
         .class("card own-play")
         .label("Your play")
@@ -68,6 +67,7 @@ pub fn own_play(page: Page) -> El {
         .child(move || daily(page))
         .child(comparison)
         .child(lines)
+        .child(results_dialog(page))
 }
 
 /// Returns the note about the episode of the day, and its result once it has ended.
@@ -195,22 +195,18 @@ fn comparison(page: Page, found: &Comparison) -> View {
     let rows: Vec<El> = rows
         .map(|(index, row)| compared_row(page, index + 1, row, own_value(&ranked)))
         .collect();
-    let heading = |name: &'static str| th().attr("scope", "col").child(name);
-    let bars = span().class("sr").child("Score as a bar");
-    let headings = tr()
-        .child(heading("Place").class("num"))
-        .child(heading("Player"))
-        .child(th().attr("scope", "col").child(bars))
-        .child(heading("Score").class("num"))
-        .child(heading("To yours").class("num"));
-    let table = table().class("league").child(thead().child(headings));
-    let scroll = div().class("scroll").attr("tabindex", "0");
-    let scroll = scroll.attr("role", "group").label("Scores on this episode");
+    let headings = [
+        ("Place", true),
+        ("Player", false),
+        ("Score", true),
+        ("To yours", true),
+    ];
+    let table = league("Scores on this episode", &headings, rows);
     let status = p().id("compare-note").class("quiet").attr("role", "status");
     View::Fragment(vec![
         h3().child("Same episode, all policies").into_view(),
         status.child(note).into_view(),
-        scroll.child(table.child(tbody().child(rows))).into_view(),
+        table.into_view(),
     ])
 }
 
@@ -244,7 +240,6 @@ fn compared_row(page: Page, place: usize, row: &Ranked, own: Option<f64>) -> El 
         .attr("data-compared", row.player.clone())
         .child(td().class("num").child(place.to_string()))
         .child(name.child(badge))
-        .child(td().class("bar-cell").child(bar(row.score as f32)))
         .child(td().class("num").child(fixed(row.score, 3)))
         .child(td().class("num").child(difference))
 }

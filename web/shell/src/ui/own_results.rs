@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::dialog::{dialog_head, modal};
-use crate::dom::html::{button, div, p, table, tbody, td, th, thead, tr};
+use super::league::league;
+use crate::dom::html::{button, div, p, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::fixed;
 use crate::own_results::{OwnResult, Score};
@@ -81,25 +82,20 @@ fn list(page: Page, results: &Arc<Vec<OwnResult>>) -> Option<View> {
             .child(td().child(best))
     };
     let rows: Vec<El> = results.iter().rev().take(SHOWN).map(row).collect();
-    let heading = |name: &'static str| th().attr("scope", "col").child(name);
-    let headings = tr()
-        .child(heading("Date"))
-        .child(heading("Task"))
-        .child(heading("Seed").class("num"))
-        .child(heading("Score").class("num"))
-        .child(heading("Best policy"));
-    let table = table().class("league").child(thead().child(headings));
-    let scroll = div().class("scroll").attr("tabindex", "0");
-    let scroll = scroll.attr("role", "group").label("Results");
+    let headings = [
+        ("Date", false),
+        ("Task", false),
+        ("Seed", true),
+        ("Score", true),
+        ("Best policy", false),
+    ];
     let more = (results.len() > SHOWN).then(|| {
         let text = format!("The {SHOWN} latest of {}; the file has all.", results.len());
         p().class("quiet").child(text)
     });
     (!results.is_empty()).then(|| {
-        View::Fragment(vec![
-            scroll.child(table.child(tbody().child(rows))).into_view(),
-            more.into_view(),
-        ])
+        let table = league("Results", &headings, rows);
+        View::Fragment(vec![table.into_view(), more.into_view()])
     })
 }
 

@@ -105,14 +105,14 @@ pub fn symbols(steps: &[StepLine]) -> String {
         if index > 0 && index % WIDTH == 0 {
             text.push('\n');
         }
-        // They differ in shape, not only in color.
+        // No emoji: not every system has a font with them.
         text.push(match step.tone {
-            Tone::Good => '✅',
-            Tone::Bad => '❌',
-            Tone::Warn => '🔶',
-            Tone::Open => '❔',
-            Tone::Neutral => '⚪',
-            Tone::Quiet => '➖',
+            Tone::Good => '✓',
+            Tone::Bad => '✗',
+            Tone::Warn => '!',
+            Tone::Open => '?',
+            Tone::Neutral => '○',
+            Tone::Quiet => '–',
         });
     }
     text
@@ -170,7 +170,7 @@ mod tests {
         };
         assert_eq!(
             result.text(),
-            "Sentinel, Whom to trust, 2026-11-23: 0.874, Trained policy (GRPO) 0.862, 3 actions\n✅❌➖\nhttps://example.org/?task=task3"
+            "Sentinel, Whom to trust, 2026-11-23: 0.874, Trained policy (GRPO) 0.862, 3 actions\n✓✗–\nhttps://example.org/?task=task3"
         );
         (result.policy, result.lines) = (None, 2);
         assert!(

@@ -95,9 +95,9 @@ fn daily(page: Page) -> Option<View> {
     ]))
 }
 
-/// Returns the tree of the lines that were tried; `None` before the visitor acted.
+/// Returns the tree of the lines that were tried; `None` for less than two.
 fn lines(page: Page, tried: &TriedLines) -> Option<View> {
-    tried.lines.iter().find(|line| line.branch.is_some())?;
+    tried.lines.get(1)?;
     let rows = tried.tree();
     let rows: Vec<El> = rows.iter().map(|row| line_row(page, tried, *row)).collect();
     let about = "What was tried on this episode, each line below the one that it leaves.";
@@ -230,7 +230,7 @@ fn own_value(ranked: &[Ranked]) -> Option<f64> {
 
 fn compared_row(page: Page, place: usize, row: &Ranked, own: Option<f64>) -> El {
     let privileged = !row.is_own && page.is_privileged(&row.player);
-    let badge = privileged.then(|| span().class("badge-text").child(" reads hidden state"));
+    let badge = privileged.then(|| span().class("badge-text").child(" privileged"));
     let difference = match own {
         Some(own) if !row.is_own => signed(row.score - own, 3),
         _ => String::new(),

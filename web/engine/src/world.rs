@@ -51,6 +51,10 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
 
     /// Returns the task of an address that names none.
     fn default_task() -> Self::Task;
+    /// Returns the task of the episode of the day, which a visitor can play by hand in a few minutes.
+    fn daily_task() -> Self::Task {
+        Self::default_task()
+    }
     /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
     /// Returns the policies that the page plays, in menu order.
@@ -173,6 +177,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
         replays: crate::library::MANIFEST.to_owned(),
         curves: W::CURVES.to_owned(),
+        daily_task: W::daily_task().name().to_owned(),
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);

@@ -46,6 +46,8 @@ pub struct WorldInfo {
     /// Path of the training log of the trained policy, relative to the page; empty if there is
     /// none.
     pub curves: String,
+    /// Task of the episode of the day, which a visitor can play by hand in a few minutes.
+    pub daily_task: String,
 }
 
 /// One item of a menu.

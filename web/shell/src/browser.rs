@@ -160,11 +160,58 @@ pub fn stored_setting(name: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(name).ok()?
 }
 
-/// Stores a setting in this browser, if that is allowed.
-pub fn store_setting(name: &str, value: &str) {
+/// Stores a setting in this browser; returns `false` if that is not allowed or there is no room.
+pub fn store_setting(name: &str, value: &str) -> bool {
+    let storage = window().local_storage().ok().flatten();
+    storage.is_some_and(|storage| storage.set_item(name, value).is_ok())
+}
+
+/// Removes a stored setting.
+pub fn remove_setting(name: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
-        let _ = storage.set_item(name, value);
+        let _ = storage.remove_item(name);
     }
+}
+
+/// Returns the time in milliseconds since 1970-01-01 (UTC).
+#[must_use]
+pub fn now_ms() -> f64 {
+    js_sys::Date::now()
+}
+
+/// Returns the address of the page with another query, given without `?`.
+#[must_use]
+pub fn address_with(query: &str) -> String {
+    let address = address();
+    let page = address.split(['?', '#']).next().unwrap_or_default();
+    format!("{page}?{query}")
+}
+
+/// Saves bytes as a file, as if the visitor had followed a download link; returns `false` if the
+/// browser refuses.
+pub fn download(name: &str, mime: &str, bytes: &[u8]) -> bool {
+    let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(mime);
+    let blob = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options);
+    let url = blob.and_then(|blob| web_sys::Url::create_object_url_with_blob(&blob));
+    let Ok(url) = url else {
+        return false;
+    };
+    let link = document().create_element("a");
+    let link = link.map(JsCast::dyn_into::<web_sys::HtmlElement>);
+    let saved = if let Ok(Ok(link)) = link {
+        let set = link.set_attribute("href", &url).is_ok()
+            && link.set_attribute("download", name).is_ok();
+        link.click();
+        set
+    } else {
+        false
+    };
+    // The browser has taken the bytes by then.
+    let free = move || drop(web_sys::Url::revoke_object_url(&url));
+    leptos::prelude::set_timeout(free, std::time::Duration::from_secs(10));
+    saved
 }
 
 /// Returns `true` if the window is as narrow as a phone.
@@ -180,12 +227,6 @@ pub fn is_narrow() -> bool {
 pub fn engines_for_long_work() -> u8 {
     // A cast of a float saturates.
     (window().navigator().hardware_concurrency() as u8).clamp(1, 4)
-}
-
-/// Returns the time in milliseconds, for measuring how long something takes.
-#[must_use]
-pub fn now_ms() -> f64 {
-    js_sys::Date::now()
 }
 
 /// Returns the bytes of a file that the visitor chose.

@@ -17,6 +17,8 @@ pub enum Role {
     /// Plays a part of a tournament, so that episodes never wait for it. Engine 0 gathers the
     /// scores.
     Tournament(u8),
+    /// Plays one episode with every policy, so that it needs not wait for a tournament.
+    Comparison,
 }
 
 /// A world for which the page has an engine.
@@ -144,7 +146,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament(_) => 1,
+            Role::Tournament(_) | Role::Comparison => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {
@@ -160,7 +162,13 @@ impl EnginePool {
 
     /// Terminates the engines of tournaments.
     pub fn stop_tournaments(&mut self) {
-        self.running.retain(|(_, role, _)| *role == Role::Play);
+        self.running
+            .retain(|(_, role, _)| !matches!(role, Role::Tournament(_)));
+    }
+
+    /// Terminates the engines of all worlds that have a role.
+    pub fn stop_all(&mut self, role: Role) {
+        self.running.retain(|(_, r, _)| *r != role);
     }
 }
 

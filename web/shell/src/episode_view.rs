@@ -163,6 +163,20 @@ impl EpisodeView {
         self.frames.with(Vec::len).saturating_sub(1)
     }
 
+    /// Returns `true` if the shown frames are those of the run that was requested last.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        let run = self.run.get_value();
+        run != 0 && run == self.shown_run.get_value()
+    }
+
+    /// Returns the score after the last action so far; `None` before the first frame arrives.
+    #[must_use]
+    pub fn last_score(&self) -> Option<f64> {
+        let last = decode_frame::<AgentView>(self.frames, self.action_count());
+        last.map(|frame| frame.score)
+    }
+
     /// Applies new frames; returns `true` if they are the first of their run.
     pub fn apply_update(&self, update: RunUpdate) -> bool {
         let first = self.shown_run.get_value() != update.run;

@@ -23,6 +23,8 @@ pub struct Extras {
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the content of the help.
     pub help: fn(Page) -> View,
+    /// Draws the card of the visitor's own play.
+    pub own_play: fn(Page) -> El,
     /// Draws the tournament.
     pub tournament: fn(Page) -> El,
     /// Draws the training screen.
@@ -53,6 +55,7 @@ impl Extras {
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
             help: ui::help::content,
+            own_play: ui::own_play::own_play,
             tournament: ui::tournament::tournament,
             training: ui::training::training,
             transcript: ui::transcript::transcript,

@@ -29,8 +29,10 @@
 //! | `data-details`, `data-detail` | the button of a player's details, and the details |
 //! | `data-pairs` | the differences of a player to the one that it is compared with |
 //! | `data-differs` | a row of the list of actions that differs from the other episode |
+//! | `data-line`, `data-current` | a line of play that was tried, and the one that is shown |
+//! | `data-compared` | a policy in the comparison on one episode |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep` |
 
 #![allow(
     clippy::redundant_closure,
@@ -45,6 +47,7 @@
 pub mod address;
 pub mod browser;
 pub mod chart_geometry;
+pub mod daily;
 pub mod dom;
 pub mod draft_action;
 pub mod engine;
@@ -52,6 +55,7 @@ pub mod engine_pool;
 pub mod episode_view;
 pub mod extras;
 pub mod number_format;
+pub mod own_results;
 pub mod page;
 pub mod panel_signals;
 pub mod query;
@@ -60,6 +64,7 @@ pub mod rules_param;
 pub mod standings;
 pub mod state;
 pub mod tournament_form;
+pub mod tried_lines;
 pub mod ui;
 
 pub use ui::app;

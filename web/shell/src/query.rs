@@ -172,7 +172,7 @@ fn parse_theme(text: &str) -> Option<Theme> {
 }
 
 /// Returns `text` if it can be a name in some world; names of files are the longest.
-fn plain_word(text: &str) -> Option<String> {
+pub(crate) fn plain_word(text: &str) -> Option<String> {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '+' | ' ');
     let fits = !text.is_empty() && text.len() <= 120 && text.chars().all(plain);

@@ -47,6 +47,10 @@ impl PageWorld for ClusterEnv {
         Task::Task3
     }
 
+    fn daily_task() -> Task {
+        Task::Task2
+    }
+
     fn legacy_player() -> PolicyName {
         PolicyName::Planner
     }

@@ -86,14 +86,17 @@ impl Page {
     /// Handles a message about the results of the tournament.
     pub(super) fn handle_results(&self, reply: Reply) {
         match reply {
-            Reply::Standings(standings) => self.tournament.update(|tournament| {
-                if tournament.run == standings.run {
+            Reply::Standings(standings)
+                if self.tournament.with_untracked(|t| t.run == standings.run) =>
+            {
+                self.tournament.update(|tournament| {
                     if !tournament.paused {
                         tournament.updated_ms = browser::now_ms();
                     }
                     tournament.standings = Some(standings);
-                }
-            }),
+                });
+            }
+            Reply::Standings(standings) => self.handle_comparison(standings),
             Reply::Scores { run, scores } => {
                 self.send(Role::Tournament(0), &Request::Scores { run, scores });
             }

@@ -27,6 +27,9 @@ impl Page {
                 if here && role == Role::Play {
                     self.playing.set(false);
                     self.failure.set(sentence);
+                } else if here && role == Role::Comparison {
+                    self.stop_comparison();
+                    self.add_notice(sentence);
                 } else if here {
                     self.engines.update_value(EnginePool::stop_tournaments);
                     self.tournament

@@ -2,6 +2,8 @@
 
 mod background_work;
 mod engine_events;
+mod own_play;
+mod own_record;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +22,8 @@ use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+
+pub use own_play::{Comparison, OwnPlay};
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -99,6 +103,8 @@ pub struct Page {
     last_run: StoredValue<u32>,
     /// Part of the state that the latest entry of the browser's history shows.
     pub history_entry: StoredValue<PageState>,
+    /// Signals of the visitor's own play.
+    pub own: OwnPlay,
 }
 
 impl Default for Page {
@@ -159,6 +165,7 @@ impl Page {
             cached_worlds: StoredValue::default(),
             last_run: StoredValue::new(0),
             history_entry: StoredValue::new(history_entry),
+            own: OwnPlay::default(),
         }
     }
 
@@ -285,6 +292,7 @@ impl Page {
         self.playing.set(false);
         self.state
             .update(|state| state.take_action(&played, at, code));
+        self.note_own_action();
         self.composer
             .draft
             .update(crate::draft_action::DraftAction::clear);
@@ -470,6 +478,7 @@ impl Page {
         self.curves.set(None);
         self.engines.update_value(EnginePool::stop_tournaments);
         self.tournament.set(Tournament::default());
+        self.leave_own_play();
         self.composer
             .draft
             .set(crate::draft_action::DraftAction::default());

@@ -62,6 +62,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
+        .child((main && !embed).then(|| extra(page, move |extras| (extras.own_play)(page))))
         .child((!embed).then(|| extra(page, move |extras| (extras.analysis)(page, episode, main))))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))

@@ -1,9 +1,8 @@
 //! The header of the page: worlds, screens, and settings of the page itself.
 
-use std::time::Duration;
+use leptos::prelude::WithValue;
 
-use leptos::prelude::{WithValue, set_timeout};
-
+use super::copy_button::copy_button;
 use super::icons::icon;
 use crate::address::query_of;
 use crate::browser;
@@ -12,7 +11,6 @@ use crate::dom::html::{a, button, div, nav, span};
 use crate::dom::svg::{circle, path, svg};
 use crate::engine_pool::Program;
 use crate::page::Page;
-use crate::reactive::Signal;
 use crate::state::{PageState, Screen};
 
 /// Returns the header of the page.
@@ -83,23 +81,10 @@ fn tools(page: Page) -> El {
 
 /// Returns the button that copies the address; it reports when the link is on the clipboard.
 fn share(page: Page) -> El {
-    let copied = Signal::new(false);
-    let share = move || {
-        leptos::task::spawn_local(async move {
-            if browser::copy_to_clipboard(&browser::address()).await {
-                copied.set(true);
-                set_timeout(move || copied.set(false), Duration::from_secs(2));
-            } else {
-                page.add_notice("The browser did not allow copying. The address bar holds the link to this view.".to_owned());
-            }
-        });
-    };
-    let word = move || if copied.get() { "Link copied" } else { "Share" };
-    button()
+    let refused = "The browser did not allow copying. The address bar holds the link to this view.";
+    copy_button(page, "Share", "Link copied", refused, browser::address)
         .id("share")
         .attr("data-help", "Copies a link to this exact view.")
-        .on_press(share)
-        .child(span().attr("aria-live", "polite").child(word))
 }
 
 /// Returns `true` if a click opens the link in this tab, not in another one.

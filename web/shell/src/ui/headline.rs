@@ -8,7 +8,7 @@ use crate::dom::html::{b, button, div, h1, h2, p, span};
 use crate::dom::{El, IntoView, View};
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
-use crate::reactive::memo;
+use crate::reactive::{Memo, memo};
 use crate::state::to_u32;
 
 /// Returns the band; `main` is `true` for the episode in which the visitor can act.
@@ -116,10 +116,10 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
             .with(|state| state.branch.clone())
             .filter(|_| main)
     });
+    let redo = memo(move || main && page.can_redo());
     let own = move || {
-        branch
-            .get()
-            .map(|branch| branch_note(page, episode, branch))
+        let branch = branch.get();
+        (branch.is_some() || redo.get()).then(|| branch_note(page, episode, branch, redo))
     };
     View::Fragment(vec![
         playing.into_view(),
@@ -139,10 +139,21 @@ fn own_actions(at: u32, own: u32, refused: &str) -> String {
     }
 }
 
-/// Returns the note about the visitor's own actions, with buttons to resume or discard.
-fn branch_note(page: Page, episode: EpisodeView, branch: Branch) -> El {
-    let (at, resumes) = (branch.at, branch.resume);
+/// Returns the note about the visitor's own actions, with buttons to undo, redo, resume or discard.
+/// There is no `branch` if all actions were undone.
+fn branch_note(
+    page: Page,
+    episode: EpisodeView,
+    branch: Option<Branch>,
+    can_redo: Memo<bool>,
+) -> El {
+    let is_undone = branch.is_none();
+    let Branch { at, resume, .. } = branch.unwrap_or_default();
+    let resumes = resume;
     let text = move || {
+        if is_undone {
+            return "Your actions are undone.".to_owned();
+        }
         let own = episode
             .steps
             .with(|steps| steps.iter().filter(|step| step.own).count());
@@ -170,14 +181,27 @@ fn branch_note(page: Page, episode: EpisodeView, branch: Branch) -> El {
     let is_you = move || page.without_cursor.with(|state| state.player == "you");
     let resume = button()
         .id("resume")
-        .hidden(is_you)
+        .hidden(move || is_undone || is_you())
         .on_press(resume)
         .child(label);
-    let discard = button().id("discard").on_press(discard);
+    let discard = button().id("discard").hidden(is_undone).on_press(discard);
+    let undo = button()
+        .id("undo")
+        .attr("disabled", is_undone)
+        .attr("aria-keyshortcuts", "u")
+        .on_press(move || page.undo());
+    let redo = button()
+        .id("redo")
+        .attr("disabled", move || !can_redo.get())
+        .attr("aria-keyshortcuts", "Shift+U")
+        .on_press(move || page.redo());
+    let kind = if is_undone { "undone" } else { "branch" };
     div()
         .class("run-note own")
-        .attr("data-note", "branch")
+        .attr("data-note", kind)
         .child(span().attr("role", "status").child(text))
+        .child(undo.child("Undo"))
+        .child(redo.child("Redo"))
         .child(resume)
         .child(discard.child("Discard my moves"))
 }

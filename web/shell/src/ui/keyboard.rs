@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::state::Screen;
 
 /// Keys with their effects, as the help lists them.
-pub const KEYS: [(&str, &str); 11] = [
+pub const KEYS: [(&str, &str); 12] = [
     ("Space", "Play or pause"),
     ("← →", "One action back or forward"),
     ("Shift ← →", "Five actions back or forward"),
@@ -19,6 +19,10 @@ pub const KEYS: [(&str, &str); 11] = [
     (
         "b B",
         "Next or previous mistake, once the episode is analyzed",
+    ),
+    (
+        "u U",
+        "Undo or redo your last action; also Ctrl Z and Ctrl Shift Z",
     ),
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
@@ -30,13 +34,24 @@ pub const KEYS: [(&str, &str); 11] = [
 /// Starts to handle keys that are pressed anywhere in the window, except in form fields.
 pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
-        let foreign = event.ctrl_key() || event.meta_key() || event.alt_key();
         // Shortcuts are off behind an open dialog.
-        let blocked = page.help.get_untracked() || !page.shortcuts.get_untracked();
-        if foreign || blocked || event.default_prevented() || browser::is_typing(&event) {
+        let blocked = page.help.get_untracked() || page.own.shows_results.get_untracked();
+        if blocked || event.default_prevented() || browser::is_typing(&event) {
             return;
         }
         let key = event.key();
+        let control = event.ctrl_key() || event.meta_key();
+        if control && !event.alt_key() && key.eq_ignore_ascii_case("z") && !on_training(page) {
+            event.prevent_default();
+            return if event.shift_key() {
+                page.redo();
+            } else {
+                page.undo();
+            };
+        }
+        if control || event.alt_key() || !page.shortcuts.get_untracked() {
+            return;
+        }
         if (key == " " || key == "Enter") && browser::is_pressable(&event) {
             return;
         }
@@ -47,16 +62,18 @@ pub fn listen(page: Page) {
     on_cleanup(move || handle.remove());
 }
 
+fn on_training(page: Page) -> bool {
+    page.state
+        .with_untracked(|state| state.screen == Screen::Training)
+}
+
 /// Performs the shortcut of a key; returns `false` if the key has none.
 fn press(page: Page, key: &str, shift: bool) -> bool {
     if key == "?" {
         page.help.set(true);
         return true;
     }
-    if page
-        .state
-        .with_untracked(|state| state.screen == Screen::Training)
-    {
+    if on_training(page) {
         return false;
     }
     let cursor = page.cursor_untracked();
@@ -71,6 +88,8 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "]" => seek_notable(page, true),
         "b" => seek_mistake(page, true),
         "B" => seek_mistake(page, false),
+        "u" => page.undo(),
+        "U" => page.redo(),
         "t" | "T" => page.state.update(|state| state.truth = !state.truth),
         "n" | "N" => new_seed(page),
         other => return act(page, other),

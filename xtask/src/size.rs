@@ -1,7 +1,7 @@
 //! `cargo xtask size`: compares the size of the page's first load with a budget.
 
 use crate::dirs::Dirs;
-use crate::worlds::{WORLDS, of_file};
+use crate::worlds::{RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const BUDGET: &str = "xtask/size-budget.json";
 /// The kinds of files that the first load fetches.
 const KINDS: [&str; 5] = ["html", "js", "mjs", "css", "wasm"];
 /// Folders of `dist/` that the page fetches later, or never.
-const LAZY_FOLDERS: [&str; 1] = ["replays"];
+const LAZY_FOLDERS: [&str; 2] = ["replays", "results"];
 
 /// One file of the first load.
 #[derive(Debug)]
@@ -64,7 +64,13 @@ pub fn check(place: &Dirs) -> Result<String> {
 
 /// Returns `true` for files that the first paint needs.
 fn is_shell(entry: &Entry) -> bool {
-    let later = ["engine-", "engine.", "service-worker", "sentinel-episode"];
+    let later = [
+        "engine-",
+        "engine.",
+        "service-worker",
+        "sentinel-episode",
+        RECORDS,
+    ];
     of_file(&entry.name).is_none() && !later.iter().any(|stem| entry.name.starts_with(stem))
 }
 
@@ -77,7 +83,7 @@ fn shell(entries: &[Entry]) -> (u64, u64) {
 fn playable(entries: &[Entry], world: &str) -> (u64, u64) {
     sum(entries, |entry| {
         let of = of_file(&entry.name);
-        let later = ["service-worker", "sentinel-episode"];
+        let later = ["service-worker", "sentinel-episode", RECORDS];
         let apart = later.iter().any(|stem| entry.name.starts_with(stem));
         of == Some(world) || of.is_none() && !apart
     })
@@ -275,6 +281,7 @@ mod tests {
             entry("style-3.css", 5),
             entry("engine-4.js", 1),
             entry("service-worker.js", 1),
+            entry("sentinel-records-5_bg.wasm", 20),
         ];
         assert_eq!(shell(&entries), (1050, 105));
         assert_eq!(playable(&entries, "trust"), (1060, 106));

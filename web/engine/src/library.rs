@@ -87,7 +87,7 @@ impl<W: PageWorld> Library<W> {
         file: &str,
         read: ReadReplay<W>,
     ) -> Result<PlayedEpisode, String> {
-        let name = safe_name(file);
+        let name = plain_name(stem(file));
         let Some(first) = read.first else {
             return Err(format!("{name} has no row that can be played."));
         };
@@ -200,10 +200,10 @@ pub fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 80 && name.chars().all(plain) && !name.contains("..")
 }
 
-/// Returns a name for a dropped file that an address can carry.
-fn safe_name(file: &str) -> String {
+/// Returns a name for a dropped file, from its name without ending, that an address can carry.
+pub(crate) fn plain_name(file: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-    let letters = stem(file).chars().map(|c| if fits(c) { c } else { '_' });
+    let letters = file.chars().map(|c| if fits(c) { c } else { '_' });
     let name = letters.take(80).collect::<String>().replace("..", "_");
     if name.is_empty() {
         "dropped".to_owned()

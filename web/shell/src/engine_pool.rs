@@ -1,4 +1,5 @@
-//! The running engines: one for each world visited lately, and one for tournaments.
+//! The running engines: one for each world visited lately, one for tournaments, and one for recorded
+//! results.
 
 use std::rc::Rc;
 
@@ -16,7 +17,12 @@ pub enum Role {
     Play,
     /// Plays tournaments, so that episodes never wait for them.
     Tournament,
+    /// Reads training logs and reports.
+    Records,
 }
+
+/// Name of the engine that reads training logs and reports; no world has it.
+pub const RECORDS: &str = "records";
 
 /// A world for which the page has an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +106,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament => 1,
+            Role::Tournament | Role::Records => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {

@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sentinel_page_protocol::{Chart, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
-use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::nn::TrainedPolicy;
 use sentinel_policy::policy::Player;
 
 use super::REPLAYS;
 use super::address_names::Source;
+use super::checkpoints::Models;
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::files::Fetched;
 use crate::library::Library;
 use crate::run::{OwnActions, Run, encoded};
 use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
-use crate::world::PageWorld;
+use crate::world::{PageWorld, checkpoint_path};
 
 /// A run, with the state of what the shell has received of it.
 pub(super) struct Shown<W: PageWorld> {
@@ -61,12 +62,12 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn work_on_analysis(
         &mut self,
         run: u32,
-        model: &Fetched<Arc<Model<W::Net>>>,
+        models: &Models<W>,
         is_time_up: &mut impl FnMut() -> bool,
         replies: &mut VecDeque<Reply>,
     ) -> bool {
         if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
-            match model {
+            match &models.trained {
                 Fetched::Ready(model) => {
                     let analysis = RunAnalysis::new(&self.run, model);
                     self.analysis = Analyzing::Started(Box::new(analysis));
@@ -98,8 +99,8 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Plays the episode again from its start, with the files that have arrived.
-    pub(super) fn restart(&mut self, library: &Library<W>, model: Option<&Arc<Model<W::Net>>>) {
-        let actor = actor::<W>(&self.source, &self.setup, Some(library), model);
+    pub(super) fn restart(&mut self, library: &Library<W>, models: &Models<W>) {
+        let actor = actor::<W>(&self.source, &self.setup, Some(library), models);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
         if !matches!(self.analysis, Analyzing::Off) {
@@ -112,7 +113,7 @@ impl<W: PageWorld> Shown<W> {
         &mut self,
         run: u32,
         library: &Library<W>,
-        model: &Fetched<Arc<Model<W::Net>>>,
+        models: &Models<W>,
         replies: &mut VecDeque<Reply>,
     ) {
         let count = self.run.frames().len();
@@ -138,7 +139,7 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (source_note, source_warning) = self.note(library, model);
+        let (source_note, source_warning) = self.note(library, models);
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
@@ -197,14 +198,18 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Returns a sentence about the file that the player needs, and whether it is a warning.
-    fn note(&self, library: &Library<W>, model: &Fetched<Arc<Model<W::Net>>>) -> (String, bool) {
+    fn note(&self, library: &Library<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),
-            Source::Trained => match model {
-                Fetched::Ready(model) => (W::describe_model(model), false),
-                Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::NotRequested => {
-                    (format!("Loading {}…", W::WEIGHTS), false)
+            Source::Trained | Source::Checkpoint(_) => match models.of(&self.source) {
+                Some(Fetched::Ready(model)) => (W::describe_model(model), false),
+                Some(Fetched::Failed(reason)) => (reason.clone(), true),
+                _ => {
+                    let path = match self.source {
+                        Source::Checkpoint(index) => checkpoint_path::<W>(&W::CHECKPOINTS[index]),
+                        _ => W::WEIGHTS.to_owned(),
+                    };
+                    (format!("Loading {path}…"), false)
                 }
             },
             Source::Replay(name) => match library.file(name) {
@@ -263,12 +268,13 @@ pub(super) fn actor<W: PageWorld>(
     source: &Source<W::PolicyName>,
     setup: &W::Setup,
     library: Option<&Library<W>>,
-    model: Option<&Arc<Model<W::Net>>>,
+    models: &Models<W>,
 ) -> Option<Box<dyn Actor<W>>> {
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained => {
-            let policy = TrainedPolicy::new(Arc::clone(model?));
+        Source::Trained | Source::Checkpoint(_) => {
+            let model = models.of(source)?.ready()?;
+            let policy = TrainedPolicy::new(Arc::clone(model));
             Some(Box::new(PolicyActor(Player::Public(Box::new(policy)))))
         }
         Source::Replay(name) => {

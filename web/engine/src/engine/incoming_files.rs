@@ -6,8 +6,8 @@ use sentinel_page_protocol::{PlayedEpisode, Reply};
 use sentinel_policy::nn::Model;
 
 use super::address_names::Source;
+use super::checkpoints;
 use super::{Engine, REPLAYS};
-use crate::curves;
 use crate::files::{Fetched, base_name, text};
 use crate::library::{self, MANIFEST};
 use crate::world::{PageWorld, TRAINED};
@@ -28,8 +28,8 @@ impl<W: PageWorld> Engine<W> {
             self.handle_model(path, content);
         } else if path == MANIFEST {
             self.handle_manifest(content);
-        } else if path == W::CURVES {
-            self.handle_curves(path, content);
+        } else if let Some(index) = checkpoints::index_of_path::<W>(path) {
+            self.handle_checkpoint(index, path, content);
         } else if let Some(name) = path
             .strip_prefix(REPLAYS)
             .and_then(|file| file.strip_suffix(".jsonl"))
@@ -42,7 +42,7 @@ impl<W: PageWorld> Engine<W> {
         if name.ends_with(".safetensors") {
             match Model::from_bytes(&bytes) {
                 Ok(model) => {
-                    self.model = Fetched::Ready(Arc::new(model));
+                    self.models.trained = Fetched::Ready(Arc::new(model));
                     self.restart(|source| *source == Source::Trained);
                     self.replies.push_back(Reply::Opened(PlayedEpisode {
                         player: TRAINED.to_owned(),
@@ -54,8 +54,11 @@ impl<W: PageWorld> Engine<W> {
             return;
         }
         if name.ends_with(".json") {
-            match text(name, bytes).and_then(|text| curves::read(name, &text)) {
-                Ok(curves) => self.replies.push_back(Reply::Curves(curves)),
+            match text(name, bytes) {
+                Ok(text) => self.replies.push_back(Reply::TrainingLog {
+                    name: name.to_owned(),
+                    text,
+                }),
                 Err(reason) => self.problem(reason),
             }
             return;
@@ -88,13 +91,13 @@ impl<W: PageWorld> Engine<W> {
         };
         match read {
             // A model that the visitor dropped in the meantime stays.
-            Ok(model) if self.model.ready().is_none() => {
-                self.model = Fetched::Ready(Arc::new(model));
+            Ok(model) if self.models.trained.ready().is_none() => {
+                self.models.trained = Fetched::Ready(Arc::new(model));
             }
             Ok(_) => {}
             Err(reason) => {
                 self.problem(reason.clone());
-                self.model = Fetched::Failed(reason);
+                self.models.trained = Fetched::Failed(reason);
             }
         }
         self.restart(|source| *source == Source::Trained);
@@ -135,27 +138,5 @@ impl<W: PageWorld> Engine<W> {
         };
         self.library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
-    }
-
-    fn handle_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
-        let read = content
-            .map_err(|reason| {
-                format!(
-                    "{reason}. The curves are drawn only from this file. Put it there (`sentinel train` writes it, \
-                     `cargo xtask demo` copies it from the repository) and try again."
-                )
-            })
-            .and_then(|bytes| text(path, bytes))
-            .and_then(|text| curves::read(path, &text));
-        match read {
-            Ok(curves) => {
-                self.curves = Fetched::Ready(());
-                self.replies.push_back(Reply::Curves(curves));
-            }
-            Err(reason) => {
-                self.problem(reason.clone());
-                self.curves = Fetched::Failed(reason);
-            }
-        }
     }
 }

@@ -1,27 +1,28 @@
 //! The engine, which answers the shell's messages and works in slices.
 
 mod address_names;
+mod checkpoints;
 mod displayed_runs;
 mod incoming_files;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request, TournamentSpec};
 use sentinel_policy::SEED_MAX;
-use sentinel_policy::nn::Model;
 
 use crate::files::Fetched;
 use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
+use crate::worker::Program;
 use crate::world::{PageWorld, TRAINED, default_streams, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
+use checkpoints::Models;
 use displayed_runs::{Analyzing, Shown, actor};
 
 /// The folder of replay files, relative to the page.
@@ -32,8 +33,7 @@ pub struct Engine<W: PageWorld> {
     /// The few runs, by the numbers that the shell gave them.
     runs: Vec<(u32, Shown<W>)>,
     library: Library<W>,
-    model: Fetched<Arc<Model<W::Net>>>,
-    curves: Fetched<()>,
+    models: Models<W>,
     tournament: Option<Tournament<W>>,
     replies: VecDeque<Reply>,
 }
@@ -43,8 +43,7 @@ impl<W: PageWorld> Default for Engine<W> {
         Self {
             runs: Vec::new(),
             library: Library::default(),
-            model: Fetched::NotRequested,
-            curves: Fetched::NotRequested,
+            models: Models::default(),
             tournament: None,
             replies: VecDeque::new(),
         }
@@ -100,12 +99,8 @@ impl<W: PageWorld> Engine<W> {
                 content,
                 dropped,
             } => self.handle_file(&name, content, dropped),
-            Request::Curves => {
-                if !W::CURVES.is_empty() && self.curves.is_missing() {
-                    self.curves = Fetched::Loading;
-                    self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
-                }
-            }
+            // The engine of recorded results answers them.
+            Request::Curves { .. } | Request::Results => {}
         }
     }
 
@@ -119,7 +114,7 @@ impl<W: PageWorld> Engine<W> {
                     break;
                 }
             }
-            shown.send(*number, &self.library, &self.model, &mut self.replies);
+            shown.send(*number, &self.library, &self.models, &mut self.replies);
             if pending {
                 break;
             }
@@ -130,8 +125,8 @@ impl<W: PageWorld> Engine<W> {
             return true;
         }
         for (number, shown) in &mut self.runs {
-            let (model, replies) = (&self.model, &mut self.replies);
-            pending |= shown.work_on_analysis(*number, model, &mut is_time_up, replies);
+            let (models, replies) = (&self.models, &mut self.replies);
+            pending |= shown.work_on_analysis(*number, models, &mut is_time_up, replies);
             if pending {
                 break;
             }
@@ -141,7 +136,7 @@ impl<W: PageWorld> Engine<W> {
         }
         let Self {
             tournament,
-            model,
+            models,
             replies,
             ..
         } = self;
@@ -153,7 +148,7 @@ impl<W: PageWorld> Engine<W> {
         };
         let start = |player: &str, origin: &EpisodeSpec<W>| {
             let source = parse_source::<W>(player)?;
-            actor::<W>(&source, &origin.setup(), None, model.ready())
+            actor::<W>(&source, &origin.setup(), None, models)
         };
         while tournament.advance(&start) {
             if is_time_up() {
@@ -190,7 +185,7 @@ impl<W: PageWorld> Engine<W> {
         episode.player = source_name::<W>(&source);
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
-        let actor = actor::<W>(&source, &setup, Some(&self.library), self.model.ready());
+        let actor = actor::<W>(&source, &setup, Some(&self.library), &self.models);
         let shown = Shown {
             run: Run::new(&setup, actor, branch.clone()),
             setup,
@@ -211,7 +206,7 @@ impl<W: PageWorld> Engine<W> {
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
         let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
         for shown in waiting.filter(|shown| waited(&shown.source)) {
-            shown.restart(&self.library, self.model.ready());
+            shown.restart(&self.library, &self.models);
         }
     }
 
@@ -278,8 +273,9 @@ impl<W: PageWorld> Engine<W> {
 
     fn need_file(&mut self, source: &Source<W::PolicyName>) {
         match source {
-            Source::Trained if self.model.is_missing() => {
-                self.model = Fetched::Loading;
+            Source::Checkpoint(index) => self.need_checkpoint(*index),
+            Source::Trained if self.models.trained.is_missing() => {
+                self.models.trained = Fetched::Loading;
                 self.replies.push_back(Reply::Need(W::WEIGHTS.to_owned()));
             }
             Source::Replay(name) if self.library.file(name).is_missing() => {
@@ -342,8 +338,22 @@ impl<W: PageWorld> Engine<W> {
         }
         let mut tournament = Tournament::new(run, spec.tasks.len(), episodes, players);
         // No other policy replaces the trained one while its weights are loading.
-        tournament.paused = matches!(self.model, Fetched::Loading)
+        tournament.paused = matches!(self.models.trained, Fetched::Loading)
             && spec.players.iter().any(|player| player == TRAINED);
         self.tournament = Some(tournament);
+    }
+}
+
+impl<W: PageWorld> Program for Engine<W> {
+    fn handle(&mut self, request: Request) {
+        Self::handle(self, request);
+    }
+
+    fn work(&mut self, is_time_up: impl FnMut() -> bool) -> bool {
+        Self::work(self, is_time_up)
+    }
+
+    fn next_reply(&mut self) -> Option<Reply> {
+        Self::next_reply(self)
     }
 }

@@ -2,23 +2,25 @@
 
 mod background_work;
 mod engine_events;
+mod records;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    Curves, ListedReplay, Reply, Request, Standings, TournamentSpec, WorldInfo,
+    Curves, ListedReplay, Reply, Request, ResultsView, Standings, TournamentSpec, WorldInfo,
 };
 
 use crate::browser;
 use crate::draft_action::{CheckedAction, ComposerSignals};
 use crate::engine::EngineEvent;
-use crate::engine_pool::{EnginePool, Program, Role};
+use crate::engine_pool::{EnginePool, Program, RECORDS, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+pub use records::PlayedCheckpoint;
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -63,8 +65,12 @@ pub struct Page {
     pub info: Signal<Option<Arc<WorldInfo>>>,
     /// Replay files of the current world.
     pub replays: Signal<Arc<Vec<ListedReplay>>>,
-    /// Curves of the current world's training run; `None` until they arrive.
+    /// Curves of the chosen training runs; `None` until they arrive.
     pub curves: Signal<Option<Arc<Curves>>>,
+    /// Results of the checkpoints on their episode, in the order of training.
+    pub checkpoints: Signal<Vec<PlayedCheckpoint>>,
+    /// Tables and charts of recorded results; `None` until they arrive.
+    pub results: Signal<Option<Arc<ResultsView>>>,
     /// The current or last tournament of this world.
     pub tournament: Signal<Tournament>,
     /// Sentences about what went wrong, oldest first.
@@ -135,6 +141,8 @@ impl Page {
             info: Signal::new(None),
             replays: Signal::default(),
             curves: Signal::new(None),
+            checkpoints: Signal::default(),
+            results: Signal::new(None),
             tournament: Signal::default(),
             notices: Signal::new(problems),
             failure: Signal::default(),
@@ -147,7 +155,7 @@ impl Page {
             versus,
             last,
             cursor: memo(move || wanted.get().min(last.get())),
-            engines: StoredValue::new_local(EnginePool::new(browser::engine_script(), programs)),
+            engines: StoredValue::new_local(records::engine_pool(programs)),
             cached_worlds: StoredValue::default(),
             last_run: StoredValue::new(0),
             history_entry: StoredValue::new(history_entry),
@@ -360,11 +368,6 @@ impl Page {
         self.send(Role::Play, &Request::Check { run, at, code });
     }
 
-    /// Requests the curves of the training run.
-    pub fn request_curves(&self) {
-        self.send(Role::Play, &Request::Curves);
-    }
-
     /// Starts the engine again after it failed.
     pub fn restart_engine(&self) {
         self.failure.set(String::new());
@@ -383,7 +386,10 @@ impl Page {
     }
 
     fn send(&self, role: Role, request: &Request) {
-        let world = self.state.with_untracked(|state| state.world.clone());
+        let world = match role {
+            Role::Records => RECORDS.to_owned(),
+            _ => self.state.with_untracked(|state| state.world.clone()),
+        };
         let sent = self
             .engines
             .try_update_value(|engines| engines.send(&world, role, request));
@@ -457,7 +463,7 @@ impl Page {
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());
-        self.curves.set(None);
+        self.checkpoints.set(Vec::new());
         self.tournament.set(Tournament::default());
         self.composer
             .draft

@@ -55,7 +55,7 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
     }
     if page
         .state
-        .with_untracked(|state| state.screen == Screen::Training)
+        .with_untracked(|state| state.screen != Screen::Episode)
     {
         return false;
     }

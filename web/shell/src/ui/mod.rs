@@ -19,6 +19,8 @@ mod icons;
 mod keyboard;
 mod notices;
 mod panel;
+mod records;
+mod results;
 mod reward;
 mod select;
 mod timeline;
@@ -44,7 +46,7 @@ pub fn app() -> View {
     page.connect();
     address::sync(page);
     keyboard::listen(page);
-    let training = memo(move || page.screen() == Screen::Training);
+    let shown = memo(move || page.screen());
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
     let theme = memo(move || page.without_cursor.with(|state| state.theme));
     effect(move || browser::set_root_attribute("data-theme", theme.get().as_str()));
@@ -54,7 +56,11 @@ pub fn app() -> View {
             info.as_ref()
                 .map_or_else(String::new, |i| format!("{} · ", i.title))
         });
-        let screen = if training.get() { "Training · " } else { "" };
+        let screen = match shown.get() {
+            Screen::Episode => "",
+            Screen::Training => "Training · ",
+            Screen::Results => "Results · ",
+        };
         browser::set_title(&format!("{screen}{place}Sentinel"));
     });
     let embed = page.state.with_untracked(|state| state.embed);
@@ -72,8 +78,10 @@ pub fn app() -> View {
         (!text.is_empty()).then(|| warning.child(text))
     };
     let screen = move || {
-        if training.get() {
-            return training::training(page);
+        match shown.get() {
+            Screen::Episode => {}
+            Screen::Training => return training::training(page),
+            Screen::Results => return results::results(page),
         }
         let versus = move || {
             double
@@ -88,7 +96,7 @@ pub fn app() -> View {
         let tournament = (!embed).then(|| tournament::tournament(page));
         View::Fragment(vec![panes.into_view(), tournament.into_view()])
     };
-    let episode = move || !training.get();
+    let episode = move || shown.get() == Screen::Episode;
     let head = (!embed).then(|| {
         let skip = a().class("skip").attr("href", "#main");
         let skip = skip.child("Skip to the content");
@@ -106,7 +114,7 @@ pub fn app() -> View {
     div()
         .class("page")
         .toggle_class("embed", embed)
-        .toggle_class("training", move || training.get())
+        .toggle_class("training", move || !episode())
         .attr("data-of", move || world.get())
         .attr("data-ready", move || ready().then_some("true"))
         .child(head)

@@ -24,16 +24,15 @@ async fn save(browser: &Browser, name: &str) -> Result<()> {
     browser.save_screenshot(&screenshots().join(name)).await
 }
 
-/// Waits until the score of the episode at its end is `score`, to `digits` decimals.
-async fn ends_with(browser: &Browser, score: f64, digits: u32) -> Result<()> {
+/// Waits until the score at the end of the episode is `score`, to the three decimals that are shown.
+async fn ends_with(browser: &Browser, score: f64) -> Result<()> {
     is_played(browser).await?;
     browser
         .execute("document.querySelector('#last').click()", vec![])
         .await?;
-    let near = 0.51 * 10_f64.powi(-i32::try_from(digits)?);
     browser
         .wait_until(&format!(
-            "Math.abs(Number(document.querySelector('[data-pane=main] [data-score]').dataset.score) - {score}) < {near}"
+            "Math.abs(Number(document.querySelector('[data-pane=main] [data-score]').dataset.score) - {score}) < 5.6e-4"
         ))
         .await
 }
@@ -124,7 +123,7 @@ async fn checkpoints_play_one_episode_and_open_as_players() -> Result<()> {
         browser
             .wait_for("[data-pane=main][data-player='checkpoint:1-start']")
             .await?;
-        ends_with(&browser, first, 4).await?;
+        ends_with(&browser, first).await?;
         browser
             .wait_until("document.querySelector('#player').value === 'checkpoint:1-start'")
             .await?;
@@ -189,7 +188,7 @@ async fn results_have_the_numbers_of_the_file_and_link_to_their_episodes() -> Re
     browser
         .wait_for("[data-of=cluster] [data-pane=main][data-player=grpo]")
         .await?;
-    ends_with(&browser, named, 4).await?;
+    ends_with(&browser, named).await?;
     browser
         .wait_until("location.search.includes('rules=hardened')")
         .await?;

@@ -57,7 +57,7 @@ pub struct ResultsSection {
     pub id: String,
     /// Heading of the section.
     pub title: String,
-    /// What was played or trained.
+    /// Sentence about what was played or trained.
     pub detail: String,
     /// Tables and charts in the order in which they are drawn.
     pub parts: Vec<ResultsPart>,

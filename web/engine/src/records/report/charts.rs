@@ -4,7 +4,9 @@ use sentinel_page_protocol::{
     Chart, Line, ResultsCell, ResultsChart, ResultsPart, ResultsRow, ResultsSection, ResultsTable,
 };
 
-use super::file::{ChartEntry, ChartFile, Estimate, Plot, Point, Results};
+use super::file::{
+    AreaSeries, BarRow, Cause, ChartEntry, ChartFile, Estimate, Plot, Point, PointSeries, Results,
+};
 use super::tables::column;
 
 /// Number of line styles.
@@ -30,75 +32,78 @@ pub(super) fn part(entry: &ChartEntry) -> ResultsPart {
     match &chart.plot {
         Plot::Lines { series } => {
             let series = series.iter();
-            lines(
-                entry,
-                series
-                    .map(|s| (s.label.as_str(), s.points.clone()))
-                    .collect(),
-            )
+            let series = series.map(|s| (s.label.as_str(), s.points.clone()));
+            lines(entry, series.collect())
         }
         Plot::StackedArea { x, series } => {
-            let points = |values: &[f64]| {
-                let pairs = x.iter().zip(values);
-                let point = |(x, y): (&f64, &f64)| Point {
-                    x: *x,
-                    y: *y,
-                    interval: None,
-                };
-                pairs.map(point).collect::<Vec<_>>()
-            };
             let series = series.iter();
-            lines(
-                entry,
-                series
-                    .map(|s| (s.label.as_str(), points(&s.values)))
-                    .collect(),
-            )
+            let series = series.map(|s| (s.label.as_str(), points(x, &s.values)));
+            lines(entry, series.collect())
         }
         Plot::GroupedBars { groups, series } => {
-            let columns = series.iter().map(|s| s.label.clone());
-            let row = |index: usize| series.iter().map(move |s| *s.values.get(index)?).collect();
-            let rows = groups.iter().enumerate();
-            let rows = rows.map(|(index, name)| (name.clone(), row(index)));
-            bars(entry, columns.collect(), rows.collect())
-        }
-        Plot::HorizontalBars { rows } => {
-            let rows = rows.iter().map(|row| {
-                let estimate = Estimate {
-                    value: row.value,
-                    interval: row.interval,
-                };
-                (row.label.clone(), vec![Some(estimate)])
-            });
-            bars(entry, vec![chart.x.name()], rows.collect())
+            let series = series.iter();
+            let series = series.map(|s| (s.label.clone(), s.values.clone()));
+            by_group(entry, groups, series.collect())
         }
         Plot::Radar { axes, series } => {
-            let columns = series.iter().map(|s| s.label.clone());
-            let exact = |value: &f64| Estimate {
-                value: *value,
-                interval: None,
-            };
-            let row = |index: usize| {
-                let values = series.iter().map(|s| s.values.get(index).map(exact));
-                values.collect()
-            };
-            let rows = axes.iter().enumerate();
-            let rows = rows.map(|(index, name)| (name.clone(), row(index)));
-            bars(entry, columns.collect(), rows.collect())
+            let values =
+                |s: &AreaSeries| s.values.iter().map(|value| Some(exact(*value))).collect();
+            let series = series.iter();
+            let series = series.map(|s| (s.label.clone(), values(s)));
+            by_group(entry, axes, series.collect())
         }
-        Plot::Points { series } => points_table(entry, series),
+        Plot::HorizontalBars { rows } => {
+            let value = |row: &BarRow| Estimate {
+                value: row.value,
+                interval: row.interval,
+            };
+            let rows = rows.iter();
+            let rows = rows.map(|row| (row.label.clone(), vec![Some(value(row))]));
+            bars(entry, vec![chart.x.name()], rows.collect())
+        }
         Plot::Fishbone { causes } => {
-            let rows = causes.iter().map(|cause| {
-                let name = format!("{} ({} events)", cause.label, cause.count);
-                let value = Estimate {
-                    value: cause.value,
-                    interval: None,
-                };
-                (name, vec![Some(value)])
-            });
+            let name = |cause: &Cause| format!("{} ({} events)", cause.label, cause.count);
+            let rows = causes.iter();
+            let rows = rows.map(|cause| (name(cause), vec![Some(exact(cause.value))]));
             bars(entry, vec![chart.y.name()], rows.collect())
         }
+        Plot::Points { series } => points_table(entry, series),
     }
+}
+
+/// Returns a number without an interval.
+const fn exact(value: f64) -> Estimate {
+    Estimate {
+        value,
+        interval: None,
+    }
+}
+
+/// Returns the points of a line.
+fn points(x: &[f64], y: &[f64]) -> Vec<Point> {
+    let point = |(x, y): (&f64, &f64)| Point {
+        x: *x,
+        y: *y,
+        interval: None,
+    };
+    x.iter().zip(y).map(point).collect()
+}
+
+/// Returns a table with a row for each group and a column for each series.
+fn by_group(
+    entry: &ChartEntry,
+    groups: &[String],
+    series: Vec<(String, Vec<Option<Estimate>>)>,
+) -> ResultsPart {
+    let row = |(index, name): (usize, &String)| {
+        let values = series
+            .iter()
+            .map(|(_, values)| *values.get(index).unwrap_or(&None));
+        (name.clone(), values.collect())
+    };
+    let rows = groups.iter().enumerate().map(row).collect();
+    let columns = series.iter().map(|(label, _)| label.clone());
+    bars(entry, columns.collect(), rows)
 }
 
 /// Returns a chart of lines. Several lines are named by letters, which the legend explains.
@@ -209,7 +214,7 @@ fn bars(
     })
 }
 
-fn points_table(entry: &ChartEntry, series: &[super::file::PointSeries]) -> ResultsPart {
+fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> ResultsPart {
     let chart = &entry.chart;
     let rows = series.iter().flat_map(|series| {
         series.points.iter().map(|point| {

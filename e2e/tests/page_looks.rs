@@ -14,7 +14,7 @@ use serde_json::json;
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
 /// The views of every world that are looked at: name and query.
-const VIEWS: [(&str, &str); 8] = [
+const VIEWS: [(&str, &str); 9] = [
     ("trust", "task=3&seed=42&policy=grpo&t=14"),
     ("trust-truth", "task=3&seed=42&policy=bayes&t=20&view=truth"),
     (
@@ -34,11 +34,12 @@ const VIEWS: [(&str, &str); 8] = [
         "polyguard-truth",
         "world=polyguard&task=DDI-hard&seed=3&policy=stack&t=2&view=truth",
     ),
-    ("training", "page=training"),
+    ("training", "page=training&runs=trust-grpo:trust-tiny-grpo"),
+    ("results", "page=results"),
 ];
 
 async fn show(browser: &Browser, server: &sentinel_e2e::Server, query: &str) -> Result<()> {
-    if query.contains("page=training") {
+    if query.contains("page=") {
         browser.goto(&format!("{}?{query}", server.url())).await?;
         return browser.wait_for("[data-chart] path.line").await;
     }

@@ -2,7 +2,7 @@
 
 use crate::dirs::Dirs;
 use crate::split::STEM;
-use crate::worlds::{WORLDS, of_file};
+use crate::worlds::{RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const BUDGET: &str = "xtask/size-budget.json";
 /// The kinds of files that the first load fetches.
 const KINDS: [&str; 5] = ["html", "js", "mjs", "css", "wasm"];
 /// Folders of `dist/` that the page fetches later, or never.
-const LAZY_FOLDERS: [&str; 1] = ["replays"];
+const LAZY_FOLDERS: [&str; 2] = ["replays", "results"];
 
 /// One file of the first load.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ fn is_extra(entry: &Entry) -> bool {
 
 /// Returns `true` unless a file is fetched after the first step, or by other sites.
 fn is_needed_to_play(entry: &Entry) -> bool {
-    let later = ["service-worker", "sentinel-episode"];
+    let later = ["service-worker", "sentinel-episode", RECORDS];
     !is_extra(entry) && !later.iter().any(|stem| entry.name.starts_with(stem))
 }
 
@@ -301,6 +301,7 @@ mod tests {
             entry("service-worker.js", 1),
             entry("extras-5.js", 2),
             entry("extras-6.wasm", 20),
+            entry("sentinel-records-5_bg.wasm", 20),
         ];
         assert_eq!(shell(&entries), (1070, 107));
         assert_eq!(playable(&entries, "trust"), (1080, 108));

@@ -16,6 +16,10 @@ pub const WORLDS: [(&str, &str); 3] = [
     ("polyguard", "sentinel-polyguard"),
 ];
 
+/// The prefix of the files of the engine that reads training logs and reports, which is loaded with
+/// the screens that show them.
+pub const RECORDS: &str = "sentinel-records";
+
 /// Scripts that get a hash.
 const SCRIPTS: [&str; 2] = ["engine", "start"];
 
@@ -46,7 +50,8 @@ pub fn of_file(name: &str) -> Option<&'static str> {
 pub fn stamp(dist: &Path) -> Result<()> {
     let index = dist.join("index.html");
     let mut html = read(&index)?;
-    for (_, stem) in WORLDS {
+    let worlds = WORLDS.into_iter().map(|(_, stem)| stem);
+    for stem in worlds.chain([RECORDS]) {
         // Both have the same hash: a program is found by the name of its script.
         rename(dist, stem, &[".js", "_bg.wasm"], &mut html)?;
     }

@@ -6,16 +6,18 @@
 //! state is in a [`Frame`], which only the functions that make a
 //! [`Truth`](sentinel_page_protocol::Truth) receive.
 //!
+//! [`RecordsEngine`] plays nothing: it reads training logs and reports.
+//!
 //! An engine knows neither browser nor clock. The programs in `src/bin` connect it to a Web Worker.
 
 pub mod actor;
 mod cluster;
-pub mod curves;
 mod engine;
 pub mod files;
 pub mod format;
 pub mod library;
 mod polyguard;
+mod records;
 pub mod run;
 pub mod run_analysis;
 pub mod standings;
@@ -26,5 +28,6 @@ pub mod worker;
 pub mod world;
 
 pub use engine::Engine;
+pub use records::RecordsEngine;
 pub use run::{Frame, PublicFrame, Run};
 pub use world::PageWorld;

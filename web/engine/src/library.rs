@@ -77,7 +77,7 @@ impl<W: PageWorld> Library<W> {
     /// Adds a model that the visitor dropped, and returns its name. It replaces one of the same
     /// name.
     pub fn add_model(&mut self, file: &str, model: Model<W::Net>) -> String {
-        let name = safe_name(file.strip_suffix(".safetensors").unwrap_or(file));
+        let name = plain_name(file.strip_suffix(".safetensors").unwrap_or(file));
         self.models.retain(|(known, _)| *known != name);
         self.models.push((name.clone(), Arc::new(model)));
         name
@@ -120,7 +120,7 @@ impl<W: PageWorld> Library<W> {
         file: &str,
         read: ReadReplay<W>,
     ) -> Result<PlayedEpisode, String> {
-        let name = safe_name(file);
+        let name = plain_name(stem(file));
         let Some(first) = read.first else {
             return Err(format!("{name} has no row that can be played."));
         };
@@ -239,10 +239,10 @@ pub fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 80 && name.chars().all(plain) && !name.contains("..")
 }
 
-/// Returns a name for a dropped file that an address can carry.
-fn safe_name(file: &str) -> String {
+/// Returns a name for a dropped file, from its name without ending, that an address can carry.
+pub(crate) fn plain_name(file: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-    let letters = stem(file).chars().map(|c| if fits(c) { c } else { '_' });
+    let letters = file.chars().map(|c| if fits(c) { c } else { '_' });
     let name = letters.take(80).collect::<String>().replace("..", "_");
     if name.is_empty() {
         "dropped".to_owned()

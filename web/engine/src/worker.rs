@@ -1,13 +1,13 @@
-//! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of a
-//! world and calls these functions.
+//! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of an
+//! engine and calls these functions.
 
-/// Exports an engine for the world `$world`: `handle` processes a message, and `work` continues to play
+/// Exports an engine of type `$engine`: `handle` processes a message, and `work` continues to play
 /// for some milliseconds. Both pass encoded replies to `send`.
 #[macro_export]
 macro_rules! export_engine {
-    ($world:ty) => {
+    ($engine:ty) => {
         thread_local! {
-            static ENGINE: std::cell::RefCell<$crate::Engine<$world>> = std::cell::RefCell::default();
+            static ENGINE: std::cell::RefCell<$engine> = std::cell::RefCell::default();
         }
 
         /// Handles an encoded message.
@@ -42,12 +42,21 @@ use js_sys::{Date, Function, Uint8Array};
 use sentinel_page_protocol::{Reply, Request, decode};
 use wasm_bindgen::JsValue;
 
-use crate::Engine;
 use crate::run::encoded;
-use crate::world::PageWorld;
+
+/// An engine: it handles messages, works in slices, and replies.
+pub trait Program {
+    /// Handles a message. [`Program::next_reply`] returns the answers, some only after
+    /// [`Program::work`].
+    fn handle(&mut self, request: Request);
+    /// Works until `is_time_up` returns `true`; returns `true` if anything is left to do.
+    fn work(&mut self, is_time_up: impl FnMut() -> bool) -> bool;
+    /// Returns the next answer; `None` if all have been returned.
+    fn next_reply(&mut self) -> Option<Reply>;
+}
 
 /// Handles an encoded message and sends the replies that are ready.
-pub fn handle<W: PageWorld>(engine: &mut Engine<W>, message: &[u8], send: &Function) {
+pub fn handle(engine: &mut impl Program, message: &[u8], send: &Function) {
     match decode(message) {
         Ok(request) => engine.handle(request),
         Err(_) => send_reply(
@@ -61,8 +70,8 @@ pub fn handle<W: PageWorld>(engine: &mut Engine<W>, message: &[u8], send: &Funct
 }
 
 /// Handles a file that the engine asked for, or the reason why it is missing.
-pub fn file<W: PageWorld>(
-    engine: &mut Engine<W>,
+pub fn file(
+    engine: &mut impl Program,
     name: String,
     content: Result<Vec<u8>, String>,
     send: &Function,
@@ -77,14 +86,14 @@ pub fn file<W: PageWorld>(
 
 /// Works for at most `milliseconds` and sends the replies. Returns `true` if anything is left to
 /// do.
-pub fn work<W: PageWorld>(engine: &mut Engine<W>, milliseconds: f64, send: &Function) -> bool {
+pub fn work(engine: &mut impl Program, milliseconds: f64, send: &Function) -> bool {
     let end = Date::now() + milliseconds;
     let left = engine.work(|| Date::now() >= end);
     send_all(engine, send);
     left
 }
 
-fn send_all<W: PageWorld>(engine: &mut Engine<W>, send: &Function) {
+fn send_all(engine: &mut impl Program, send: &Function) {
     while let Some(reply) = engine.next_reply() {
         send_reply(send, &reply);
     }

@@ -6,7 +6,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::{Environment, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+    AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Network};
@@ -28,14 +28,43 @@ pub const REPLAY: &str = "replay:";
 /// Prefix of the name of a model that the visitor dropped, in addresses.
 pub const MODEL: &str = "model:";
 
+/// Prefix of the name of a checkpoint in addresses.
+pub const CHECKPOINT: &str = "checkpoint:";
+
+/// A checkpoint of the trained policy: a model file that ships with the page.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoint {
+    /// Name in the address, which is that of its folder.
+    pub name: &'static str,
+    /// State of the training in a few words, such as `untrained`.
+    pub label: &'static str,
+}
+
+/// Returns the path of a checkpoint's weights, relative to the page.
+#[must_use]
+pub fn checkpoint_path<W: PageWorld>(checkpoint: &Checkpoint) -> String {
+    let (world, name) = (W::NAME, checkpoint.name);
+    format!("results/policies/{world}/{name}/model.safetensors")
+}
+
+/// Returns the readable name of a checkpoint as a player.
+#[must_use]
+pub fn checkpoint_label(checkpoint: &Checkpoint) -> String {
+    format!("Checkpoint, {}", checkpoint.label)
+}
+
 /// A world that the page shows.
 pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Largest number of actions that an episode can have.
     const ACTIONS_MAX: usize;
     /// Path of the trained policy's weights, relative to the page.
     const WEIGHTS: &'static str;
-    /// Path of the trained policy's training log, relative to the page; empty if there is none.
-    const CURVES: &'static str;
+    /// Checkpoints of the trained policy that ship with the page, in the order of training.
+    const CHECKPOINTS: &'static [Checkpoint];
+    /// Rules of the training run, as the address writes them.
+    const TRAINING_RULES: &'static str;
+    /// First validation seed of the training run.
+    const VALIDATION_SEED: u64;
     /// Clause about the fallback of a replay, such as `the .70 heuristic acts`.
     const FALLBACK: &'static str;
 
@@ -53,6 +82,10 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     fn default_task() -> Self::Task;
     /// Returns the task of the episode of the day, which a visitor can play by hand in a few minutes.
     fn daily_task() -> Self::Task {
+        Self::default_task()
+    }
+    /// Returns the task on which checkpoints are compared.
+    fn checkpoint_task() -> Self::Task {
         Self::default_task()
     }
     /// Returns the player of an older address that names none.
@@ -176,8 +209,20 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         default_streams: default_streams::<W>().name().to_owned(),
         actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
         replays: crate::library::MANIFEST.to_owned(),
-        curves: W::CURVES.to_owned(),
         daily_task: W::daily_task().name().to_owned(),
+        checkpoints: checkpoints::<W>(),
+        checkpoint_episode: PlayedEpisode {
+            task: W::checkpoint_task().name().to_owned(),
+            seed: W::VALIDATION_SEED,
+            streams: default_streams::<W>().name().to_owned(),
+            rules: W::TRAINING_RULES.to_owned(),
+            ..PlayedEpisode::default()
+        },
+        checkpoint_rule: format!(
+            "The first validation seed of the run, {}, on task {} under the rules of the training. No result was looked at to choose it, and one episode says little: the curves of the validation score are means of many.",
+            W::VALIDATION_SEED,
+            W::checkpoint_task().name(),
+        ),
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);
@@ -188,6 +233,17 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
 #[must_use]
 pub fn default_streams<W: PageWorld>() -> Streams {
     W::streams_or_default(Streams::Independent)
+}
+
+fn checkpoints<W: PageWorld>() -> Vec<PlayerInfo> {
+    let player = |checkpoint: &Checkpoint| PlayerInfo {
+        name: format!("{CHECKPOINT}{}", checkpoint.name),
+        label: checkpoint_label(checkpoint),
+        help: "The trained policy at an earlier or later point of a training run.".to_owned(),
+        file: checkpoint_path::<W>(checkpoint),
+        ..PlayerInfo::default()
+    };
+    W::CHECKPOINTS.iter().map(player).collect()
 }
 
 fn players<W: PageWorld>() -> Vec<PlayerInfo> {

@@ -12,6 +12,7 @@
 mod analysis;
 mod chart;
 mod panel;
+mod records;
 mod reply;
 mod request;
 mod view;
@@ -20,9 +21,13 @@ mod world;
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
 pub use chart::{Bar, Chart, Line, Strip};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
+pub use records::{
+    Curves, EpisodeLink, MetricChart, ResultsCell, ResultsChart, ResultsPart, ResultsRow,
+    ResultsSection, ResultsTable, ResultsView, TrainingRun,
+};
 pub use reply::{
-    Curves, Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate,
-    Standings, TruthUpdate,
+    Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Standings,
+    TruthUpdate,
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
 pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnalysisUpdate, Chart, StepLine, Tone, WorldInfo};
+use crate::{AnalysisUpdate, Chart, Curves, ResultsView, StepLine, Tone, WorldInfo};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,8 @@ pub enum Reply {
         /// Encoded scores.
         scores: Vec<u8>,
     },
-    /// Curves of a training run.
+    /// Curves of training runs; answers [`Request::Curves`](crate::Request::Curves) once the logs
+    /// are here.
     Curves(Curves),
     /// Replay files that can be played.
     Replays(Vec<ListedReplay>),
@@ -50,6 +51,18 @@ pub enum Reply {
     Opened(PlayedEpisode),
     /// A sentence about something that went wrong.
     Problem(String),
+    /// A training log that the visitor dropped; the shell passes it on to the engine that reads
+    /// logs.
+    TrainingLog {
+        /// File name of the log.
+        name: String,
+        /// Content of the log.
+        text: String,
+    },
+    /// Name in the address of a training run whose log the visitor dropped.
+    RunAdded(String),
+    /// Tables and charts of the reports; answers [`Request::Results`](crate::Request::Results).
+    Results(Box<ResultsView>),
 }
 
 /// New frames of a run. Frame 0 is the state before the first action.
@@ -204,13 +217,4 @@ pub struct ListedReplay {
     pub help: String,
     /// Episode of the file that is played when the replay is chosen.
     pub first: PlayedEpisode,
-}
-
-/// Curves of a training run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Curves {
-    /// One or two sentences about the run.
-    pub summary: String,
-    /// Charts whose horizontal axis is the optimizer step.
-    pub charts: Vec<Chart>,
 }

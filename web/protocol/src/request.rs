@@ -143,7 +143,15 @@ pub enum Request {
         /// Content in bytes.
         content: Vec<u8>,
     },
-    /// Asks for the curves of the trained policy's training run,
-    /// [`Reply::Curves`](crate::Reply::Curves).
-    Curves,
+    /// Asks for the curves of training runs side by side, [`Reply::Curves`](crate::Reply::Curves).
+    Curves {
+        /// Name of the world whose run is shown if `runs` is empty.
+        world: String,
+        /// Names of the runs as the address writes them.
+        runs: Vec<String>,
+        /// `true` to replace each value by the mean of its neighborhood.
+        smooth: bool,
+    },
+    /// Asks for the tables and charts of the reports, [`Reply::Results`](crate::Reply::Results).
+    Results,
 }

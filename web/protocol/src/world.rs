@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::PlayedEpisode;
+
 /// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorldInfo {
@@ -43,11 +45,14 @@ pub struct WorldInfo {
     pub verbs: Vec<Verb>,
     /// Path of the list of replay files, relative to the page.
     pub replays: String,
-    /// Path of the training log of the trained policy, relative to the page; empty if there is
-    /// none.
-    pub curves: String,
     /// Task of the episode of the day, which a visitor can play by hand in a few minutes.
     pub daily_task: String,
+    /// Earlier and later versions of the trained policy's weights, in the order of training.
+    pub checkpoints: Vec<PlayerInfo>,
+    /// Episode on which the checkpoints are compared, without a player.
+    pub checkpoint_episode: PlayedEpisode,
+    /// Sentence about how that episode was chosen.
+    pub checkpoint_rule: String,
 }
 
 /// One item of a menu.

@@ -70,12 +70,19 @@ pub fn engine_programs() -> Vec<(String, String, String)> {
 /// Returns the address of the worker script that starts an engine.
 #[must_use]
 pub fn engine_script() -> String {
-    let tag = document().query_selector("meta[name=engine-worker]");
-    let content = tag
-        .ok()
-        .flatten()
-        .and_then(|tag| tag.get_attribute("content"));
-    content.unwrap_or_else(|| "./engine.js".to_owned())
+    meta_content("meta[name=engine-worker]").unwrap_or_else(|| "./engine.js".to_owned())
+}
+
+/// Returns the address of the program of the engine that reads training logs and reports.
+#[must_use]
+pub fn records_program() -> String {
+    meta_content("meta[name=records-engine]").unwrap_or_default()
+}
+
+/// Returns the content of the first element that matches a selector.
+fn meta_content(selector: &str) -> Option<String> {
+    let tag = document().query_selector(selector).ok()??;
+    tag.get_attribute("content")
 }
 
 /// Returns the query of the address, including `?`; empty if there is none.

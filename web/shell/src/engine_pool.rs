@@ -1,4 +1,5 @@
-//! The running engines: one for each world visited lately, and some for tournaments.
+//! The running engines: one for each world visited lately, some for tournaments, and one for
+//! recorded results.
 
 use std::rc::Rc;
 
@@ -19,7 +20,12 @@ pub enum Role {
     Tournament(u8),
     /// Plays one episode with every policy, so that it needs not wait for a tournament.
     Comparison,
+    /// Reads training logs and reports.
+    Records,
 }
+
+/// Name of the engine that reads training logs and reports; no world has it.
+pub const RECORDS: &str = "records";
 
 /// A world for which the page has an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +152,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament(_) | Role::Comparison => 1,
+            Role::Tournament(_) | Role::Comparison | Role::Records => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {

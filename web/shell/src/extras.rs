@@ -27,6 +27,8 @@ pub struct Extras {
     pub own_play: fn(Page) -> El,
     /// Draws the tournament.
     pub tournament: fn(Page) -> El,
+    /// Draws the screen of recorded results.
+    pub results: fn(Page) -> View,
     /// Draws the training screen.
     pub training: fn(Page) -> View,
     /// Draws prompt and completion of a language model.
@@ -57,6 +59,7 @@ impl Extras {
             help: ui::help::content,
             own_play: ui::own_play::own_play,
             tournament: ui::tournament::tournament,
+            results: ui::results::results,
             training: ui::training::training,
             transcript: ui::transcript::transcript,
         }

@@ -23,9 +23,10 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     if state.world != defaults.world {
         query.add("world", &state.world);
     }
-    if state.screen == Screen::Training {
-        query.add("page", "training");
+    if state.screen != Screen::Episode {
+        query.add("page", state.screen.as_str());
     }
+    query.add("runs", &state.runs.join(":"));
     query.add("task", &state.task);
     query.add("seed", &state.seed.to_string());
     query.add("policy", &state.player);
@@ -101,6 +102,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             // A typed plus sign is decoded as a space.
             "rules" => set(&mut state.rules, plain_word(&value.replace(' ', "+"))),
             "page" => set(&mut state.screen, parse_screen(&value)),
+            "runs" => set(&mut state.runs, parse_runs(&value)),
             "task" => set(&mut state.task, word()),
             "seed" => set(&mut state.seed, parse_seed(&value)),
             "policy" => set(&mut state.player, word()),
@@ -148,11 +150,13 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
 }
 
 fn parse_screen(text: &str) -> Option<Screen> {
-    match text {
-        "episode" => Some(Screen::Episode),
-        "training" => Some(Screen::Training),
-        _ => None,
-    }
+    let all = [Screen::Episode, Screen::Training, Screen::Results];
+    all.into_iter().find(|screen| screen.as_str() == text)
+}
+
+/// Parses names of training runs, separated by colons.
+fn parse_runs(text: &str) -> Option<Vec<String>> {
+    text.split(':').map(plain_word).collect()
 }
 
 /// Parses a seed from 0 to 2^63 − 1.

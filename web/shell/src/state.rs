@@ -84,8 +84,22 @@ pub enum Screen {
     /// Shows one episode, or two side by side.
     #[default]
     Episode,
-    /// Shows the curves of the training run.
+    /// Shows the curves of training runs, and checkpoints on one episode.
     Training,
+    /// Shows the tables and charts of recorded results.
+    Results,
+}
+
+impl Screen {
+    /// Returns the value in the address.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Episode => "episode",
+            Self::Training => "training",
+            Self::Results => "results",
+        }
+    }
 }
 
 /// The state that the address holds.
@@ -98,6 +112,9 @@ pub struct PageState {
     pub world: String,
     /// Screen that is shown.
     pub screen: Screen,
+    /// Names of the training runs that are compared; empty for the run of the world's trained
+    /// policy.
+    pub runs: Vec<String>,
     /// Name of the task.
     pub task: String,
     /// Seed of the episode, at most [`SEED_MAX`].
@@ -136,6 +153,7 @@ impl Default for PageState {
         Self {
             world: String::new(),
             screen: Screen::Episode,
+            runs: Vec::new(),
             task: String::new(),
             seed: DEFAULT_SEED,
             streams: String::new(),

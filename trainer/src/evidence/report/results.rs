@@ -202,6 +202,19 @@ pub struct TaskScore {
     pub episodes: Option<usize>,
     /// The mean score with its interval.
     pub score: ConfidenceInterval,
+    /// The episodes with the lowest, the middle and the highest score, where the file has rows of
+    /// episodes that their seed determines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ScoredEpisode>,
+}
+
+/// The score of one episode of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoredEpisode {
+    /// The seed of the episode.
+    pub seed: u64,
+    /// The score of the episode, as the file has it.
+    pub score: f64,
 }
 
 /// A chart of the report.

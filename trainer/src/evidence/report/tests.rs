@@ -110,6 +110,9 @@ fn results_json_roundtrips_and_matches_page() -> Tested {
         ("random", 0.55)
     );
     assert_eq!(policy.tasks[0].score.mean, 0.5);
+    let examples = policy.tasks[0].examples.iter().map(|found| found.score);
+    assert_eq!(examples.collect::<Vec<_>>(), [0.4, 0.6]);
+    assert_eq!(results.evaluations[1].policies[0].tasks[0].examples, []);
     assert!(page.contains("<td class=\"n\">0.5500 ± "));
     assert!(page.contains("0.7300"), "the score of the language model");
     let trained = &results.runs[0];

@@ -22,7 +22,7 @@ use sentinel_policy::nn::Model;
 
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
-use crate::world::PageWorld;
+use crate::world::{Checkpoint, PageWorld};
 use step::PublicStep;
 
 /// The panel of GPUs.
@@ -36,7 +36,22 @@ impl PageWorld for ClusterEnv {
     const ANALYSIS_ROLLOUTS: u32 = 8;
     const ACTIONS_MAX: usize = 120;
     const WEIGHTS: &'static str = "replays/cluster-grpo/model.safetensors";
-    const CURVES: &'static str = "replays/cluster-grpo/trainer_state.json";
+    const CHECKPOINTS: &'static [Checkpoint] = &[
+        Checkpoint {
+            name: "1-start",
+            label: "untrained",
+        },
+        Checkpoint {
+            name: "2-middle",
+            label: "after imitation",
+        },
+        Checkpoint {
+            name: "3-end",
+            label: "after 300 updates",
+        },
+    ];
+    const TRAINING_RULES: &'static str = "hardened";
+    const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the trust policy acts";
 
     type Net = ClusterNet;

@@ -3,13 +3,18 @@
 use sentinel_env::{Named as _, TaskName as _};
 
 use crate::library;
-use crate::world::{MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL};
+use crate::world::{
+    CHECKPOINT, MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL,
+    checkpoint_label,
+};
 
 /// The player of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source<P> {
     Policy(P),
     Trained,
+    /// A checkpoint of the trained policy, by its index in [`PageWorld::CHECKPOINTS`].
+    Checkpoint(usize),
     Replay(String),
     /// A model that the visitor dropped.
     Model(String),
@@ -31,6 +36,10 @@ pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyN
     if let Some(name) = word.strip_prefix(MODEL) {
         return library::is_plain_name(name).then(|| Source::Model(name.to_owned()));
     }
+    if let Some(name) = word.strip_prefix(CHECKPOINT) {
+        let found = W::CHECKPOINTS.iter().position(|known| known.name == name);
+        return found.map(Source::Checkpoint);
+    }
     let policy = W::PolicyName::parse(word)?;
     W::policies()
         .contains(&policy)
@@ -42,6 +51,7 @@ pub(super) fn source_name<W: PageWorld>(source: &Source<W::PolicyName>) -> Strin
     match source {
         Source::Policy(policy) => policy.name().to_owned(),
         Source::Trained => TRAINED.to_owned(),
+        Source::Checkpoint(index) => format!("{CHECKPOINT}{}", W::CHECKPOINTS[*index].name),
         Source::Replay(name) => format!("{REPLAY}{name}"),
         Source::Model(name) => format!("{MODEL}{name}"),
         Source::Visitor => VISITOR.to_owned(),
@@ -53,6 +63,7 @@ pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> Stri
     match source {
         Source::Policy(policy) => W::policy_label(*policy).to_owned(),
         Source::Trained => TRAINED_LABEL.to_owned(),
+        Source::Checkpoint(index) => checkpoint_label(&W::CHECKPOINTS[*index]),
         Source::Replay(name) => format!("Replay {name}"),
         Source::Model(name) => library::model_label(name),
         Source::Visitor => VISITOR_LABEL.to_owned(),

@@ -10,13 +10,14 @@ use sentinel_policy::policy::Player;
 
 use super::REPLAYS;
 use super::address_names::Source;
+use super::checkpoints::Models;
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::files::Fetched;
 use crate::library::Library;
 use crate::run::{OwnActions, Run, encoded};
 use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
-use crate::world::PageWorld;
+use crate::world::{PageWorld, checkpoint_path};
 
 /// A run, with the state of what the shell has received of it.
 pub(super) struct Shown<W: PageWorld> {
@@ -62,12 +63,12 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn work_on_analysis(
         &mut self,
         run: u32,
-        model: &Fetched<Arc<Model<W::Net>>>,
+        models: &Models<W>,
         is_time_up: &mut impl FnMut() -> bool,
         replies: &mut VecDeque<Reply>,
     ) -> bool {
         if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
-            match model {
+            match &models.trained {
                 Fetched::Ready(model) => {
                     let mut analysis = RunAnalysis::new(&self.run, model);
                     analysis.set_hindsight(self.truth);
@@ -104,8 +105,8 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Plays the episode again from its start, with the files that have arrived.
-    pub(super) fn restart(&mut self, library: &Library<W>, model: Option<&Arc<Model<W::Net>>>) {
-        let actor = actor::<W>(&self.source, &self.setup, Some(library), model);
+    pub(super) fn restart(&mut self, library: &Library<W>, models: &Models<W>) {
+        let actor = actor::<W>(&self.source, &self.setup, Some(library), models);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
         if !matches!(self.analysis, Analyzing::Off) {
@@ -118,7 +119,7 @@ impl<W: PageWorld> Shown<W> {
         &mut self,
         run: u32,
         library: &Library<W>,
-        model: &Fetched<Arc<Model<W::Net>>>,
+        models: &Models<W>,
         replies: &mut VecDeque<Reply>,
     ) {
         let count = self.run.frames().len();
@@ -144,7 +145,7 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (source_note, source_warning) = self.note(library, model);
+        let (source_note, source_warning) = self.note(library, models);
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
@@ -208,14 +209,18 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Returns a sentence about the file that the player needs, and whether it is a warning.
-    fn note(&self, library: &Library<W>, model: &Fetched<Arc<Model<W::Net>>>) -> (String, bool) {
+    fn note(&self, library: &Library<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),
-            Source::Trained => match model {
-                Fetched::Ready(model) => (W::describe_model(model), false),
-                Fetched::Failed(reason) => (reason.clone(), true),
-                Fetched::Loading | Fetched::NotRequested => {
-                    (format!("Loading {}…", W::WEIGHTS), false)
+            Source::Trained | Source::Checkpoint(_) => match models.of(&self.source) {
+                Some(Fetched::Ready(model)) => (W::describe_model(model), false),
+                Some(Fetched::Failed(reason)) => (reason.clone(), true),
+                _ => {
+                    let path = match self.source {
+                        Source::Checkpoint(index) => checkpoint_path::<W>(&W::CHECKPOINTS[index]),
+                        _ => W::WEIGHTS.to_owned(),
+                    };
+                    (format!("Loading {path}…"), false)
                 }
             },
             Source::Model(name) => match library.model(name) {
@@ -281,7 +286,7 @@ pub(super) fn actor<W: PageWorld>(
     source: &Source<W::PolicyName>,
     setup: &W::Setup,
     library: Option<&Library<W>>,
-    model: Option<&Arc<Model<W::Net>>>,
+    models: &Models<W>,
 ) -> Option<Box<dyn Actor<W>>> {
     let trained = |model: &Arc<Model<W::Net>>| -> Box<dyn Actor<W>> {
         let policy = TrainedPolicy::new(Arc::clone(model));
@@ -289,7 +294,7 @@ pub(super) fn actor<W: PageWorld>(
     };
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained => model.map(trained),
+        Source::Trained | Source::Checkpoint(_) => models.of(source)?.ready().map(trained),
         Source::Model(name) => library?.model(name).map(trained),
         Source::Replay(name) => {
             let read = library?.file(name).ready()?;

@@ -6,8 +6,8 @@ use sentinel_page_protocol::{PlayedEpisode, Reply};
 use sentinel_policy::nn::Model;
 
 use super::address_names::Source;
+use super::checkpoints;
 use super::{Engine, REPLAYS};
-use crate::curves;
 use crate::files::{Fetched, base_name, text};
 use crate::library::{self, MANIFEST};
 use crate::world::{MODEL, PageWorld};
@@ -28,8 +28,8 @@ impl<W: PageWorld> Engine<W> {
             self.handle_model(path, content);
         } else if path == MANIFEST {
             self.handle_manifest(content);
-        } else if path == W::CURVES {
-            self.handle_curves(path, content);
+        } else if let Some(index) = checkpoints::index_of_path::<W>(path) {
+            self.handle_checkpoint(index, path, content);
         } else if let Some(name) = path
             .strip_prefix(REPLAYS)
             .and_then(|file| file.strip_suffix(".jsonl"))
@@ -62,8 +62,11 @@ impl<W: PageWorld> Engine<W> {
             return;
         }
         if name.ends_with(".json") {
-            match text(name, bytes).and_then(|text| curves::read(name, &text)) {
-                Ok(curves) => self.replies.push_back(Reply::Curves(curves)),
+            match text(name, bytes) {
+                Ok(text) => self.replies.push_back(Reply::TrainingLog {
+                    name: name.to_owned(),
+                    text,
+                }),
                 Err(reason) => self.problem(reason),
             }
             return;
@@ -95,10 +98,10 @@ impl<W: PageWorld> Engine<W> {
             )),
         };
         match read {
-            Ok(model) => self.model = Fetched::Ready(Arc::new(model)),
+            Ok(model) => self.models.trained = Fetched::Ready(Arc::new(model)),
             Err(reason) => {
                 self.problem(reason.clone());
-                self.model = Fetched::Failed(reason);
+                self.models.trained = Fetched::Failed(reason);
             }
         }
         self.restart(|source| *source == Source::Trained);
@@ -136,27 +139,5 @@ impl<W: PageWorld> Engine<W> {
         };
         self.library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
-    }
-
-    fn handle_curves(&mut self, path: &str, content: Result<Vec<u8>, String>) {
-        let read = content
-            .map_err(|reason| {
-                format!(
-                    "{reason}. The curves are drawn only from this file. Put it there (`sentinel train` writes it, \
-                     `cargo xtask demo` copies it from the repository) and try again."
-                )
-            })
-            .and_then(|bytes| text(path, bytes))
-            .and_then(|text| curves::read(path, &text));
-        match read {
-            Ok(curves) => {
-                self.curves = Fetched::Ready(());
-                self.replies.push_back(Reply::Curves(curves));
-            }
-            Err(reason) => {
-                self.problem(reason.clone());
-                self.curves = Fetched::Failed(reason);
-            }
-        }
     }
 }

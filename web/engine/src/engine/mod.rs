@@ -1,28 +1,29 @@
 //! The engine, which answers the shell's messages and works in slices.
 
 mod address_names;
+mod checkpoints;
 mod displayed_runs;
 mod incoming_files;
 mod tournaments;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request};
 use sentinel_policy::SEED_MAX;
-use sentinel_policy::nn::Model;
 
 use crate::files::Fetched;
 use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
+use crate::worker::Program;
 use crate::world::{PageWorld, default_streams, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
+use checkpoints::Models;
 use displayed_runs::{Analyzing, Shown, actor};
 
 /// The folder of replay files, relative to the page.
@@ -33,8 +34,7 @@ pub struct Engine<W: PageWorld> {
     /// The few runs, by the numbers that the shell gave them.
     runs: Vec<(u32, Shown<W>)>,
     library: Library<W>,
-    model: Fetched<Arc<Model<W::Net>>>,
-    curves: Fetched<()>,
+    models: Models<W>,
     tournament: Option<Tournament<W>>,
     replies: VecDeque<Reply>,
 }
@@ -44,8 +44,7 @@ impl<W: PageWorld> Default for Engine<W> {
         Self {
             runs: Vec::new(),
             library: Library::default(),
-            model: Fetched::NotRequested,
-            curves: Fetched::NotRequested,
+            models: Models::default(),
             tournament: None,
             replies: VecDeque::new(),
         }
@@ -107,12 +106,8 @@ impl<W: PageWorld> Engine<W> {
                 content,
                 dropped,
             } => self.handle_file(&name, content, dropped),
-            Request::Curves => {
-                if !W::CURVES.is_empty() && self.curves.is_missing() {
-                    self.curves = Fetched::Loading;
-                    self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
-                }
-            }
+            // The engine of recorded results answers them.
+            Request::Curves { .. } | Request::Results => {}
         }
     }
 
@@ -126,7 +121,7 @@ impl<W: PageWorld> Engine<W> {
                     break;
                 }
             }
-            shown.send(*number, &self.library, &self.model, &mut self.replies);
+            shown.send(*number, &self.library, &self.models, &mut self.replies);
             if pending {
                 break;
             }
@@ -137,8 +132,8 @@ impl<W: PageWorld> Engine<W> {
             return true;
         }
         for (number, shown) in &mut self.runs {
-            let (model, replies) = (&self.model, &mut self.replies);
-            pending |= shown.work_on_analysis(*number, model, &mut is_time_up, replies);
+            let (models, replies) = (&self.models, &mut self.replies);
+            pending |= shown.work_on_analysis(*number, models, &mut is_time_up, replies);
             if pending {
                 break;
             }
@@ -181,7 +176,7 @@ impl<W: PageWorld> Engine<W> {
         episode.player = source_name::<W>(&source);
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
-        let actor = actor::<W>(&source, &setup, Some(&self.library), self.model.ready());
+        let actor = actor::<W>(&source, &setup, Some(&self.library), &self.models);
         let shown = Shown {
             run: Run::new(&setup, actor, branch.clone()),
             setup,
@@ -202,7 +197,7 @@ impl<W: PageWorld> Engine<W> {
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
         let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
         for shown in waiting.filter(|shown| waited(&shown.source)) {
-            shown.restart(&self.library, self.model.ready());
+            shown.restart(&self.library, &self.models);
         }
     }
 
@@ -269,8 +264,9 @@ impl<W: PageWorld> Engine<W> {
 
     fn need_file(&mut self, source: &Source<W::PolicyName>) {
         match source {
-            Source::Trained if self.model.is_missing() => {
-                self.model = Fetched::Loading;
+            Source::Checkpoint(index) => self.need_checkpoint(*index),
+            Source::Trained if self.models.trained.is_missing() => {
+                self.models.trained = Fetched::Loading;
                 self.replies.push_back(Reply::Need(W::WEIGHTS.to_owned()));
             }
             Source::Replay(name) if self.library.file(name).is_missing() => {
@@ -307,5 +303,19 @@ impl<W: PageWorld> Engine<W> {
             label,
             warning,
         });
+    }
+}
+
+impl<W: PageWorld> Program for Engine<W> {
+    fn handle(&mut self, request: Request) {
+        Self::handle(self, request);
+    }
+
+    fn work(&mut self, is_time_up: impl FnMut() -> bool) -> bool {
+        Self::work(self, is_time_up)
+    }
+
+    fn next_reply(&mut self) -> Option<Reply> {
+        Self::next_reply(self)
     }
 }

@@ -50,7 +50,7 @@ impl<W: PageWorld> Engine<W> {
         let Self {
             tournament: Some(tournament),
             library,
-            model,
+            models,
             replies,
             ..
         } = self
@@ -59,7 +59,7 @@ impl<W: PageWorld> Engine<W> {
         };
         let start = |player: &str, origin: &EpisodeSpec<W>| {
             let source = parse_source::<W>(player)?;
-            actor::<W>(&source, &origin.setup(), Some(library), model.ready())
+            actor::<W>(&source, &origin.setup(), Some(library), models)
         };
         let mut pending = tournament.is_playing() && !waits;
         while pending && tournament.advance(&start) && !is_time_up() {}
@@ -70,7 +70,9 @@ impl<W: PageWorld> Engine<W> {
 
     fn is_loading(&self, player: &str) -> bool {
         match parse_source::<W>(player) {
-            Some(Source::Trained) => matches!(self.model, Fetched::Loading),
+            Some(source @ (Source::Trained | Source::Checkpoint(_))) => {
+                matches!(self.models.of(&source), Some(Fetched::Loading))
+            }
             Some(Source::Replay(name)) => matches!(self.library.file(&name), Fetched::Loading),
             _ => false,
         }

@@ -34,7 +34,7 @@ use sentinel_policy::polyguard::learned::PolyguardNet;
 
 use crate::actor::Actor;
 use crate::run::{Frame, PublicFrame};
-use crate::world::PageWorld;
+use crate::world::{Checkpoint, PageWorld};
 
 use action_code::Code;
 use step::PublicStep;
@@ -42,7 +42,22 @@ use step::PublicStep;
 impl PageWorld for PolyguardEnv {
     const ACTIONS_MAX: usize = MAX_STEPS;
     const WEIGHTS: &'static str = "replays/polyguard-grpo/model.safetensors";
-    const CURVES: &'static str = "replays/polyguard-grpo/trainer_state.json";
+    const CHECKPOINTS: &'static [Checkpoint] = &[
+        Checkpoint {
+            name: "1-start",
+            label: "untrained",
+        },
+        Checkpoint {
+            name: "2-middle",
+            label: "after imitation",
+        },
+        Checkpoint {
+            name: "3-end",
+            label: "after 400 updates",
+        },
+    ];
+    const TRAINING_RULES: &'static str = "hardened";
+    const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the regimen is kept";
 
     type Net = PolyguardNet;
@@ -51,6 +66,10 @@ impl PageWorld for PolyguardEnv {
 
     fn default_task() -> TaskSpec {
         TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::All)
+    }
+
+    fn checkpoint_task() -> TaskSpec {
+        TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::Train)
     }
 
     fn legacy_player() -> PolicyName {

@@ -16,7 +16,7 @@ use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
 
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
-use crate::world::PageWorld;
+use crate::world::{Checkpoint, PageWorld};
 
 /// The public part of a step. It says that an answer was wrong; that it was poison stays hidden.
 #[derive(Clone, Debug)]
@@ -40,7 +40,22 @@ pub struct PublicStep {
 impl PageWorld for TrustEnv {
     const ACTIONS_MAX: usize = 45;
     const WEIGHTS: &'static str = "replays/grpo/model.safetensors";
-    const CURVES: &'static str = "replays/grpo/trainer_state.json";
+    const CHECKPOINTS: &'static [Checkpoint] = &[
+        Checkpoint {
+            name: "1-start",
+            label: "untrained",
+        },
+        Checkpoint {
+            name: "2-middle",
+            label: "after 100 of 500 updates",
+        },
+        Checkpoint {
+            name: "3-end",
+            label: "after 500 updates",
+        },
+    ];
+    const TRAINING_RULES: &'static str = "reference";
+    const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
     type Net = TrustNet;

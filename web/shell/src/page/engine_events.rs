@@ -17,7 +17,7 @@ impl Page {
 
     /// Handles an event from the engine of `world`.
     pub(super) fn handle_event(&self, world: &str, role: Role, event: EngineEvent) {
-        let here = self.state.with_untracked(|state| state.world == world);
+        let here = role == Role::Records || self.state.with_untracked(|state| state.world == world);
         match event {
             EngineEvent::Ready => {}
             EngineEvent::Reply(reply) => self.handle_reply(world, here, *reply),
@@ -29,6 +29,8 @@ impl Page {
                     self.failure.set(sentence);
                 } else if here && role == Role::Comparison {
                     self.stop_comparison();
+                    self.add_notice(sentence);
+                } else if role == Role::Records {
                     self.add_notice(sentence);
                 } else if here {
                     self.engines.update_value(EnginePool::stop_tournaments);
@@ -94,13 +96,10 @@ impl Page {
                 }
             }
             Reply::Standings(_) | Reply::Scores { .. } => self.handle_results(reply),
-            Reply::Curves(curves) => {
-                self.curves.set(Some(Arc::new(curves)));
-                if self.screen() != Screen::Training {
-                    // The visitor dropped a training log.
-                    self.state.update(|state| state.screen = Screen::Training);
-                }
-            }
+            Reply::Curves(curves) => self.curves.set(Some(Arc::new(curves))),
+            Reply::TrainingLog { name, text } => self.add_run(name, text),
+            Reply::RunAdded(name) => self.show_added_run(name),
+            Reply::Results(view) => self.results.set(Some(Arc::from(view))),
             Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
             Reply::Problem(sentence) => self.add_notice(sentence),
             // The worker's script answers it.
@@ -116,7 +115,7 @@ impl Page {
 
     pub(super) fn handle_run(&self, update: sentinel_page_protocol::RunUpdate) {
         let Some(episode) = self.episode_of_run(update.run) else {
-            return;
+            return self.apply_checkpoint(&update);
         };
         let played = update.episode.clone();
         let is_main = self.main.run.get_value() == update.run;

@@ -4,24 +4,26 @@ mod background_work;
 mod engine_events;
 mod own_play;
 mod own_record;
+mod records;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    Curves, ListedReplay, Reply, Request, Standings, TournamentSpec, WorldInfo,
+    Curves, ListedReplay, Reply, Request, ResultsView, Standings, TournamentSpec, WorldInfo,
 };
 
 use crate::browser;
 use crate::draft_action::{CheckedAction, ComposerSignals};
 use crate::engine::EngineEvent;
-use crate::engine_pool::{EnginePool, Program, Role};
+use crate::engine_pool::{EnginePool, Program, RECORDS, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
 use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+pub use records::PlayedCheckpoint;
 
 pub use own_play::{Comparison, OwnPlay};
 
@@ -72,8 +74,12 @@ pub struct Page {
     pub info: Signal<Option<Arc<WorldInfo>>>,
     /// Replay files of the current world.
     pub replays: Signal<Arc<Vec<ListedReplay>>>,
-    /// Curves of the current world's training run; `None` until they arrive.
+    /// Curves of the chosen training runs; `None` until they arrive.
     pub curves: Signal<Option<Arc<Curves>>>,
+    /// Results of the checkpoints on their episode, in the order of training.
+    pub checkpoints: Signal<Vec<PlayedCheckpoint>>,
+    /// Tables and charts of recorded results; `None` until they arrive.
+    pub results: Signal<Option<Arc<ResultsView>>>,
     /// The current or last tournament of this world.
     pub tournament: Signal<Tournament>,
     /// Sentences about what went wrong, oldest first.
@@ -148,6 +154,8 @@ impl Page {
             info: Signal::new(None),
             replays: Signal::default(),
             curves: Signal::new(None),
+            checkpoints: Signal::default(),
+            results: Signal::new(None),
             tournament: Signal::default(),
             notices: Signal::new(problems),
             failure: Signal::default(),
@@ -161,7 +169,7 @@ impl Page {
             versus,
             last,
             cursor: memo(move || wanted.get().min(last.get())),
-            engines: StoredValue::new_local(EnginePool::new(browser::engine_script(), programs)),
+            engines: StoredValue::new_local(records::engine_pool(programs)),
             cached_worlds: StoredValue::default(),
             last_run: StoredValue::new(0),
             history_entry: StoredValue::new(history_entry),
@@ -369,11 +377,6 @@ impl Page {
         self.send(Role::Play, &Request::Check { run, at, code });
     }
 
-    /// Requests the curves of the training run.
-    pub fn request_curves(&self) {
-        self.send(Role::Play, &Request::Curves);
-    }
-
     /// Starts the engine again after it failed.
     pub fn restart_engine(&self) {
         self.failure.set(String::new());
@@ -392,7 +395,14 @@ impl Page {
     }
 
     fn send(&self, role: Role, request: &Request) {
-        self.use_engines(|engines, world| engines.send(world, role, request));
+        self.use_engines(|engines, world| {
+            let world = if role == Role::Records {
+                RECORDS
+            } else {
+                world
+            };
+            engines.send(world, role, request)
+        });
     }
 
     /// Sends a file that the visitor dropped to the engines of the current world.
@@ -475,8 +485,8 @@ impl Page {
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());
-        self.curves.set(None);
         self.engines.update_value(EnginePool::stop_tournaments);
+        self.checkpoints.set(Vec::new());
         self.tournament.set(Tournament::default());
         self.leave_own_play();
         self.composer

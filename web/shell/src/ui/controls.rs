@@ -81,6 +81,8 @@ fn player_menu(page: Page, versus: bool) -> El {
         page.info.with(|info| {
             let players = info.iter().flat_map(|info| &info.players);
             let all = players.filter(|player| !versus || player.name != "you");
+            let checkpoints = info.iter().flat_map(|info| &info.checkpoints);
+            let all = all.chain(checkpoints);
             items.extend(all.map(|player| Item::new(&player.name, &player.label, &player.help)));
         });
         page.replays.with(|replays| {

@@ -7,7 +7,7 @@ use super::icons::icon;
 use crate::address::query_of;
 use crate::browser;
 use crate::dom::El;
-use crate::dom::html::{a, button, div, nav, span};
+use crate::dom::html::{a, button, div, nav};
 use crate::dom::svg::{circle, path, svg};
 use crate::engine_pool::Program;
 use crate::page::Page;
@@ -16,23 +16,16 @@ use crate::state::{PageState, Screen};
 /// Returns the header of the page.
 #[must_use]
 pub fn header(page: Page) -> El {
-    let has_training = move || {
-        page.info
-            .with(|info| info.as_ref().is_some_and(|i| !i.curves.is_empty()))
-    };
-    let on_training = move || page.screen() == Screen::Training;
     let worlds: Vec<El> = page.programs.with_value(|programs| {
         let link = |program| world_link(page, program);
         programs.iter().map(link).collect()
     });
-    let training = span()
-        .hidden(move || !(has_training() || on_training()))
-        .child(screen_link(page, Screen::Training, "Training"));
     let screens = nav()
         .class("tabs screens")
         .label("Screens")
         .child(screen_link(page, Screen::Episode, "Episode"))
-        .child(training);
+        .child(screen_link(page, Screen::Training, "Training"))
+        .child(screen_link(page, Screen::Results, "Results"));
     crate::dom::html::header()
         .class("top")
         .child(brand())
@@ -88,7 +81,7 @@ fn share(page: Page) -> El {
 }
 
 /// Returns `true` if a click opens the link in this tab, not in another one.
-fn is_plain(event: &web_sys::MouseEvent) -> bool {
+pub(super) fn is_plain(event: &web_sys::MouseEvent) -> bool {
     !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0)
 }
 
@@ -133,13 +126,8 @@ fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
             page.state.update(|state| state.screen = screen);
         }
     };
-    let word = if screen == Screen::Training {
-        "training"
-    } else {
-        "episode"
-    };
     a().attr("href", href)
-        .attr("data-screen", word)
+        .attr("data-screen", screen.as_str())
         .attr("aria-current", move || here().then_some("page"))
         .on_mouse("click", go)
         .child(label)

@@ -41,7 +41,7 @@ pub fn listen(page: Page) {
         }
         let key = event.key();
         let control = event.ctrl_key() || event.meta_key();
-        if control && !event.alt_key() && key.eq_ignore_ascii_case("z") && !on_training(page) {
+        if control && !event.alt_key() && key.eq_ignore_ascii_case("z") && shows_episode(page) {
             event.prevent_default();
             return if event.shift_key() {
                 page.redo();
@@ -62,9 +62,10 @@ pub fn listen(page: Page) {
     on_cleanup(move || handle.remove());
 }
 
-fn on_training(page: Page) -> bool {
+/// Returns `true` if an episode is shown, and not a screen of recorded results.
+fn shows_episode(page: Page) -> bool {
     page.state
-        .with_untracked(|state| state.screen == Screen::Training)
+        .with_untracked(|state| state.screen == Screen::Episode)
 }
 
 /// Performs the shortcut of a key; returns `false` if the key has none.
@@ -73,7 +74,7 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         page.help.set(true);
         return true;
     }
-    if on_training(page) {
+    if !shows_episode(page) {
         return false;
     }
     let cursor = page.cursor_untracked();

@@ -25,6 +25,8 @@ mod notices;
 pub(crate) mod own_play;
 mod own_results;
 mod panel;
+mod records;
+pub(crate) mod results;
 mod reward;
 mod select;
 mod timeline;
@@ -52,7 +54,7 @@ pub fn app() -> View {
     address::sync(page);
     keyboard::listen(page);
     extras::load_when_idle(page);
-    let training = memo(move || page.screen() == Screen::Training);
+    let shown = memo(move || page.screen());
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
     let theme = memo(move || page.without_cursor.with(|state| state.theme));
     effect(move || browser::set_root_attribute("data-theme", theme.get().as_str()));
@@ -62,7 +64,11 @@ pub fn app() -> View {
             info.as_ref()
                 .map_or_else(String::new, |i| format!("{} · ", i.title))
         });
-        let screen = if training.get() { "Training · " } else { "" };
+        let screen = match shown.get() {
+            Screen::Episode => "",
+            Screen::Training => "Training · ",
+            Screen::Results => "Results · ",
+        };
         browser::set_title(&format!("{screen}{place}Sentinel"));
     });
     let embed = page.state.with_untracked(|state| state.embed);
@@ -80,8 +86,10 @@ pub fn app() -> View {
         (!text.is_empty()).then(|| warning.child(text))
     };
     let screen = move || {
-        if training.get() {
-            return extra(page, move |extras| (extras.training)(page));
+        match shown.get() {
+            Screen::Episode => {}
+            Screen::Training => return extra(page, move |extras| (extras.training)(page)),
+            Screen::Results => return extra(page, move |extras| (extras.results)(page)),
         }
         let versus = move || {
             double
@@ -101,7 +109,7 @@ pub fn app() -> View {
             tournament.into_view(),
         ])
     };
-    let episode = move || !training.get();
+    let episode = move || shown.get() == Screen::Episode;
     let head = (!embed).then(|| {
         let skip = a().class("skip").attr("href", "#main");
         let skip = skip.child("Skip to the content");
@@ -119,7 +127,7 @@ pub fn app() -> View {
     div()
         .class("page")
         .toggle_class("embed", embed)
-        .toggle_class("training", move || training.get())
+        .toggle_class("training", move || !episode())
         .attr("data-of", move || world.get())
         .attr("data-ready", move || ready().then_some("true"))
         .child(head)

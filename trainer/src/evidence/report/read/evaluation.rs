@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use super::source::Sources;
 use super::{ReportError, read_json};
 use crate::eval::Diagnostics;
-use crate::evidence::report::results::{Evaluation, EvaluationKind, PolicyScore, TaskScore};
+use crate::evidence::report::results::{
+    Evaluation, EvaluationKind, PolicyScore, ScoredEpisode, TaskScore,
+};
 use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
@@ -42,6 +44,9 @@ struct Origin {
 /// A file of `eval --out`.
 #[derive(Debug, Deserialize)]
 struct EvalFile {
+    /// `true` if the difficulty of an episode depends on those before it.
+    #[serde(default)]
+    adaptive: bool,
     summary: Map<String, Value>,
     episodes: Vec<EpisodeRow>,
     sentinel: Origin,
@@ -52,6 +57,7 @@ struct EvalFile {
 struct EpisodeRow {
     policy: String,
     task_type: String,
+    seed: u64,
     score: f64,
 }
 
@@ -111,6 +117,10 @@ pub(super) fn read_eval(
         })?;
         evaluation.policies.push(found);
     }
+    if file.adaptive {
+        let tasks = evaluation.policies.iter_mut().flat_map(|p| &mut p.tasks);
+        tasks.for_each(|task| task.examples.clear());
+    }
     // The map of the file is sorted; the rows have the order in which policies were named.
     let first = |policy: &str| (file.episodes.iter()).position(|row| row.policy == policy);
     evaluation
@@ -127,23 +137,27 @@ fn policy_score(
 ) -> Result<PolicyScore, String> {
     let mean = summary.get(SCORE).and_then(Value::as_f64);
     let mean = mean.ok_or_else(|| format!("summary.{policy} has no {SCORE}"))?;
-    let mut cells: Vec<(&str, Vec<f64>)> = Vec::new();
+    let mut cells: Vec<(&str, Vec<ScoredEpisode>)> = Vec::new();
     for row in episodes.iter().filter(|row| row.policy == policy) {
+        let (seed, score) = (row.seed, row.score);
+        let episode = ScoredEpisode { seed, score };
         match cells.iter_mut().find(|(task, _)| *task == row.task_type) {
-            Some((_, scores)) => scores.push(row.score),
-            None => cells.push((&row.task_type, vec![row.score])),
+            Some((_, episodes)) => episodes.push(episode),
+            None => cells.push((&row.task_type, vec![episode])),
         }
     }
     if cells.is_empty() {
         return Err(format!("episodes has no row of policy {policy}"));
     }
-    let tasks = cells.iter().map(|(task, scores)| TaskScore {
+    let scores = |episodes: &[ScoredEpisode]| episodes.iter().map(|e| e.score).collect();
+    let tasks = cells.iter().map(|(task, episodes)| TaskScore {
         task: (*task).to_owned(),
-        episodes: Some(scores.len()),
-        score: ConfidenceInterval::from_cells(std::slice::from_ref(scores)),
+        episodes: Some(episodes.len()),
+        score: ConfidenceInterval::from_cells(&[scores(episodes)]),
+        examples: examples(episodes),
     });
     let tasks = tasks.collect();
-    let scores: Vec<Vec<f64>> = cells.into_iter().map(|(_, scores)| scores).collect();
+    let scores: Vec<Vec<f64>> = cells.iter().map(|(_, episodes)| scores(episodes)).collect();
     let means = summary.as_object().into_iter().flatten();
     let means = means.filter(|(key, _)| key.as_str() != SCORE && key.as_str() != "episodes");
     Ok(PolicyScore {
@@ -156,6 +170,20 @@ fn policy_score(
         tasks,
         means: numbers(means),
     })
+}
+
+/// Returns the episodes with the lowest, the middle and the highest score, those with the lower seed
+/// first among equals; each episode once.
+fn examples(episodes: &[ScoredEpisode]) -> Vec<ScoredEpisode> {
+    let mut sorted = episodes.to_vec();
+    sorted.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.seed.cmp(&b.seed)));
+    let last = sorted.len().saturating_sub(1);
+    let mut places = vec![0, last / 2, last];
+    places.dedup();
+    places
+        .into_iter()
+        .filter_map(|place| sorted.get(place).copied())
+        .collect()
 }
 
 /// Reads a file of `lm eval --out`.
@@ -176,6 +204,7 @@ pub(super) fn read_lm_eval(
         task,
         episodes: None,
         score,
+        examples: Vec::new(),
     });
     evaluation.policies = vec![PolicyScore {
         policy: MODEL.to_owned(),

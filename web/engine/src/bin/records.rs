@@ -1,0 +1,3 @@
+//! The engine of recorded results: training logs and reports.
+
+sentinel_page_engine::export_engine!(sentinel_page_engine::RecordsEngine);

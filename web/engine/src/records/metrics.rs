@@ -1,0 +1,275 @@
+//! The logged metrics that the page draws, with their explanations.
+
+use sentinel_page_protocol::{Chart, Line, MetricChart};
+
+use super::log::TrainingLog;
+
+/// A metric with the texts of its chart.
+struct Metric {
+    id: &'static str,
+    /// Name of the metric in the log, which is TRL's where TRL has it.
+    key: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+const EVAL: &str = "eval_reward";
+
+/// Parts of the validation score, which are drawn for a single run.
+const EVAL_PARTS: [(&str, &str); 3] = [
+    ("eval_rewards/task1/mean", "task 1"),
+    ("eval_rewards/task2/mean", "task 2"),
+    ("eval_rewards/task3/mean", "task 3"),
+];
+
+const METRICS: [Metric; 15] = [
+    Metric {
+        id: "evaluation",
+        key: EVAL,
+        title: "Validation score",
+        unit: "mean score per episode",
+        help: "Mean score of episodes on seeds that are not used for training, played greedily; the weights with the best overall score are kept.",
+    },
+    Metric {
+        id: "reward",
+        key: "reward",
+        title: "Training reward",
+        unit: "mean reward",
+        help: "Mean reward of what the policy learns from, with sampled actions: the score of an episode for compact policies, the reward of a completion for language models. The seeds change, so the curve is noisy.",
+    },
+    Metric {
+        id: "score",
+        key: "rollout/score",
+        title: "Score of sampled episodes",
+        unit: "mean score per episode",
+        help: "Mean score of the episodes that a language model plays for training; an episode that ends with an invalid completion keeps what it earned.",
+    },
+    Metric {
+        id: "loss",
+        key: "loss",
+        title: "Loss",
+        unit: "value of the loss",
+        help: "Value that the optimizer makes smaller: the cross-entropy per token in supervised fine-tuning; in GRPO it stays near 0 and says little about progress.",
+    },
+    Metric {
+        id: "accuracy",
+        key: "mean_token_accuracy",
+        title: "Token accuracy",
+        unit: "share of tokens",
+        help: "Share of the demonstrated tokens that the model would have chosen itself.",
+    },
+    Metric {
+        id: "spread",
+        key: "reward_std",
+        title: "Spread of the reward",
+        unit: "standard deviation",
+        help: "Standard deviation of the reward inside a group of samples for the same state; without a difference there is nothing to learn from.",
+    },
+    Metric {
+        id: "entropy",
+        key: "entropy",
+        title: "Entropy",
+        unit: "nats",
+        help: "How undecided the policy is, per action for compact policies and per token for language models: 0 when it is always certain, and 2.48 when all 12 actions of the trust world are equally likely.",
+    },
+    Metric {
+        id: "belief",
+        key: "belief_loss",
+        title: "Belief loss",
+        unit: "nats",
+        help: "Cross-entropy between the policy’s belief about hidden state and the truth: 1.61 without any knowledge in the trust world, 0 when it is certain and right. The truth is used only for this loss, never as an input.",
+    },
+    Metric {
+        id: "invalid",
+        key: "completions/invalid_rate",
+        title: "Invalid completions",
+        unit: "share of completions",
+        help: "Share of a language model’s completions that are no action.",
+    },
+    Metric {
+        id: "length",
+        key: "completions/mean_length",
+        title: "Length",
+        unit: "tokens or actions",
+        help: "Mean length of a sample: tokens of a language model’s completion, actions of a compact policy’s episode.",
+    },
+    Metric {
+        id: "clip",
+        key: "clip_ratio/region_mean",
+        title: "Clipped actions",
+        unit: "share of actions",
+        help: "Share of actions or tokens whose probability has already moved as far as one update may move it; they no longer contribute.",
+    },
+    Metric {
+        id: "flat",
+        key: "frac_reward_zero_std",
+        title: "Groups without a learning signal",
+        unit: "share of groups",
+        help: "Share of groups whose samples all earned the same, so that no action is preferred.",
+    },
+    Metric {
+        id: "gradient",
+        key: "grad_norm",
+        title: "Gradient norm",
+        unit: "norm before clipping",
+        help: "Size of the gradient of one batch.",
+    },
+    Metric {
+        id: "rate",
+        key: "learning_rate",
+        title: "Learning rate",
+        unit: "step size",
+        help: "Size of a step along the gradient, set by the schedule.",
+    },
+    Metric {
+        id: "kl",
+        key: "kl",
+        title: "Distance from the reference policy",
+        unit: "nats (KL)",
+        help: "KL divergence from the reference policy, which the loss keeps small.",
+    },
+];
+
+/// A run with its place among those that are shown.
+pub(super) struct ShownLog<'a> {
+    /// The log of the run.
+    pub log: &'a TrainingLog,
+    /// Name at the ends of its lines.
+    pub tag: &'a str,
+    /// Index of color and dash pattern.
+    pub style: u8,
+}
+
+/// Returns a chart for each metric that one of the runs has logged, with a line for each run. A
+/// single run shows the parts of its validation score too.
+pub(super) fn charts(runs: &[ShownLog<'_>], smooth: bool) -> Vec<MetricChart> {
+    METRICS
+        .iter()
+        .filter_map(|metric| chart(metric, runs, smooth))
+        .collect()
+}
+
+fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<MetricChart> {
+    let (mut lines, mut without) = (Vec::new(), Vec::new());
+    for run in runs {
+        match line(run.log, metric.key, run.tag, run.style, smooth) {
+            Some(line) => lines.push(line),
+            None => without.push(run.tag),
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    if let ([run], EVAL) = (runs, metric.key) {
+        lines[0].name = "overall".to_owned();
+        let parts = (1..).zip(EVAL_PARTS);
+        lines.extend(
+            parts.filter_map(|(style, (key, name))| line(run.log, key, name, style, smooth)),
+        );
+    }
+    let values = || lines.iter().flat_map(|line| &line.y).copied();
+    let low = values().fold(f32::INFINITY, f32::min);
+    let high = values().fold(f32::NEG_INFINITY, f32::max);
+    let missing = match without.as_slice() {
+        [] => String::new(),
+        tags => format!("not logged by {}", tags.join(", ")),
+    };
+    Some(MetricChart {
+        metric: metric.key.to_owned(),
+        help: metric.help.to_owned(),
+        chart: Chart {
+            id: metric.id.to_owned(),
+            title: metric.title.to_owned(),
+            subtitle: missing,
+            x_label: "optimizer step".to_owned(),
+            y_label: metric.unit.to_owned(),
+            range: [low, high],
+            lines,
+            strips: Vec::new(),
+        },
+    })
+}
+
+fn line(log: &TrainingLog, key: &str, name: &str, style: u8, smooth: bool) -> Option<Line> {
+    let points = log.series(key);
+    let y: Vec<f32> = points.iter().map(|(_, value)| *value as f32).collect();
+    (!points.is_empty()).then(|| Line {
+        name: name.to_owned(),
+        style,
+        x: points.iter().map(|(step, _)| *step as f32).collect(),
+        y: if smooth { smoothed(&y) } else { y },
+        half_width: Vec::new(),
+    })
+}
+
+/// Replaces each value by the mean of those at most a fortieth of the curve away on each side, and
+/// at least one; the window shrinks at the ends, where it stays symmetric.
+fn smoothed(values: &[f32]) -> Vec<f32> {
+    let reach = (values.len() / 40).max(1);
+    let mean = |index: usize| {
+        let reach = reach.min(index).min(values.len() - 1 - index);
+        let window = &values[index - reach..=index + reach];
+        window.iter().sum::<f32>() / window.len() as f32
+    };
+    (0..values.len()).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(text: &str) -> TrainingLog {
+        TrainingLog::parse("a.json", text).expect("a trainer state")
+    }
+
+    fn shown<'a>(log: &'a TrainingLog, tag: &'a str, style: u8) -> ShownLog<'a> {
+        ShownLog { log, tag, style }
+    }
+
+    #[test]
+    fn a_single_run_shows_the_parts_of_its_validation_score() {
+        let log = log(
+            r#"{"global_step": 4, "log_history": [{"step": 2, "reward": 0.5},
+            {"step": 4, "reward": 0.7}, {"step": 4, "reward": 0.75},
+            {"step": 2, "eval_reward": 0.8, "eval_rewards/task2/mean": 0.9}]}"#,
+        );
+        let charts = charts(&[shown(&log, "", 0)], false);
+        let ids: Vec<&str> = charts.iter().map(|c| c.chart.id.as_str()).collect();
+        assert_eq!(ids, ["evaluation", "reward"]);
+        let lines = &charts[0].chart.lines;
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["overall", "task 2"]);
+        let reward = &charts[1].chart;
+        assert_eq!(
+            (reward.lines[0].x.as_slice(), reward.lines[0].y.as_slice()),
+            (&[2.0, 4.0][..], &[0.5, 0.75][..])
+        );
+        assert_eq!(reward.range, [0.5, 0.75]);
+    }
+
+    #[test]
+    fn several_runs_have_a_line_each_and_those_without_the_metric_are_named() {
+        let (a, b) = (
+            log(
+                r#"{"global_step": 1, "log_history": [{"step": 1, "eval_reward": 0.5, "kl": 1.0}]}"#,
+            ),
+            log(r#"{"global_step": 2, "log_history": [{"step": 2, "eval_reward": 0.7}]}"#),
+        );
+        let charts = charts(&[shown(&a, "A", 0), shown(&b, "B", 3)], false);
+        let (scores, kl) = (&charts[0].chart, &charts[1].chart);
+        let styles: Vec<u8> = scores.lines.iter().map(|line| line.style).collect();
+        assert_eq!((styles, scores.range), (vec![0, 3], [0.5, 0.7]));
+        assert_eq!(
+            (kl.lines.len(), kl.subtitle.as_str()),
+            (1, "not logged by B")
+        );
+    }
+
+    #[test]
+    fn smoothing_keeps_ends_and_straight_lines() {
+        assert_eq!(smoothed(&[0.0, 1.0, 2.0, 3.0]), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(smoothed(&[0.0, 3.0, 0.0]), [0.0, 1.0, 0.0]);
+        assert_eq!(smoothed(&[5.0]), [5.0]);
+    }
+}

@@ -1,0 +1,103 @@
+//! The engine of recorded results: it reads training logs and reports and plays nothing, so that no
+//! engine of a world contains this code.
+
+mod log;
+mod metrics;
+mod report;
+mod runs;
+
+use std::collections::VecDeque;
+
+use sentinel_page_protocol::{Reply, Request};
+
+use crate::files::text;
+use crate::worker::Program;
+use report::Reports;
+use runs::Runs;
+
+/// The engine of recorded results. Requests that concern episodes are ignored.
+#[derive(Default)]
+pub struct RecordsEngine {
+    runs: Runs,
+    reports: Reports,
+    replies: VecDeque<Reply>,
+}
+
+impl std::fmt::Debug for RecordsEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RecordsEngine")
+    }
+}
+
+impl Program for RecordsEngine {
+    fn handle(&mut self, request: Request) {
+        match request {
+            Request::Curves {
+                world,
+                runs,
+                smooth,
+            } => {
+                let (paths, problems) = self.runs.show(&world, &runs, smooth);
+                self.replies.extend(paths.into_iter().map(Reply::Need));
+                self.replies
+                    .extend(problems.into_iter().map(Reply::Problem));
+                self.send_curves();
+            }
+            Request::Results => {
+                let paths = self.reports.request();
+                self.replies.extend(paths.into_iter().map(Reply::Need));
+                self.send_results();
+            }
+            Request::File {
+                name,
+                content,
+                dropped: true,
+            } => {
+                let log = content.and_then(|bytes| text(&name, bytes));
+                match log.and_then(|log| self.runs.add_dropped(&name, &log)) {
+                    Ok(name) => self.replies.push_back(Reply::RunAdded(name)),
+                    Err(reason) => self.replies.push_back(Reply::Problem(reason)),
+                }
+            }
+            Request::File {
+                name,
+                content,
+                dropped: false,
+            } => self.take_file(&name, content),
+            _ => {}
+        }
+    }
+
+    fn work(&mut self, _is_time_up: impl FnMut() -> bool) -> bool {
+        false
+    }
+
+    fn next_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+}
+
+impl RecordsEngine {
+    fn take_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+        let taken = if Reports::has(path) {
+            self.reports.take(path, content)
+        } else {
+            self.runs.take(path, content).unwrap_or(Ok(()))
+        };
+        if let Err(reason) = taken {
+            self.replies.push_back(Reply::Problem(reason));
+        }
+        self.send_curves();
+        self.send_results();
+    }
+
+    fn send_curves(&mut self) {
+        self.replies.extend(self.runs.curves().map(Reply::Curves));
+    }
+
+    fn send_results(&mut self) {
+        let view = self.reports.view();
+        self.replies
+            .extend(view.map(|view| Reply::Results(Box::new(view))));
+    }
+}

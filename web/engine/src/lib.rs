@@ -9,6 +9,7 @@
 //! An engine knows neither browser nor clock. The programs in `src/bin` connect it to a Web Worker.
 
 pub mod actor;
+pub mod caption;
 mod cluster;
 pub mod curves;
 mod engine;

@@ -6,13 +6,14 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::{Environment, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+    AgentView, Chart, Choice, EpisodeRef, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
+use crate::caption::{Moment, tour};
 use crate::run::{Frame, PublicFrame};
 
 /// Name of the trained policy in addresses.
@@ -40,6 +41,15 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
     const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
 
+    /// Milliseconds that a guided playback shows a step without a [`Moment`].
+    const BRIEF_STEP_MS: u32 = 800;
+    /// Seed of the guided playback's episode. It is chosen by a rule: the first validation seed
+    /// (from 5000 on) whose episode of the trained policy has every moment that
+    /// `web/engine/tests/story.rs` lists for the world, and is shown in less than a minute.
+    const STORY_SEED: u64;
+    /// Name and text of the tour's stop at the first panel.
+    const FOCUS: [&'static str; 2];
+
     /// The network of the trained policy.
     type Net: Network<Env = Self>;
     /// An action in the form that the address writes.
@@ -49,6 +59,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
 
     /// Returns the task of an address that names none.
     fn default_task() -> Self::Task;
+    /// Returns the task of the guided playback, and the rules for it.
+    fn story_task() -> (Self::Task, Rules<Self::Change>);
     /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
     /// Returns the policies that the page plays, in menu order.
@@ -107,6 +119,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
     fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
+    /// Returns what a viewer should not miss in the last step.
+    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment>;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
@@ -114,6 +128,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;
     /// Returns the hidden state of frame `index`.
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth;
+    /// Returns the hidden fact that a guided playback shows with frame `index`; empty for none.
+    fn true_caption(frames: &[Frame<Self>], index: usize) -> String;
     /// Adds hidden values to the charts of a run.
     fn true_charts(_frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
         charts
@@ -171,10 +187,23 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
         replays: crate::library::MANIFEST.to_owned(),
         curves: W::CURVES.to_owned(),
+        story: story::<W>(),
+        tour: tour(W::FOCUS),
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);
     info
+}
+
+/// Returns the episode of the guided playback.
+fn story<W: PageWorld>() -> EpisodeRef {
+    let (task, rules) = W::story_task();
+    EpisodeRef {
+        task: task.name().to_owned(),
+        seed: W::STORY_SEED,
+        streams: default_streams::<W>().name().to_owned(),
+        rules: rules.to_string(),
+    }
 }
 
 /// Returns the stream mode of an address that names none.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::EpisodeRef;
+
 /// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorldInfo {
@@ -46,6 +48,11 @@ pub struct WorldInfo {
     /// Path of the training log of the trained policy, relative to the page; empty if there is
     /// none.
     pub curves: String,
+    /// Episode of the trained policy that a guided playback shows.
+    pub story: EpisodeRef,
+    /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis
+    /// and playback.
+    pub tour: Vec<(String, String)>,
 }
 
 /// One item of a menu.

@@ -45,7 +45,7 @@ fn captions<W: PageWorld>(engine: &mut Engine<W>, episode: &EpisodeRef) -> Vec<(
 struct Wanted {
     /// Moments of different steps, in order, each with a part of its caption of the Truth layer.
     moments: &'static [(&'static str, &'static str)],
-    /// A moment that it must not have.
+    /// A moment that it must not have, or a part of a caption.
     unwanted: &'static str,
 }
 
@@ -55,9 +55,11 @@ fn fits(captions: &[(Caption, String)], wanted: &Wanted) -> bool {
     let is_told = |(moment, truth): &(&str, &str)| {
         rest.any(|(caption, hidden)| caption.moment.contains(moment) && hidden.contains(truth))
     };
-    let mut all = captions.iter();
+    let is_unwanted = |(caption, _): &(Caption, String)| {
+        caption.moment.contains(wanted.unwanted) || caption.text.contains(wanted.unwanted)
+    };
     wanted.moments.iter().all(is_told)
-        && !all.any(|(caption, _)| caption.moment.contains(wanted.unwanted))
+        && !captions.iter().any(is_unwanted)
         && duration(captions) < LIMIT_MS
 }
 
@@ -123,10 +125,10 @@ fn polyguard_shows_a_question_a_risk_and_a_substitute() {
     story_is_the_first_that_fits::<PolyguardEnv>(&Wanted {
         moments: &[
             ("The task", "issues have to be resolved"),
-            ("A question first", ""),
-            ("A risk found", ""),
+            ("A question first · A risk found", ""),
             ("A safer substitute", ""),
+            ("The end", ""),
         ],
-        unwanted: "–",
+        unwanted: "no step left",
     });
 }

@@ -167,6 +167,13 @@ pub fn store_setting(name: &str, value: &str) {
     }
 }
 
+/// Returns `true` if the visitor prefers pages that do not move by themselves.
+#[must_use]
+pub fn prefers_stillness() -> bool {
+    let query = window().match_media("(prefers-reduced-motion: reduce)");
+    query.ok().flatten().is_some_and(|query| query.matches())
+}
+
 /// Returns `true` if the window is as narrow as a phone.
 #[must_use]
 pub fn is_narrow() -> bool {

@@ -26,10 +26,18 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode; `None` while the default player of an older address
-    /// is unknown.
+    /// Returns the inputs of the main episode; `None` while the world's story, or the default player
+    /// of an older address, is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
+        if state.is_story() {
+            let info = info.filter(|info| info.name == state.world)?;
+            return Some(Self {
+                world: state.world.clone(),
+                episode: info.story.clone(),
+                ..Self::default()
+            });
+        }
         let player = match (state.legacy, info) {
             (false, _) => state.player.clone(),
             (true, Some(info)) if info.legacy_player.is_empty() => String::new(),
@@ -96,6 +104,8 @@ pub struct TruthSignals {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
     pub frame: Memo<Option<Arc<Truth>>>,
+    /// Captions of the frames in a guided playback; empty outside of one.
+    pub captions: Signal<Arc<Vec<String>>>,
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
 }
@@ -148,6 +158,7 @@ impl EpisodeView {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
+                captions: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
             },
@@ -194,9 +205,18 @@ impl EpisodeView {
         first
     }
 
-    /// Applies new hidden state.
-    pub fn apply_truth(&self, update: TruthUpdate) {
+    /// Applies the captions of hidden state, which a guided playback shows in any case, and the
+    /// state itself if `is_shown`.
+    pub fn apply_truth(&self, update: TruthUpdate, is_shown: bool) {
         let from = update.from as usize;
+        self.truth.captions.update(|captions| {
+            let captions = Arc::make_mut(captions);
+            captions.truncate(from);
+            captions.extend(update.captions);
+        });
+        if !is_shown {
+            return;
+        }
         self.truth.steps.update(|steps| {
             let steps = Arc::make_mut(steps);
             steps.truncate(from.saturating_sub(1));
@@ -217,6 +237,7 @@ impl EpisodeView {
 
     /// Drops all hidden state.
     pub fn clear_truth(&self) {
+        self.truth.captions.set(Arc::default());
         if self
             .truth
             .frames

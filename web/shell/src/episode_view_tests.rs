@@ -96,14 +96,14 @@ fn hidden_state_goes_with_its_run() {
         ..TruthUpdate::default()
     };
     episode.apply_update(run(1));
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     assert!(episode.truth.frame.get_untracked().is_some());
     episode.clear_truth();
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     episode.apply_update(run(2));
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     episode.clear();
     assert!(episode.truth.frame.get_untracked().is_none() && headline(&episode).is_none());
 }

@@ -124,6 +124,8 @@ pub struct PageState {
     pub theme: Theme,
     /// Speed of the playback.
     pub speed: Speed,
+    /// `true` while a guided playback is shown. Without a task it is that of the world's story.
+    pub watch: bool,
 }
 
 /// Seed of an address that names none.
@@ -149,13 +151,16 @@ impl Default for PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
+            watch: false,
         }
     }
 }
 
 impl PageState {
-    /// Returns to the start of the episode and discards the visitor's own actions.
+    /// Returns to the start of the episode, discards the visitor's own actions and ends a guided
+    /// playback.
     pub fn restart(&mut self) {
+        self.watch = false;
         self.branch = None;
         self.cursor = 0;
     }
@@ -173,6 +178,13 @@ impl PageState {
             resume: false,
         });
         self.cursor = to_u32(at + 1);
+        self.watch = false;
+    }
+
+    /// Returns `true` if the world's story is to be shown.
+    #[must_use]
+    pub const fn is_story(&self) -> bool {
+        self.watch && self.task.is_empty()
     }
 
     /// Returns the episode in the words of a request.
@@ -214,6 +226,7 @@ impl PageState {
             embed: self.embed,
             theme: self.theme,
             speed: self.speed,
+            watch: self.watch,
             ..Self::default()
         }
     }
@@ -228,6 +241,7 @@ impl PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
+            watch: false,
             versus: String::new(),
             ..self.clone()
         }

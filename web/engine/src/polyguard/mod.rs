@@ -48,7 +48,7 @@ impl PageWorld for PolyguardEnv {
     const FALLBACK: &'static str = "the regimen is kept";
 
     const BRIEF_STEP_MS: u32 = 2600;
-    const STORY_SEED: u64 = 5007;
+    const STORY_SEED: u64 = 5009;
     const FOCUS: [&'static str; 2] = [
         "The candidates",
         "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",

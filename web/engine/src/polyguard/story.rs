@@ -43,7 +43,10 @@ fn asked(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
 
 /// Returns the moment in which an answer first brings a risk to light.
 fn found(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
-    let first = frame.is_first(|step| step.gained && step.risk[1] > step.risk[0] + CHANGED);
+    let first = frame.is_first(|step| {
+        let asks = step.kind().is_some_and(ActKind::is_information);
+        asks && step.risk[1] > step.risk[0] + CHANGED
+    });
     let text = "The answer brings a risk to light that the chart did not show.";
     first.then(|| Moment::new("A risk found", text.to_owned()))
 }

@@ -77,6 +77,10 @@ fn content(page: Page) -> View {
     let close = button()
         .id("help-close")
         .on_press(move || page.help.set(false));
+    let tour = button().id("tour-open").on_press(move || {
+        page.help.set(false);
+        page.tour.set(1);
+    });
     let head = div()
         .class("dialog-head")
         .child(h2().id("help-title").child(title))
@@ -86,6 +90,7 @@ fn content(page: Page) -> View {
         head.into_view(),
         p().child(tagline).into_view(),
         paragraphs.into_view(),
+        tour.child("Take the tour").into_view(),
         glossary
             .child(dl().class("glossary").child(terms))
             .into_view(),

@@ -23,10 +23,12 @@ mod reward;
 mod select;
 mod timeline;
 mod tooltip;
+mod tour;
 mod tournament;
 mod training;
 mod transcript;
 pub mod truth;
+mod watch;
 mod widgets;
 
 use crate::address;
@@ -112,6 +114,8 @@ pub fn app() -> View {
         .child(head)
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
+        .child((!embed).then(|| watch::watch(page)))
+        .child((!embed).then(|| tour::tour(page)))
         .child(help::help_dialog(page))
         .child(drop_zone::drop_zone(page))
         .into_view()

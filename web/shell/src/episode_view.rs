@@ -237,7 +237,9 @@ impl EpisodeView {
 
     /// Drops all hidden state.
     pub fn clear_truth(&self) {
-        self.truth.captions.set(Arc::default());
+        if self.truth.captions.with_untracked(|all| !all.is_empty()) {
+            self.truth.captions.set(Arc::default());
+        }
         if self
             .truth
             .frames

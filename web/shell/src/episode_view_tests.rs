@@ -163,3 +163,51 @@ fn the_first_difference_is_an_action() {
     assert_eq!(first_difference(&a, &a), None);
     assert_eq!(first_difference(&a, &a[..1]), Some(2));
 }
+
+/// A guided playback shows captions of the Truth layer without the rest of it.
+#[test]
+fn captions_come_without_hidden_state() {
+    let (_owner, _cursor, episode) = episode();
+    let update = |from, captions: &[&str]| TruthUpdate {
+        from,
+        frames: vec![encode(&Truth::default()).expect("bytes")],
+        captions: captions.iter().map(|text| (*text).to_owned()).collect(),
+        ..TruthUpdate::default()
+    };
+    episode.apply_truth(update(0, &["a", "b"]), false);
+    episode.apply_truth(update(1, &["c", "d"]), false);
+    assert!(episode.truth.frame.get_untracked().is_none());
+    assert_eq!(*episode.truth.captions.get_untracked(), ["a", "c", "d"]);
+    episode.clear_truth();
+    assert!(episode.truth.captions.get_untracked().is_empty());
+}
+
+#[test]
+fn a_story_waits_for_its_world() {
+    let state = PageState {
+        world: "trust".to_owned(),
+        watch: true,
+        ..PageState::default()
+    };
+    let mut info = WorldInfo {
+        name: "cluster".to_owned(),
+        story: EpisodeRef {
+            task: "task3".to_owned(),
+            seed: 5,
+            ..EpisodeRef::default()
+        },
+        ..WorldInfo::default()
+    };
+    assert_eq!(RunInputs::main(&state, None), None);
+    assert_eq!(RunInputs::main(&state, Some(&info)), None);
+    info.name.clone_from(&state.world);
+    let inputs = RunInputs::main(&state, Some(&info)).expect("a story");
+    assert_eq!((inputs.episode, inputs.player.as_str()), (info.story, ""));
+    // Another episode can be watched as well.
+    let named = PageState {
+        task: "task1".to_owned(),
+        ..state
+    };
+    let inputs = RunInputs::main(&named, None).expect("an episode");
+    assert_eq!(inputs.episode.task, "task1");
+}

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `data-of="trust"` | the page, with its world |
 //! | `data-ready` | the page, once a frame of an episode is drawn |
-//! | `data-world="cluster"`, `data-screen="training"` | links of the header |
+//! | `data-world="cluster"`, `data-screen="training"`, `"episode"` or `"watch"` | links of the header |
 //! | `data-pane="main"` or `"versus"`, `data-player` | an episode and its player |
 //! | `data-score`, `data-frame` | the score so far, and the number of actions that led to it |
 //! | `data-panel`, `data-card` | a panel by id, a card by key |
@@ -26,7 +26,9 @@
 //! | `data-truth` | everything of the Truth layer |
 //! | `data-mean`, `data-half-width` | a player of the standings |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+//! | `data-moment` | the caption of the guided playback, with the name of the moment |
+//! | `data-stop`, `data-toured` | the tour with the number of its stop, and what the stop is about |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `watch-play`, `watch-next`, `watch-skip`, `watch-you`, `watch-learn`, `watch-stay`, `tour-open`, `tour-back`, `tour-next`, `tour-end`, `tour-terms` |
 
 #![allow(
     clippy::redundant_closure,

@@ -292,6 +292,20 @@ mod tests {
         assert_eq!((branch.at, branch.actions.as_str()), (1, "k"));
     }
 
+    /// A guided playback goes on in another world, and ends with an action of the visitor.
+    #[test]
+    fn a_guided_playback_ends_with_what_the_visitor_does() {
+        let watched = PageState {
+            watch: true,
+            ..PageState::default()
+        };
+        assert!(watched.in_world("cluster").is_story());
+        let (mut acted, mut restarted) = (watched.clone(), watched);
+        acted.take_action(&[], 0, "s");
+        restarted.restart();
+        assert!(!acted.watch && !restarted.watch);
+    }
+
     #[test]
     fn an_entry_of_the_history_is_an_episode_not_a_moment() {
         let state = PageState::default();

@@ -128,7 +128,7 @@ async fn every_world_has_a_story_that_ends_with_a_choice() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// Who asked for stillness presses Next.
+/// A visitor who prefers reduced motion presses Next.
 #[tokio::test]
 async fn playback_stands_still_for_who_wants_it() -> Result<()> {
     let (server, browser) = start().await?;

@@ -41,7 +41,7 @@ fn captions<W: PageWorld>(engine: &mut Engine<W>, episode: &EpisodeRef) -> Vec<(
     captions.zip(truths).collect()
 }
 
-/// What a story must tell.
+/// Contents that a story must have.
 struct Wanted {
     /// Moments of different steps, in order, each with a part of its caption of the Truth layer.
     moments: &'static [(&'static str, &'static str)],

@@ -84,7 +84,7 @@ fn saved(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Momen
     let saved = |step: &PublicStep| step.done.iter().copied().find(interrupted);
     let job = saved(step)?;
     let first = frame.history().filter(|step| saved(step).is_some()).count() == 1;
-    let text = format!("{job} is saved: its GPU had failed.");
+    let text = format!("{job} is saved: it had lost its GPU.");
     first.then(|| Moment::new("A job saved", text))
 }
 

@@ -317,6 +317,7 @@ impl Page {
                 embed: fresh.embed,
                 theme: fresh.theme,
                 speed: fresh.speed,
+                watch: false,
                 ..cached.unwrap_or(fresh)
             }
         })

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
-use sentinel_env::{Environment, Named, TaskName as _};
+use sentinel_env::{Environment, EpisodeSpec, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Chart, Choice, EpisodeRef, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+    AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Network};
@@ -14,6 +14,7 @@ use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
 use crate::caption::{Moment, tour};
+use crate::library::episode;
 use crate::run::{Frame, PublicFrame};
 
 /// Name of the trained policy in addresses.
@@ -196,13 +197,17 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
 }
 
 /// Returns the episode of the guided playback.
-fn story<W: PageWorld>() -> EpisodeRef {
+fn story<W: PageWorld>() -> PlayedEpisode {
     let (task, rules) = W::story_task();
-    EpisodeRef {
-        task: task.name().to_owned(),
+    let story = EpisodeSpec {
+        task,
         seed: W::STORY_SEED,
-        streams: default_streams::<W>().name().to_owned(),
-        rules: rules.to_string(),
+        streams: default_streams::<W>(),
+        rules,
+    };
+    PlayedEpisode {
+        player: TRAINED.to_owned(),
+        ..episode::<W>(&story)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::EpisodeRef;
+use crate::PlayedEpisode;
 
 /// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct WorldInfo {
     /// none.
     pub curves: String,
     /// Episode of the trained policy that a guided playback shows.
-    pub story: EpisodeRef,
+    pub story: PlayedEpisode,
     /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis
     /// and playback.
     pub tour: Vec<(String, String)>,

@@ -206,6 +206,21 @@ pub fn files_of_list(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
     })
 }
 
+/// Clicks the first element that matches a CSS selector, if there is one.
+pub fn click(selector: &str) {
+    let found = document().query_selector(selector).ok().flatten();
+    if let Some(Ok(element)) = found.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
+        element.click();
+    }
+}
+
+/// Moves the focus to an element, if there is one.
+pub fn focus(element: Option<web_sys::Element>) {
+    if let Some(Ok(element)) = element.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
+        let _ = element.focus();
+    }
+}
+
 /// Returns the element that an event came from.
 #[must_use]
 pub fn event_target(event: &web_sys::Event) -> Option<web_sys::Element> {

@@ -32,11 +32,12 @@ impl RunInputs {
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
         if state.is_story() {
             let info = info.filter(|info| info.name == state.world)?;
-            return Some(Self {
+            let mut story = Self {
                 world: state.world.clone(),
-                episode: info.story.clone(),
                 ..Self::default()
-            });
+            };
+            story.apply_episode(&info.story);
+            return Some(story);
         }
         let player = match (state.legacy, info) {
             (false, _) => state.player.clone(),

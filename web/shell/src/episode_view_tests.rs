@@ -191,10 +191,11 @@ fn a_story_waits_for_its_world() {
     };
     let mut info = WorldInfo {
         name: "cluster".to_owned(),
-        story: EpisodeRef {
+        story: PlayedEpisode {
             task: "task3".to_owned(),
             seed: 5,
-            ..EpisodeRef::default()
+            player: "grpo".to_owned(),
+            ..PlayedEpisode::default()
         },
         ..WorldInfo::default()
     };
@@ -202,7 +203,8 @@ fn a_story_waits_for_its_world() {
     assert_eq!(RunInputs::main(&state, Some(&info)), None);
     info.name.clone_from(&state.world);
     let inputs = RunInputs::main(&state, Some(&info)).expect("a story");
-    assert_eq!((inputs.episode, inputs.player.as_str()), (info.story, ""));
+    let story = (inputs.episode.task.as_str(), inputs.episode.seed);
+    assert_eq!((story, inputs.player.as_str()), (("task3", 5), "grpo"));
     // Another episode can be watched as well.
     let named = PageState {
         task: "task1".to_owned(),

@@ -23,7 +23,10 @@ pub const KEYS: [(&str, &str); 11] = [
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
     ("?", "Open this help"),
-    ("Esc", "Close the help or an explanation"),
+    (
+        "Esc",
+        "Close the help, an explanation or the tour, or skip the playback",
+    ),
     ("other keys", "Take the action with this key on its button"),
 ];
 
@@ -31,6 +34,9 @@ pub const KEYS: [(&str, &str); 11] = [
 pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         let foreign = event.ctrl_key() || event.meta_key() || event.alt_key();
+        if event.key() == "Escape" && !page.help.get_untracked() && !event.default_prevented() {
+            browser::click("[data-escape]");
+        }
         // Shortcuts are off behind an open dialog.
         let blocked = page.help.get_untracked() || !page.shortcuts.get_untracked();
         if foreign || blocked || event.default_prevented() || browser::is_typing(&event) {

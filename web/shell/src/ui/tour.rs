@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use leptos::prelude::{
-    GetValue, StoredValue, UpdateValue, document, on_cleanup, set_timeout, window_event_listener,
-};
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
+use leptos::prelude::{GetValue, StoredValue, UpdateValue, document, set_timeout};
+use web_sys::Element;
 
+use crate::browser;
 use crate::dom::html::{button, div, h2, p, section, span};
 use crate::dom::{El, IntoView, NodeRef, View};
 use crate::page::Page;
@@ -45,32 +43,19 @@ pub fn tour(page: Page) -> View {
                 }
                 // On the first stop the button for going back cannot have the focus.
                 if stop == 1 {
-                    focus(node.get_value());
+                    browser::focus(node.get_value());
                 }
             },
             Duration::ZERO,
         );
     });
-    let keys = window_event_listener(leptos::ev::keydown, move |event| {
-        let free = !page.help.get_untracked() && !event.default_prevented();
-        if event.key() == "Escape" && free && page.tour.get_untracked() > 0 {
-            end(page);
-        }
-    });
-    on_cleanup(move || keys.remove());
     let view = move || (page.tour.get() > 0).then(|| popover(page, node));
     view.into_view()
 }
 
-fn focus(element: Option<Element>) {
-    if let Some(Ok(element)) = element.map(|element| element.dyn_into::<HtmlElement>()) {
-        let _ = element.focus();
-    }
-}
-
 fn end(page: Page) {
     page.tour.set(0);
-    focus(document().get_element_by_id("main"));
+    browser::focus(document().get_element_by_id("main"));
 }
 
 fn popover(page: Page, node: NodeRef) -> El {
@@ -110,6 +95,7 @@ fn popover(page: Page, node: NodeRef) -> El {
         .child(
             button()
                 .id("tour-end")
+                .attr("data-escape", true)
                 .on_press(move || end(page))
                 .child("End the tour"),
         )

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leptos::prelude::{TimeoutHandle, on_cleanup, set_timeout_with_handle, window_event_listener};
+use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
 use sentinel_page_protocol::Caption;
 
 use super::truth::{true_caption, truth_caption};
@@ -68,13 +68,6 @@ pub fn watch(page: Page) -> View {
     });
     watch.run_clock();
     let shown = memo(move || on.get() || skipped.get());
-    let keys = window_event_listener(leptos::ev::keydown, move |event| {
-        let free = !page.help.get_untracked() && !event.default_prevented();
-        if event.key() == "Escape" && free && shown.get_untracked() {
-            watch.third();
-        }
-    });
-    on_cleanup(move || keys.remove());
     let view = move || shown.get().then(|| bar(watch));
     view.into_view()
 }
@@ -197,7 +190,11 @@ fn bar(watch: Watch) -> El {
         .class("control-row")
         .child(first.class("primary").on_press(move || watch.first()))
         .child(second.on_press(move || watch.second()))
-        .child(third.on_press(move || watch.third()));
+        .child(
+            third
+                .attr("data-escape", true)
+                .on_press(move || watch.third()),
+        );
     section()
         .class("watch")
         .label("Watch")

@@ -62,11 +62,14 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     Ok((server, browser))
 }
 
-/// Opens the page with a query and waits until a moment of an episode is drawn.
+/// Opens the page with a query and waits until a moment of an episode is drawn. An empty query stands
+/// for the defaults: a page without any query opens on the guided playback.
 ///
 /// # Errors
 /// Returns an error if the page does not start.
 pub async fn open(browser: &Browser, server: &Server, query: &str) -> Result<()> {
+    // The page ignores parameters of this form.
+    let query = if query.is_empty() { "_" } else { query };
     browser.goto(&format!("{}?{query}", server.url())).await?;
     browser.wait_for("[data-ready]").await
 }

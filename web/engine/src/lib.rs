@@ -11,6 +11,7 @@
 //! An engine knows neither browser nor clock. The programs in `src/bin` connect it to a Web Worker.
 
 pub mod actor;
+pub mod caption;
 mod cluster;
 mod engine;
 pub mod files;

@@ -4,6 +4,7 @@ use sentinel_env::TrajectoryDigest;
 use sentinel_page_protocol::{AgentView, StepLine, encode};
 
 use crate::actor::{Actor, Recording, Thoughts};
+use crate::caption::caption;
 use crate::world::{PageWorld, SetupOf};
 
 /// The episode after a number of actions, with hidden state.
@@ -97,6 +98,25 @@ impl<'a, W: PageWorld> PublicFrame<'a, W> {
     /// Returns the public steps up to here, oldest first.
     pub fn history(&self) -> impl Iterator<Item = &'a W::PublicStep> {
         self.frames.iter().filter_map(Frame::step)
+    }
+
+    /// Returns the observations up to here, oldest first, with the player's assessments of them.
+    pub fn assessments(&self) -> impl Iterator<Item = (&'a W::Observation, &'a Thoughts)> {
+        let frames = self.frames.iter();
+        frames.map(|frame| (frame.episode.observation(), &frame.thoughts))
+    }
+
+    /// Returns the observation before the last action; `None` before the first.
+    #[must_use]
+    pub fn before(&self) -> Option<&'a W::Observation> {
+        let before = self.frames.get(self.index.checked_sub(1)?)?;
+        Some(before.episode.observation())
+    }
+
+    /// Returns `true` if the last step is a match and no step before it was.
+    pub fn is_first(&self, is_match: impl Fn(&W::PublicStep) -> bool) -> bool {
+        self.step.is_some_and(&is_match)
+            && self.history().filter(|step| is_match(step)).count() == 1
     }
 }
 
@@ -313,6 +333,7 @@ impl<W: PageWorld> Run<W> {
         if let Some(next) = &frame.next {
             view.next = W::describe_action(frame.observation, next.action);
         }
+        view.caption = caption(&frame, &view);
         view
     }
 

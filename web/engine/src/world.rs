@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
-use sentinel_env::{Environment, Named, TaskName as _};
+use sentinel_env::{Environment, EpisodeSpec, Named, TaskName as _};
 use sentinel_page_protocol::{
     AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
@@ -13,6 +13,8 @@ use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
+use crate::caption::{Moment, tour};
+use crate::library::episode;
 use crate::run::{Frame, PublicFrame};
 
 /// Name of the trained policy in addresses.
@@ -71,6 +73,15 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
     const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
 
+    /// Milliseconds that a guided playback shows a step without a [`Moment`].
+    const BRIEF_STEP_MS: u32 = 800;
+    /// Seed of the guided playback's episode. It is chosen by a rule: the first validation seed
+    /// (from 5000 on) whose episode of the trained policy has every moment that
+    /// `web/engine/tests/story.rs` lists for the world, and is shown in less than a minute.
+    const STORY_SEED: u64;
+    /// Name and text of the tour's stop at the first panel.
+    const FOCUS: [&'static str; 2];
+
     /// The network of the trained policy.
     type Net: Network<Env = Self>;
     /// An action in the form that the address writes.
@@ -88,6 +99,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     fn checkpoint_task() -> Self::Task {
         Self::default_task()
     }
+    /// Returns the task of the guided playback, and the rules for it.
+    fn story_task() -> (Self::Task, Rules<Self::Change>);
     /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
     /// Returns the policies that the page plays, in menu order.
@@ -146,6 +159,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
     fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
+    /// Returns what a viewer should not miss in the last step.
+    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment>;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
@@ -153,6 +168,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;
     /// Returns the hidden state of frame `index`.
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth;
+    /// Returns the hidden fact that a guided playback shows with frame `index`; empty for none.
+    fn true_caption(frames: &[Frame<Self>], index: usize) -> String;
     /// Adds hidden values to the charts of a run.
     fn true_charts(_frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
         charts
@@ -223,10 +240,27 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
             W::VALIDATION_SEED,
             W::checkpoint_task().name(),
         ),
+        story: story::<W>(),
+        tour: tour(W::FOCUS),
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);
     info
+}
+
+/// Returns the episode of the guided playback.
+fn story<W: PageWorld>() -> PlayedEpisode {
+    let (task, rules) = W::story_task();
+    let story = EpisodeSpec {
+        task,
+        seed: W::STORY_SEED,
+        streams: default_streams::<W>(),
+        rules,
+    };
+    PlayedEpisode {
+        player: TRAINED.to_owned(),
+        ..episode::<W>(&story)
+    }
 }
 
 /// Returns the stream mode of an address that names none.

@@ -10,6 +10,7 @@
 //! encoding has no version.
 
 mod analysis;
+mod caption;
 mod chart;
 mod panel;
 mod records;
@@ -19,6 +20,7 @@ mod view;
 mod world;
 
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
+pub use caption::Caption;
 pub use chart::{Bar, Chart, Line, Strip};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use records::{

@@ -109,6 +109,9 @@ pub struct TruthUpdate {
     pub steps: Vec<StepLine>,
     /// All charts of the run, with hidden values.
     pub charts: Vec<Chart>,
+    /// Captions of the frames in a guided playback, in the order of the frames; empty where there
+    /// is nothing to add.
+    pub captions: Vec<String>,
 }
 
 /// An episode and its player, in the words that the address uses.

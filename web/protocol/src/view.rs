@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Meter, Panel, Tone};
+use crate::{Caption, Meter, Panel, Tone};
 
 /// Everything that may be shown of a frame without hidden state. It depends only on observations,
 /// the player's own output and the rewards.
@@ -32,6 +32,8 @@ pub struct AgentView {
     pub next: String,
     /// Prompt and completion of a language model for the next action; `None` for other players.
     pub transcript: Option<Transcript>,
+    /// Caption of the frame in a guided playback.
+    pub caption: Caption,
 }
 
 /// One row of the list of actions.

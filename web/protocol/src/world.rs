@@ -53,6 +53,11 @@ pub struct WorldInfo {
     pub checkpoint_episode: PlayedEpisode,
     /// Sentence about how that episode was chosen.
     pub checkpoint_rule: String,
+    /// Episode of the trained policy that a guided playback shows.
+    pub story: PlayedEpisode,
+    /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis
+    /// and playback.
+    pub tour: Vec<(String, String)>,
 }
 
 /// One item of a menu.

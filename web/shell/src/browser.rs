@@ -221,6 +221,13 @@ pub fn download(name: &str, mime: &str, bytes: &[u8]) -> bool {
     saved
 }
 
+/// Returns `true` if the visitor prefers pages that do not move by themselves.
+#[must_use]
+pub fn prefers_stillness() -> bool {
+    let query = window().match_media("(prefers-reduced-motion: reduce)");
+    query.ok().flatten().is_some_and(|query| query.matches())
+}
+
 /// Returns `true` if the window is as narrow as a phone.
 #[must_use]
 pub fn is_narrow() -> bool {
@@ -259,6 +266,21 @@ pub fn files_of_list(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
     list.map_or_else(Vec::new, |list| {
         (0..list.length()).filter_map(|i| list.get(i)).collect()
     })
+}
+
+/// Clicks the first element that matches a CSS selector, if there is one.
+pub fn click(selector: &str) {
+    let found = document().query_selector(selector).ok().flatten();
+    if let Some(Ok(element)) = found.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
+        element.click();
+    }
+}
+
+/// Moves the focus to an element, if there is one.
+pub fn focus(element: Option<web_sys::Element>) {
+    if let Some(Ok(element)) = element.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
+        let _ = element.focus();
+    }
 }
 
 /// Returns the element that an event came from.

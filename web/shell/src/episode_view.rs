@@ -26,10 +26,19 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode; `None` while the default player of an older address
-    /// is unknown.
+    /// Returns the inputs of the main episode; `None` while the world's story, or the default player
+    /// of an older address, is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
+        if state.is_story() {
+            let info = info.filter(|info| info.name == state.world)?;
+            let mut story = Self {
+                world: state.world.clone(),
+                ..Self::default()
+            };
+            story.apply_episode(&info.story);
+            return Some(story);
+        }
         let player = match (state.legacy, info) {
             (false, _) => state.player.clone(),
             (true, Some(info)) if info.legacy_player.is_empty() => String::new(),
@@ -96,6 +105,8 @@ pub struct TruthSignals {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
     pub frame: Memo<Option<Arc<Truth>>>,
+    /// Captions of the frames in a guided playback; empty outside of one.
+    pub captions: Signal<Arc<Vec<String>>>,
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
 }
@@ -148,6 +159,7 @@ impl EpisodeView {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
+                captions: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
             },
@@ -208,9 +220,18 @@ impl EpisodeView {
         first
     }
 
-    /// Applies new hidden state.
-    pub fn apply_truth(&self, update: TruthUpdate) {
+    /// Applies the captions of hidden state, which a guided playback shows in any case, and the
+    /// state itself if `is_shown`.
+    pub fn apply_truth(&self, update: TruthUpdate, is_shown: bool) {
         let from = update.from as usize;
+        self.truth.captions.update(|captions| {
+            let captions = Arc::make_mut(captions);
+            captions.truncate(from);
+            captions.extend(update.captions);
+        });
+        if !is_shown {
+            return;
+        }
         self.truth.steps.update(|steps| {
             let steps = Arc::make_mut(steps);
             steps.truncate(from.saturating_sub(1));
@@ -231,6 +252,9 @@ impl EpisodeView {
 
     /// Drops all hidden state.
     pub fn clear_truth(&self) {
+        if self.truth.captions.with_untracked(|all| !all.is_empty()) {
+            self.truth.captions.set(Arc::default());
+        }
         if self
             .truth
             .frames

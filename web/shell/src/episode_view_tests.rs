@@ -96,14 +96,14 @@ fn hidden_state_goes_with_its_run() {
         ..TruthUpdate::default()
     };
     episode.apply_update(run(1));
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     assert!(episode.truth.frame.get_untracked().is_some());
     episode.clear_truth();
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     episode.apply_update(run(2));
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth());
+    episode.apply_truth(truth(), true);
     episode.clear();
     assert!(episode.truth.frame.get_untracked().is_none() && headline(&episode).is_none());
 }
@@ -166,4 +166,54 @@ fn the_first_difference_is_an_action() {
     assert_eq!(differing(&a, &a[..1], true), [false, true]);
     assert_eq!(differing(&a, &a[..1], false), [false, false]);
     assert_eq!(differing(&a, &[], true), [false, false]);
+}
+
+/// A guided playback shows captions of the Truth layer without the rest of it.
+#[test]
+fn captions_come_without_hidden_state() {
+    let (_owner, _cursor, episode) = episode();
+    let update = |from, captions: &[&str]| TruthUpdate {
+        from,
+        frames: vec![encode(&Truth::default()).expect("bytes")],
+        captions: captions.iter().map(|text| (*text).to_owned()).collect(),
+        ..TruthUpdate::default()
+    };
+    episode.apply_truth(update(0, &["a", "b"]), false);
+    episode.apply_truth(update(1, &["c", "d"]), false);
+    assert!(episode.truth.frame.get_untracked().is_none());
+    assert_eq!(*episode.truth.captions.get_untracked(), ["a", "c", "d"]);
+    episode.clear_truth();
+    assert!(episode.truth.captions.get_untracked().is_empty());
+}
+
+#[test]
+fn a_story_waits_for_its_world() {
+    let state = PageState {
+        world: "trust".to_owned(),
+        watch: true,
+        ..PageState::default()
+    };
+    let mut info = WorldInfo {
+        name: "cluster".to_owned(),
+        story: PlayedEpisode {
+            task: "task3".to_owned(),
+            seed: 5,
+            player: "grpo".to_owned(),
+            ..PlayedEpisode::default()
+        },
+        ..WorldInfo::default()
+    };
+    assert_eq!(RunInputs::main(&state, None), None);
+    assert_eq!(RunInputs::main(&state, Some(&info)), None);
+    info.name.clone_from(&state.world);
+    let inputs = RunInputs::main(&state, Some(&info)).expect("a story");
+    let story = (inputs.episode.task.as_str(), inputs.episode.seed);
+    assert_eq!((story, inputs.player.as_str()), (("task3", 5), "grpo"));
+    // Another episode can be watched as well.
+    let named = PageState {
+        task: "task1".to_owned(),
+        ..state
+    };
+    let inputs = RunInputs::main(&named, None).expect("an episode");
+    assert_eq!(inputs.episode.task, "task1");
 }

@@ -25,6 +25,8 @@ pub struct Extras {
     pub help: fn(Page) -> View,
     /// Draws the card of the visitor's own play.
     pub own_play: fn(Page) -> El,
+    /// Draws the tour of the page.
+    pub tour: fn(Page) -> View,
     /// Draws the tournament.
     pub tournament: fn(Page) -> El,
     /// Draws the screen of recorded results.
@@ -33,6 +35,8 @@ pub struct Extras {
     pub training: fn(Page) -> View,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
+    /// Draws the guided playback.
+    pub watch: fn(Page) -> View,
 }
 
 /// Returns the functions of the second module.
@@ -58,10 +62,12 @@ impl Extras {
             },
             help: ui::help::content,
             own_play: ui::own_play::own_play,
+            tour: ui::tour::tour,
             tournament: ui::tournament::tournament,
             results: ui::results::results,
             training: ui::training::training,
             transcript: ui::transcript::transcript,
+            watch: ui::watch::watch,
         }
     }
 }

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `data-of="trust"` | the page, with its world |
 //! | `data-ready` | the page, once a frame of an episode is drawn |
-//! | `data-world="cluster"`, `data-screen="training"` | links of the header |
+//! | `data-world="cluster"`, `data-screen="training"`, `"episode"` or `"watch"` | links of the header |
 //! | `data-pane="main"` or `"versus"`, `data-player` | an episode and its player |
 //! | `data-score`, `data-frame` | the score so far, and the number of actions that led to it |
 //! | `data-panel`, `data-card` | a panel by id, a card by key |
@@ -36,7 +36,9 @@
 //! | `data-line`, `data-current` | a line of play that was tried, and the one that is shown |
 //! | `data-compared` | a policy in the comparison on one episode |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep` |
+//! | `data-moment` | the caption of the guided playback, with the name of the moment |
+//! | `data-stop`, `data-toured` | the tour with the number of its stop, and what the stop is about |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `watch-play`, `watch-next`, `watch-skip`, `watch-you`, `watch-learn`, `watch-stay`, `tour-open`, `tour-back`, `tour-next`, `tour-end`, `tour-terms` |
 
 #![allow(
     clippy::redundant_closure,

@@ -50,6 +50,9 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     if state.truth {
         query.add("view", "truth");
     }
+    if state.watch {
+        query.add("watch", "1");
+    }
     if state.theme != Theme::Auto {
         query.add("theme", state.theme.as_str());
     }
@@ -118,6 +121,10 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
             // Suspected pairs, which are always drawn now.
             "hints" => choice(&value, "0", "1").is_some(),
+            "watch" => {
+                let value = if value.is_empty() { "1" } else { &value };
+                set(&mut state.watch, choice(value, "0", "1"))
+            }
             "embed" => set(&mut state.embed, choice(&value, "0", "1")),
             "theme" => set(&mut state.theme, parse_theme(&value)),
             "speed" => {
@@ -140,7 +147,11 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
                 .to_owned(),
         );
     }
-    state.legacy = state.player.is_empty() && (has_cursor || at.is_some() || actions.is_some());
+    // A frame on another page shows one moment.
+    state.watch &= !state.embed;
+    state.legacy = !state.is_story()
+        && state.player.is_empty()
+        && (has_cursor || at.is_some() || actions.is_some());
     state.branch = actions.map(|actions| Branch {
         at: at.unwrap_or(0),
         actions,

@@ -36,14 +36,22 @@ fn a_view_survives_its_address() {
         }),
         cursor: 7,
         truth: true,
-        embed: true,
+        embed: false,
         theme: Theme::Dark,
         speed: Speed::Four,
+        watch: true,
     };
-    assert_eq!(
-        parse_query(&to_query(&state, DEFAULTS), &WORLDS),
-        (state, vec![])
-    );
+    let framed = PageState {
+        embed: true,
+        watch: false,
+        ..state.clone()
+    };
+    for state in [state, framed] {
+        assert_eq!(
+            parse_query(&to_query(&state, DEFAULTS), &WORLDS),
+            (state, vec![])
+        );
+    }
     assert_eq!(
         parse_query(&to_query(&trust(), DEFAULTS), &WORLDS),
         (trust(), vec![])
@@ -153,4 +161,12 @@ fn runs_are_names_between_colons() {
     );
     let (state, problems) = parse_query("runs=a::../b", &WORLDS);
     assert_eq!((state.runs, problems.len()), (vec![], 1));
+}
+
+#[test]
+fn a_guided_playback_is_asked_for_in_a_word_and_never_framed() {
+    let watched = |query: &str| parse_query(query, &WORLDS).0.watch;
+    assert!(watched("?watch") && watched("?world=cluster&watch=1&t=3"));
+    assert!(!watched("") && !watched("?watch=0") && !watched("?watch&embed=1"));
+    assert!(!parse_query("?watch&t=3", &WORLDS).0.legacy);
 }

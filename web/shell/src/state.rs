@@ -141,6 +141,8 @@ pub struct PageState {
     pub theme: Theme,
     /// Speed of the playback.
     pub speed: Speed,
+    /// `true` while a guided playback is shown. Without a task it is that of the world's story.
+    pub watch: bool,
 }
 
 /// Seed of an address that names none.
@@ -167,13 +169,16 @@ impl Default for PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
+            watch: false,
         }
     }
 }
 
 impl PageState {
-    /// Returns to the start of the episode and discards the visitor's own actions.
+    /// Returns to the start of the episode, discards the visitor's own actions and ends a guided
+    /// playback.
     pub fn restart(&mut self) {
+        self.watch = false;
         self.branch = None;
         self.cursor = 0;
     }
@@ -191,6 +196,13 @@ impl PageState {
             resume: false,
         });
         self.cursor = to_u32(at + 1);
+        self.watch = false;
+    }
+
+    /// Returns `true` if the world's story is to be shown.
+    #[must_use]
+    pub const fn is_story(&self) -> bool {
+        self.watch && self.task.is_empty()
     }
 
     /// Returns the episode in the words of a request.
@@ -232,6 +244,7 @@ impl PageState {
             embed: self.embed,
             theme: self.theme,
             speed: self.speed,
+            watch: self.watch,
             ..Self::default()
         }
     }
@@ -246,6 +259,7 @@ impl PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
+            watch: false,
             versus: String::new(),
             ..self.clone()
         }
@@ -294,6 +308,20 @@ mod tests {
         earlier.take_action(&played, 1, "k");
         let branch = earlier.branch.expect("own actions");
         assert_eq!((branch.at, branch.actions.as_str()), (1, "k"));
+    }
+
+    /// A guided playback goes on in another world, and ends with an action of the visitor.
+    #[test]
+    fn a_guided_playback_ends_with_what_the_visitor_does() {
+        let watched = PageState {
+            watch: true,
+            ..PageState::default()
+        };
+        assert!(watched.in_world("cluster").is_story());
+        let (mut acted, mut restarted) = (watched.clone(), watched);
+        acted.take_action(&[], 0, "s");
+        restarted.restart();
+        assert!(!acted.watch && !restarted.watch);
     }
 
     #[test]

@@ -8,18 +8,20 @@ mod chart;
 mod display_text;
 mod info;
 mod step;
+mod story;
 mod terms;
 mod truth;
 mod view;
 mod warning;
 mod workers;
 
-use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
+use sentinel_env::cluster::{Action, ClusterEnv, Observation, Rules, Step, Task};
 use sentinel_page_protocol::{AgentView, Chart, StepLine, Truth, WorldInfo};
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::Model;
 
+use crate::caption::Moment;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -54,6 +56,13 @@ impl PageWorld for ClusterEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the trust policy acts";
 
+    const BRIEF_STEP_MS: u32 = 350;
+    const STORY_SEED: u64 = 5004;
+    const FOCUS: [&'static str; 2] = [
+        "The GPUs",
+        "Each tile is a GPU as its reports show it; jobs and workers follow below. Pick jobs, GPUs and workers here to compose an action of your own.",
+    ];
+
     type Net = ClusterNet;
     type Code = Action;
     type PublicStep = PublicStep;
@@ -64,6 +73,10 @@ impl PageWorld for ClusterEnv {
 
     fn daily_task() -> Task {
         Task::Task2
+    }
+
+    fn story_task() -> (Task, Rules) {
+        (Task::Task3, Rules::HARDENED)
     }
 
     fn legacy_player() -> PolicyName {
@@ -145,6 +158,10 @@ impl PageWorld for ClusterEnv {
         view::agent_view(frame)
     }
 
+    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
+        story::moments(frame)
+    }
+
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
         vec![chart::cluster(frames), chart::trust(frames)]
     }
@@ -155,6 +172,10 @@ impl PageWorld for ClusterEnv {
 
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
         truth::truth(frames, index)
+    }
+
+    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
+        story::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

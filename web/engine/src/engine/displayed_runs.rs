@@ -203,6 +203,9 @@ impl<W: PageWorld> Shown<W> {
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
             charts: W::true_charts(all, charts),
+            captions: (from..all.len())
+                .map(|index| W::true_caption(all, index))
+                .collect(),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));

@@ -18,12 +18,13 @@ mod patient;
 mod regimen;
 mod reward_reasons;
 mod step;
+mod story;
 mod terms;
 mod truth;
 mod view;
 
 use sentinel_env::polyguard::{
-    Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Setup, Split, Step,
+    Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Rules, Setup, Split, Step,
     SubEnvironment, TaskSpec,
 };
 use sentinel_env::{Environment as _, PrivilegedState as _};
@@ -33,6 +34,7 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 
 use crate::actor::Actor;
+use crate::caption::Moment;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
 
@@ -60,6 +62,13 @@ impl PageWorld for PolyguardEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the regimen is kept";
 
+    const BRIEF_STEP_MS: u32 = 2600;
+    const STORY_SEED: u64 = 5009;
+    const FOCUS: [&'static str; 2] = [
+        "The candidates",
+        "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",
+    ];
+
     type Net = PolyguardNet;
     type Code = Code;
     type PublicStep = PublicStep;
@@ -70,6 +79,12 @@ impl PageWorld for PolyguardEnv {
 
     fn checkpoint_task() -> TaskSpec {
         TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::Train)
+    }
+
+    fn story_task() -> (TaskSpec, Rules) {
+        let sub = SubEnvironment::WebSearchMissingData;
+        let task = TaskSpec::new_extended(sub, Difficulty::Hard, Split::All);
+        (task, Rules::HARDENED)
     }
 
     fn legacy_player() -> PolicyName {
@@ -151,6 +166,10 @@ impl PageWorld for PolyguardEnv {
         view::agent_view(frame)
     }
 
+    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
+        story::moments(frame)
+    }
+
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
         vec![chart::risk(frames)]
     }
@@ -161,6 +180,10 @@ impl PageWorld for PolyguardEnv {
 
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
         truth::truth(frames, index)
+    }
+
+    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
+        story::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

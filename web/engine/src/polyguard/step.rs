@@ -32,6 +32,8 @@ pub struct PublicStep {
     pub gained: bool,
     /// Visible risk before and after the step.
     pub risk: [f64; 2],
+    /// Visible burden before and after the step.
+    pub burden: [f64; 2],
     /// Sentences, without a full stop, about everything that became visible.
     pub findings: Vec<String>,
     /// Reward of the step.
@@ -53,6 +55,7 @@ impl PublicStep {
             end: after.end,
             gained: last.is_some_and(|last: &PastStep| last.gained),
             risk: [before.risk, after.risk],
+            burden: [before.burden, after.burden],
             findings: findings(before, after),
             reward: info.total,
         }

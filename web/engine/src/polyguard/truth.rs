@@ -72,7 +72,8 @@ pub(super) fn truth(frames: &[Frame<PolyguardEnv>], index: usize) -> Truth {
     }
 }
 
-fn headline(episode: &Episode, step: Option<&Step>) -> String {
+/// Returns a sentence about the true risk and the issues after a step.
+pub(super) fn headline(episode: &Episode, step: Option<&Step>) -> String {
     let (resolved, all) = episode.count_resolved();
     let Some(step) = step else {
         return format!(

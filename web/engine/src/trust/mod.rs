@@ -2,18 +2,20 @@
 
 mod action_code;
 mod chart;
+mod story;
 mod terms;
 mod truth;
 mod view;
 
 use sentinel_env::trust::{
-    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv, text,
+    self, Action, Domain, Observation, Rules, Step, Task, TaskLayout, TrustEnv, text,
 };
 use sentinel_page_protocol::{AgentView, Chart, StepLine, Tone, Truth, WorldInfo};
 use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
 
+use crate::caption::Moment;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -58,12 +60,22 @@ impl PageWorld for TrustEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
+    const STORY_SEED: u64 = 5001;
+    const FOCUS: [&'static str; 2] = [
+        "The specialists",
+        "Each face is a helper with its record and the trust that it has earned. The buttons below it are your moves: press one to take over from the player.",
+    ];
+
     type Net = TrustNet;
     type Code = Action;
     type PublicStep = PublicStep;
 
     fn default_task() -> Task {
         Task::Task3
+    }
+
+    fn story_task() -> (Task, Rules) {
+        (Task::Task3, Rules::REFERENCE)
     }
 
     fn legacy_player() -> PolicyName {
@@ -162,6 +174,10 @@ impl PageWorld for TrustEnv {
         view::agent_view(frame)
     }
 
+    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
+        story::moments(frame)
+    }
+
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
         vec![chart::trust(frames)]
     }
@@ -172,6 +188,10 @@ impl PageWorld for TrustEnv {
 
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth {
         truth::truth(&frames[index])
+    }
+
+    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
+        story::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

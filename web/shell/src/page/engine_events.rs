@@ -62,9 +62,12 @@ impl Page {
             _ if !here => {}
             Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
-                let shown = self.state.with_untracked(|state| state.truth);
-                if let Some(episode) = self.episode_of_run(update.run).filter(|_| shown) {
-                    episode.apply_truth(*update);
+                let (shown, watch) = self
+                    .state
+                    .with_untracked(|state| (state.truth, state.watch));
+                let episode = self.episode_of_run(update.run);
+                if let Some(episode) = episode.filter(|_| shown || watch) {
+                    episode.apply_truth(*update, shown);
                 }
             }
             Reply::Analysis(update) => {

@@ -27,6 +27,8 @@ pub use records::PlayedCheckpoint;
 
 pub use own_play::{Comparison, OwnPlay};
 
+/// Name of the stored setting that keeps the guided playback from opening by itself.
+const WATCHED: &str = "sentinel-watched";
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
 
@@ -96,6 +98,8 @@ pub struct Page {
     pub shortcuts: Signal<bool>,
     /// `true` if charts show the part ahead of the cursor.
     pub future: Signal<bool>,
+    /// Number of the tour's stop, from 1; 0 while there is no tour.
+    pub tour: Signal<usize>,
     /// Signals of the action that the visitor composes.
     pub composer: ComposerSignals,
     /// Main episode, in which the visitor can act.
@@ -136,7 +140,10 @@ impl Page {
             .iter()
             .map(|program| program.world.as_str())
             .collect();
-        let (start, problems) = parse_query(&browser::query(), &worlds);
+        let query = browser::query();
+        let (mut start, problems) = parse_query(&query, &worlds);
+        // The first visit opens on the guided playback.
+        start.watch |= query.len() < 2 && browser::stored_setting(WATCHED).is_none();
         let history_entry = start.history_entry();
         let state = Signal::new(start);
         let wanted = memo(move || state.with(|state| state.cursor as usize));
@@ -164,6 +171,7 @@ impl Page {
             dragging: Signal::new(false),
             shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),
             future: Signal::new(false),
+            tour: Signal::new(0),
             composer: ComposerSignals::default(),
             main,
             versus,
@@ -193,20 +201,21 @@ impl Page {
         });
         effect(move || {
             let main = self.without_cursor.with(|state| {
-                let info = if state.legacy { self.info.get() } else { None };
+                let needs_info = state.legacy || state.is_story();
+                let info = if needs_info { self.info.get() } else { None };
                 RunInputs::main(state, info.as_deref())
             });
             self.play_episode(self.main, main);
         });
         effect(move || self.play_episode(self.versus, self.without_cursor.with(RunInputs::versus)));
-        effect_with_previous(move |before: Option<bool>| {
-            let show = self.without_cursor.with(|state| state.truth);
-            if before.is_some_and(|before| before != show) {
+        effect_with_previous(move |before: Option<[bool; 2]>| {
+            let wanted = self.without_cursor.with(|state| [state.truth, state.watch]);
+            if before.is_some_and(|before| before != wanted) {
                 for episode in [self.main, self.versus] {
-                    self.show_truth(episode, show);
+                    self.show_truth(episode, wanted.contains(&true));
                 }
             }
-            show
+            wanted
         });
         for episode in [self.main, self.versus] {
             effect(move || {
@@ -236,7 +245,8 @@ impl Page {
                     self.playing.set(false);
                 }
             };
-            let runs = self.playing.get();
+            // A guided playback has a pace of its own.
+            let runs = self.playing.get() && !self.without_cursor.with(|state| state.watch);
             runs.then(|| set_interval_with_handle(tick, period).ok())
                 .flatten()
         });
@@ -319,6 +329,9 @@ impl Page {
     pub fn state_of_world(&self, world: &str) -> PageState {
         self.state.with_untracked(|now| {
             let fresh = now.in_world(world);
+            if fresh.watch {
+                return fresh;
+            }
             let cached = self.cached_worlds.with_value(|all| {
                 let cached = all.iter().find(|cached| cached.world == world);
                 cached.and_then(|cached| cached.state.clone())
@@ -328,6 +341,7 @@ impl Page {
                 embed: fresh.embed,
                 theme: fresh.theme,
                 speed: fresh.speed,
+                watch: false,
                 ..cached.unwrap_or(fresh)
             }
         })
@@ -347,6 +361,11 @@ impl Page {
                 notices.push(sentence);
             }
         });
+    }
+
+    /// Keeps the guided playback from opening by itself on later visits.
+    pub fn store_watched(&self) {
+        browser::store_setting(WATCHED, "yes");
     }
 
     /// Turns single-key shortcuts on or off, also for later visits.
@@ -452,18 +471,20 @@ impl Page {
         };
         episode.requested.set_value(Some(inputs));
         self.send(Role::Play, &request);
-        if self.state.with_untracked(|state| state.truth) {
+        if self
+            .state
+            .with_untracked(|state| state.truth || state.watch)
+        {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
     }
 
     fn show_truth(&self, episode: EpisodeView, show: bool) {
         let run = episode.run.get_value();
+        // What is still wanted is sent again.
+        episode.clear_truth();
         if run != 0 {
             self.send(Role::Play, &Request::ShowTruth { run, show });
-        }
-        if !show {
-            episode.clear_truth();
         }
     }
 

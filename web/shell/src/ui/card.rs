@@ -179,6 +179,7 @@ pub fn counter(context: &CardContext, slot: &CardSignal) -> El {
     div()
         .class("counter")
         .attr("data-card", slot.key.clone())
+        .toggle_class("none", from_card(slot, |card| card.state == "0"))
         .attr("data-tone", from_card(slot, |card| tone_name(card.tone)))
         .child(dt().child(from_card(slot, |card| {
             text_with_help(&card.title, &card.help)

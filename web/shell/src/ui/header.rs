@@ -23,9 +23,10 @@ pub fn header(page: Page) -> El {
     let screens = nav()
         .class("tabs screens")
         .label("Screens")
-        .child(screen_link(page, Screen::Episode, "Episode"))
-        .child(screen_link(page, Screen::Training, "Training"))
-        .child(screen_link(page, Screen::Results, "Results"));
+        .child(screen_link(page, Screen::Episode, true, "Watch"))
+        .child(screen_link(page, Screen::Episode, false, "Episode"))
+        .child(screen_link(page, Screen::Training, false, "Training"))
+        .child(screen_link(page, Screen::Results, false, "Results"));
     crate::dom::html::header()
         .class("top")
         .child(brand())
@@ -109,25 +110,36 @@ fn world_link(page: Page, program: &Program) -> El {
         .child(program.title.clone())
 }
 
-/// Returns a link to another screen.
-fn screen_link(page: Page, screen: Screen, label: &'static str) -> El {
-    let href = move || {
-        let there = page.without_cursor.with(|state| PageState {
+/// Returns a link to another screen, or to the guided playback of the world's story.
+fn screen_link(page: Page, screen: Screen, watch: bool, label: &'static str) -> El {
+    let there = move |state: &PageState| {
+        let from = match watch {
+            true => state.in_world(&state.world),
+            false => state.clone(),
+        };
+        PageState {
             screen,
-            ..state.clone()
-        });
+            watch,
+            ..from
+        }
+    };
+    let href = move || {
+        let there = page.without_cursor.with(there);
         format!("?{}", query_of(page, &there))
     };
-    let here = move || page.screen() == screen;
+    let here = move || {
+        let is_here = |state: &PageState| (state.screen, state.watch) == (screen, watch);
+        page.without_cursor.with(is_here)
+    };
     let go = move |event: web_sys::MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
             page.playing.set(false);
-            page.state.update(|state| state.screen = screen);
+            page.state.update(|state| *state = there(state));
         }
     };
     a().attr("href", href)
-        .attr("data-screen", screen.as_str())
+        .attr("data-screen", if watch { "watch" } else { screen.as_str() })
         .attr("aria-current", move || here().then_some("page"))
         .on_mouse("click", go)
         .child(label)

@@ -4,7 +4,9 @@ use leptos::prelude::event_target_checked;
 
 use super::dialog::{dialog_head, modal};
 use super::keyboard::KEYS;
-use crate::dom::html::{dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr};
+use crate::dom::html::{
+    button, dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
+};
 use crate::dom::{El, IntoView, View};
 use crate::extras::extra;
 use crate::page::Page;
@@ -46,12 +48,17 @@ pub fn content(page: Page) -> View {
         .on("change", move |event| {
             page.set_shortcuts(event_target_checked(&event));
         });
+    let tour = button().id("tour-open").on_press(move || {
+        page.help.set(false);
+        page.tour.set(1);
+    });
     let head = dialog_head("help-title", title, "help-close", page.help);
     let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it.";
     View::Fragment(vec![
         head.into_view(),
         p().child(tagline).into_view(),
         paragraphs.into_view(),
+        tour.child("Take the tour").into_view(),
         glossary
             .child(dl().class("glossary").child(terms))
             .into_view(),

@@ -27,13 +27,19 @@ pub const KEYS: [(&str, &str); 12] = [
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
     ("?", "Open this help"),
-    ("Esc", "Close the help or an explanation"),
+    (
+        "Esc",
+        "Close the help, an explanation or the tour, or skip the playback",
+    ),
     ("other keys", "Take the action with this key on its button"),
 ];
 
 /// Starts to handle keys that are pressed anywhere in the window, except in form fields.
 pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
+        if event.key() == "Escape" && !page.help.get_untracked() && !event.default_prevented() {
+            browser::click("[data-escape]");
+        }
         // Shortcuts are off behind an open dialog.
         let blocked = page.help.get_untracked() || page.own.shows_results.get_untracked();
         if blocked || event.default_prevented() || browser::is_typing(&event) {

@@ -31,10 +31,12 @@ mod reward;
 mod select;
 mod timeline;
 mod tooltip;
+pub(crate) mod tour;
 pub(crate) mod tournament;
 pub(crate) mod training;
 pub(crate) mod transcript;
 pub mod truth;
+pub(crate) mod watch;
 mod widgets;
 
 use crate::address;
@@ -133,6 +135,8 @@ pub fn app() -> View {
         .child(head)
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
+        .child((!embed).then(|| extra(page, move |extras| (extras.watch)(page))))
+        .child((!embed).then(|| extra(page, move |extras| (extras.tour)(page))))
         .child(help::help_dialog(page))
         .child(drop_zone::drop_zone(page))
         .into_view()

@@ -1,0 +1,209 @@
+//! The guided playback: the trained policy plays an episode, and captions say what happens.
+
+use std::time::Duration;
+
+use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
+use sentinel_page_protocol::Caption;
+
+use super::truth::{true_caption, truth_caption};
+use crate::browser;
+use crate::dom::html::{b, button, div, p, section};
+use crate::dom::{El, IntoView, View};
+use crate::page::Page;
+use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
+use crate::state::{Screen, Speed};
+
+/// Signals of the guided playback.
+#[derive(Clone, Copy)]
+struct Watch {
+    page: Page,
+    /// `true` while the playback is shown.
+    on: Memo<bool>,
+    /// `true` while the visitor is asked what comes next: at the end, and after skipping.
+    asks: Memo<bool>,
+    /// `true` after skipping, until the visitor has chosen.
+    skipped: Signal<bool>,
+}
+
+/// Returns the bar of the guided playback, which takes the place of the playback bar.
+#[must_use]
+pub fn watch(page: Page) -> View {
+    let on = memo(move || {
+        let shown = page.without_cursor.with(|state| state.watch);
+        shown && page.screen() == Screen::Episode
+    });
+    // While the weights are loading, a run without actions counts as complete.
+    let ready = memo(move || {
+        let complete = page.main.status.with(|status| status.complete);
+        on.get() && complete && page.action_count() > 0
+    });
+    let ended = memo(move || ready.get() && page.cursor() == page.action_count());
+    let skipped = Signal::new(false);
+    let asks = memo(move || skipped.get() || ended.get());
+    let watch = Watch {
+        page,
+        on,
+        asks,
+        skipped,
+    };
+    effect(move || {
+        if ready.get() && !browser::prefers_stillness() {
+            page.playing.set(true);
+        }
+    });
+    effect_with_previous(move |before: Option<bool>| {
+        let on = on.get();
+        if ended.get() || before == Some(true) && !on {
+            page.store_watched();
+        }
+        on
+    });
+    // Another episode is an answer, too.
+    let entry = memo(move || page.without_cursor.with(|state| state.history_entry()));
+    effect_with_previous(move |before: Option<()>| {
+        entry.track();
+        if before.is_some() {
+            skipped.set(false);
+        }
+    });
+    watch.run_clock();
+    let shown = memo(move || on.get() || skipped.get());
+    let view = move || shown.get().then(|| bar(watch));
+    view.into_view()
+}
+
+impl Watch {
+    /// Starts the clock, which shows every frame as long as its caption needs.
+    fn run_clock(self) {
+        let Self { page, on, .. } = self;
+        effect_with_previous(move |before: Option<Option<TimeoutHandle>>| {
+            if let Some(timer) = before.flatten() {
+                timer.clear();
+            }
+            if !on.get() || !page.playing.get() {
+                return None;
+            }
+            let truth = true_caption(page.main);
+            let duration = caption(page).duration_ms(&truth);
+            let speed = page.without_cursor.with(|state| state.speed);
+            let pace = speed.period_ms() * u64::from(duration) / Speed::One.period_ms();
+            let next = move || {
+                let at = page.cursor_untracked();
+                page.seek(at + 1);
+                page.playing.set(page.cursor_untracked() > at);
+            };
+            set_timeout_with_handle(next, Duration::from_millis(pace)).ok()
+        });
+    }
+
+    /// Pauses or continues the playback; if the visitor is asked, lets them play the episode.
+    fn first(self) {
+        let page = self.page;
+        if self.asks.get_untracked() {
+            page.restart(|state| state.player = "you".to_owned());
+        } else {
+            page.toggle_play();
+        }
+    }
+
+    /// Shows the next action; if the visitor is asked, starts the tour.
+    fn second(self) {
+        let page = self.page;
+        if self.asks.get_untracked() {
+            self.close();
+            page.tour.set(1);
+        } else {
+            page.seek(page.cursor_untracked() + 1);
+        }
+    }
+
+    /// Skips the rest; if the visitor is asked, stays at this moment.
+    fn third(self) {
+        let skips = self.on.get_untracked() && !self.asks.get_untracked();
+        self.close();
+        self.skipped.set(skips);
+    }
+
+    /// Ends the playback.
+    fn close(self) {
+        self.page.playing.set(false);
+        self.skipped.set(false);
+        if self.on.get_untracked() {
+            self.page.state.update(|state| state.watch = false);
+        }
+    }
+}
+
+/// Returns the caption of the frame at the cursor.
+fn caption(page: Page) -> Caption {
+    page.main.frame.with(|frame| {
+        let caption = frame.as_ref().map(|frame| frame.caption.clone());
+        caption.unwrap_or_default()
+    })
+}
+
+fn bar(watch: Watch) -> El {
+    let Watch { page, asks, .. } = watch;
+    let caption = memo(move || caption(page));
+    let moment = move || caption.with(|caption| caption.moment.clone());
+    let is_moment = move || caption.with(|caption| !caption.moment.is_empty());
+    let text = move || caption.with(|caption| caption.text.clone());
+    // A screen reader is told the moments, not every step.
+    let line = p()
+        .class("caption")
+        .attr(
+            "aria-live",
+            move || if is_moment() { "polite" } else { "off" },
+        )
+        .attr("data-moment", moment)
+        .child(b().hidden(move || !is_moment()).child(moment))
+        .child(" ")
+        .child(text);
+    let question = move || {
+        let text =
+            "What next? Play the same episode yourself, take a tour of the page, or stay here.";
+        asks.get().then(|| p().class("quiet").child(text))
+    };
+    let choice = move |names: [&'static str; 3], ids: [&'static str; 3]| {
+        let which = move || match (asks.get(), page.playing.get()) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        let id = move || ids[which()];
+        button().id(id).child(move || names[which()])
+    };
+    let first = choice(
+        ["Play it yourself", "Pause", "Play"],
+        ["watch-you", "watch-play", "watch-play"],
+    );
+    let second = choice(
+        ["Learn: take the tour", "Next", "Next"],
+        ["watch-learn", "watch-next", "watch-next"],
+    );
+    let third = choice(
+        ["Stay here", "Skip", "Skip"],
+        ["watch-stay", "watch-skip", "watch-skip"],
+    );
+    // The buttons stay when their meaning changes, and so does the focus.
+    let buttons = div()
+        .class("control-row")
+        .child(first.class("primary").on_press(move || watch.first()))
+        .child(second.on_press(move || watch.second()))
+        .child(
+            third
+                .attr("data-escape", true)
+                .on_press(move || watch.third()),
+        );
+    section()
+        .class("watch")
+        .label("Watch")
+        .child(
+            div()
+                .class("captions")
+                .child(line)
+                .child(truth_caption(page.main)),
+        )
+        .child(question)
+        .child(buttons)
+}

@@ -153,6 +153,7 @@ fn curves(text: &str) -> Result<Curves, String> {
     Ok(Curves {
         summary: summary(&state, &entries, &missing),
         charts,
+        dropped: String::new(),
     })
 }
 

@@ -12,6 +12,8 @@ pub mod actor;
 mod cluster;
 pub mod curves;
 mod engine;
+pub mod evaluation;
+pub mod export;
 pub mod files;
 pub mod format;
 pub mod library;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnalysisUpdate, Chart, StepLine, WorldInfo};
+use crate::{AnalysisUpdate, Chart, Evaluation, ExportedFile, ForeignFile, StepLine, WorldInfo};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,10 +38,18 @@ pub enum Reply {
     /// Path of a file that the engine needs, relative to the page. The answer is
     /// [`Request::File`](crate::Request::File).
     Need(String),
-    /// Episode to open after the visitor dropped a file; empty words mean the defaults.
+    /// Episode to open after the visitor dropped a file. Without a task only the player changes.
     Opened(PlayedEpisode),
     /// A sentence about something that went wrong.
     Problem(String),
+    /// A sentence about a file that the visitor dropped and that was read.
+    FileRead(String),
+    /// Results of an evaluation file that the visitor dropped.
+    Evaluation(Evaluation),
+    /// A dropped file that the engine of another world has to read.
+    Foreign(ForeignFile),
+    /// A file to save; answers [`Request::Export`](crate::Request::Export).
+    Exported(ExportedFile),
 }
 
 /// New frames of a run. Frame 0 is the state before the first action.
@@ -179,4 +187,6 @@ pub struct Curves {
     pub summary: String,
     /// Charts whose horizontal axis is the optimizer step.
     pub charts: Vec<Chart>,
+    /// Name of the file if the visitor dropped it; empty for the training log of the page.
+    pub dropped: String,
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Export;
+
 /// An episode in the words of the address. An unknown word is answered with
 /// [`Reply::Problem`](crate::Reply::Problem), and the default takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,4 +118,6 @@ pub enum Request {
     /// Asks for the curves of the trained policy's training run,
     /// [`Reply::Curves`](crate::Reply::Curves).
     Curves,
+    /// Asks for a file to save, [`Reply::Exported`](crate::Reply::Exported).
+    Export(Export),
 }

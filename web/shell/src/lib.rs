@@ -40,13 +40,11 @@
 
 pub mod address;
 pub mod browser;
-pub mod chart_geometry;
 pub mod dom;
 pub mod draft_action;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;
-pub mod number_format;
 pub mod page;
 pub mod panel_signals;
 pub mod query;
@@ -56,4 +54,5 @@ pub mod standings;
 pub mod state;
 pub mod ui;
 
+pub use sentinel_page_protocol::{chart_geometry, number_format};
 pub use ui::app;

@@ -2,6 +2,7 @@
 
 mod address_names;
 mod displayed_runs;
+mod exports;
 mod incoming_files;
 
 use std::collections::VecDeque;
@@ -106,6 +107,7 @@ impl<W: PageWorld> Engine<W> {
                     self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
                 }
             }
+            Request::Export(export) => self.export(export),
         }
     }
 

@@ -62,10 +62,19 @@ pub fn check(place: &Dirs) -> Result<String> {
     Ok(table)
 }
 
+/// Beginnings of the names of files that are fetched after the first step of an episode, or never.
+const LATER: [&str; 4] = ["service-worker", "sentinel-episode", "media-", "media."];
+
 /// Returns `true` for files that the first paint needs.
 fn is_shell(entry: &Entry) -> bool {
-    let later = ["engine-", "engine.", "service-worker", "sentinel-episode"];
-    of_file(&entry.name).is_none() && !later.iter().any(|stem| entry.name.starts_with(stem))
+    let is_engine = ["engine-", "engine."]
+        .iter()
+        .any(|stem| entry.name.starts_with(stem));
+    of_file(&entry.name).is_none() && !is_engine && !is_later(entry)
+}
+
+fn is_later(entry: &Entry) -> bool {
+    LATER.iter().any(|stem| entry.name.starts_with(stem))
 }
 
 /// Returns the size of the shell in bytes, uncompressed and after brotli.
@@ -77,9 +86,7 @@ fn shell(entries: &[Entry]) -> (u64, u64) {
 fn playable(entries: &[Entry], world: &str) -> (u64, u64) {
     sum(entries, |entry| {
         let of = of_file(&entry.name);
-        let later = ["service-worker", "sentinel-episode"];
-        let apart = later.iter().any(|stem| entry.name.starts_with(stem));
-        of == Some(world) || of.is_none() && !apart
+        of == Some(world) || of.is_none() && !is_later(entry)
     })
 }
 
@@ -275,6 +282,7 @@ mod tests {
             entry("style-3.css", 5),
             entry("engine-4.js", 1),
             entry("service-worker.js", 1),
+            entry("media-5.js", 7),
         ];
         assert_eq!(shell(&entries), (1050, 105));
         assert_eq!(playable(&entries, "trust"), (1060, 106));

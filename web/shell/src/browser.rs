@@ -123,6 +123,17 @@ pub fn address() -> String {
     window().location().href().unwrap_or_default()
 }
 
+/// Returns the address of the page without query and fragment.
+#[must_use]
+pub fn page_address() -> String {
+    let address = address();
+    address
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 /// Copies text to the clipboard; returns `false` if the browser does not allow it.
 pub async fn copy_to_clipboard(text: &str) -> bool {
     let navigator = window().navigator();
@@ -134,6 +145,50 @@ pub async fn copy_to_clipboard(text: &str) -> bool {
         return false;
     };
     JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// Saves a file with this name, media type and content to the visitor's disk.
+pub fn download(name: &str, mime: &str, bytes: &[u8]) {
+    let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(mime);
+    if let Ok(blob) = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options) {
+        save_blob(name, &blob);
+    }
+}
+
+/// Saves a file with this name and content to the visitor's disk.
+pub fn save_blob(name: &str, blob: &web_sys::Blob) {
+    let Ok(address) = web_sys::Url::create_object_url_with_blob(blob) else {
+        return;
+    };
+    let link = document().create_element("a");
+    if let Some(link) = link
+        .ok()
+        .and_then(|link| link.dyn_into::<web_sys::HtmlElement>().ok())
+    {
+        let _ = link.set_attribute("href", &address);
+        let _ = link.set_attribute("download", name);
+        link.click();
+    }
+    // The browser may still be reading.
+    let revoke = move || {
+        let _ = web_sys::Url::revoke_object_url(&address);
+    };
+    leptos::prelude::set_timeout(revoke, std::time::Duration::from_secs(60));
+}
+
+/// Loads the script that `index.html` lists as `<meta name="script-NAME">`, and returns its module;
+/// `None` if it cannot be loaded.
+pub async fn load_script(name: &str) -> Option<JsValue> {
+    let load = js_sys::Reflect::get(&window(), &JsValue::from_str("loadScript")).ok()?;
+    let load = load.dyn_into::<js_sys::Function>().ok()?;
+    let module = load
+        .call1(&JsValue::UNDEFINED, &JsValue::from_str(name))
+        .ok()?;
+    JsFuture::from(module.dyn_into::<js_sys::Promise>().ok()?)
+        .await
+        .ok()
 }
 
 /// Sets the title of the document.

@@ -26,7 +26,8 @@
 //! | `data-truth` | everything of the Truth layer |
 //! | `data-mean`, `data-half-width` | a player of the standings |
 //! | `data-help` | text that has an explanation |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip` |
+//! | `data-take` | a button that saves or copies something |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `files`, `files-open`, `files-read`, `evaluation`, `making`, `cancel-export` |
 
 #![allow(
     clippy::redundant_closure,
@@ -42,6 +43,7 @@ pub mod address;
 pub mod browser;
 pub mod dom;
 pub mod draft_action;
+pub mod embed_code;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;

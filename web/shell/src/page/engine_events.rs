@@ -1,5 +1,6 @@
 //! Handling of events from the engines, and of changes of the world.
 
+use super::files::Opened;
 use super::*;
 
 impl Page {
@@ -52,6 +53,9 @@ impl Page {
                     self.replays.set(replays);
                 }
             }
+            Reply::Foreign(file) => self.open_foreign(file),
+            Reply::FileRead(sentence) => self.files.read.update(|all| all.push(sentence)),
+            Reply::Exported(file) => self.save_exported(file),
             // Answers to requests from another world are dropped.
             _ if !here => {}
             Reply::Run(update) => self.handle_run(*update),
@@ -95,14 +99,18 @@ impl Page {
                 }
             }),
             Reply::Curves(curves) => {
+                let dropped = !curves.dropped.is_empty();
                 self.curves.set(Some(Arc::new(curves)));
-                if self.screen() != Screen::Training {
-                    // The visitor dropped a training log.
+                if dropped && self.shows_opened(Opened::Curves) && self.screen() != Screen::Training
+                {
                     self.state.update(|state| state.screen = Screen::Training);
                 }
             }
-            Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
-            Reply::Problem(sentence) => self.add_notice(sentence),
+            Reply::Opened(episode) => self.open_played(&episode),
+            Reply::Evaluation(evaluation) => {
+                self.files.evaluation.set(Some(Arc::new(evaluation)));
+            }
+            Reply::Problem(sentence) => self.report(sentence),
             // The worker's script answers it.
             Reply::Need(_) => {}
         }

@@ -2,6 +2,7 @@
 
 mod background_work;
 mod engine_events;
+mod files;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::episode_view::{EpisodeView, RunInputs};
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+pub use files::FileSignals;
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -85,6 +87,8 @@ pub struct Page {
     pub main: EpisodeView,
     /// Episode to compare with; without frames if there is none.
     pub versus: EpisodeView,
+    /// Signals of the files that the visitor brings and takes.
+    pub files: FileSignals,
     last: Memo<usize>,
     cursor: Memo<usize>,
     engines: StoredValue<EnginePool, LocalStorage>,
@@ -145,6 +149,7 @@ impl Page {
             composer: ComposerSignals::default(),
             main,
             versus,
+            files: FileSignals::default(),
             last,
             cursor: memo(move || wanted.get().min(last.get())),
             engines: StoredValue::new_local(EnginePool::new(browser::engine_script(), programs)),
@@ -331,25 +336,6 @@ impl Page {
         browser::store_setting(SHORTCUTS, if on { "on" } else { "off" });
     }
 
-    /// Reads files that the visitor dropped or chose, and sends them to the engine.
-    pub fn open_files(self, files: Vec<web_sys::File>) {
-        for file in files {
-            leptos::task::spawn_local(async move {
-                match browser::read_file(&file).await {
-                    Ok(content) => self.send(
-                        Role::Play,
-                        &Request::File {
-                            name: file.name(),
-                            content: Ok(content),
-                            dropped: true,
-                        },
-                    ),
-                    Err(sentence) => self.add_notice(sentence),
-                }
-            });
-        }
-    }
-
     /// Asks the engine what would go wrong with a draft action at the cursor.
     pub fn check_action(&self, code: &str) {
         let (run, at) = (
@@ -384,9 +370,13 @@ impl Page {
 
     fn send(&self, role: Role, request: &Request) {
         let world = self.state.with_untracked(|state| state.world.clone());
+        self.send_to(&world, role, request);
+    }
+
+    fn send_to(&self, world: &str, role: Role, request: &Request) {
         let sent = self
             .engines
-            .try_update_value(|engines| engines.send(&world, role, request));
+            .try_update_value(|engines| engines.send(world, role, request));
         if let Some(Err(sentence)) = sent {
             self.failure.set(sentence);
         }
@@ -458,6 +448,7 @@ impl Page {
         self.versus.clear();
         self.failure.set(String::new());
         self.curves.set(None);
+        self.files.evaluation.set(None);
         self.tournament.set(Tournament::default());
         self.composer
             .draft

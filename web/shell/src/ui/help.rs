@@ -1,50 +1,17 @@
 //! The help: explanation of an episode, glossary and keys.
 
-use leptos::prelude::{GetValue, event_target_checked};
-use wasm_bindgen::JsCast;
-use web_sys::HtmlDialogElement;
+use leptos::prelude::event_target_checked;
 
 use super::keyboard::KEYS;
-use crate::browser;
-use crate::dom::html::{
-    button, dd, dialog, div, dl, dt, h2, h3, input, kbd, label, p, table, tbody, td, th, tr,
-};
-use crate::dom::{El, IntoView, NodeRef, View};
+use super::modal::{modal, modal_head};
+use crate::dom::html::{dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr};
+use crate::dom::{El, IntoView, View};
 use crate::page::Page;
-use crate::reactive::effect;
 
-/// Returns the help as a modal dialog; the browser keeps the focus in it and restores it
-/// afterwards.
+/// Returns the help as a modal dialog.
 #[must_use]
 pub fn help_dialog(page: Page) -> El {
-    let node = NodeRef::new_local(None);
-    effect(move || {
-        let open = page.help.get();
-        let Some(Ok(dialog)) = node
-            .get_value()
-            .map(|node| node.dyn_into::<HtmlDialogElement>())
-        else {
-            return;
-        };
-        if open && !dialog.open() {
-            let _ = dialog.show_modal();
-        } else if !open && dialog.open() {
-            dialog.close();
-        }
-    });
-    // A click on the backdrop has the dialog itself as its target.
-    let press = move |event| {
-        if browser::event_target(&event).is_some_and(|target| target.tag_name() == "DIALOG") {
-            page.help.set(false);
-        }
-    };
-    dialog()
-        .id("help")
-        .node(node)
-        .attr("aria-labelledby", "help-title")
-        .on("close", move |_| page.help.set(false))
-        .on("click", press)
-        .child(move || page.help.get().then(|| content(page)))
+    modal("help", page.help, move || content(page))
 }
 
 fn content(page: Page) -> View {
@@ -74,14 +41,8 @@ fn content(page: Page) -> View {
         .on("change", move |event| {
             page.set_shortcuts(event_target_checked(&event));
         });
-    let close = button()
-        .id("help-close")
-        .on_press(move || page.help.set(false));
-    let head = div()
-        .class("dialog-head")
-        .child(h2().id("help-title").child(title))
-        .child(close.child("Close"));
-    let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it.";
+    let head = modal_head("help", title, page.help);
+    let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop replays, models, training logs and evaluations anywhere on the page to open them.";
     View::Fragment(vec![
         head.into_view(),
         p().child(tagline).into_view(),

@@ -32,7 +32,8 @@ pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         let foreign = event.ctrl_key() || event.meta_key() || event.alt_key();
         // Shortcuts are off behind an open dialog.
-        let blocked = page.help.get_untracked() || !page.shortcuts.get_untracked();
+        let dialog = page.help.get_untracked() || page.files.dialog.get_untracked();
+        let blocked = dialog || !page.shortcuts.get_untracked();
         if foreign || blocked || event.default_prevented() || browser::is_typing(&event) {
             return;
         }

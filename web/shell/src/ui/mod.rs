@@ -11,13 +11,16 @@ mod drop_zone;
 mod embed;
 mod episode;
 mod face;
+mod files_dialog;
 mod graph;
 mod header;
 mod headline;
 mod help;
 mod icons;
 mod keyboard;
+mod modal;
 mod notices;
+mod opened_files;
 mod panel;
 mod reward;
 mod select;
@@ -99,6 +102,7 @@ pub fn app() -> View {
         .attr("tabindex", "-1")
         .child(move || episode().then(|| controls::controls(page)))
         .child(notices::notices(page))
+        .child(opened_files::opened_files(page))
         .child(warning)
         .child(screen)
         .child(embed.then(|| embed::full_page_link(page)))
@@ -113,6 +117,7 @@ pub fn app() -> View {
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
         .child(help::help_dialog(page))
+        .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
 }

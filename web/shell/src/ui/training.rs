@@ -41,7 +41,17 @@ pub fn training(page: Page) -> View {
         .id("training-summary")
         .attr("role", "status")
         .child(summary);
-    let facts = p().class("facts").hidden(move || file().is_empty());
+    // A file of the visitor has no address.
+    let dropped = move || {
+        page.curves.with(|curves| {
+            curves
+                .as_ref()
+                .is_some_and(|curves| !curves.dropped.is_empty())
+        })
+    };
+    let facts = p()
+        .class("facts")
+        .hidden(move || file().is_empty() || dropped());
     let summary = div()
         .class("story")
         .child(h1().child("How the policy was trained"))

@@ -1,0 +1,236 @@
+//! The dialog of files: what can be opened, and what can be taken away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leptos::prelude::{GetValue, set_timeout};
+use sentinel_page_protocol::{Chart, Export};
+use wasm_bindgen::JsCast;
+
+use super::modal::{modal, modal_head};
+use crate::address::query_of;
+use crate::dom::html::{button, div, h3, input, label, li, p, pre, span, ul};
+use crate::dom::{El, IntoView, View};
+use crate::page::Page;
+use crate::reactive::Signal;
+use crate::state::Screen;
+use crate::{browser, embed_code};
+
+/// Returns the dialog of files.
+#[must_use]
+pub fn files_dialog(page: Page) -> El {
+    modal("files", page.files.dialog, move || content(page))
+}
+
+/// Returns the content of the dialog.
+#[must_use]
+pub fn content(page: Page) -> View {
+    let head = modal_head("files", "Files".to_owned(), page.files.dialog);
+    let making = p()
+        .id("making")
+        .class("quiet")
+        .attr("role", "status")
+        .child(move || page.files.making.get());
+    View::Fragment(vec![
+        head.into_view(),
+        h3().child("Open").into_view(),
+        open(page).into_view(),
+        h3().child("Take away").into_view(),
+        making.into_view(),
+        ul().class("takes")
+            .child(episode_rows(page))
+            .child(move || chart_rows(page))
+            .child(move || standings_row(page))
+            .child(link_rows(page))
+            .into_view(),
+    ])
+}
+
+/// Returns the description of files that can be opened, with the button that chooses some.
+fn open(page: Page) -> El {
+    let change = move |event: web_sys::Event| {
+        let input = event
+            .target()
+            .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
+        if let Some(input) = input {
+            page.files.dialog.set(false);
+            page.open_files(browser::files_of_list(input.files()));
+            input.set_value("");
+        }
+    };
+    let files = input()
+        .id("files-open")
+        .attr("type", "file")
+        .attr("multiple", true)
+        .on("change", change);
+    let text = "Drop files anywhere on the page, or choose some: replays, model.safetensors of a trained policy, trainer_state.json, and results of “sentinel eval --out”, in any mixture. They do not leave this browser.";
+    div()
+        .class("opens")
+        .child(p().class("quiet").child(text))
+        .child(label().class("file").child("Open files…").child(files))
+}
+
+/// Returns one thing to take away: its name, and its buttons.
+fn row(name: String, buttons: Vec<El>) -> El {
+    let name = span().child(name);
+    li().child(name)
+        .child(div().class("segmented").child(buttons))
+}
+
+/// Returns a button that takes something away. `name` is its accessible name, `word` its text.
+fn take(key: &'static str, name: String, word: &'static str, press: impl Fn() + 'static) -> El {
+    button()
+        .attr("data-take", key)
+        .label(name)
+        .on_press(press)
+        .child(word)
+}
+
+fn episode_rows(page: Page) -> Vec<El> {
+    let run = move || page.main.run.get_value();
+    let replay = take(
+        "jsonl",
+        "Save the episode as a replay, JSONL".to_owned(),
+        "Save JSONL",
+        move || page.export(Export::Episode { run: run() }),
+    );
+    let busy = move || page.files.is_busy.get();
+    let video = take(
+        "webm",
+        "Record a video of the episode, WebM".to_owned(),
+        "Record WebM",
+        move || page.export(Export::Video { run: run() }),
+    );
+    let cancel = button()
+        .id("cancel-export")
+        .hidden(move || !busy())
+        .on_press(move || page.cancel_export())
+        .child("Cancel");
+    vec![
+        row("Episode as a replay".to_owned(), vec![replay]),
+        row(
+            "Episode as a video, as the agent saw it".to_owned(),
+            vec![video.attr("disabled", busy), cancel],
+        ),
+    ]
+}
+
+/// Returns a row for each chart of the screen.
+fn chart_rows(page: Page) -> Vec<El> {
+    let mut charts: Vec<Chart> = Vec::new();
+    let mut run = 0;
+    if page.screen() == Screen::Training {
+        page.curves
+            .with(|curves| charts.extend(curves.iter().flat_map(|curves| curves.charts.clone())));
+    } else {
+        run = page.main.run.get_value();
+        let truth = page.main.truth;
+        let shown = truth.charts.get();
+        let is_truth = !shown.is_empty();
+        let shown = if is_truth {
+            shown
+        } else {
+            page.main.charts.get()
+        };
+        charts.extend(shown.iter().cloned().map(|chart| labeled(chart, is_truth)));
+        let analyses = [(page.main.analysis, false), (truth.analysis, true)];
+        for (analysis, is_truth) in analyses {
+            let chart = analysis.with(|found| Some(found.as_ref()?.chart.clone()));
+            let chart = chart.filter(|chart| !chart.lines.is_empty());
+            charts.extend(chart.map(|chart| labeled(chart, is_truth)));
+        }
+    }
+    let row_of = |chart: Chart| chart_row(page, run, Arc::new(chart));
+    charts.into_iter().map(row_of).collect()
+}
+
+/// Marks a chart that shows hidden state.
+fn labeled(mut chart: Chart, is_truth: bool) -> Chart {
+    if is_truth {
+        chart.title += " (with hidden values)";
+        chart.id += "-truth";
+    }
+    chart
+}
+
+fn chart_row(page: Page, run: u32, chart: Arc<Chart>) -> El {
+    let name = chart.title.clone();
+    let save = |png: bool, key, kind, word| {
+        let chart = Arc::clone(&chart);
+        let press = move || {
+            let chart = Chart::clone(&chart);
+            page.export(Export::Chart { run, chart, png });
+        };
+        take(
+            key,
+            format!("Save the chart “{name}” as {kind}"),
+            word,
+            press,
+        )
+    };
+    let buttons = vec![
+        save(false, "svg", "SVG", "Save SVG"),
+        save(true, "png", "PNG", "Save PNG"),
+    ];
+    row(format!("Chart: {name}"), buttons)
+}
+
+fn standings_row(page: Page) -> Option<El> {
+    let (standings, tasks) = page.tournament.with(|tournament| {
+        let standings = tournament.standings.clone()?;
+        Some((standings, tournament.spec.tasks.clone()))
+    })?;
+    let name = "Save the standings of the tournament as CSV".to_owned();
+    let save = take("csv", name, "Save CSV", move || {
+        page.export(Export::Standings {
+            standings: standings.clone(),
+            tasks: tasks.clone(),
+        });
+    });
+    Some(row("Standings of the tournament".to_owned(), vec![save]))
+}
+
+/// Returns the rows of the link, and of code for other sites.
+fn link_rows(page: Page) -> Vec<El> {
+    let query = page.state.with_untracked(|state| query_of(page, state));
+    let address = browser::page_address();
+    let (element, frame) = (
+        embed_code::element(&address, &query),
+        embed_code::frame(&address, &query),
+    );
+    let link = format!("{address}?{query}");
+    let code = pre().attr("tabindex", "0").child(element.clone());
+    let copies = vec![
+        copy(page, "copy-element", "Copy element", element),
+        copy(page, "copy-frame", "Copy frame", frame),
+    ];
+    vec![
+        row(
+            "Link to this view".to_owned(),
+            vec![copy(page, "copy-link", "Copy link", link)],
+        ),
+        row("Code for other sites".to_owned(), copies).child(code),
+    ]
+}
+
+/// Returns a button that copies a text and reports when it is on the clipboard.
+fn copy(page: Page, key: &'static str, word: &'static str, text: String) -> El {
+    let copied = Signal::new(false);
+    let press = move || {
+        let text = text.clone();
+        leptos::task::spawn_local(async move {
+            if browser::copy_to_clipboard(&text).await {
+                copied.set(true);
+                set_timeout(move || copied.set(false), Duration::from_secs(2));
+            } else {
+                let sentence = "The browser did not allow copying. Select the code and copy it.";
+                page.report(sentence.to_owned());
+            }
+        });
+    };
+    let word = move || if copied.get() { "Copied" } else { word };
+    button()
+        .attr("data-take", key)
+        .on_press(press)
+        .child(span().attr("aria-live", "polite").child(word))
+}

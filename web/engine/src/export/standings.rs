@@ -90,12 +90,11 @@ mod tests {
         let standings = Standings {
             placements: vec![
                 placement("grpo", "Trained, \"greedy\"", 0.0125),
-                placement("replay:=1", "Replay", f64::NAN),
+                placement("replay:a", "Replay", f64::NAN),
             ],
             differences: vec![Difference {
-                player: "replay:=1".to_owned(),
+                player: "replay:a".to_owned(),
                 mean: -0.5,
-                half_width: f64::NAN,
                 ..Difference::default()
             }],
             ..Standings::default()
@@ -108,7 +107,10 @@ mod tests {
             lines[1],
             "grpo,\"Trained, \"\"greedy\"\"\",0.750000,0.012500,,,,,,,,"
         );
-        assert_eq!(lines[2], "replay:=1,Replay,0.750000,,-0.500000,,,,,,,");
+        assert_eq!(
+            lines[2],
+            "replay:a,Replay,0.750000,,-0.500000,0.000000,,,,,,"
+        );
         assert_eq!(lines[3], "");
     }
 }

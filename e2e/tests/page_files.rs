@@ -135,6 +135,15 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
     // The log that came with the others is on its screen.
     browser.click("[data-screen=training]").await?;
     says(&browser, "#training-summary", &["500 optimizer steps"]).await?;
+    // The same files in the reverse order: the model plays again.
+    browser.click("[data-screen=episode]").await?;
+    let mut reversed = files;
+    reversed.reverse();
+    drop_files(&browser, &reversed).await?;
+    says(&browser, "#files-read", &named).await?;
+    browser
+        .wait_until("location.search.includes('policy=grpo') && document.querySelector('[data-ready] #play')")
+        .await?;
     is_silent(&browser).await
 }
 

@@ -108,7 +108,7 @@ fn cells(episodes: &Json) -> Result<Vec<Cell<'_>>, String> {
     Ok(cells)
 }
 
-/// What the episodes of a file have in common.
+/// The conditions that all episodes of a file share.
 struct Origin<'a> {
     streams: &'a str,
     rules: &'a str,

@@ -1,4 +1,4 @@
-//! What the visitor's files contain: a sentence about each, and the table of an evaluation.
+//! Contents of the visitor's files: a sentence about each, and the table of an evaluation.
 
 use leptos::prelude::window;
 use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};

@@ -18,6 +18,12 @@ const KEEP_SAVED: &str = "window.saved = [];
         window.saved.push({name: this.download, blob: addresses.get(this.href)});
     };";
 
+/// Writes a file beside the screenshots, to look at it.
+fn keep(name: &str, content: &[u8]) -> Result<()> {
+    std::fs::create_dir_all(screenshots())?;
+    Ok(std::fs::write(screenshots().join(name), content)?)
+}
+
 /// Returns a file of the repository.
 fn repository(path: &str) -> Result<Vec<u8>> {
     Ok(std::fs::read(format!(
@@ -304,7 +310,7 @@ async fn saves_charts(browser: &Browser) -> Result<Option<String>> {
         "{found} {}",
         number(20)
     );
-    std::fs::write(screenshots().join(&picture), &png)?;
+    keep(&picture, &png)?;
     Ok(Some(drawing))
 }
 
@@ -379,7 +385,7 @@ async fn a_video_is_recorded_or_the_page_says_that_it_cannot() -> Result<()> {
     assert!(video.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]));
     assert!(video.windows(4).take(100).any(|part| part == b"webm"));
     assert!(video.len() > 20_000, "{} bytes", video.len());
-    std::fs::write(screenshots().join(&name), &video)?;
+    keep(&name, &video)?;
     // A browser without a recorder says so, and the button can be used again.
     browser
         .execute(

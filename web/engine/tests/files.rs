@@ -11,8 +11,8 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _};
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{
-    Branch, Chart, Conversion, Evaluation, Export, ExportedFile, Placement, PlayedEpisode, Reply,
-    Request, RunUpdate, Standings,
+    Branch, Conversion, Evaluation, Export, ExportedFile, PlayedEpisode, Reply, Request, RunUpdate,
+    TournamentSpec,
 };
 use sentinel_policy::Scripted;
 use sentinel_policy::replay::{ReplayFile, record_episode, to_lines};
@@ -50,8 +50,8 @@ fn drop_file<W: PageWorld>(engine: &mut Engine<W>, name: &str, content: &[u8]) -
     ask(engine, request)
 }
 
-fn export<W: PageWorld>(engine: &mut Engine<W>, export: Export) -> ExportedFile {
-    let replies = ask(engine, Request::Export(export));
+fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> ExportedFile {
+    let replies = ask(engine, Request::Export { run, export });
     let exported = replies.iter().find_map(|reply| match reply {
         Reply::Exported(file) => Some(file.clone()),
         _ => None,
@@ -85,7 +85,7 @@ fn repository(path: &str) -> Vec<u8> {
 /// Saves the shown episode, drops the file into a new engine, and checks that it plays the same
 /// episode there; returns the text of the file and what was played.
 fn round_trip<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (String, RunUpdate) {
-    let file = export(engine, Export::Episode { run: 1 });
+    let file = export(engine, 1, Export::Episode);
     assert!(
         file.name.starts_with(W::NAME) && file.name.ends_with(".jsonl"),
         "{}",
@@ -219,7 +219,7 @@ fn rows_of_a_file_are_saved_as_they_were_read() {
         branch: None,
     };
     ask(&mut engine, request);
-    let saved = export(&mut engine, Export::Episode { run: 1 });
+    let saved = export(&mut engine, 1, Export::Episode);
     let rows = replay.episode(&origin).expect("rows").iter();
     let rows: Vec<_> = rows.map(|row| row.row.clone()).collect();
     assert!(rows.iter().any(|row| row.transcript.is_some()));
@@ -438,17 +438,14 @@ fn replace_version(model: &[u8]) -> Vec<u8> {
 fn charts_standings_and_videos_are_saved() {
     let mut engine = Engine::<TrustEnv>::default();
     let played = play(&mut engine, 42, "bayes", None);
-    let chart: Chart = played.charts[0].clone();
-    let of = |run, png| Export::Chart {
-        run,
-        chart: chart.clone(),
+    let of = |id: &str, truth, png| Export::Chart {
+        id: id.to_owned(),
+        truth,
         png,
     };
-    let svg = export(&mut engine, of(1, false));
-    assert_eq!(
-        svg.name,
-        format!("trust-{}-seed42-bayes-trust.svg", played.episode.task)
-    );
+    let svg = export(&mut engine, 1, of("trust", false, false));
+    let stem = format!("trust-{}-seed42-bayes-trust", played.episode.task);
+    assert_eq!(svg.name, format!("{stem}.svg"));
     assert_eq!(
         (svg.mime.as_str(), svg.conversion),
         ("image/svg+xml", Conversion::None)
@@ -458,29 +455,53 @@ fn charts_standings_and_videos_are_saved() {
         text.starts_with("<svg") && text.contains("seed 42"),
         "{text}"
     );
-    assert_eq!(export(&mut engine, of(1, true)).conversion, Conversion::Png);
-    assert_eq!(
-        export(&mut engine, of(0, false)).name,
-        "trust-training-trust.svg"
-    );
-    let video = export(&mut engine, Export::Video { run: 1 });
+    assert!(!text.contains("hidden values"));
+    let png = export(&mut engine, 1, of("trust", false, true));
+    assert_eq!(png.conversion, Conversion::Png);
+    let truth = export(&mut engine, 1, of("trust", true, false));
+    assert_eq!(truth.name, format!("{stem}-truth.svg"));
+    let text = String::from_utf8(truth.content).expect("text");
+    assert!(text.contains("hidden values"), "{text}");
+    let log = repository("replays/grpo/trainer_state.json");
+    drop_file(&mut engine, "log.json", &log);
+    let curve = export(&mut engine, 0, of("entropy", false, false));
+    assert_eq!(curve.name, "trust-training-entropy.svg");
+    let video = export(&mut engine, 1, Export::Video);
     assert_eq!(video.conversion, Conversion::Video);
     let video: serde_json::Value = serde_json::from_slice(&video.content).expect("JSON");
     let frames = video["frames"].as_array().expect("frames");
     assert_eq!(frames.len(), played.steps.len() + 1);
-    assert!(frames.iter().all(|frame| {
-        frame["headline"]
-            .as_str()
-            .is_some_and(|text| !text.is_empty())
-    }));
-    let standings = Standings {
-        placements: vec![Placement::default()],
-        ..Standings::default()
+    let has_words = |frame: &serde_json::Value| {
+        let headline = frame["headline"].as_str();
+        headline.is_some_and(|text| !text.is_empty())
     };
-    let tasks = vec!["task1".to_owned()];
-    let csv = export(&mut engine, Export::Standings { standings, tasks });
+    assert!(frames.iter().all(has_words));
+    let spec = TournamentSpec {
+        tasks: vec!["task1".to_owned()],
+        players: vec!["random".to_owned()],
+        seeds: 2,
+        ..TournamentSpec::default()
+    };
+    let tasks = spec.tasks.clone();
+    let standings = || Export::Standings {
+        tasks: tasks.clone(),
+    };
+    let nothing = [
+        (9, Export::Episode),
+        (9, of("trust", false, false)),
+        (1, of("other", false, false)),
+        (0, standings()),
+    ];
+    for (run, export) in nothing {
+        let replies = ask(&mut engine, Request::Export { run, export });
+        assert_eq!(problems(&replies).len(), 1, "{replies:?}");
+    }
+    ask(&mut engine, Request::Tournament { run: 5, spec });
+    let csv = export(&mut engine, 0, standings());
     assert_eq!(csv.name, "trust-task1-standings.csv");
-    assert!(csv.content.starts_with(b"player,"));
-    let replies = ask(&mut engine, Request::Export(Export::Episode { run: 9 }));
-    assert_eq!(problems(&replies).len(), 1);
+    let csv = String::from_utf8(csv.content).expect("text");
+    assert!(
+        csv.starts_with("player,") && csv.contains("\r\nrandom,"),
+        "{csv}"
+    );
 }

@@ -2,37 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Chart, PlayedEpisode, Standings};
+use crate::PlayedEpisode;
 
 /// A file that the visitor wants to take away.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Export {
     /// The episode of a run, as the rows of a replay file.
-    Episode {
-        /// Number of the run.
-        run: u32,
-    },
-    /// A chart, as an SVG drawing on a light background.
+    Episode,
+    /// A chart that the engine has sent, as an SVG drawing on a light background.
     Chart {
-        /// Number of the run that the chart belongs to; 0 for a chart of no run.
-        run: u32,
-        /// The chart.
-        chart: Chart,
+        /// Identifier of the chart.
+        id: String,
+        /// `true` for the chart with hidden values.
+        truth: bool,
         /// `true` if the visitor wants a PNG of the drawing.
         png: bool,
     },
-    /// The results of a tournament, as CSV.
+    /// The latest standings that the engine has sent, as CSV.
     Standings {
-        /// The results.
-        standings: Standings,
         /// Names of the tournament's tasks.
         tasks: Vec<String>,
     },
     /// The episode of a run as a video, frame by frame.
-    Video {
-        /// Number of the run.
-        run: u32,
-    },
+    Video,
 }
 
 /// The step that the shell takes before it saves a file.

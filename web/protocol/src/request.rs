@@ -119,5 +119,10 @@ pub enum Request {
     /// [`Reply::Curves`](crate::Reply::Curves).
     Curves,
     /// Asks for a file to save, [`Reply::Exported`](crate::Reply::Exported).
-    Export(Export),
+    Export {
+        /// Number of the run that is saved; 0 for what belongs to no run.
+        run: u32,
+        /// The kind of file.
+        export: Export,
+    },
 }

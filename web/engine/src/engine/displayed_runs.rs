@@ -167,6 +167,22 @@ impl<W: PageWorld> Shown<W> {
         }
     }
 
+    /// Returns the charts of the run and of its analysis, with hidden values if `truth` is `true`.
+    pub(super) fn drawn_charts(&self, run: u32, truth: bool) -> Vec<Chart> {
+        let mut charts = W::charts(&self.run.public_frames());
+        if truth {
+            charts = W::true_charts(self.run.frames(), charts);
+        }
+        if let Analyzing::Started(analysis) = &self.analysis {
+            let update = match truth {
+                true => analysis.hindsight(run),
+                false => analysis.belief(run),
+            };
+            charts.push(update.chart);
+        }
+        charts
+    }
+
     /// Starts or stops sending hidden state.
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sentinel_page_protocol::{Chart, Conversion, Export, ExportedFile, Reply};
+use sentinel_page_protocol::{Chart, Conversion, Export, ExportedFile, Reply, Standings};
 use sentinel_policy::nn::Model;
 use sentinel_policy::replay::to_lines;
 
@@ -15,30 +15,55 @@ use crate::world::{PageWorld, VISITOR, world_info};
 
 /// Sentence about an export of a run without actions.
 const NO_ACTION: &str = "Nothing to save: the episode has no action yet.";
+/// Sentence about an export of what the engine has not sent.
+const NOTHING: &str = "Nothing to save: it has changed or is gone.";
+
+/// Results that the engine has sent and that belong to no run.
+#[derive(Default)]
+pub(super) struct Sent {
+    standings: Option<Standings>,
+    /// Charts of the latest training log.
+    curves: Vec<Chart>,
+}
+
+impl Sent {
+    /// Keeps the results of a reply, so that the visitor can save them.
+    pub(super) fn remember(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Standings(standings) => self.standings = Some(standings.clone()),
+            Reply::Curves(curves) => self.curves.clone_from(&curves.charts),
+            _ => {}
+        }
+    }
+}
 
 impl<W: PageWorld> Engine<W> {
     /// Answers with the file, or with the reason why there is none.
-    pub(super) fn export(&mut self, export: Export) {
+    pub(super) fn export(&mut self, run: u32, export: &Export) {
         let made = match export {
-            Export::Episode { run } => self.export_episode(run),
-            Export::Video { run } => self.export_video(run),
-            Export::Chart { run, chart, png } => Ok(self.export_chart(run, &chart, png)),
-            Export::Standings { standings, tasks } => {
-                let several = if tasks.len() > 1 { "all" } else { "" };
-                let task = tasks.first().filter(|_| tasks.len() == 1);
-                let task = task.map_or(several, String::as_str);
-                Ok(ExportedFile {
-                    name: file_stem(&[W::NAME, task, "standings"]) + ".csv",
-                    mime: "text/csv".to_owned(),
-                    content: standings_csv(&standings, &tasks).into_bytes(),
-                    conversion: Conversion::None,
-                })
-            }
+            Export::Episode => self.export_episode(run),
+            Export::Video => self.export_video(run),
+            Export::Chart { id, truth, png } => self.export_chart(run, id, *truth, *png),
+            Export::Standings { tasks } => self.export_standings(tasks),
         };
         match made {
             Ok(file) => self.replies.push_back(Reply::Exported(file)),
             Err(reason) => self.problem(reason),
         }
+    }
+
+    fn export_standings(&self, tasks: &[String]) -> Result<ExportedFile, String> {
+        let standings = self.sent.standings.as_ref().ok_or(NOTHING)?;
+        let task = match tasks {
+            [task] => task,
+            _ => "all",
+        };
+        Ok(ExportedFile {
+            name: file_stem(&[W::NAME, task, "standings"]) + ".csv",
+            mime: "text/csv".to_owned(),
+            content: standings_csv(standings, tasks).into_bytes(),
+            conversion: Conversion::None,
+        })
     }
 
     fn export_episode(&self, run: u32) -> Result<ExportedFile, String> {
@@ -67,25 +92,41 @@ impl<W: PageWorld> Engine<W> {
         })
     }
 
-    fn export_chart(&self, run: u32, chart: &Chart, png: bool) -> ExportedFile {
-        let (caption, stem) = match self.shown(run) {
+    fn export_chart(
+        &self,
+        run: u32,
+        id: &str,
+        truth: bool,
+        png: bool,
+    ) -> Result<ExportedFile, String> {
+        let (caption, stem, charts) = match self.shown(run) {
             Some(shown) => {
                 let (title, caption) = caption(shown);
-                (format!("{title} · {caption}"), stem(shown))
+                let charts = shown.drawn_charts(run, truth);
+                (format!("{title} · {caption}"), stem(shown), charts)
             }
-            None => (world_info::<W>().title, file_stem(&[W::NAME, "training"])),
+            None => {
+                let stem = file_stem(&[W::NAME, "training"]);
+                (world_info::<W>().title, stem, self.sent.curves.clone())
+            }
         };
+        let chart = charts.into_iter().find(|chart| chart.id == id);
+        let mut chart = chart.ok_or(NOTHING)?;
+        let hidden = if truth { "truth" } else { "" };
+        if truth {
+            chart.title += " (with hidden values)";
+        }
         let (ending, conversion) = if png {
             (".png", Conversion::Png)
         } else {
             (".svg", Conversion::None)
         };
-        ExportedFile {
-            name: file_stem(&[&stem, &chart.id]) + ending,
+        Ok(ExportedFile {
+            name: file_stem(&[&stem, id, hidden]) + ending,
             mime: "image/svg+xml".to_owned(),
-            content: chart_svg(chart, &caption).into_bytes(),
+            content: chart_svg(&chart, &caption).into_bytes(),
             conversion,
-        }
+        })
     }
 }
 

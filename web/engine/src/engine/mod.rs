@@ -24,6 +24,7 @@ use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
 use displayed_runs::{Analyzing, Shown, actor};
+use exports::Sent;
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";
@@ -36,6 +37,7 @@ pub struct Engine<W: PageWorld> {
     model: Fetched<Arc<Model<W::Net>>>,
     curves: Fetched<()>,
     tournament: Option<Tournament<W>>,
+    sent: Sent,
     replies: VecDeque<Reply>,
 }
 
@@ -47,6 +49,7 @@ impl<W: PageWorld> Default for Engine<W> {
             model: Fetched::NotRequested,
             curves: Fetched::NotRequested,
             tournament: None,
+            sent: Sent::default(),
             replies: VecDeque::new(),
         }
     }
@@ -107,7 +110,7 @@ impl<W: PageWorld> Engine<W> {
                     self.replies.push_back(Reply::Need(W::CURVES.to_owned()));
                 }
             }
-            Request::Export(export) => self.export(export),
+            Request::Export { run, export } => self.export(run, &export),
         }
     }
 
@@ -169,7 +172,9 @@ impl<W: PageWorld> Engine<W> {
 
     /// Returns the next answer; `None` if all have been returned.
     pub fn next_reply(&mut self) -> Option<Reply> {
-        self.replies.pop_front()
+        let reply = self.replies.pop_front()?;
+        self.sent.remember(&reply);
+        Some(reply)
     }
 
     fn problem(&mut self, sentence: String) {

@@ -135,10 +135,10 @@ impl Page {
         }
     }
 
-    /// Asks the engine for a file to save.
-    pub fn export(&self, export: Export) {
+    /// Asks an engine of this world for a file to save.
+    pub fn export(&self, role: Role, run: u32, export: Export) {
         self.files.cancelled.set_value(false);
-        self.send(Role::Play, &Request::Export(export));
+        self.send(role, &Request::Export { run, export });
     }
 
     /// Ends the making of a picture or video.

@@ -1,6 +1,5 @@
 //! The dialog of files: what can be opened, and what can be taken away.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use leptos::prelude::{GetValue, set_timeout};
@@ -11,6 +10,7 @@ use super::modal::{modal, modal_head};
 use crate::address::query_of;
 use crate::dom::html::{button, div, h3, input, label, li, p, pre, span, ul};
 use crate::dom::{El, IntoView, View};
+use crate::engine_pool::Role;
 use crate::page::Page;
 use crate::reactive::Signal;
 use crate::state::Screen;
@@ -90,16 +90,16 @@ fn episode_rows(page: Page) -> Vec<El> {
     let run = move || page.main.run.get_value();
     let replay = take(
         "jsonl",
-        "Save the episode as a replay, JSONL".to_owned(),
+        "Save JSONL: episode as a replay".to_owned(),
         "Save JSONL",
-        move || page.export(Export::Episode { run: run() }),
+        move || page.export(Role::Play, run(), Export::Episode),
     );
     let busy = move || page.files.is_busy.get();
     let video = take(
         "webm",
-        "Record a video of the episode, WebM".to_owned(),
+        "Record WebM: video of the episode".to_owned(),
         "Record WebM",
-        move || page.export(Export::Video { run: run() }),
+        move || page.export(Role::Play, run(), Export::Video),
     );
     let cancel = button()
         .id("cancel-export")
@@ -117,75 +117,65 @@ fn episode_rows(page: Page) -> Vec<El> {
 
 /// Returns a row for each chart of the screen.
 fn chart_rows(page: Page) -> Vec<El> {
-    let mut charts: Vec<Chart> = Vec::new();
-    let mut run = 0;
-    if page.screen() == Screen::Training {
-        page.curves
-            .with(|curves| charts.extend(curves.iter().flat_map(|curves| curves.charts.clone())));
-    } else {
-        run = page.main.run.get_value();
-        let truth = page.main.truth;
-        let shown = truth.charts.get();
-        let is_truth = !shown.is_empty();
-        let shown = if is_truth {
-            shown
-        } else {
-            page.main.charts.get()
-        };
-        charts.extend(shown.iter().cloned().map(|chart| labeled(chart, is_truth)));
-        let analyses = [(page.main.analysis, false), (truth.analysis, true)];
-        for (analysis, is_truth) in analyses {
-            let chart = analysis.with(|found| Some(found.as_ref()?.chart.clone()));
-            let chart = chart.filter(|chart| !chart.lines.is_empty());
-            charts.extend(chart.map(|chart| labeled(chart, is_truth)));
+    let mut rows = Vec::new();
+    let mut add = |run: u32, truth: bool, chart: &Chart| {
+        if !chart.lines.is_empty() || !chart.strips.is_empty() {
+            rows.push(chart_row(page, run, truth, chart));
         }
+    };
+    if page.screen() == Screen::Training {
+        page.curves.with(|curves| {
+            let charts = curves.iter().flat_map(|curves| &curves.charts);
+            charts.for_each(|chart| add(0, false, chart));
+        });
+        return rows;
     }
-    let row_of = |chart: Chart| chart_row(page, run, Arc::new(chart));
-    charts.into_iter().map(row_of).collect()
+    let run = page.main.run.get_value();
+    let truth = page.main.truth;
+    let is_truth = truth.charts.with(|charts| !charts.is_empty());
+    let charts = if is_truth {
+        truth.charts
+    } else {
+        page.main.charts
+    };
+    charts.with(|charts| charts.iter().for_each(|chart| add(run, is_truth, chart)));
+    for (analysis, is_truth) in [(page.main.analysis, false), (truth.analysis, true)] {
+        analysis.with(|found| {
+            found
+                .iter()
+                .for_each(|found| add(run, is_truth, &found.chart))
+        });
+    }
+    rows
 }
 
-/// Marks a chart that shows hidden state.
-fn labeled(mut chart: Chart, is_truth: bool) -> Chart {
-    if is_truth {
-        chart.title += " (with hidden values)";
-        chart.id += "-truth";
-    }
-    chart
-}
-
-fn chart_row(page: Page, run: u32, chart: Arc<Chart>) -> El {
-    let name = chart.title.clone();
-    let save = |png: bool, key, kind, word| {
-        let chart = Arc::clone(&chart);
+fn chart_row(page: Page, run: u32, truth: bool, chart: &Chart) -> El {
+    let hidden = if truth { " (with hidden values)" } else { "" };
+    let name = chart.title.clone() + hidden;
+    let save = |png: bool, key, word: &'static str| {
+        let id = chart.id.clone();
         let press = move || {
-            let chart = Chart::clone(&chart);
-            page.export(Export::Chart { run, chart, png });
+            let id = id.clone();
+            page.export(Role::Play, run, Export::Chart { id, truth, png });
         };
-        take(
-            key,
-            format!("Save the chart “{name}” as {kind}"),
-            word,
-            press,
-        )
+        take(key, format!("{word}: chart “{name}”"), word, press)
     };
     let buttons = vec![
-        save(false, "svg", "SVG", "Save SVG"),
-        save(true, "png", "PNG", "Save PNG"),
+        save(false, "svg", "Save SVG"),
+        save(true, "png", "Save PNG"),
     ];
     row(format!("Chart: {name}"), buttons)
 }
 
 fn standings_row(page: Page) -> Option<El> {
-    let (standings, tasks) = page.tournament.with(|tournament| {
-        let standings = tournament.standings.clone()?;
-        Some((standings, tournament.spec.tasks.clone()))
+    let tasks = page.tournament.with(|tournament| {
+        let has_results = tournament.standings.is_some();
+        has_results.then(|| tournament.spec.tasks.clone())
     })?;
-    let name = "Save the standings of the tournament as CSV".to_owned();
+    let name = "Save CSV: standings of the tournament".to_owned();
     let save = take("csv", name, "Save CSV", move || {
-        page.export(Export::Standings {
-            standings: standings.clone(),
-            tasks: tasks.clone(),
-        });
+        let tasks = tasks.clone();
+        page.export(Role::Tournament, 0, Export::Standings { tasks });
     });
     Some(row("Standings of the tournament".to_owned(), vec![save]))
 }

@@ -37,7 +37,7 @@ const DASHES: [&str; 8] = [
 /// Returns a chart as an SVG document with its title. `caption` says what the chart belongs to.
 #[must_use]
 pub fn chart_svg(chart: &Chart, caption: &str) -> String {
-    let scale = Scale::new(chart, WIDTH - 2.0 * MARGIN, extent(chart));
+    let scale = fitted_scale(chart, WIDTH - 2.0 * MARGIN, extent(chart));
     let mut body = text(MARGIN, 32.0, 18.0, INK, "start", true, &chart.title);
     let mut y = 32.0;
     let lines = std::iter::once(caption.to_owned()).chain(wrap(&chart.subtitle, WRAP));
@@ -58,6 +58,18 @@ pub fn chart_svg(chart: &Chart, caption: &str) -> String {
     let height = top + scale.height + MARGIN / 2.0;
     let background = "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>";
     document(WIDTH, height, &title, &(background.to_owned() + &body))
+}
+
+/// Returns the scale of a chart whose labels beside the strips end within `width` too.
+pub(super) fn fitted_scale(chart: &Chart, width: f64, last: f64) -> Scale {
+    let scale = Scale::new(chart, width, last);
+    let lengths = chart.strips.iter().map(|strip| strip.label.chars().count());
+    let label = 8.0 + 6.8 * lengths.max().unwrap_or(0) as f64;
+    let room = width - scale.right;
+    if label > room {
+        return Scale::new(chart, width + room - label, last);
+    }
+    scale
 }
 
 /// Returns an SVG document of this size with a title for screen readers.
@@ -305,6 +317,17 @@ mod tests {
         let tones = [Tone::Good, Tone::Bad, Tone::Warn, Tone::Open].map(tone_color);
         assert_eq!(tones, ["good", "bad", "warn", "open"].map(color));
         assert_eq!([INK, QUIET, RULE], ["ink", "quiet", "rule"].map(color));
+    }
+
+    #[test]
+    fn labels_of_strips_have_room() {
+        let mut chart = chart();
+        for label in ["", "reward", "reward, up to 0.405"] {
+            label.clone_into(&mut chart.strips[0].label);
+            let scale = fitted_scale(&chart, 800.0, 2.0);
+            let label = 8.0 + 6.8 * label.chars().count() as f64;
+            assert!(scale.right + label <= 800.5, "{}", scale.right);
+        }
     }
 
     #[test]

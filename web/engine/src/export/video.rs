@@ -2,11 +2,10 @@
 //!
 //! A video shows what the agent saw: headlines, scores and charts without hidden state.
 
-use sentinel_page_protocol::chart_geometry::Scale;
 use sentinel_page_protocol::number_format::fixed;
 use serde::Serialize;
 
-use super::svg::{axes, content, document, legend};
+use super::svg::{axes, content, document, fitted_scale, legend};
 use crate::run::Run;
 use crate::world::PageWorld;
 
@@ -58,12 +57,12 @@ pub fn video_json<W: PageWorld>(
     let charts = W::charts(&run.public_frames());
     let chart = charts.into_iter().next().unwrap_or_default();
     let last = run.frames().len() - 1;
-    let mut scale = Scale::new(&chart, WIDTH, last as f64);
+    let mut scale = fitted_scale(&chart, WIDTH, last as f64);
     // The names at the ends of lines would tell how they end: the legend has them.
     scale.top += LEGEND;
     scale.bottom += LEGEND;
     scale.height += LEGEND;
-    let size = [scale.width, scale.height];
+    let size = [WIDTH, scale.height];
     let sheet = |body: String| document(size[0], size[1], &chart.title, &body);
     let frames = (0..=last).map(|index| {
         let view = run.view(index);

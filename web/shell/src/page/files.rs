@@ -185,9 +185,9 @@ impl Page {
         let make = js_sys::Reflect::get(&module, &JsValue::from_str(function));
         let make = make.and_then(JsCast::dyn_into::<js_sys::Function>);
         let make = make.map_err(|_| missing())?;
-        let (name, shown) = (file.name.clone(), Cell::new(-1.0));
+        let (name, shown) = (file.name.clone(), Cell::new(u32::MAX));
         let report = Closure::<dyn FnMut(f64) -> bool>::new(move |share: f64| {
-            let percent = (share * 100.0).floor();
+            let percent = (share * 100.0) as u32;
             if shown.replace(percent) != percent {
                 self.files
                     .making

@@ -72,12 +72,21 @@ pub fn check(place: &Dirs) -> Result<String> {
     Ok(table)
 }
 
+/// Beginnings of the names of files that are fetched after the first step of an episode, or never.
+const LATER: [&str; 5] = [
+    "service-worker",
+    "sentinel-episode",
+    "media-",
+    "media.",
+    RECORDS,
+];
+
 /// Returns `true` for files that the first paint needs.
 fn is_shell(entry: &Entry) -> bool {
-    let engine = ["engine-", "engine."];
-    is_needed_to_play(entry)
-        && of_file(&entry.name).is_none()
-        && !engine.iter().any(|stem| entry.name.starts_with(stem))
+    let is_engine = ["engine-", "engine."]
+        .iter()
+        .any(|stem| entry.name.starts_with(stem));
+    of_file(&entry.name).is_none() && !is_engine && !is_later(entry)
 }
 
 /// Returns `true` for the parts of the shell that load after the first step.
@@ -85,10 +94,9 @@ fn is_extra(entry: &Entry) -> bool {
     entry.name.starts_with(STEM) && entry.name.ends_with(".wasm")
 }
 
-/// Returns `true` unless a file is fetched after the first step, or by other sites.
-fn is_needed_to_play(entry: &Entry) -> bool {
-    let later = ["service-worker", "sentinel-episode", RECORDS];
-    !is_extra(entry) && !later.iter().any(|stem| entry.name.starts_with(stem))
+/// Returns `true` for files that are fetched after the first step of an episode, or never.
+fn is_later(entry: &Entry) -> bool {
+    is_extra(entry) || LATER.iter().any(|stem| entry.name.starts_with(stem))
 }
 
 /// Returns the size of the shell in bytes, uncompressed and after brotli.
@@ -100,7 +108,7 @@ fn shell(entries: &[Entry]) -> (u64, u64) {
 fn playable(entries: &[Entry], world: &str) -> (u64, u64) {
     sum(entries, |entry| {
         let of = of_file(&entry.name);
-        of == Some(world) || of.is_none() && is_needed_to_play(entry)
+        of == Some(world) || of.is_none() && !is_later(entry)
     })
 }
 
@@ -302,6 +310,7 @@ mod tests {
             entry("extras-5.js", 2),
             entry("extras-6.wasm", 20),
             entry("sentinel-records-5_bg.wasm", 20),
+            entry("media-5.js", 7),
         ];
         assert_eq!(shell(&entries), (1070, 107));
         assert_eq!(playable(&entries, "trust"), (1080, 108));

@@ -30,30 +30,47 @@ pub fn record_episode<W: Recordable>(
     player: &mut Player<W>,
     model_source: &str,
 ) -> (EpisodeRun<W>, Vec<ReplayRow<W>>) {
-    let origin = W::episode_spec(setup);
     let mut rows = Vec::with_capacity(32);
     let run = run_with_choices(setup, |episode: &W| {
         let action = player.act(episode)?;
-        // For learned policies only: running a scripted policy again recomputes its belief.
-        let probabilities = player.probabilities();
-        let belief = player.belief().filter(|_| probabilities.is_some());
-        let belief = belief.map(|rows| {
-            let short_row = |row: Vec<f64>| row.into_iter().map(short).collect();
-            rows.into_iter().map(short_row).collect()
-        });
-        rows.push(ReplayRow {
-            origin,
+        let row = ReplayRow::new(episode, action, model_source);
+        rows.push(row.with_thoughts(player.probabilities(), player.belief()));
+        Some(action)
+    });
+    (run, rows)
+}
+
+impl<W: Recordable> ReplayRow<W> {
+    /// Creates the row of an action that is taken in the state `episode`.
+    #[must_use]
+    pub fn new(episode: &W, action: W::Action, model_source: &str) -> Self {
+        Self {
+            origin: W::episode_spec(episode.setup()),
             step: W::step_count(episode.observation()),
             action: RecordedAction::new(episode.observation(), action),
             scenario_id: episode.scenario_id(),
             model_source: model_source.to_owned(),
-            probabilities: probabilities.map(|all| all.into_iter().map(short).collect()),
-            belief,
+            probabilities: None,
+            belief: None,
             transcript: None,
-        });
-        Some(action)
-    });
-    (run, rows)
+        }
+    }
+
+    /// Adds what a learned policy thought before the action. Without probabilities the policy is a
+    /// scripted one, whose belief is left out: running it again recomputes it.
+    #[must_use]
+    pub fn with_thoughts(
+        mut self,
+        probabilities: Option<Vec<f64>>,
+        belief: Option<Vec<Vec<f64>>>,
+    ) -> Self {
+        let short_row = |row: Vec<f64>| row.into_iter().map(short).collect::<Vec<f64>>();
+        self.belief = belief
+            .filter(|_| probabilities.is_some())
+            .map(|rows| rows.into_iter().map(short_row).collect());
+        self.probabilities = probabilities.map(short_row);
+        self
+    }
 }
 
 /// Rounds to three decimals, the precision that replay files store.

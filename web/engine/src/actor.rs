@@ -36,7 +36,7 @@ pub struct Remark {
 /// Fit between a replay file and an episode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Name of the recorded policy, from `model_source` of the rows.
+    /// Names of the recorded policies, from `model_source` of the rows.
     pub source: String,
     /// Number of recorded actions that were played.
     pub hits: usize,
@@ -47,6 +47,9 @@ pub struct Recording {
     /// Lines of rows that were recorded in another scenario.
     pub mismatches: Vec<usize>,
 }
+
+/// Largest number of names of a replay's policies.
+const SOURCES_MAX: usize = 3;
 
 /// A player of an episode: a policy, or the recorded actions of a replay.
 pub trait Actor<W: PageWorld> {
@@ -126,10 +129,16 @@ impl<W: PageWorld> Actor<W> for ReplayActor<W> {
     }
 
     fn recording(&self, episode: &W) -> Option<Recording> {
-        let first = self.0.rows().iter().next();
+        let mut sources: Vec<&str> = Vec::new();
+        for row in self.0.rows().iter() {
+            let source = row.row.model_source.as_str();
+            if sources.len() < SOURCES_MAX && !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
         let mismatches = self.0.mismatches(episode.scenario_id());
         Some(Recording {
-            source: first.map_or_else(String::new, |row| row.row.model_source.clone()),
+            source: sources.join(" and "),
             hits: self.0.hits().len(),
             fallbacks: self.0.fallbacks(),
             unused: self.0.unused().count(),

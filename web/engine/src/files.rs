@@ -1,5 +1,9 @@
 //! Files that the engine fetches from the page's host or that the visitor drops.
 
+use sentinel_env::json::Json;
+
+use crate::evaluation::is_evaluation;
+
 /// State of a file of the page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Fetched<T> {
@@ -41,4 +45,139 @@ pub fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
 #[must_use]
 pub fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// A file that the visitor dropped, by what it contains.
+#[derive(Debug)]
+pub enum DroppedFile {
+    /// Weights in safetensors format.
+    Model(Vec<u8>),
+    /// The log of a training run, `trainer_state.json`.
+    TrainingLog(String),
+    /// An evaluation of `sentinel eval` or `sentinel lm eval`: parsed, and as text.
+    Evaluation(Json, String),
+    /// JSON lines, which may be a replay.
+    Lines(String),
+}
+
+impl DroppedFile {
+    /// Finds out what a file contains. The name counts only where the content does not say it.
+    ///
+    /// # Errors
+    /// Returns a sentence with the file's name if it is none of the files that the page reads.
+    pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self, String> {
+        if is_safetensors(&bytes) || name.ends_with(".safetensors") {
+            return Ok(Self::Model(bytes));
+        }
+        let text = text(name, bytes)?;
+        let start = text.trim_start_matches('\u{feff}').trim_start();
+        // A file of several lines of JSON is refused at its second line.
+        let file = match serde_json::from_str::<Json>(start) {
+            Ok(file) => file,
+            Err(error) if is_document(name, start) => {
+                return Err(format!("{name} is not JSON: {error}."));
+            }
+            Err(_) => return Ok(Self::Lines(text)),
+        };
+        let has = |key: &str| file.get(key).is_some();
+        if has("log_history") {
+            Ok(Self::TrainingLog(text))
+        } else if is_evaluation(&file) {
+            Ok(Self::Evaluation(file, text))
+        } else if has("task_type") || !name.ends_with(".json") {
+            // A single row of a replay.
+            Ok(Self::Lines(text))
+        } else {
+            Err(unknown_json(name, &file))
+        }
+    }
+}
+
+/// Returns `true` if the bytes start like a safetensors file: with the length of a header that is a
+/// JSON object.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    let header = bytes.split_first_chunk::<8>().and_then(|(length, rest)| {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        rest.get(..length)
+    });
+    header.is_some_and(|header| header.first() == Some(&b'{'))
+}
+
+/// Returns `true` if a text that is not JSON was meant as one document, not as lines of it.
+fn is_document(name: &str, text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default().trim_end();
+    name.ends_with(".json") || matches!(first, "{" | "[")
+}
+
+/// Returns a sentence about a JSON file that the page does not read.
+fn unknown_json(name: &str, file: &Json) -> String {
+    let keys: Vec<&str> = match file {
+        Json::Object(fields) => fields.iter().map(|(key, _)| key).take(4).collect(),
+        _ => Vec::new(),
+    };
+    let keys = if keys.is_empty() {
+        String::new()
+    } else {
+        let keys = keys.join("”, “");
+        format!(
+            " It begins with “{}”.",
+            sentinel_env::text::abbreviate(&keys, 80)
+        )
+    };
+    format!(
+        "{name} is JSON, but neither a training log (`log_history`) nor an evaluation (`summary` and `episodes`).{keys}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str, bytes: &[u8]) -> &'static str {
+        match DroppedFile::new(name, bytes.to_vec()) {
+            Ok(DroppedFile::Model(_)) => "model",
+            Ok(DroppedFile::TrainingLog(_)) => "log",
+            Ok(DroppedFile::Evaluation(..)) => "evaluation",
+            Ok(DroppedFile::Lines(_)) => "lines",
+            Err(sentence) => {
+                assert!(sentence.contains(name), "{sentence}");
+                "refused"
+            }
+        }
+    }
+
+    #[test]
+    fn content_decides_and_the_name_helps() {
+        let model = [&2_u64.to_le_bytes()[..], b"{}"].concat();
+        let log = b"{\"log_history\": []}";
+        let evaluation = b"{\n \"summary\": {}, \"episodes\": []}";
+        let row = b"{\"task_type\": \"task1\"}";
+        for name in ["a.json", "a.jsonl", "a", "a.safetensors.txt"] {
+            assert_eq!(kind(name, &model), "model", "{name}");
+            assert_eq!(kind(name, log), "log", "{name}");
+            assert_eq!(kind(name, evaluation), "evaluation", "{name}");
+            assert_eq!(kind(name, row), "lines", "{name}");
+        }
+        let two = [&row[..], b"\n", &row[..]].concat();
+        assert_eq!(kind("a.jsonl", &two), "lines");
+        assert_eq!(kind("a.txt", b""), "lines");
+        assert_eq!(kind("a.txt", b"hello"), "lines");
+        assert_eq!(kind("a.json", b"{\"model_type\": \"qwen2\"}"), "refused");
+        assert_eq!(kind("a.txt", b"{\n \"summary\": {},"), "refused");
+        assert_eq!(kind("a.json", b"<!doctype html>"), "refused");
+        assert_eq!(kind("a.png", b"\x89PNG\r\n\x1a\n\0\0"), "refused");
+        let deep = "[".repeat(100_000);
+        assert_eq!(kind("a.json", deep.as_bytes()), "refused");
+    }
+
+    #[test]
+    fn a_broken_document_is_named_with_line_and_column() {
+        let error = DroppedFile::new("e.json", b"{\n\"a\": 1,\n}".to_vec()).expect_err("broken");
+        assert!(
+            error.contains("e.json") && error.contains("line 3"),
+            "{error}"
+        );
+        let error = DroppedFile::new("c.json", b"{\"model_type\": 1}".to_vec()).expect_err("other");
+        assert!(error.contains("model_type"), "{error}");
+    }
 }

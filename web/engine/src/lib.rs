@@ -14,6 +14,8 @@ pub mod actor;
 pub mod caption;
 mod cluster;
 mod engine;
+pub mod evaluation;
+pub mod export;
 pub mod files;
 pub mod format;
 pub mod library;

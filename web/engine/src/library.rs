@@ -122,7 +122,7 @@ impl<W: PageWorld> Library<W> {
     ) -> Result<PlayedEpisode, String> {
         let name = plain_name(stem(file));
         let Some(first) = read.first else {
-            return Err(format!("{name} has no row that can be played."));
+            return Err(format!("{file} has no row that can be played."));
         };
         let mut episode = episode::<W>(&first);
         episode.player = format!("{REPLAY}{name}");
@@ -153,6 +153,19 @@ pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>
     }
     let first = replay.episodes().next().copied();
     (ReadReplay { replay, first }, problems)
+}
+
+/// Returns the world of the first row of a replay file; `None` if no line is a row.
+#[must_use]
+pub fn world_of_rows(text: &str) -> Option<WorldName> {
+    let rows = text.lines().filter_map(|line| {
+        let row: Json = serde_json::from_str(line.trim_start_matches('\u{feff}')).ok()?;
+        row.get("task_type")?;
+        let world = row.get("world").and_then(Json::as_str);
+        world.map_or(Some(WorldName::DEFAULT), WorldName::parse)
+    });
+    // The first lines of a long file say enough.
+    rows.take(1).next()
 }
 
 /// Returns an episode in the words of the address.

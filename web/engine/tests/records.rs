@@ -12,8 +12,8 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::worker::Program as _;
 use sentinel_page_engine::{Engine, PageWorld, RecordsEngine};
 use sentinel_page_protocol::{
-    Curves, EpisodeLink, EpisodeRef, PlayedEpisode, Reply, Request, ResultsPart, ResultsTable,
-    ResultsView,
+    Curves, EpisodeLink, EpisodeRef, Export, PlayedEpisode, Reply, Request, ResultsPart,
+    ResultsTable, ResultsView,
 };
 use serde_json::Value;
 
@@ -140,11 +140,31 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
     let log = r#"{"global_step": 3, "log_history": [{"step": 1, "reward": 0.25}]}"#;
     for name in ["trainer_state", "trainer_state-2"] {
         let replies = ask(&mut engine, drop("trainer_state.json", log));
-        assert_eq!(replies, [Reply::RunAdded(name.to_owned())]);
+        assert!(
+            matches!(&replies[..], [Reply::FileRead(text), Reply::RunAdded(run)]
+                if text.starts_with("trainer_state.json: ") && run == name),
+            "{replies:?}"
+        );
     }
     let both = curves(&mut engine, "trust", &["trainer_state-2", "trust-grpo"]);
     let reward = both.charts.iter().find(|m| m.metric == "reward");
     assert_eq!(reward.expect("a chart").chart.lines[0].y, [0.25]);
+    let export = |id: &str| Request::Export {
+        run: 0,
+        export: Export::Chart {
+            id: id.to_owned(),
+            truth: false,
+            png: true,
+        },
+    };
+    let replies = ask(&mut engine, export("reward"));
+    assert!(
+        matches!(&replies[..], [Reply::Exported(file)]
+            if file.name == "training-reward.png" && file.content.starts_with(b"<svg")),
+        "{replies:?}"
+    );
+    let replies = ask(&mut engine, export("nothing"));
+    assert!(matches!(&replies[..], [Reply::Problem(_)]), "{replies:?}");
     let replies = ask(&mut engine, drop("a.json", "{}"));
     assert!(
         matches!(replies.as_slice(), [Reply::Problem(text)] if text.starts_with("a.json is not a trainer state")),

@@ -6,12 +6,18 @@
 //! is a [`Truth`]. They are different types in different messages, and an engine sends a [`Truth`]
 //! only while the shell asks for it with [`Request::ShowTruth`].
 //!
+//! [`chart_geometry`] and [`number_format`] are here too, because both sides draw charts: the shell
+//! on the page, an engine in files to take away.
+//!
 //! Messages are encoded with postcard. The shell and the engines are built together, so the
 //! encoding has no version.
 
 mod analysis;
 mod caption;
 mod chart;
+pub mod chart_geometry;
+mod files;
+pub mod number_format;
 mod panel;
 mod records;
 mod reply;
@@ -22,6 +28,7 @@ mod world;
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
 pub use caption::Caption;
 pub use chart::{Bar, Chart, Line, Strip};
+pub use files::{Conversion, Evaluation, EvaluationRow, Export, ExportedFile, ForeignFile};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use records::{
     Curves, EpisodeLink, MetricChart, ResultsCell, ResultsChart, ResultsPart, ResultsRow,

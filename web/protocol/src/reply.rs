@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnalysisUpdate, Chart, Curves, ResultsView, StepLine, Tone, WorldInfo};
+use crate::{
+    AnalysisUpdate, Chart, Curves, Evaluation, ExportedFile, ForeignFile, ResultsView, StepLine,
+    Tone, WorldInfo,
+};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +50,7 @@ pub enum Reply {
     /// Path of a file that the engine needs, relative to the page. The answer is
     /// [`Request::File`](crate::Request::File).
     Need(String),
-    /// Episode to open after the visitor dropped a file; empty words mean the defaults.
+    /// Episode to open after the visitor dropped a file. Without a task only the player changes.
     Opened(PlayedEpisode),
     /// A sentence about something that went wrong.
     Problem(String),
@@ -63,6 +66,14 @@ pub enum Reply {
     RunAdded(String),
     /// Tables and charts of the reports; answers [`Request::Results`](crate::Request::Results).
     Results(Box<ResultsView>),
+    /// A sentence about a file that the visitor dropped and that was read.
+    FileRead(String),
+    /// Results of an evaluation file that the visitor dropped.
+    Evaluation(Evaluation),
+    /// A dropped file that the engine of another world has to read.
+    Foreign(ForeignFile),
+    /// A file to save; answers [`Request::Export`](crate::Request::Export).
+    Exported(ExportedFile),
 }
 
 /// New frames of a run. Frame 0 is the state before the first action.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Export;
+
 /// An episode in the words of the address. An unknown word is answered with
 /// [`Reply::Problem`](crate::Reply::Problem), and the default takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,4 +156,11 @@ pub enum Request {
     },
     /// Asks for the tables and charts of the reports, [`Reply::Results`](crate::Reply::Results).
     Results,
+    /// Asks for a file to save, [`Reply::Exported`](crate::Reply::Exported).
+    Export {
+        /// Number of the run that is saved; 0 for what belongs to no run.
+        run: u32,
+        /// The kind of file.
+        export: Export,
+    },
 }

@@ -130,6 +130,17 @@ pub fn address() -> String {
     window().location().href().unwrap_or_default()
 }
 
+/// Returns the address of the page without query and fragment.
+#[must_use]
+pub fn page_address() -> String {
+    let address = address();
+    address
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 /// Copies text to the clipboard; returns `false` if the browser does not allow it.
 pub async fn copy_to_clipboard(text: &str) -> bool {
     let navigator = window().navigator();
@@ -141,6 +152,51 @@ pub async fn copy_to_clipboard(text: &str) -> bool {
         return false;
     };
     JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// Saves a file with this name, media type and content to the visitor's disk; returns `false` if the
+/// browser refuses.
+pub fn download(name: &str, mime: &str, bytes: &[u8]) -> bool {
+    let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(mime);
+    let blob = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options);
+    blob.is_ok_and(|blob| save_blob(name, &blob))
+}
+
+/// Saves a file with this name and content to the visitor's disk; returns `false` if the browser
+/// refuses.
+pub fn save_blob(name: &str, blob: &web_sys::Blob) -> bool {
+    let Ok(address) = web_sys::Url::create_object_url_with_blob(blob) else {
+        return false;
+    };
+    let link = document().create_element("a").ok();
+    let link = link.and_then(|link| link.dyn_into::<web_sys::HtmlElement>().ok());
+    let is_set = link.is_some_and(|link| {
+        let is_set = link.set_attribute("href", &address).is_ok()
+            && link.set_attribute("download", name).is_ok();
+        link.click();
+        is_set
+    });
+    // The browser may still be reading.
+    let revoke = move || {
+        let _ = web_sys::Url::revoke_object_url(&address);
+    };
+    leptos::prelude::set_timeout(revoke, std::time::Duration::from_secs(60));
+    is_set
+}
+
+/// Loads the script that `index.html` lists as `<meta name="script-NAME">`, and returns its module;
+/// `None` if it cannot be loaded.
+pub async fn load_script(name: &str) -> Option<JsValue> {
+    let load = js_sys::Reflect::get(&window(), &JsValue::from_str("loadScript")).ok()?;
+    let load = load.dyn_into::<js_sys::Function>().ok()?;
+    let module = load
+        .call1(&JsValue::UNDEFINED, &JsValue::from_str(name))
+        .ok()?;
+    JsFuture::from(module.dyn_into::<js_sys::Promise>().ok()?)
+        .await
+        .ok()
 }
 
 /// Sets the title of the document.
@@ -192,33 +248,6 @@ pub fn address_with(query: &str) -> String {
     let address = address();
     let page = address.split(['?', '#']).next().unwrap_or_default();
     format!("{page}?{query}")
-}
-
-/// Saves bytes as a file, as if the visitor had followed a download link; returns `false` if the
-/// browser refuses.
-pub fn download(name: &str, mime: &str, bytes: &[u8]) -> bool {
-    let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
-    let options = web_sys::BlobPropertyBag::new();
-    options.set_type(mime);
-    let blob = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options);
-    let url = blob.and_then(|blob| web_sys::Url::create_object_url_with_blob(&blob));
-    let Ok(url) = url else {
-        return false;
-    };
-    let link = document().create_element("a");
-    let link = link.map(JsCast::dyn_into::<web_sys::HtmlElement>);
-    let saved = if let Ok(Ok(link)) = link {
-        let set = link.set_attribute("href", &url).is_ok()
-            && link.set_attribute("download", name).is_ok();
-        link.click();
-        set
-    } else {
-        false
-    };
-    // The browser has taken the bytes by then.
-    let free = move || drop(web_sys::Url::revoke_object_url(&url));
-    leptos::prelude::set_timeout(free, std::time::Duration::from_secs(10));
-    saved
 }
 
 /// Returns `true` if the visitor prefers pages that do not move by themselves.

@@ -21,8 +21,12 @@ use crate::ui;
 pub struct Extras {
     /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
     pub analysis: fn(Page, EpisodeView, bool) -> El,
+    /// Draws the content of the dialog of files.
+    pub files: fn(Page) -> View,
     /// Draws the content of the help.
     pub help: fn(Page) -> View,
+    /// Draws what the visitor's files contain.
+    pub opened_files: fn(Page) -> View,
     /// Draws the card of the visitor's own play.
     pub own_play: fn(Page) -> El,
     /// Draws the tour of the page.
@@ -60,7 +64,9 @@ impl Extras {
                 let hindsight = ui::truth::true_analysis(page, episode);
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
+            files: ui::files_dialog::content,
             help: ui::help::content,
+            opened_files: ui::opened_files::opened_files,
             own_play: ui::own_play::own_play,
             tour: ui::tour::tour,
             tournament: ui::tournament::tournament,

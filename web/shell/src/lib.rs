@@ -38,7 +38,8 @@
 //! | `data-help` | text that has an explanation |
 //! | `data-moment` | the caption of the guided playback, with the name of the moment |
 //! | `data-stop`, `data-toured` | the tour with the number of its stop, and what the stop is about |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `watch-play`, `watch-next`, `watch-skip`, `watch-you`, `watch-learn`, `watch-stay`, `tour-open`, `tour-back`, `tour-next`, `tour-end`, `tour-terms` |
+//! | `data-take` | a button that saves or copies something |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `watch-play`, `watch-next`, `watch-skip`, `watch-you`, `watch-learn`, `watch-stay`, `tour-open`, `tour-back`, `tour-next`, `tour-end`, `tour-terms`, `files`, `files-open`, `files-read`, `evaluation`, `making`, `cancel-export` |
 
 #![allow(
     clippy::redundant_closure,
@@ -52,15 +53,14 @@
 
 pub mod address;
 pub mod browser;
-pub mod chart_geometry;
 pub mod daily;
 pub mod dom;
 pub mod draft_action;
+pub mod embed_code;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;
 pub mod extras;
-pub mod number_format;
 pub mod own_results;
 pub mod page;
 pub mod panel_signals;
@@ -73,4 +73,5 @@ pub mod tournament_form;
 pub mod tried_lines;
 pub mod ui;
 
+pub use sentinel_page_protocol::{chart_geometry, number_format};
 pub use ui::app;

@@ -235,7 +235,8 @@ pub fn encode(text: &str, out: &mut String) {
 }
 
 /// Decodes percent-encoding; invalid sequences stay as they are.
-fn decode(text: &str) -> String {
+#[must_use]
+pub fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut i) = (Vec::with_capacity(bytes.len()), 0);
     let digit = |i: usize| bytes.get(i).and_then(|byte| char::from(*byte).to_digit(16));

@@ -226,9 +226,14 @@ impl PageState {
         self.legacy = false;
     }
 
-    /// Shows an episode from its start.
+    /// Shows an episode from its start; without a task only the player changes.
     pub fn open_episode(&mut self, played: &PlayedEpisode) {
-        self.apply_episode(played);
+        if played.task.is_empty() {
+            self.player.clone_from(&played.player);
+            self.legacy = false;
+        } else {
+            self.apply_episode(played);
+        }
         self.screen = Screen::Episode;
         self.restart();
     }

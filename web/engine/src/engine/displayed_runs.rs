@@ -174,6 +174,22 @@ impl<W: PageWorld> Shown<W> {
         }
     }
 
+    /// Returns the charts of the run and of its analysis, with hidden values if `truth` is `true`.
+    pub(super) fn drawn_charts(&self, run: u32, truth: bool) -> Vec<Chart> {
+        let mut charts = W::charts(&self.run.public_frames());
+        if truth {
+            charts = W::true_charts(self.run.frames(), charts);
+        }
+        if let Analyzing::Started(analysis) = &self.analysis {
+            let update = match truth {
+                true => analysis.update(run, Basis::Hindsight),
+                false => analysis.update(run, Basis::Belief),
+            };
+            charts.push(update.chart);
+        }
+        charts
+    }
+
     /// Starts or stops sending hidden state.
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
@@ -262,7 +278,7 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
     let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
     if recording.fallbacks > 0 {
         note += &format!(
-            ", {} of them by the fallback, where the model’s answer was not an action",
+            ", {} of them by the fallback, because a model’s answer was no action or an earlier replay had no row",
             recording.fallbacks
         );
     }

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use sentinel_page_protocol::{PlayedEpisode, Reply};
-use sentinel_policy::nn::Model;
+use sentinel_env::WorldName;
+use sentinel_env::json::Json;
+use sentinel_page_protocol::{ForeignFile, PlayedEpisode, Reply};
+use sentinel_policy::nn::{Model, ModelError};
 
 use super::address_names::Source;
 use super::checkpoints;
 use super::{Engine, REPLAYS};
-use crate::files::{Fetched, base_name, text};
+use crate::evaluation;
+use crate::files::{DroppedFile, Fetched, base_name, text};
+use crate::format::counted;
 use crate::library::{self, MANIFEST};
-use crate::world::{MODEL, PageWorld};
+use crate::world::{MODEL, PageWorld, REPLAY};
 
 impl<W: PageWorld> Engine<W> {
     pub(super) fn handle_file(
@@ -46,45 +50,103 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn handle_dropped(&mut self, name: &str, bytes: Vec<u8>) {
-        if name.ends_with(".safetensors") {
-            match Model::from_bytes(&bytes) {
-                Ok(model) => {
-                    let name = self.library.add_model(name, model);
-                    self.restart(|source| *source == Source::Model(name.clone()));
-                    self.describe();
-                    self.replies.push_back(Reply::Opened(PlayedEpisode {
-                        player: format!("{MODEL}{name}"),
-                        ..PlayedEpisode::default()
-                    }));
-                }
-                Err(error) => self.problem(format!("{name} does not contain a policy: {error}.")),
+        let read = DroppedFile::new(name, bytes).and_then(|file| match file {
+            DroppedFile::Model(bytes) => self.open_model(name, bytes),
+            DroppedFile::TrainingLog(text) => {
+                let name = name.to_owned();
+                self.replies.push_back(Reply::TrainingLog { name, text });
+                Ok(())
             }
-            return;
-        }
-        if name.ends_with(".json") {
-            match text(name, bytes) {
-                Ok(text) => self.replies.push_back(Reply::TrainingLog {
-                    name: name.to_owned(),
-                    text,
-                }),
-                Err(reason) => self.problem(reason),
-            }
-            return;
-        }
-        let read = text(name, bytes).map(|text| library::read::<W>(name, &text));
-        let opened = read.and_then(|(read, problems)| {
-            self.replies
-                .extend(problems.into_iter().map(Reply::Problem));
-            self.library.add_dropped(name, read)
+            DroppedFile::Evaluation(file, text) => self.open_evaluation(name, &file, text),
+            DroppedFile::Lines(text) => self.open_replay(name, text),
         });
-        match opened {
-            Ok(episode) => {
-                self.replies
-                    .push_back(Reply::Replays(self.library.listed().to_vec()));
-                self.replies.push_back(Reply::Opened(episode));
-            }
-            Err(reason) => self.problem(reason),
+        if let Err(reason) = read {
+            self.problem(reason);
         }
+    }
+
+    fn open_model(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+        let model = match Model::from_bytes(&bytes) {
+            Ok(model) => model,
+            Err(ModelError::World { found, .. }) if is_elsewhere::<W>(&found) => {
+                self.send_elsewhere(&found, name, bytes);
+                return Ok(());
+            }
+            Err(ModelError::Metadata(_)) if is_language_model(&bytes) => {
+                return Err(format!(
+                    "{name} holds a language model, which the page cannot run. Record it with `sentinel record --model FOLDER` and open the replay."
+                ));
+            }
+            Err(error) => return Err(format!("{name} does not contain a policy: {error}.")),
+        };
+        let described = W::describe_model(&model);
+        let player = self.library.add_model(name, model);
+        self.read_file(format!(
+            "{name}: {described}. It plays as “{}”.",
+            library::model_label(&player)
+        ));
+        self.restart(|source| *source == Source::Model(player.clone()));
+        self.describe();
+        self.replies.push_back(Reply::Opened(PlayedEpisode {
+            player: format!("{MODEL}{player}"),
+            ..PlayedEpisode::default()
+        }));
+        Ok(())
+    }
+
+    fn open_evaluation(&mut self, name: &str, file: &Json, text: String) -> Result<(), String> {
+        let world = evaluation::world(file);
+        if is_elsewhere::<W>(world) {
+            self.send_elsewhere(world, name, text.into_bytes());
+            return Ok(());
+        }
+        if world != W::NAME {
+            let world = sentinel_env::text::abbreviate(world, 40);
+            return Err(format!(
+                "{name} evaluates the world “{world}”, which this page does not have."
+            ));
+        }
+        let read = evaluation::read::<W>(name, file);
+        let read = read.map_err(|reason| format!("{name} is no evaluation: {reason}."))?;
+        self.read_file(format!("{name}: an evaluation, in the table below."));
+        self.replies.push_back(Reply::Evaluation(read));
+        Ok(())
+    }
+
+    fn open_replay(&mut self, name: &str, text: String) -> Result<(), String> {
+        let (read, problems) = library::read::<W>(name, &text);
+        let world = library::world_of_rows(&text).map_or(W::NAME, WorldName::name);
+        if read.first.is_none() && is_elsewhere::<W>(world) {
+            self.send_elsewhere(world, name, text.into_bytes());
+            return Ok(());
+        }
+        self.replies
+            .extend(problems.into_iter().map(Reply::Problem));
+        let rows = counted(read.replay.row_count(), "action", "actions");
+        let episodes = counted(read.replay.episodes().count(), "episode", "episodes");
+        let opened = self.library.add_dropped(name, read)?;
+        let player = opened.player.replacen(REPLAY, "Replay ", 1);
+        self.read_file(format!(
+            "{name}: {episodes} with {rows}, in the menu of players as “{player}”."
+        ));
+        self.replies
+            .push_back(Reply::Replays(self.library.listed().to_vec()));
+        self.replies.push_back(Reply::Opened(opened));
+        Ok(())
+    }
+
+    /// Says what a file of the visitor is.
+    fn read_file(&mut self, sentence: String) {
+        self.replies.push_back(Reply::FileRead(sentence));
+    }
+
+    /// Hands a file to the engine of another world.
+    fn send_elsewhere(&mut self, world: &str, name: &str, content: Vec<u8>) {
+        self.replies.push_back(Reply::Foreign(ForeignFile {
+            world: world.to_owned(),
+            name: name.to_owned(),
+            content,
+        }));
     }
 
     fn handle_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
@@ -140,4 +202,16 @@ impl<W: PageWorld> Engine<W> {
         self.library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
     }
+}
+
+/// Returns `true` if `world` is a world of the page other than `W`.
+fn is_elsewhere<W: PageWorld>(world: &str) -> bool {
+    world != W::NAME && WorldName::parse(world).is_some()
+}
+
+/// Returns `true` if a safetensors file names layers of a language model or of an adapter.
+fn is_language_model(bytes: &[u8]) -> bool {
+    let header = &bytes[..bytes.len().min(1 << 16)];
+    let has = |word: &[u8]| header.windows(word.len()).any(|part| part == word);
+    has(b"self_attn") || has(b"embed_tokens")
 }

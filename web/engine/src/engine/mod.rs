@@ -3,6 +3,7 @@
 mod address_names;
 mod checkpoints;
 mod displayed_runs;
+mod exports;
 mod incoming_files;
 mod tournaments;
 
@@ -25,6 +26,7 @@ use address_names::{
 };
 use checkpoints::Models;
 use displayed_runs::{Analyzing, Shown, actor};
+use exports::Sent;
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";
@@ -36,6 +38,7 @@ pub struct Engine<W: PageWorld> {
     library: Library<W>,
     models: Models<W>,
     tournament: Option<Tournament<W>>,
+    sent: Sent,
     replies: VecDeque<Reply>,
 }
 
@@ -46,6 +49,7 @@ impl<W: PageWorld> Default for Engine<W> {
             library: Library::default(),
             models: Models::default(),
             tournament: None,
+            sent: Sent::default(),
             replies: VecDeque::new(),
         }
     }
@@ -106,6 +110,7 @@ impl<W: PageWorld> Engine<W> {
                 content,
                 dropped,
             } => self.handle_file(&name, content, dropped),
+            Request::Export { run, export } => self.export(run, &export),
             // The engine of recorded results answers them.
             Request::Curves { .. } | Request::Results => {}
         }
@@ -146,7 +151,9 @@ impl<W: PageWorld> Engine<W> {
 
     /// Returns the next answer; `None` if all have been returned.
     pub fn next_reply(&mut self) -> Option<Reply> {
-        self.replies.pop_front()
+        let reply = self.replies.pop_front()?;
+        self.sent.remember(&reply);
+        Some(reply)
     }
 
     /// Sends the description of the world, with the models that were dropped.

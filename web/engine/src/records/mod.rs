@@ -8,8 +8,9 @@ mod runs;
 
 use std::collections::VecDeque;
 
-use sentinel_page_protocol::{Reply, Request};
+use sentinel_page_protocol::{Chart, Export, Reply, Request};
 
+use crate::export::{NOTHING, chart_file};
 use crate::files::text;
 use crate::worker::Program;
 use report::Reports;
@@ -20,6 +21,8 @@ use runs::Runs;
 pub struct RecordsEngine {
     runs: Runs,
     reports: Reports,
+    /// The charts that were sent last, which the visitor can save.
+    charts: Vec<Chart>,
     replies: VecDeque<Reply>,
 }
 
@@ -43,6 +46,10 @@ impl Program for RecordsEngine {
                     .extend(problems.into_iter().map(Reply::Problem));
                 self.send_curves();
             }
+            Request::Export {
+                export: Export::Chart { id, png, .. },
+                ..
+            } => self.export_chart(&id, png),
             Request::Results => {
                 let paths = self.reports.request();
                 self.replies.extend(paths.into_iter().map(Reply::Need));
@@ -55,7 +62,12 @@ impl Program for RecordsEngine {
             } => {
                 let log = content.and_then(|bytes| text(&name, bytes));
                 match log.and_then(|log| self.runs.add_dropped(&name, &log)) {
-                    Ok(name) => self.replies.push_back(Reply::RunAdded(name)),
+                    Ok(run) => {
+                        self.replies.push_back(Reply::FileRead(format!(
+                            "{name}: the log of a training run, on the screen “Training”."
+                        )));
+                        self.replies.push_back(Reply::RunAdded(run));
+                    }
                     Err(reason) => self.replies.push_back(Reply::Problem(reason)),
                 }
             }
@@ -92,7 +104,19 @@ impl RecordsEngine {
     }
 
     fn send_curves(&mut self) {
-        self.replies.extend(self.runs.curves().map(Reply::Curves));
+        if let Some(curves) = self.runs.curves() {
+            self.charts = curves.charts.iter().map(|m| m.chart.clone()).collect();
+            self.replies.push_back(Reply::Curves(curves));
+        }
+    }
+
+    /// Answers with a drawing of a chart that was sent.
+    fn export_chart(&mut self, id: &str, png: bool) {
+        let chart = self.charts.iter().find(|chart| chart.id == id);
+        self.replies.push_back(match chart {
+            Some(chart) => Reply::Exported(chart_file("training", chart, "Training runs", png)),
+            None => Reply::Problem(NOTHING.to_owned()),
+        });
     }
 
     fn send_results(&mut self) {

@@ -58,6 +58,9 @@ impl Page {
                     self.replays.set(replays);
                 }
             }
+            Reply::Foreign(file) => self.open_foreign(file),
+            Reply::FileRead(sentence) => self.files.read.update(|all| all.push(sentence)),
+            Reply::Exported(file) => self.save_exported(file),
             // Answers to requests from another world are dropped.
             _ if !here => {}
             Reply::Run(update) => self.handle_run(*update),
@@ -103,8 +106,11 @@ impl Page {
             Reply::TrainingLog { name, text } => self.add_run(name, text),
             Reply::RunAdded(name) => self.show_added_run(name),
             Reply::Results(view) => self.results.set(Some(Arc::from(view))),
-            Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
-            Reply::Problem(sentence) => self.add_notice(sentence),
+            Reply::Opened(episode) => self.open_played(&episode),
+            Reply::Evaluation(evaluation) => {
+                self.files.evaluation.set(Some(Arc::new(evaluation)));
+            }
+            Reply::Problem(sentence) => self.report(sentence),
             // The worker's script answers it.
             Reply::Need(_) => {}
         }

@@ -2,6 +2,7 @@
 
 mod background_work;
 mod engine_events;
+mod files;
 mod own_play;
 mod own_record;
 mod records;
@@ -23,6 +24,7 @@ use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
+pub use files::FileSignals;
 pub use records::PlayedCheckpoint;
 
 pub use own_play::{Comparison, OwnPlay};
@@ -106,6 +108,8 @@ pub struct Page {
     pub main: EpisodeView,
     /// Episode to compare with; without frames if there is none.
     pub versus: EpisodeView,
+    /// Signals of the files that the visitor brings and takes.
+    pub files: FileSignals,
     last: Memo<usize>,
     cursor: Memo<usize>,
     engines: StoredValue<EnginePool, LocalStorage>,
@@ -175,6 +179,7 @@ impl Page {
             composer: ComposerSignals::default(),
             main,
             versus,
+            files: FileSignals::default(),
             last,
             cursor: memo(move || wanted.get().min(last.get())),
             engines: StoredValue::new_local(records::engine_pool(programs)),
@@ -374,18 +379,6 @@ impl Page {
         browser::store_setting(SHORTCUTS, if on { "on" } else { "off" });
     }
 
-    /// Reads files that the visitor dropped or chose, and sends them to the engine.
-    pub fn open_files(self, files: Vec<web_sys::File>) {
-        for file in files {
-            leptos::task::spawn_local(async move {
-                match browser::read_file(&file).await {
-                    Ok(content) => self.open_file(file.name(), content),
-                    Err(sentence) => self.add_notice(sentence),
-                }
-            });
-        }
-    }
-
     /// Asks the engine what would go wrong with a draft action at the cursor.
     pub fn check_action(&self, code: &str) {
         let (run, at) = (
@@ -422,11 +415,6 @@ impl Page {
             };
             engines.send(world, role, request)
         });
-    }
-
-    /// Sends a file that the visitor dropped to the engines of the current world.
-    fn open_file(&self, name: String, content: Vec<u8>) {
-        self.use_engines(|engines, world| engines.drop_file(world, name, content));
     }
 
     fn use_engines(&self, call: impl FnOnce(&mut EnginePool, &str) -> Result<(), String>) {
@@ -508,6 +496,7 @@ impl Page {
         self.failure.set(String::new());
         self.engines.update_value(EnginePool::stop_tournaments);
         self.checkpoints.set(Vec::new());
+        self.files.evaluation.set(None);
         self.tournament.set(Tournament::default());
         self.leave_own_play();
         self.composer

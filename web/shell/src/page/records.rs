@@ -54,15 +54,6 @@ impl Page {
         );
     }
 
-    /// Shows a run that was added.
-    pub(super) fn show_added_run(&self, name: String) {
-        self.playing.set(false);
-        self.state.update(|state| {
-            state.screen = Screen::Training;
-            state.runs.push(name);
-        });
-    }
-
     /// Shows a training run beside the others, or removes it.
     pub fn toggle_run(&self, name: &str, shown: &[String]) {
         let mut runs = shown.to_vec();

@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 
 use super::select::{Item, select};
 use crate::browser;
-use crate::dom::html::{button, details, div, input, label, section, span, summary};
+use crate::dom::html::{button, details, div, input, label, section, summary};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::query::parse_seed;
@@ -42,8 +42,7 @@ pub fn controls(page: Page) -> El {
         .child(player_menu(page, true))
         .child(streams_menu(page))
         .child(rules_menu(page))
-        .child(rule_changes(page))
-        .child(file_button(page));
+        .child(rule_changes(page));
     let controls = section().class("controls").label("Episode");
     controls.child(row).child(drawer)
 }
@@ -302,23 +301,6 @@ fn rule_switch(page: Page, param: Memo<Option<RulesParam>>, change: Choice) -> E
         .attr("data-help", change.help)
         .child(switch.on("change", toggle))
         .child(change.label)
-}
-
-fn file_button(page: Page) -> El {
-    let change = move |event: web_sys::Event| {
-        if let Some(input) = input_of(&event) {
-            page.open_files(browser::files_of_list(input.files()));
-            input.set_value("");
-        }
-    };
-    let files = input()
-        .attr("type", "file")
-        .attr("multiple", true)
-        .label("Open a replay, a model or a training log")
-        .on("change", change);
-    let pick = label().class("file").child("Open or drop…").child(files);
-    let name = span().class("label").child("Files");
-    div().class("field").child(name).child(pick)
 }
 
 fn input_of(event: &web_sys::Event) -> Option<web_sys::HtmlInputElement> {

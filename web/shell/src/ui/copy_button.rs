@@ -30,7 +30,7 @@ pub fn copy_button(
                 copied.set(true);
                 set_timeout(move || copied.set(false), Duration::from_secs(2));
             } else {
-                page.add_notice(refused.to_owned());
+                page.report(refused.to_owned());
             }
         });
     };

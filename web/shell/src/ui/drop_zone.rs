@@ -11,6 +11,11 @@ use crate::page::Page;
 #[must_use]
 pub fn drop_zone(page: Page) -> El {
     let over = window_event_listener(leptos::ev::dragover, move |event| {
+        // Dragged text is none of ours.
+        let kinds = event.data_transfer().map(|data| data.types());
+        if !kinds.is_some_and(|kinds| kinds.includes(&"Files".into(), 0)) {
+            return;
+        }
         event.prevent_default();
         if !page.dragging.get_untracked() {
             page.dragging.set(true);
@@ -34,7 +39,7 @@ pub fn drop_zone(page: Page) -> El {
         leave.remove();
         drop.remove();
     });
-    let text = p().child("Drop a replay, a model or a training log to open it");
+    let text = p().child("Drop replays, models, training logs and evaluations to open them");
     let zone = div().id("drop").hidden(move || !page.dragging.get());
     zone.child(text)
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::WithValue;
 
 use super::copy_button::copy_button;
-use super::icons::icon;
+use super::icons::{FILES, icon};
 use crate::address::query_of;
 use crate::browser;
 use crate::dom::El;
@@ -69,8 +69,15 @@ fn tools(page: Page) -> El {
         .attr("title", "Help")
         .on_press(move || page.help.set(true))
         .child("?");
+    let files = button()
+        .id("files-dialog")
+        .class("icon-button")
+        .label("Files: open and take away")
+        .attr("title", "Files: open and take away")
+        .on_press(move || page.open_dialog())
+        .child(icon(FILES));
     let tools = div().class("tools").child(share(page));
-    tools.child(theme).child(help)
+    tools.child(files).child(theme).child(help)
 }
 
 /// Returns the button that copies the address; it reports when the link is on the clipboard.

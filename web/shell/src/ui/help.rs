@@ -2,8 +2,8 @@
 
 use leptos::prelude::event_target_checked;
 
-use super::dialog::{dialog_head, modal};
 use super::keyboard::KEYS;
+use super::modal::{modal, modal_head};
 use crate::dom::html::{
     button, dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
 };
@@ -14,7 +14,7 @@ use crate::page::Page;
 /// Returns the help as a modal dialog.
 #[must_use]
 pub fn help_dialog(page: Page) -> El {
-    modal("help", "help-title", page.help, move || {
+    modal("help", page.help, move || {
         extra(page, move |extras| (extras.help)(page))
     })
 }
@@ -52,8 +52,8 @@ pub fn content(page: Page) -> View {
         page.help.set(false);
         page.tour.set(1);
     });
-    let head = dialog_head("help-title", title, "help-close", page.help);
-    let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop a replay, a model or a training log anywhere on the page to open it.";
+    let head = modal_head("help", title, page.help);
+    let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop replays, models, training logs and evaluations anywhere on the page to open them.";
     View::Fragment(vec![
         head.into_view(),
         p().child(tagline).into_view(),

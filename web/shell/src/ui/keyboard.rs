@@ -41,7 +41,9 @@ pub fn listen(page: Page) {
             browser::click("[data-escape]");
         }
         // Shortcuts are off behind an open dialog.
-        let blocked = page.help.get_untracked() || page.own.shows_results.get_untracked();
+        let blocked = page.help.get_untracked()
+            || page.files.dialog.get_untracked()
+            || page.own.shows_results.get_untracked();
         if blocked || event.default_prevented() || browser::is_typing(&event) {
             return;
         }

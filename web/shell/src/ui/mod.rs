@@ -8,12 +8,12 @@ mod chart;
 mod composer;
 mod controls;
 mod copy_button;
-mod dialog;
 mod difference;
 mod drop_zone;
 mod embed;
 mod episode;
 mod face;
+pub(crate) mod files_dialog;
 mod graph;
 mod header;
 mod headline;
@@ -21,7 +21,9 @@ pub(crate) mod help;
 mod icons;
 mod keyboard;
 mod league;
+mod modal;
 mod notices;
+pub(crate) mod opened_files;
 pub(crate) mod own_play;
 mod own_results;
 mod panel;
@@ -122,6 +124,7 @@ pub fn app() -> View {
         .attr("tabindex", "-1")
         .child(move || episode().then(|| controls::controls(page)))
         .child(notices::notices(page))
+        .child(extra(page, move |extras| (extras.opened_files)(page)))
         .child(warning)
         .child(screen)
         .child(embed.then(|| embed::full_page_link(page)))
@@ -138,6 +141,7 @@ pub fn app() -> View {
         .child((!embed).then(|| extra(page, move |extras| (extras.watch)(page))))
         .child((!embed).then(|| extra(page, move |extras| (extras.tour)(page))))
         .child(help::help_dialog(page))
+        .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::dialog::{dialog_head, modal};
 use super::league::league;
+use super::modal::{modal, modal_head};
 use crate::dom::html::{button, div, p, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::fixed;
@@ -20,17 +20,12 @@ const ABOUT: &str = "An episode counts if you chose every action and the truth w
 #[must_use]
 pub fn results_dialog(page: Page) -> El {
     let open = page.own.shows_results;
-    modal("results", "results-title", open, move || content(page))
+    modal("results", open, move || content(page))
 }
 
 fn content(page: Page) -> View {
     let title = "Your results".to_owned();
-    let head = dialog_head(
-        "results-title",
-        title,
-        "results-close",
-        page.own.shows_results,
-    );
+    let head = modal_head("results", title, page.own.shows_results);
     let results = page.own.results;
     let asks = Signal::new(false);
     let list = move || list(page, &results.get());

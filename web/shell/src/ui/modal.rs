@@ -1,4 +1,4 @@
-//! Modal dialogs; the browser keeps the focus in them and restores it afterwards.
+//! A modal dialog.
 
 use leptos::prelude::GetValue;
 use wasm_bindgen::JsCast;
@@ -9,13 +9,11 @@ use crate::dom::html::{button, dialog, div, h2};
 use crate::dom::{El, NodeRef, View};
 use crate::reactive::{Signal, effect};
 
-/// Returns a dialog that is shown while `open` is `true`; `content` is drawn when it opens.
-pub fn modal(
-    id: &'static str,
-    title_id: &'static str,
-    open: Signal<bool>,
-    content: impl Fn() -> View + 'static,
-) -> El {
+/// Returns a modal dialog that is shown while `open` is `true`; the browser keeps the focus in it
+/// and restores it afterwards. `content` is drawn when the dialog opens. Its heading is that of
+/// [`modal_head`] with the same `id`.
+#[must_use]
+pub fn modal(id: &'static str, open: Signal<bool>, content: impl Fn() -> View + 'static) -> El {
     let node = NodeRef::new_local(None);
     effect(move || {
         let open = open.get();
@@ -40,22 +38,20 @@ pub fn modal(
     dialog()
         .id(id)
         .node(node)
-        .attr("aria-labelledby", title_id)
+        .attr("aria-labelledby", format!("{id}-title"))
         .on("close", move |_| open.set(false))
         .on("click", press)
         .child(move || open.get().then(&content))
 }
 
-/// Returns the title of a dialog with a button that closes it.
-pub fn dialog_head(
-    title_id: &'static str,
-    title: String,
-    close_id: &'static str,
-    open: Signal<bool>,
-) -> El {
-    let close = button().id(close_id).on_press(move || open.set(false));
+/// Returns the heading of the dialog `id`, with the button that closes it.
+#[must_use]
+pub fn modal_head(id: &'static str, title: String, open: Signal<bool>) -> El {
+    let close = button()
+        .id(format!("{id}-close"))
+        .on_press(move || open.set(false));
     div()
         .class("dialog-head")
-        .child(h2().id(title_id).child(title))
+        .child(h2().id(format!("{id}-title")).child(title))
         .child(close.child("Close"))
 }

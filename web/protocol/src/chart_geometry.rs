@@ -1,6 +1,6 @@
 //! Geometry of charts: axis ticks, positions of points, and places for names.
 
-use sentinel_page_protocol::{Chart, Line};
+use crate::{Chart, Line};
 
 use crate::number_format::{css, fixed, power_of_ten, scientific};
 

@@ -1,7 +1,7 @@
 //! Charts: labels are round, points lie where they should, and names do not cover each other.
 
 use super::*;
-use sentinel_page_protocol::Strip;
+use crate::Strip;
 
 fn labels(low: f64, high: f64, count: f64) -> Vec<String> {
     let ticks = ticks(low, high, count);

@@ -1,0 +1,500 @@
+//! Files that the visitor brings and takes away, in every world.
+
+mod common;
+
+use common::{ask, episode_ref, run_of};
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::trust::TrustEnv;
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _};
+use sentinel_page_engine::{Engine, PageWorld};
+use sentinel_page_protocol::{
+    Branch, Conversion, Evaluation, Export, ExportedFile, PlayedEpisode, Reply, Request, RunUpdate,
+    TournamentSpec,
+};
+use sentinel_policy::Scripted;
+use sentinel_policy::replay::{ReplayFile, record_episode, to_lines};
+
+fn spec<W: PageWorld>(seed: u64) -> EpisodeSpec<W> {
+    EpisodeSpec {
+        task: W::default_task(),
+        seed,
+        streams: Streams::Independent,
+        rules: Rules::REFERENCE,
+    }
+}
+
+fn play<W: PageWorld>(
+    engine: &mut Engine<W>,
+    seed: u64,
+    player: &str,
+    branch: Option<Branch>,
+) -> RunUpdate {
+    let request = Request::Play {
+        run: 1,
+        episode: episode_ref(&spec::<W>(seed)),
+        player: player.to_owned(),
+        branch,
+    };
+    run_of(&ask(engine, request)).clone()
+}
+
+fn drop_file<W: PageWorld>(engine: &mut Engine<W>, name: &str, content: &[u8]) -> Vec<Reply> {
+    let request = Request::File {
+        name: name.to_owned(),
+        content: Ok(content.to_vec()),
+        dropped: true,
+    };
+    ask(engine, request)
+}
+
+fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> ExportedFile {
+    let replies = ask(engine, Request::Export { run, export });
+    let exported = replies.iter().find_map(|reply| match reply {
+        Reply::Exported(file) => Some(file.clone()),
+        _ => None,
+    });
+    exported.unwrap_or_else(|| panic!("no file in {replies:?}"))
+}
+
+fn problems(replies: &[Reply]) -> Vec<&str> {
+    let problem = |reply: &'_ Reply| matches!(reply, Reply::Problem(_));
+    let problems = replies.iter().filter(|reply| problem(reply));
+    problems
+        .filter_map(|reply| match reply {
+            Reply::Problem(sentence) => Some(sentence.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn opened(replies: &[Reply]) -> Option<&PlayedEpisode> {
+    replies.iter().find_map(|reply| match reply {
+        Reply::Opened(episode) => Some(episode),
+        _ => None,
+    })
+}
+
+fn repository(path: &str) -> Vec<u8> {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Saves the shown episode, drops the file into a new engine, and checks that it plays the same
+/// episode there; returns the text of the file and what was played.
+fn round_trip<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (String, RunUpdate) {
+    let file = export(engine, 1, Export::Episode);
+    assert!(
+        file.name.starts_with(W::NAME) && file.name.ends_with(".jsonl"),
+        "{}",
+        file.name
+    );
+    assert!(file.name.contains(&format!("seed{seed}")), "{}", file.name);
+    let mut other = Engine::<W>::default();
+    let replies = drop_file(&mut other, &file.name, &file.content);
+    assert_eq!(problems(&replies), Vec::<&str>::new());
+    let episode = opened(&replies).expect("a replay");
+    assert_eq!(
+        (episode.seed, episode.task.as_str()),
+        (seed, W::default_task().name())
+    );
+    let player = episode.player.clone();
+    let again = play(&mut other, seed, &player, None);
+    (String::from_utf8(file.content).expect("text"), again)
+}
+
+/// Saves episodes of some policies and checks that the files are those of `sentinel record`, and
+/// that they play the same episodes natively and in the page.
+fn episodes_survive_the_way_through_a_file<W: PageWorld>(policies: &[W::PolicyName])
+where
+    W::PolicyName: Scripted<World = W>,
+{
+    for policy in policies {
+        let mut engine = Engine::<W>::default();
+        let played = play(&mut engine, 42, policy.name(), None);
+        let (text, again) = round_trip(&mut engine, 42);
+        assert_eq!(again.digest, played.digest, "{}", policy.name());
+        assert_eq!(
+            common::views(&again).last().map(|view| view.score),
+            common::views(&played).last().map(|view| view.score)
+        );
+        assert!(
+            !again.source_warning && again.source_note.contains(" 0 misses"),
+            "{}",
+            again.source_note
+        );
+        let setup = spec::<W>(42).setup();
+        let (run, rows) = record_episode(&setup, &mut policy.start(&setup), policy.name());
+        assert_eq!(text, to_lines(&rows).expect("rows"), "{}", policy.name());
+        let file = ReplayFile::default().parse(&text).verify();
+        assert!(file.fits() && file.episodes.len() == 1, "{file:?}");
+        assert_eq!(file.episodes[0].digest, run.digest().digest());
+        assert_eq!(file.episodes[0].digest.to_string(), played.digest);
+    }
+    own_actions_and_fallbacks_are_marked::<W>(policies[0]);
+}
+
+fn own_actions_and_fallbacks_are_marked<W: PageWorld>(policy: W::PolicyName) {
+    let mut engine = Engine::<W>::default();
+    let played = play(&mut engine, 7, policy.name(), None);
+    let codes = played.steps.iter().map(|step| step.code.as_str());
+    let branch = Branch {
+        at: 1,
+        actions: codes.skip(1).take(2).collect(),
+        resume: true,
+    };
+    let mixed = play(&mut engine, 7, policy.name(), Some(branch));
+    let (text, again) = round_trip(&mut engine, 7);
+    assert_eq!(again.digest, mixed.digest);
+    let own = text.matches("\"model_source\":\"you\"").count();
+    assert_eq!(own, mixed.steps.iter().filter(|step| step.own).count());
+    assert!((1..=2).contains(&own));
+    let sources = format!("Replay of {} and you:", policy.name());
+    assert!(
+        again.source_note.starts_with(&sources),
+        "{}",
+        again.source_note
+    );
+    // Without its second row, the fallback acts there, and the file says so.
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.remove(1);
+    let mut engine = Engine::<W>::default();
+    let replies = drop_file(&mut engine, "hole.jsonl", lines.join("\n").as_bytes());
+    assert!(opened(&replies).is_some());
+    let holed = play(&mut engine, 7, "replay:hole", None);
+    assert!(holed.steps.iter().any(|step| step.missed));
+    let (text, again) = round_trip(&mut engine, 7);
+    assert_eq!(again.digest, holed.digest);
+    let marked = text
+        .lines()
+        .filter(|line| line.contains("\"fallback\":true"));
+    assert!(
+        marked
+            .clone()
+            .all(|line| line.contains("\"model_source\":\"fallback\""))
+    );
+    assert_eq!(
+        marked.count(),
+        holed.steps.iter().filter(|step| step.missed).count()
+    );
+    assert!(again.source_warning, "{}", again.source_note);
+    assert!(ReplayFile::default().parse(&text).verify().fits());
+}
+
+#[test]
+fn episodes_of_trust_survive_the_way_through_a_file() {
+    use sentinel_policy::trust::PolicyName::{Bayes, Heuristic, Random};
+    episodes_survive_the_way_through_a_file::<TrustEnv>(&[Heuristic, Random, Bayes]);
+}
+
+#[test]
+fn episodes_of_the_cluster_survive_the_way_through_a_file() {
+    use sentinel_policy::cluster::PolicyName;
+    let policies = ["random", "planner"].map(|name| PolicyName::parse(name).expect("a policy"));
+    episodes_survive_the_way_through_a_file::<ClusterEnv>(&policies);
+}
+
+#[test]
+fn episodes_of_polyguard_survive_the_way_through_a_file() {
+    use sentinel_policy::polyguard::PolicyName;
+    let names = ["rules_only", "random", "stack_replan"];
+    let policies = names.map(|name| PolicyName::parse(name).expect("a policy"));
+    episodes_survive_the_way_through_a_file::<PolyguardEnv>(&policies);
+}
+
+#[test]
+fn rows_of_a_file_are_saved_as_they_were_read() {
+    let text = String::from_utf8(repository("replays/tiny-lm-independent.jsonl")).expect("text");
+    let file = ReplayFile::default().parse(&text);
+    let replay = file.replay::<TrustEnv>().expect("rows of trust");
+    let origin = *replay.episodes().next().expect("an episode");
+    let mut engine = Engine::<TrustEnv>::default();
+    drop_file(&mut engine, "lm.jsonl", text.as_bytes());
+    let request = Request::Play {
+        run: 1,
+        episode: episode_ref(&origin),
+        player: "replay:lm".to_owned(),
+        branch: None,
+    };
+    ask(&mut engine, request);
+    let saved = export(&mut engine, 1, Export::Episode);
+    let rows = replay.episode(&origin).expect("rows").iter();
+    let rows: Vec<_> = rows.map(|row| row.row.clone()).collect();
+    assert!(rows.iter().any(|row| row.transcript.is_some()));
+    let expected = to_lines(&rows).expect("rows");
+    assert_eq!(String::from_utf8(saved.content).expect("text"), expected);
+}
+
+#[test]
+fn a_model_plays_and_its_actions_are_saved_with_its_name() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let model = repository("replays/grpo/model.safetensors");
+    let replies = drop_file(&mut engine, "whatever.bin", &model);
+    let episode = opened(&replies).expect("it plays");
+    assert_eq!(
+        (episode.player.as_str(), episode.task.as_str()),
+        ("model:whatever.bin", "")
+    );
+    assert!(replies.iter().any(
+        |reply| matches!(reply, Reply::FileRead(text) if text.starts_with("whatever.bin: Model"))
+    ));
+    let played = play(&mut engine, 3, "model:whatever.bin", None);
+    let (text, again) = round_trip(&mut engine, 3);
+    assert_eq!(again.digest, played.digest);
+    assert!(text.contains("\"probabilities\":[") && text.contains("\"model_source\":\"grpo"));
+}
+
+#[test]
+fn files_of_another_world_are_handed_over() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let files = [
+        (
+            "m.safetensors",
+            "replays/cluster-grpo/model.safetensors",
+            "cluster",
+        ),
+        (
+            "r.jsonl",
+            "replays/polyguard-grpo-hardened.jsonl",
+            "polyguard",
+        ),
+        (
+            "e.json",
+            "docs/results/polyguard-sweep/report/data/sweeps/small/eval_grpo.json",
+            "polyguard",
+        ),
+    ];
+    for (name, path, world) in files {
+        let content = repository(path);
+        let replies = drop_file(&mut engine, name, &content);
+        let [Reply::Foreign(file)] = &replies[..] else {
+            panic!("{name}: {} replies", replies.len());
+        };
+        assert_eq!((file.world.as_str(), file.name.as_str()), (world, name));
+        assert_eq!(file.content, content);
+    }
+    let mut engine = Engine::<ClusterEnv>::default();
+    let row = String::from_utf8(repository("replays/heuristic-reference.jsonl")).expect("text");
+    let replies = drop_file(&mut engine, "r.jsonl", row.as_bytes());
+    assert!(matches!(&replies[..], [Reply::Foreign(file)] if file.world == "trust"));
+}
+
+#[test]
+fn evaluations_and_training_logs_are_read() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let replies = drop_file(
+        &mut engine,
+        "a.json",
+        &repository("docs/results/outputs/eval_post.json"),
+    );
+    let read = replies.iter().find_map(|reply| match reply {
+        Reply::Evaluation(evaluation) => Some(evaluation.clone()),
+        _ => None,
+    });
+    let Evaluation { rows, summary, .. } = read.expect("an evaluation");
+    assert_eq!(rows.len(), 20);
+    assert!(
+        summary.contains("replays/grpo") && summary.contains("0..30"),
+        "{summary}"
+    );
+    let row = rows
+        .iter()
+        .find(|row| row.task == "task3" && row.policy == "bayes")
+        .expect("a row");
+    assert_eq!((row.episodes, (row.mean * 1e4).round() / 1e4), (30, 0.8704));
+    // The linked episode has the score of the file.
+    for (text, episode) in &row.links {
+        let request = Request::Play {
+            run: 1,
+            episode: sentinel_page_protocol::EpisodeRef {
+                task: episode.task.clone(),
+                seed: episode.seed,
+                streams: episode.streams.clone(),
+                rules: episode.rules.clone(),
+            },
+            player: episode.player.clone(),
+            branch: None,
+        };
+        let replies = ask(&mut engine, request);
+        let score = common::views(run_of(&replies))
+            .last()
+            .map(|view| format!("{:.3}", view.score));
+        assert!(text.ends_with(&score.expect("a frame")), "{text}");
+    }
+    for path in [
+        "replays/polyguard-grpo/trainer_state.json",
+        "docs/results/polyguard-sweep/report/data/sweeps/logs/small-grpo_adapter/trainer_state.json",
+        "docs/results/polyguard-sweep/report/data/sweeps/logs/small-sft_adapter/trainer_state.json",
+    ] {
+        let replies = drop_file(&mut engine, "state.txt", &repository(path));
+        // The engine of recorded results draws it (`records.rs`).
+        let passed_on = matches!(
+            &replies[..],
+            [Reply::TrainingLog { name, text }] if name == "state.txt" && text.contains("log_history")
+        );
+        assert!(passed_on, "{path}: {replies:?}");
+    }
+}
+
+/// Checks that no content makes the engine panic, and that a problem names the file.
+#[test]
+fn broken_files_are_named_with_their_place() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let model = repository("replays/grpo/model.safetensors");
+    let log = repository("replays/grpo/trainer_state.json");
+    let evaluation = repository("docs/results/outputs/eval_post.json");
+    let replay = repository("replays/bayes-independent.jsonl");
+    for whole in [&model, &log, &evaluation, &replay] {
+        for part in 0..40 {
+            let cut = &whole[..whole.len().min(100_000) * part / 40];
+            let replies = drop_file(&mut engine, "cut.bin", cut);
+            let named = problems(&replies).iter().all(|text| text.contains("cut"));
+            assert!(named && !replies.is_empty(), "{replies:?}");
+        }
+        // Some bytes are changed.
+        for at in (0..whole.len().min(3000)).step_by(97) {
+            let mut changed = whole[..whole.len().min(50_000)].to_vec();
+            changed[at] = changed[at].wrapping_add(1);
+            drop_file(&mut engine, "changed.json", &changed);
+        }
+    }
+    let replace = |from: &str, to: &str| {
+        let at = model
+            .windows(from.len())
+            .position(|part| part == from.as_bytes());
+        let mut changed = model.clone();
+        let at = at.expect("the header says it");
+        changed[at..at + to.len()].copy_from_slice(to.as_bytes());
+        changed
+    };
+    let shape = {
+        let text = String::from_utf8_lossy(&model[8..2000]).into_owned();
+        let (_, rest) = text.split_once("\"shape\":[").expect("a shape");
+        format!("\"shape\":[{}]", rest.split(']').next().expect("numbers"))
+    };
+    let other = shape.replace(['2', '3', '4', '5', '6', '7', '8', '9'], "1");
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (replace(&shape, &other), "parameter "),
+        (
+            replace("\\\"world\\\":\\\"trust\\\"", "\\\"world\\\":\\\"trusx\\\""),
+            "trusx",
+        ),
+        (b"garbage".to_vec(), "not a safetensors file"),
+    ];
+    for (content, part) in cases {
+        let replies = drop_file(&mut engine, "my.safetensors", &content);
+        let text = problems(&replies).join(" ");
+        assert!(
+            text.contains("my.safetensors") && text.contains(part),
+            "{part}: {text}"
+        );
+    }
+    let version = replace_version(&model);
+    let replies = drop_file(&mut engine, "old.safetensors", &version);
+    let text = problems(&replies).join(" ");
+    assert!(
+        text.contains("old.safetensors") && text.contains("version"),
+        "{text}"
+    );
+    let mut lm = Vec::new();
+    let header = br#"{"model.layers.0.self_attn.q_proj.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
+    lm.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    lm.extend_from_slice(header);
+    let replies = drop_file(&mut engine, "model.safetensors", &lm);
+    assert!(
+        problems(&replies).join(" ").contains("language model"),
+        "{replies:?}"
+    );
+    let mut lines = replay;
+    lines.truncate(2000);
+    let replies = drop_file(&mut engine, "my.jsonl", &lines);
+    assert!(
+        problems(&replies).join(" ").contains("my.jsonl, line "),
+        "{replies:?}"
+    );
+}
+
+/// Returns a model whose features have a version that this build does not compute.
+fn replace_version(model: &[u8]) -> Vec<u8> {
+    let length = u64::from_le_bytes(model[..8].try_into().expect("eight bytes")) as usize;
+    let header = std::str::from_utf8(&model[8..8 + length]).expect("text");
+    let key = ["feature_version\\\":", "schema\\\":", "version\\\":"];
+    let key = key
+        .into_iter()
+        .find(|key| header.contains(key))
+        .expect("a version in the header");
+    let at = header.find(key).expect("the key") + key.len();
+    let mut changed = model.to_vec();
+    changed[8 + at] = b'9';
+    changed
+}
+
+#[test]
+fn charts_standings_and_videos_are_saved() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let played = play(&mut engine, 42, "bayes", None);
+    let of = |id: &str, truth, png| Export::Chart {
+        id: id.to_owned(),
+        truth,
+        png,
+    };
+    let svg = export(&mut engine, 1, of("trust", false, false));
+    let stem = format!("trust-{}-seed42-bayes-trust", played.episode.task);
+    assert_eq!(svg.name, format!("{stem}.svg"));
+    assert_eq!(
+        (svg.mime.as_str(), svg.conversion),
+        ("image/svg+xml", Conversion::None)
+    );
+    let text = String::from_utf8(svg.content).expect("text");
+    assert!(
+        text.starts_with("<svg") && text.contains("seed 42"),
+        "{text}"
+    );
+    assert!(!text.contains("hidden values"));
+    let png = export(&mut engine, 1, of("trust", false, true));
+    assert_eq!(png.conversion, Conversion::Png);
+    let truth = export(&mut engine, 1, of("trust", true, false));
+    assert_eq!(truth.name, format!("{stem}-truth.svg"));
+    let text = String::from_utf8(truth.content).expect("text");
+    assert!(text.contains("hidden values"), "{text}");
+    let video = export(&mut engine, 1, Export::Video);
+    assert_eq!(video.conversion, Conversion::Video);
+    let video: serde_json::Value = serde_json::from_slice(&video.content).expect("JSON");
+    let frames = video["frames"].as_array().expect("frames");
+    assert_eq!(frames.len(), played.steps.len() + 1);
+    let has_words = |frame: &serde_json::Value| {
+        let headline = frame["headline"].as_str();
+        headline.is_some_and(|text| !text.is_empty())
+    };
+    assert!(frames.iter().all(has_words));
+    let spec = TournamentSpec {
+        tasks: vec!["task1".to_owned()],
+        players: vec!["random".to_owned()],
+        seeds: 2,
+        ..TournamentSpec::default()
+    };
+    let tasks = spec.tasks.clone();
+    let standings = || Export::Standings {
+        tasks: tasks.clone(),
+    };
+    let nothing = [
+        (9, Export::Episode),
+        (9, of("trust", false, false)),
+        (1, of("other", false, false)),
+        (0, standings()),
+    ];
+    for (run, export) in nothing {
+        let replies = ask(&mut engine, Request::Export { run, export });
+        assert_eq!(problems(&replies).len(), 1, "{replies:?}");
+    }
+    ask(&mut engine, Request::Tournament { run: 5, spec });
+    let csv = export(&mut engine, 0, standings());
+    assert_eq!(csv.name, "trust-task1-standings.csv");
+    let csv = String::from_utf8(csv.content).expect("text");
+    assert!(
+        csv.starts_with("player,") && csv.contains("\r\nrandom,"),
+        "{csv}"
+    );
+}

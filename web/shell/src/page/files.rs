@@ -1,0 +1,229 @@
+//! Files that the visitor brings to the page and takes away from it.
+
+use std::cell::Cell;
+
+use sentinel_page_protocol::{Conversion, Evaluation, Export, ExportedFile, ForeignFile};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+
+use super::*;
+
+/// Largest number of files that are opened at once.
+const FILES_MAX: usize = 32;
+
+/// Kinds of opened files, in the order of which one is shown if several were dropped at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Opened {
+    /// Nothing was opened; the default.
+    #[default]
+    Nothing,
+    /// A training log.
+    Curves,
+    /// A replay.
+    Replay,
+    /// A model, which plays.
+    Model,
+}
+
+/// Signals of the visitor's files.
+#[derive(Clone, Copy)]
+pub struct FileSignals {
+    /// `true` while the dialog of files is open.
+    pub dialog: Signal<bool>,
+    /// Sentences about the files that were dropped last.
+    pub read: Signal<Vec<String>>,
+    /// Results of the evaluation file that was dropped last; `None` without one.
+    pub evaluation: Signal<Option<Arc<Evaluation>>>,
+    /// Sentence about the picture or video that is being made, or could not be made; empty for
+    /// none.
+    pub making: Signal<String>,
+    /// `true` while a picture or video is being made.
+    pub is_busy: Signal<bool>,
+    cancelled: StoredValue<bool>,
+    /// The kind of file that is shown of those dropped last.
+    opened: StoredValue<Opened>,
+}
+
+impl Default for FileSignals {
+    fn default() -> Self {
+        Self {
+            dialog: Signal::new(false),
+            read: Signal::default(),
+            evaluation: Signal::new(None),
+            making: Signal::default(),
+            is_busy: Signal::new(false),
+            cancelled: StoredValue::new(false),
+            opened: StoredValue::default(),
+        }
+    }
+}
+
+impl Page {
+    /// Reads files that the visitor dropped or chose, and sends them to the engine.
+    pub fn open_files(self, mut files: Vec<web_sys::File>) {
+        if files.is_empty() {
+            return;
+        }
+        self.files.read.set(Vec::new());
+        self.files.opened.set_value(Opened::Nothing);
+        if files.len() > FILES_MAX {
+            let count = files.len();
+            self.add_notice(format!(
+                "Only the first {FILES_MAX} of {count} files were opened."
+            ));
+            files.truncate(FILES_MAX);
+        }
+        leptos::task::spawn_local(async move {
+            // One after the other, so that the order of the replies is that of the files.
+            for file in files {
+                match browser::read_file(&file).await {
+                    Ok(content) => self.use_engines(|engines, world| {
+                        engines.drop_file(world, file.name(), content)
+                    }),
+                    Err(sentence) => self.add_notice(sentence),
+                }
+            }
+        });
+    }
+
+    /// Opens the dialog of files.
+    pub fn open_dialog(&self) {
+        if !self.files.is_busy.get_untracked() {
+            self.files.making.set(String::new());
+        }
+        self.files.dialog.set(true);
+    }
+
+    /// Opens the world that a dropped file belongs to, and sends the file there.
+    pub(super) fn open_foreign(&self, file: ForeignFile) {
+        if self.state.with_untracked(|state| state.world != file.world) {
+            self.open_world(&file.world);
+        }
+        let ForeignFile {
+            world,
+            name,
+            content,
+        } = file;
+        self.use_engines(|engines, _| engines.drop_file(&world, name, content));
+    }
+
+    /// Returns `true` if a file of this kind is to be shown, because none of those that were
+    /// dropped together comes before it.
+    fn shows_opened(&self, kind: Opened) -> bool {
+        let first = self.files.opened.with_value(|opened| kind > *opened);
+        if first {
+            self.files.opened.set_value(kind);
+        }
+        first
+    }
+
+    /// Shows a dropped training log beside the other runs.
+    pub(super) fn show_added_run(&self, name: String) {
+        let is_first = self.shows_opened(Opened::Curves);
+        self.playing.set(false);
+        self.state.update(|state| {
+            state.runs.push(name);
+            if is_first {
+                state.screen = Screen::Training;
+            }
+        });
+    }
+
+    /// Shows an episode of a dropped replay, or lets a dropped model play the current one.
+    pub(super) fn open_played(&self, episode: &sentinel_page_protocol::PlayedEpisode) {
+        let kind = if episode.task.is_empty() {
+            Opened::Model
+        } else {
+            Opened::Replay
+        };
+        if self.shows_opened(kind) {
+            self.restart(|state| state.open_episode(episode));
+        }
+    }
+
+    /// Asks an engine of this world for a file to save.
+    pub fn export(&self, role: Role, run: u32, export: Export) {
+        self.files.cancelled.set_value(false);
+        self.send(role, &Request::Export { run, export });
+    }
+
+    /// Ends the making of a picture or video.
+    pub fn cancel_export(&self) {
+        self.files.cancelled.set_value(true);
+    }
+
+    /// Saves a file of the engine, after the conversion that it needs.
+    pub(super) fn save_exported(self, file: ExportedFile) {
+        let function = match file.conversion {
+            Conversion::None => {
+                let is_saved = browser::download(&file.name, &file.mime, &file.content);
+                return self.files.making.set(saved(&file.name, is_saved));
+            }
+            Conversion::Png => "png",
+            Conversion::Video => "video",
+        };
+        leptos::task::spawn_local(async move {
+            self.files.is_busy.set(true);
+            self.files.making.set(format!("Making {}…", file.name));
+            match self.convert(function, &file).await {
+                Ok(sentence) => self.files.making.set(sentence),
+                Err(sentence) => self.report(sentence),
+            }
+            self.files.is_busy.set(false);
+        });
+    }
+
+    /// Shows a sentence about what went wrong, also in the dialog of files, which covers notices.
+    pub fn report(&self, sentence: String) {
+        if self.files.dialog.get_untracked() {
+            self.files.making.set(sentence.clone());
+        }
+        self.add_notice(sentence);
+    }
+
+    /// Makes a picture or video with a function of `media.js`, and saves it. Returns a sentence
+    /// about the result.
+    async fn convert(self, function: &str, file: &ExportedFile) -> Result<String, String> {
+        let missing = || {
+            "The part of the page that makes pictures and videos could not be loaded.".to_owned()
+        };
+        let module = browser::load_script("media").await.ok_or_else(missing)?;
+        let make = js_sys::Reflect::get(&module, &JsValue::from_str(function));
+        let make = make.and_then(JsCast::dyn_into::<js_sys::Function>);
+        let make = make.map_err(|_| missing())?;
+        let (name, shown) = (file.name.clone(), Cell::new(u32::MAX));
+        let report = Closure::<dyn FnMut(f64) -> bool>::new(move |share: f64| {
+            let percent = (share * 100.0) as u32;
+            if shown.replace(percent) != percent {
+                self.files
+                    .making
+                    .set(format!("Recording {name}: {percent} %"));
+            }
+            !self.files.cancelled.get_value()
+        });
+        let content = JsValue::from_str(&String::from_utf8_lossy(&file.content));
+        let made = make.call2(&JsValue::UNDEFINED, &content, report.as_ref());
+        let made = match made.and_then(JsCast::dyn_into::<js_sys::Promise>) {
+            Ok(promise) => wasm_bindgen_futures::JsFuture::from(promise).await,
+            Err(error) => Err(error),
+        };
+        let made = made.map_err(|error| {
+            let sentence = error.as_string();
+            sentence.unwrap_or_else(|| format!("{} could not be made.", file.name))
+        })?;
+        // There is none if the visitor cancelled.
+        let Ok(blob) = made.dyn_into::<web_sys::Blob>() else {
+            return Ok("Cancelled.".to_owned());
+        };
+        Ok(saved(&file.name, browser::save_blob(&file.name, &blob)))
+    }
+}
+
+/// Returns a sentence about a file that was to be saved.
+fn saved(name: &str, is_saved: bool) -> String {
+    if is_saved {
+        format!("Saved {name}.")
+    } else {
+        format!("The browser did not allow saving {name}.")
+    }
+}

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, Server, is_silent, open, open_page, screenshots, serve_page, shows_action,
+    Browser, Server, axe_findings, is_silent, open, open_page, screenshots, serve_page,
+    shows_action,
 };
 use serde_json::{Value, json};
 
@@ -222,5 +223,30 @@ async fn playback_fits_a_phone() -> Result<()> {
             browser.save_screenshot(&screenshots().join(file)).await?;
         }
     }
+    is_silent(&browser).await
+}
+
+/// Checks the playback, its end and the tour with axe-core, light and dark.
+#[tokio::test]
+async fn playback_and_tour_are_accessible() -> Result<()> {
+    let (server, browser) = start().await?;
+    browser
+        .prefer(&[("prefers-reduced-motion", "reduce")])
+        .await?;
+    let mut findings = Vec::new();
+    for theme in ["light", "dark"] {
+        for at in [17, 22] {
+            let query = format!("?watch=1&t={at}&theme={theme}");
+            visit(&browser, &server, &query).await?;
+            shows_action(&browser, at).await?;
+            findings.extend(axe_findings(&browser).await?);
+            let file = format!("watch-{at}-{theme}.png");
+            browser.save_screenshot(&screenshots().join(file)).await?;
+        }
+        browser.click("#watch-learn").await?;
+        browser.wait_for(".tour").await?;
+        findings.extend(axe_findings(&browser).await?);
+    }
+    assert_eq!(findings, Vec::<String>::new());
     is_silent(&browser).await
 }

@@ -26,18 +26,12 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode; `None` while the world's story, or the default player
-    /// of an older address, is unknown.
+    /// Returns the inputs of the main episode; `None` while the episode of the world's story, or the
+    /// default player of an older address, is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
         if state.is_story() {
-            let info = info.filter(|info| info.name == state.world)?;
-            let mut story = Self {
-                world: state.world.clone(),
-                ..Self::default()
-            };
-            story.apply_episode(&info.story);
-            return Some(story);
+            return None;
         }
         let player = match (state.legacy, info) {
             (false, _) => state.player.clone(),

@@ -187,33 +187,20 @@ fn captions_come_without_hidden_state() {
 }
 
 #[test]
-fn a_story_waits_for_its_world() {
-    let state = PageState {
+fn a_story_waits_for_its_episode() {
+    let mut state = PageState {
         world: "trust".to_owned(),
         watch: true,
         ..PageState::default()
     };
-    let mut info = WorldInfo {
-        name: "cluster".to_owned(),
-        story: PlayedEpisode {
-            task: "task3".to_owned(),
-            seed: 5,
-            player: "grpo".to_owned(),
-            ..PlayedEpisode::default()
-        },
-        ..WorldInfo::default()
-    };
     assert_eq!(RunInputs::main(&state, None), None);
-    assert_eq!(RunInputs::main(&state, Some(&info)), None);
-    info.name.clone_from(&state.world);
-    let inputs = RunInputs::main(&state, Some(&info)).expect("a story");
-    let story = (inputs.episode.task.as_str(), inputs.episode.seed);
-    assert_eq!((story, inputs.player.as_str()), (("task3", 5), "grpo"));
-    // Another episode can be watched as well.
-    let named = PageState {
-        task: "task1".to_owned(),
-        ..state
-    };
-    let inputs = RunInputs::main(&named, None).expect("an episode");
-    assert_eq!(inputs.episode.task, "task1");
+    state.apply_episode(&PlayedEpisode {
+        task: "task3".to_owned(),
+        seed: 5,
+        player: "grpo".to_owned(),
+        ..PlayedEpisode::default()
+    });
+    let inputs = RunInputs::main(&state, None).expect("an episode");
+    assert_eq!((inputs.episode.seed, inputs.player.as_str()), (5, "grpo"));
+    assert!(state.watch);
 }

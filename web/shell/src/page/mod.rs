@@ -206,8 +206,7 @@ impl Page {
         });
         effect(move || {
             let main = self.without_cursor.with(|state| {
-                let needs_info = state.legacy || state.is_story();
-                let info = if needs_info { self.info.get() } else { None };
+                let info = if state.legacy { self.info.get() } else { None };
                 RunInputs::main(state, info.as_deref())
             });
             self.play_episode(self.main, main);

@@ -37,8 +37,9 @@ pub fn tour(page: Page) -> View {
             move || {
                 let found = document().query_selector(STOPS[(stop - 1) % STOPS.len()]);
                 if let Some(found) = found.ok().flatten() {
-                    found.scroll_into_view();
+                    // First, since the mark has a margin for scrolling.
                     let _ = found.set_attribute("data-toured", "true");
+                    found.scroll_into_view();
                     marked.update_value(|marked| *marked = Some(found));
                 }
                 // On the first stop the button for going back cannot have the focus.

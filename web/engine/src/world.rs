@@ -6,7 +6,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::{Environment, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+    AgentView, Chart, Choice, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Network};
@@ -204,18 +204,6 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
         replays: crate::library::MANIFEST.to_owned(),
         checkpoints: checkpoints::<W>(),
-        checkpoint_episode: PlayedEpisode {
-            task: W::checkpoint_task().name().to_owned(),
-            seed: W::VALIDATION_SEED,
-            streams: default_streams::<W>().name().to_owned(),
-            rules: W::TRAINING_RULES.to_owned(),
-            ..PlayedEpisode::default()
-        },
-        checkpoint_rule: format!(
-            "The first validation seed of the run, {}, on task {} under the rules of the training. No result was looked at to choose it, and one episode says little: the curves of the validation score are means of many.",
-            W::VALIDATION_SEED,
-            W::checkpoint_task().name(),
-        ),
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);

@@ -21,10 +21,7 @@ mod world;
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
 pub use chart::{Bar, Chart, Line, Strip};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
-pub use records::{
-    Curves, EpisodeLink, MetricChart, ResultsCell, ResultsChart, ResultsPart, ResultsRow,
-    ResultsSection, ResultsTable, ResultsView, TrainingRun,
-};
+pub use records::{Link, Records, RecordsSection};
 pub use reply::{
     Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Standings,
     TruthUpdate,

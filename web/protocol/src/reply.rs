@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnalysisUpdate, Chart, Curves, ResultsView, StepLine, WorldInfo};
+use crate::{AnalysisUpdate, Chart, Panel, Records, StepLine, WorldInfo};
 
 /// A message from an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,9 +31,6 @@ pub enum Reply {
     },
     /// Results of a tournament so far.
     Standings(Standings),
-    /// Curves of training runs; answers [`Request::Curves`](crate::Request::Curves) once the logs
-    /// are here.
-    Curves(Curves),
     /// Replay files that can be played.
     Replays(Vec<ListedReplay>),
     /// Path of a file that the engine needs, relative to the page. The answer is
@@ -53,8 +50,12 @@ pub enum Reply {
     },
     /// Name in the address of a training run whose log the visitor dropped.
     RunAdded(String),
-    /// Tables and charts of the reports; answers [`Request::Results`](crate::Request::Results).
-    Results(Box<ResultsView>),
+    /// Content of a screen; answers [`Request::Training`](crate::Request::Training) and
+    /// [`Request::Results`](crate::Request::Results) once the files are here.
+    Records(Box<Records>),
+    /// Scores of the checkpoints on one episode; answers
+    /// [`Request::Checkpoints`](crate::Request::Checkpoints) once the models are here.
+    Checkpoints(Box<Panel>),
 }
 
 /// New frames of a run. Frame 0 is the state before the first action.

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::PlayedEpisode;
-
 /// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorldInfo {
@@ -47,10 +45,6 @@ pub struct WorldInfo {
     pub replays: String,
     /// Earlier and later versions of the trained policy's weights, in the order of training.
     pub checkpoints: Vec<PlayerInfo>,
-    /// Episode on which the checkpoints are compared, without a player.
-    pub checkpoint_episode: PlayedEpisode,
-    /// Sentence about how that episode was chosen.
-    pub checkpoint_rule: String,
 }
 
 /// One item of a menu.

@@ -100,7 +100,8 @@ impl<W: PageWorld> Engine<W> {
                 dropped,
             } => self.handle_file(&name, content, dropped),
             // The engine of recorded results answers them.
-            Request::Curves { .. } | Request::Results => {}
+            Request::Training { .. } | Request::Results => {}
+            Request::Checkpoints => self.request_scores(),
         }
     }
 

@@ -32,21 +32,17 @@ impl std::fmt::Debug for RecordsEngine {
 impl Program for RecordsEngine {
     fn handle(&mut self, request: Request) {
         match request {
-            Request::Curves {
-                world,
-                runs,
-                smooth,
-            } => {
-                let (paths, problems) = self.runs.show(&world, &runs, smooth);
+            Request::Training { world, runs } => {
+                let (paths, problems) = self.runs.show(&world, &runs);
                 self.replies.extend(paths.into_iter().map(Reply::Need));
                 self.replies
                     .extend(problems.into_iter().map(Reply::Problem));
-                self.send_curves();
+                self.send();
             }
             Request::Results => {
                 let paths = self.reports.request();
                 self.replies.extend(paths.into_iter().map(Reply::Need));
-                self.send_results();
+                self.send();
             }
             Request::File {
                 name,
@@ -82,22 +78,19 @@ impl RecordsEngine {
         let taken = if Reports::has(path) {
             self.reports.take(path, content)
         } else {
-            self.runs.take(path, content).unwrap_or(Ok(()))
+            self.runs.take(path, content)
         };
         if let Err(reason) = taken {
             self.replies.push_back(Reply::Problem(reason));
         }
-        self.send_curves();
-        self.send_results();
+        self.send();
     }
 
-    fn send_curves(&mut self) {
-        self.replies.extend(self.runs.curves().map(Reply::Curves));
-    }
-
-    fn send_results(&mut self) {
-        let view = self.reports.view();
+    /// Sends the screens that are complete.
+    fn send(&mut self) {
+        let screens = [self.runs.screen(), self.reports.screen()];
+        let screens = screens.into_iter().flatten();
         self.replies
-            .extend(view.map(|view| Reply::Results(Box::new(view))));
+            .extend(screens.map(|screen| Reply::Records(Box::new(screen))));
     }
 }

@@ -96,10 +96,10 @@ impl Page {
                     tournament.standings = Some(standings);
                 }
             }),
-            Reply::Curves(curves) => self.curves.set(Some(Arc::new(curves))),
             Reply::TrainingLog { name, text } => self.add_run(name, text),
-            Reply::RunAdded(name) => self.show_added_run(name),
-            Reply::Results(view) => self.results.set(Some(Arc::from(view))),
+            Reply::RunAdded(name) => self.show_added_run(&name),
+            Reply::Records(records) => self.records.set(Some(Arc::from(records))),
+            Reply::Checkpoints(panel) => self.checkpoints.set(Some(Arc::from(panel))),
             Reply::Opened(episode) => self.restart(|state| state.open_episode(&episode)),
             Reply::Problem(sentence) => self.add_notice(sentence),
             // The worker's script answers it.
@@ -115,7 +115,7 @@ impl Page {
 
     pub(super) fn handle_run(&self, update: sentinel_page_protocol::RunUpdate) {
         let Some(episode) = self.episode_of_run(update.run) else {
-            return self.apply_checkpoint(&update);
+            return;
         };
         let played = update.episode.clone();
         let is_main = self.main.run.get_value() == update.run;

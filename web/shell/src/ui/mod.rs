@@ -20,13 +20,11 @@ mod keyboard;
 mod notices;
 mod panel;
 mod records;
-mod results;
 mod reward;
 mod select;
 mod timeline;
 mod tooltip;
 mod tournament;
-mod training;
 mod transcript;
 pub mod truth;
 mod widgets;
@@ -78,10 +76,8 @@ pub fn app() -> View {
         (!text.is_empty()).then(|| warning.child(text))
     };
     let screen = move || {
-        match shown.get() {
-            Screen::Episode => {}
-            Screen::Training => return training::training(page),
-            Screen::Results => return results::results(page),
+        if shown.get() != Screen::Episode {
+            return records::records(page, shown.get());
         }
         let versus = move || {
             double

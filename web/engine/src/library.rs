@@ -180,6 +180,15 @@ pub fn episode<W: PageWorld>(origin: &EpisodeSpec<W>) -> PlayedEpisode {
     }
 }
 
+/// Returns the query of the address that shows an episode.
+#[must_use]
+pub fn episode_query(world: &str, episode: &PlayedEpisode) -> String {
+    format!(
+        "world={world}&task={}&seed={}&policy={}&streams={}&rules={}",
+        episode.task, episode.seed, episode.player, episode.streams, episode.rules
+    )
+}
+
 /// Parses the entries of `W` in a list. The second part are file names that no address can carry.
 fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<String>), String> {
     let manifest: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;

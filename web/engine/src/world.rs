@@ -228,18 +228,6 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         replays: crate::library::MANIFEST.to_owned(),
         daily_task: W::daily_task().name().to_owned(),
         checkpoints: checkpoints::<W>(),
-        checkpoint_episode: PlayedEpisode {
-            task: W::checkpoint_task().name().to_owned(),
-            seed: W::VALIDATION_SEED,
-            streams: default_streams::<W>().name().to_owned(),
-            rules: W::TRAINING_RULES.to_owned(),
-            ..PlayedEpisode::default()
-        },
-        checkpoint_rule: format!(
-            "The first validation seed of the run, {}, on task {} under the rules of the training. No result was looked at to choose it, and one episode says little: the curves of the validation score are means of many.",
-            W::VALIDATION_SEED,
-            W::checkpoint_task().name(),
-        ),
         story: story::<W>(),
         tour: tour(W::FOCUS),
         ..WorldInfo::default()

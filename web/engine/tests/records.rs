@@ -12,8 +12,7 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::worker::Program as _;
 use sentinel_page_engine::{Engine, PageWorld, RecordsEngine};
 use sentinel_page_protocol::{
-    Curves, EpisodeLink, EpisodeRef, Export, PlayedEpisode, Reply, Request, ResultsPart,
-    ResultsTable, ResultsView,
+    EpisodeRef, Export, Link, Panel, Records, RecordsSection, Reply, Request,
 };
 use serde_json::Value;
 
@@ -60,45 +59,61 @@ fn ask(engine: &mut RecordsEngine, request: Request) -> Vec<Reply> {
     replies
 }
 
-fn curves(engine: &mut RecordsEngine, world: &str, runs: &[&str]) -> Curves {
-    let request = Request::Curves {
+fn training(world: &str, runs: &str) -> Request {
+    Request::Training {
         world: world.to_owned(),
-        runs: runs.iter().map(|run| (*run).to_owned()).collect(),
-        smooth: false,
-    };
-    match ask(engine, request).as_slice() {
-        [Reply::Curves(curves)] => curves.clone(),
+        runs: runs.to_owned(),
+    }
+}
+
+/// Returns the section of the curves.
+fn curves(engine: &mut RecordsEngine, world: &str, runs: &str) -> RecordsSection {
+    match ask(engine, training(world, runs)).as_slice() {
+        [Reply::Records(found)] => {
+            assert_eq!(
+                (found.screen.as_str(), found.sections.len()),
+                ("training", 1)
+            );
+            found.sections[0].clone()
+        }
         other => panic!("{other:?}"),
     }
+}
+
+fn panel<'a>(section: &'a RecordsSection, id: &str) -> &'a Panel {
+    let found = section.panels.iter().find(|panel| panel.id == id);
+    found.unwrap_or_else(|| panic!("{id}"))
 }
 
 #[test]
 fn every_run_that_ships_is_drawn_with_the_values_of_its_log() {
     let mut engine = RecordsEngine::default();
-    let known = curves(&mut engine, "trust", &[]).runs;
-    assert_eq!(known.len(), 16);
-    for run in known {
-        let drawn = curves(&mut engine, "trust", &[&run.name]);
-        let log = json(&run.path);
+    let first = curves(&mut engine, "trust", "");
+    let known = ["runs", "run-menu"].map(|id| panel(&first, id).cards.iter());
+    let known = known.into_iter().flatten().map(|card| card.key.clone());
+    let names: Vec<String> = known.filter(|name| name != "smooth").collect();
+    assert_eq!(names.len(), 16);
+    for name in names {
+        let drawn = curves(&mut engine, "trust", &name);
+        let run = &panel(&drawn, "runs").cards[0];
+        let log = json(&run.help);
         let entries = log["log_history"].as_array().expect("entries");
-        assert!(drawn.charts.len() >= 5, "{}: {:?}", run.name, drawn.charts);
-        for metric in &drawn.charts {
-            let value = |entry: &Value| entry.get(&metric.metric).and_then(Value::as_f64);
+        assert!(drawn.charts.len() >= 5, "{name}: {:?}", drawn.charts);
+        for (chart, metric) in &drawn.charts {
+            let value = |entry: &Value| entry.get(&metric.text).and_then(Value::as_f64);
             let logged: Vec<f64> = entries.iter().filter_map(value).collect();
-            let line = &metric.chart.lines[0];
+            let line = &chart.lines[0];
             let drawn: Vec<f64> = line.y.iter().map(|value| f64::from(*value)).collect();
-            assert_eq!(drawn.len(), logged.len(), "{} {}", run.name, metric.metric);
+            assert_eq!(drawn.len(), logged.len(), "{name} {}", metric.text);
             for (drawn, logged) in drawn.iter().zip(&logged) {
                 let near = (drawn - logged).abs() <= 1e-6 * logged.abs().max(1.0);
-                assert!(near, "{} {}: {drawn} {logged}", run.name, metric.metric);
+                assert!(near, "{name} {}: {drawn} {logged}", metric.text);
             }
-            assert!(metric.help.ends_with('.'), "{}", metric.metric);
+            assert!(metric.help.ends_with('.'), "{}", metric.text);
         }
-        let shown = drawn.runs.iter().find(|shown| shown.name == run.name);
-        let shown = shown.expect("the run");
         let steps = log["global_step"].as_u64().expect("steps").to_string();
-        assert!(shown.summary.starts_with(&steps), "{}", shown.summary);
-        assert_eq!((shown.style, shown.tag.as_str()), (Some(0), ""));
+        assert!(run.subtitle.starts_with(&steps), "{}", run.subtitle);
+        assert_eq!((run.key.as_str(), run.slot), (name.as_str(), Some(0)));
     }
 }
 
@@ -108,24 +123,46 @@ fn runs_side_by_side_share_charts() {
     let both = curves(
         &mut engine,
         "trust",
-        &["trust-grpo", "cluster-grpo", "trust-micro-grpo"],
+        "trust-grpo:cluster-grpo:trust-micro-grpo",
     );
     let chart = |id: &str| {
-        let found = both.charts.iter().find(|metric| metric.chart.id == id);
-        &found.unwrap_or_else(|| panic!("{id}")).chart
+        let found = both.charts.iter().find(|(chart, _)| chart.id == id);
+        &found.unwrap_or_else(|| panic!("{id}")).0
     };
-    let names = |id: &str| {
+    let letters = |id: &str| {
         let lines = chart(id).lines.iter();
-        lines.map(|line| line.name.clone()).collect::<Vec<_>>()
+        lines.map(|line| &line.name[..2]).collect::<String>()
     };
-    assert_eq!(names("evaluation"), ["A", "B"]);
-    assert_eq!(chart("evaluation").subtitle, "not logged by C");
-    assert_eq!(names("reward"), ["A", "B", "C"]);
-    assert_eq!(names("invalid"), ["C"]);
+    assert_eq!(letters("evaluation"), "A B ");
+    assert_eq!(
+        chart("evaluation").subtitle,
+        "not logged by C Micro model in trust, GRPO"
+    );
+    assert_eq!(
+        (letters("reward"), letters("invalid")),
+        ("A B C ".to_owned(), "C ".to_owned())
+    );
+    let removed = &panel(&both, "runs").cards[1].links[0];
+    assert_eq!(
+        removed.query,
+        "world=trust&page=training&runs=trust-grpo:trust-micro-grpo"
+    );
+    let menu = &panel(&both, "run-menu").cards;
+    let smooth = menu.last().expect("the switch").links[0].query.clone();
+    assert!(smooth.ends_with(":trust-micro-grpo:smooth"), "{smooth}");
+    let query = smooth.rsplit("runs=").next().expect("runs");
+    let smoothed = curves(&mut engine, "trust", query);
+    let rough = |section: &RecordsSection| {
+        let y = &section.charts[1].0.lines[0].y;
+        y.windows(2)
+            .map(|pair| (pair[1] - pair[0]).abs())
+            .sum::<f32>()
+    };
+    assert!(rough(&smoothed) < 0.8 * rough(&both));
     // The world decides only if no run is named.
-    let cluster = curves(&mut engine, "cluster", &[]);
-    let shown = cluster.runs.iter().filter(|run| run.style.is_some());
-    let shown: Vec<&str> = shown.map(|run| run.name.as_str()).collect();
+    let cluster = curves(&mut engine, "cluster", "");
+    let shown = panel(&cluster, "runs").cards.iter();
+    let shown: Vec<&str> = shown.map(|run| run.key.as_str()).collect();
     assert_eq!(shown, ["cluster-grpo"]);
 }
 
@@ -146,9 +183,9 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
             "{replies:?}"
         );
     }
-    let both = curves(&mut engine, "trust", &["trainer_state-2", "trust-grpo"]);
-    let reward = both.charts.iter().find(|m| m.metric == "reward");
-    assert_eq!(reward.expect("a chart").chart.lines[0].y, [0.25]);
+    let both = curves(&mut engine, "trust", "trainer_state-2:trust-grpo");
+    let reward = both.charts.iter().find(|(_, name)| name.text == "reward");
+    assert_eq!(reward.expect("a chart").0.lines[0].y, [0.25]);
     let export = |id: &str| Request::Export {
         run: 0,
         export: Export::Chart {
@@ -160,7 +197,7 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
     let replies = ask(&mut engine, export("reward"));
     assert!(
         matches!(&replies[..], [Reply::Exported(file)]
-            if file.name == "training-reward.png" && file.content.starts_with(b"<svg")),
+            if file.name == "sentinel-reward.png" && file.content.starts_with(b"<svg")),
         "{replies:?}"
     );
     let replies = ask(&mut engine, export("nothing"));
@@ -170,14 +207,9 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
         matches!(replies.as_slice(), [Reply::Problem(text)] if text.starts_with("a.json is not a trainer state")),
         "{replies:?}"
     );
-    let request = Request::Curves {
-        world: "trust".to_owned(),
-        runs: vec!["gone".to_owned()],
-        smooth: true,
-    };
-    let replies = ask(&mut engine, request);
+    let replies = ask(&mut engine, training("trust", "gone"));
     assert!(
-        matches!(replies.as_slice(), [Reply::Problem(text), Reply::Curves(_)] if text.contains("gone")),
+        matches!(replies.as_slice(), [Reply::Problem(text), Reply::Records(_)] if text.contains("gone")),
         "{replies:?}"
     );
 }
@@ -197,7 +229,7 @@ fn missing_files_are_named_and_the_others_shown() {
             }),
             Reply::Need(path) => engine.handle(fetched(&path)),
             Reply::Problem(text) => named += usize::from(text.contains("trust-sweep")),
-            Reply::Results(found) => view = Some(found),
+            Reply::Records(found) => view = Some(found),
             other => panic!("{other:?}"),
         }
     }
@@ -205,20 +237,16 @@ fn missing_files_are_named_and_the_others_shown() {
     assert!(view.expect("a view").sections.len() > 5);
 }
 
-fn results() -> ResultsView {
+fn results() -> Records {
     let mut engine = RecordsEngine::default();
     match ask(&mut engine, Request::Results).as_slice() {
-        [Reply::Results(view)] => (**view).clone(),
+        [Reply::Records(found)] => (**found).clone(),
         other => panic!("{other:?}"),
     }
 }
 
-fn tables(view: &ResultsView) -> impl Iterator<Item = &ResultsTable> {
-    let parts = view.sections.iter().flat_map(|section| &section.parts);
-    parts.filter_map(|part| match part {
-        ResultsPart::Table(table) => Some(table),
-        ResultsPart::Chart(_) => None,
-    })
+fn panels(records: &Records) -> impl Iterator<Item = &Panel> {
+    records.sections.iter().flat_map(|section| &section.panels)
 }
 
 /// Returns the number at the beginning of a cell.
@@ -231,8 +259,8 @@ fn number(text: &str) -> f64 {
 fn tables_have_the_numbers_of_the_files() {
     let view = results();
     let table = |id: &str| {
-        let found = tables(&view).find(|table| table.id == id);
-        found.unwrap_or_else(|| panic!("{id}"))
+        let found = panels(&view).find(|panel| panel.id == id);
+        &found.unwrap_or_else(|| panic!("{id}")).cards
     };
     let report = json("results/report/results.json");
     for evaluation in report["evaluations"].as_array().expect("a list") {
@@ -240,90 +268,117 @@ fn tables_have_the_numbers_of_the_files() {
         if !["eval_post", "eval_cluster", "eval_polyguard"].contains(&id) {
             continue;
         }
-        let rows = &table(&format!("{id}-scores")).rows;
+        let rows = table(&format!("{id}-scores"));
         let policies = evaluation["policies"].as_array().expect("a list");
-        assert_eq!(rows.len(), policies.len(), "{id}");
-        let mut means: Vec<f64> = policies
-            .iter()
-            .filter_map(|policy| policy["score"]["mean"].as_f64())
-            .collect();
+        let means = policies.iter();
+        let means = means.filter_map(|policy| policy["score"]["mean"].as_f64());
+        let mut means: Vec<f64> = means.collect();
         means.sort_by(|a, b| b.total_cmp(a));
-        let shown: Vec<f64> = rows.iter().map(|row| number(&row.cells[0].text)).collect();
+        let shown: Vec<f64> = rows.iter().map(|row| number(&row.cells[0])).collect();
         assert_eq!(shown, means, "{id}");
     }
-    assert_eq!(table("ablations").rows.len(), 3);
-    assert!(
-        table("ablations").rows[1]
-            .command
-            .starts_with("sentinel eval ")
-    );
+    let ablations = table("ablations");
+    let command = &ablations[1].notes[0].help;
+    assert!(ablations.len() == 3 && command.starts_with("sentinel eval "));
     let stack = json("results/policy_ablations.json");
     let first = stack["ablation"][0]["score"]["mean"].as_f64();
-    assert_eq!(Some(number(&table("stack").rows[0].cells[0].text)), first);
+    assert_eq!(Some(number(&table("stack")[0].cells[0])), first);
     for sweep in ["trust", "polyguard"] {
-        let file = json(&format!("results/{sweep}-sweep/results.json"));
+        let path = format!("results/{sweep}-sweep/results.json");
+        let file = json(&path);
         let entries = file["sweeps"][0]["entries"].as_array().expect("a list");
-        let section = view.sections.iter();
-        let source = format!("results/{sweep}-sweep/results.json");
-        let section = section.filter(|section| section.source == source);
-        let view = ResultsView {
-            sections: section.cloned().collect(),
-        };
-        let improvement = tables(&view).find(|table| table.id.ends_with("-improvement"));
-        let rows = &improvement.expect("a table").rows;
+        let rows = table(&format!("{path}-improvement"));
+        assert_eq!(rows.len(), entries.len());
         for (entry, row) in entries.iter().zip(rows) {
             let difference = entry["improvement"]["difference"].as_f64();
-            let shown = number(&row.cells[0].text);
+            let shown = number(&row.cells[0]);
             assert!((shown - difference.expect("a number")).abs() < 5.1e-5);
-            assert_eq!(row.cells[4].text, "refused");
-            assert!(row.command.starts_with("sentinel lm compare"), "{row:?}");
+            assert_eq!(row.cells[4], "refused");
+            assert!(
+                row.notes[0].help.starts_with("sentinel lm compare"),
+                "{row:?}"
+            );
         }
-        assert!(view.sections[0].parts.len() > 5);
+        let stages = table(&format!("{path}-stages"));
+        let evaluations = entries
+            .iter()
+            .filter_map(|entry| entry["evaluations"].as_object());
+        let evaluations: Vec<&Value> = evaluations.flat_map(|all| all.values()).collect();
+        assert_eq!(stages.len(), evaluations.len());
+        let commands = evaluations.iter();
+        let commands = commands.filter(|found| found["provenance"]["command"].is_string());
+        let shown = stages.iter().filter(|row| row.notes.len() == 1);
+        assert_eq!(shown.count(), commands.count());
+        let bars = table(&format!("{path}-qwen_model_grpo_reward"));
+        assert!(bars.iter().all(|row| row.meters.len() == 2));
     }
-    let ids: Vec<&str> = tables(&view).map(|table| table.id.as_str()).collect();
-    let mut unique = ids.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    assert_eq!(ids.len(), unique.len(), "{ids:?}");
+    let mut ids: Vec<&str> = panels(&view).map(|panel| panel.id.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(count, ids.len(), "{ids:?}");
+    for panel in panels(&view) {
+        let mut keys: Vec<&str> = panel.cards.iter().map(|card| card.key.as_str()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), panel.cards.len(), "{}", panel.id);
+    }
 }
 
-/// Plays an episode in an engine of its own, with the files that it asks for; returns the score and
-/// what went wrong.
-fn play<W: PageWorld>(engine: &mut Engine<W>, episode: &PlayedEpisode) -> f64 {
+/// Plays the episode of a link to its end, with the files that the engine asks for, and returns its
+/// score.
+fn play<W: PageWorld>(engine: &mut Engine<W>, link: &Link) -> f64 {
+    let word = |key: &str| {
+        let parts = link
+            .query
+            .split('&')
+            .filter_map(|part| part.split_once('='));
+        let mut values = parts
+            .filter(|(name, _)| *name == key)
+            .map(|(_, value)| value);
+        values.next().unwrap_or_default().to_owned()
+    };
     let request = Request::Play {
         run: 1,
         episode: EpisodeRef {
-            task: episode.task.clone(),
-            seed: episode.seed,
-            streams: episode.streams.clone(),
-            rules: episode.rules.clone(),
+            task: word("task"),
+            seed: word("seed").parse().expect("a seed"),
+            streams: word("streams"),
+            rules: word("rules"),
         },
-        player: episode.player.clone(),
+        player: word("policy"),
         branch: None,
     };
+    let replies = deliver(engine, request);
+    let update = common::run_of(&replies);
+    assert_eq!(update.episode.player, word("policy"));
+    assert!(update.done, "{link:?}");
+    common::views(update).last().expect("a frame").score
+}
+
+/// Sends a request and then the files that the engine asks for; returns the last replies.
+fn deliver<W: PageWorld>(engine: &mut Engine<W>, request: Request) -> Vec<Reply> {
     let mut replies = common::ask(engine, request);
     let needs = replies.iter().filter_map(|reply| match reply {
         Reply::Need(path) => Some(fetched(path)),
         Reply::Problem(text) => panic!("{text}"),
         _ => None,
     });
-    let needs: Vec<Request> = needs.collect();
-    for file in needs {
+    for file in needs.collect::<Vec<Request>>() {
         replies = common::ask(engine, file);
     }
-    let update = common::run_of(&replies);
-    assert_eq!(update.episode.player, episode.player);
-    assert!(update.done, "{episode:?}");
-    common::views(update).last().expect("a frame").score
+    replies
 }
 
-fn links_keep_their_word<W: PageWorld>(links: &[&EpisodeLink]) {
+fn links_keep_their_word<W: PageWorld>(links: &[&Link]) {
     let mut engine = Engine::<W>::default();
-    let own = links.iter().filter(|link| link.world == W::NAME);
+    let world = format!("world={}&", W::NAME);
+    let own = links.iter().filter(|link| link.query.starts_with(&world));
     let mut count = 0;
     for link in own {
-        let score = play(&mut engine, &link.episode);
-        assert!((score - link.score).abs() < 5.1e-5, "{link:?}: {score}");
+        let named: f64 = link.text.rsplit(", ").next().map_or(-1.0, number);
+        let score = play(&mut engine, link);
+        assert!((score - named).abs() < 5.1e-5, "{link:?}: {score}");
         count += 1;
     }
     assert!(count > 40, "{count}");
@@ -332,8 +387,8 @@ fn links_keep_their_word<W: PageWorld>(links: &[&EpisodeLink]) {
 #[test]
 fn every_link_leads_to_an_episode_with_its_score() {
     let view = results();
-    let rows = tables(&view).flat_map(|table| &table.rows);
-    let links: Vec<&EpisodeLink> = rows.flat_map(|row| &row.episodes).collect();
+    let cards = panels(&view).flat_map(|panel| &panel.cards);
+    let links: Vec<&Link> = cards.flat_map(|card| &card.links).collect();
     links_keep_their_word::<TrustEnv>(&links);
     links_keep_their_word::<ClusterEnv>(&links);
     links_keep_their_word::<PolyguardEnv>(&links);
@@ -341,34 +396,39 @@ fn every_link_leads_to_an_episode_with_its_score() {
 
 fn checkpoints_play<W: PageWorld>() {
     let mut engine = Engine::<W>::default();
-    let replies = common::ask(&mut engine, Request::Describe);
-    let Some(Reply::World(info)) = replies.first() else {
+    let replies = deliver(&mut engine, Request::Checkpoints);
+    let [Reply::Checkpoints(panel)] = replies.as_slice() else {
         panic!("{replies:?}");
     };
-    assert_eq!(info.checkpoints.len(), 3);
-    let task = &info.checkpoint_episode.task;
-    assert!(info.tasks.iter().any(|known| known.name == *task), "{task}");
-    let score = |player: &str| {
-        let episode = PlayedEpisode {
-            player: player.to_owned(),
-            ..info.checkpoint_episode.clone()
-        };
-        play(&mut Engine::<W>::default(), &episode)
-    };
-    let players = info.checkpoints.iter();
-    let scores: Vec<f64> = players.map(|player| score(&player.name)).collect();
+    let scores: Vec<f64> = panel
+        .cards
+        .iter()
+        .map(|card| number(&card.cells[0]))
+        .collect();
+    assert_eq!(scores.len(), 3, "{}", W::NAME);
     assert!(scores[0] < scores[2], "{}: {scores:?}", W::NAME);
-    let mut folder = source("replays/grpo/config.json");
-    if W::NAME != "trust" {
-        folder = source(&format!("replays/{}-grpo/config.json", W::NAME));
+    for (card, score) in panel.cards.iter().zip(&scores) {
+        let played = play(&mut Engine::<W>::default(), &card.links[0]);
+        assert!((played - score).abs() < 5.1e-5, "{card:?}: {played}");
     }
-    let config = std::fs::read_to_string(folder).expect("a configuration");
-    let config: Value = serde_json::from_str(&config).expect("JSON");
+    // The episode is the first validation seed of the run, under its rules.
+    let folder = match W::NAME {
+        "trust" => "grpo".to_owned(),
+        world => format!("{world}-grpo"),
+    };
+    let config = json(&format!("replays/{folder}/config.json"));
     let seeds = config["validation_seeds"].as_str().expect("seeds");
-    let first = format!("{}..", info.checkpoint_episode.seed);
+    let first = format!("{}..", W::VALIDATION_SEED);
     assert!(seeds.starts_with(&first), "{seeds}");
-    let rules = config["rules"].as_str().unwrap_or("reference");
-    assert_eq!(info.checkpoint_episode.rules, rules);
+    assert_eq!(
+        W::TRAINING_RULES,
+        config["rules"].as_str().unwrap_or("reference")
+    );
+    let query = &panel.cards[0].links[0].query;
+    assert!(
+        query.contains(&format!("&seed={}&", W::VALIDATION_SEED)),
+        "{query}"
+    );
 }
 
 #[test]

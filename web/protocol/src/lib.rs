@@ -30,10 +30,7 @@ pub use caption::Caption;
 pub use chart::{Bar, Chart, Line, Strip};
 pub use files::{Conversion, Evaluation, EvaluationRow, Export, ExportedFile, ForeignFile};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
-pub use records::{
-    Curves, EpisodeLink, MetricChart, ResultsCell, ResultsChart, ResultsPart, ResultsRow,
-    ResultsSection, ResultsTable, ResultsView, TrainingRun,
-};
+pub use records::{Link, Records, RecordsSection};
 pub use reply::{
     Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Standings,
     TruthUpdate,

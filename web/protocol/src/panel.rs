@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Link;
+
 /// Meaning of a color. The page never shows it by color alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Tone {
@@ -141,6 +143,8 @@ pub struct Card {
     pub pick: Option<String>,
     /// Buttons that take actions.
     pub buttons: Vec<Button>,
+    /// Links to other states of the page, below the buttons.
+    pub links: Vec<Link>,
 }
 
 /// A column of a table.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnalysisUpdate, Chart, Curves, Evaluation, ExportedFile, ForeignFile, ResultsView, StepLine,
-    Tone, WorldInfo,
+    AnalysisUpdate, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine, Tone,
+    WorldInfo,
 };
 
 /// A message from an engine.
@@ -42,9 +42,6 @@ pub enum Reply {
         /// Encoded scores.
         scores: Vec<u8>,
     },
-    /// Curves of training runs; answers [`Request::Curves`](crate::Request::Curves) once the logs
-    /// are here.
-    Curves(Curves),
     /// Replay files that can be played.
     Replays(Vec<ListedReplay>),
     /// Path of a file that the engine needs, relative to the page. The answer is
@@ -64,8 +61,12 @@ pub enum Reply {
     },
     /// Name in the address of a training run whose log the visitor dropped.
     RunAdded(String),
-    /// Tables and charts of the reports; answers [`Request::Results`](crate::Request::Results).
-    Results(Box<ResultsView>),
+    /// Content of a screen; answers [`Request::Training`](crate::Request::Training) and
+    /// [`Request::Results`](crate::Request::Results) once the files are here.
+    Records(Box<Records>),
+    /// Scores of the checkpoints on one episode; answers
+    /// [`Request::Checkpoints`](crate::Request::Checkpoints) once the models are here.
+    Checkpoints(Box<Panel>),
     /// A sentence about a file that the visitor dropped and that was read.
     FileRead(String),
     /// Results of an evaluation file that the visitor dropped.

@@ -145,16 +145,14 @@ pub enum Request {
         /// Content in bytes.
         content: Vec<u8>,
     },
-    /// Asks for the curves of training runs side by side, [`Reply::Curves`](crate::Reply::Curves).
-    Curves {
+    /// Asks for the curves of training runs side by side, [`Reply::Records`](crate::Reply::Records).
+    Training {
         /// Name of the world whose run is shown if `runs` is empty.
         world: String,
-        /// Names of the runs as the address writes them.
-        runs: Vec<String>,
-        /// `true` to replace each value by the mean of its neighborhood.
-        smooth: bool,
+        /// Names of the runs as the address writes them, separated by colons.
+        runs: String,
     },
-    /// Asks for the tables and charts of the reports, [`Reply::Results`](crate::Reply::Results).
+    /// Asks for the tables and charts of the reports, [`Reply::Records`](crate::Reply::Records).
     Results,
     /// Asks for a file to save, [`Reply::Exported`](crate::Reply::Exported).
     Export {
@@ -163,4 +161,7 @@ pub enum Request {
         /// The kind of file.
         export: Export,
     },
+    /// Asks for the scores of the checkpoints on one episode,
+    /// [`Reply::Checkpoints`](crate::Reply::Checkpoints).
+    Checkpoints,
 }

@@ -1,8 +1,7 @@
 //! Description of a world for the shell: names for menus, and the actions that can be composed.
 
-use serde::{Deserialize, Serialize};
-
 use crate::PlayedEpisode;
+use serde::{Deserialize, Serialize};
 
 /// Names, texts and menus of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,10 +48,6 @@ pub struct WorldInfo {
     pub daily_task: String,
     /// Earlier and later versions of the trained policy's weights, in the order of training.
     pub checkpoints: Vec<PlayerInfo>,
-    /// Episode on which the checkpoints are compared, without a player.
-    pub checkpoint_episode: PlayedEpisode,
-    /// Sentence about how that episode was chosen.
-    pub checkpoint_rule: String,
     /// Episode of the trained policy that a guided playback shows.
     pub story: PlayedEpisode,
     /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::page::Page;
-use crate::query::{Defaults, parse_query, to_query};
+use crate::query::{Defaults, to_query};
 use crate::reactive::effect;
 use crate::state::PageState;
 
@@ -41,13 +41,7 @@ pub fn sync(page: Page) {
         if let Some((timer, _)) = take_waiting() {
             timer.clear();
         }
-        let (state, problems) = page.programs.with_value(|programs| {
-            let worlds: Vec<&str> = programs
-                .iter()
-                .map(|program| program.world.as_str())
-                .collect();
-            parse_query(&browser::query(), &worlds)
-        });
+        let (state, problems) = page.parse(&browser::query());
         page.history_entry.set_value(state.history_entry());
         page.playing.set(false);
         page.state.set(state);

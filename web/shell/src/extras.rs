@@ -33,10 +33,8 @@ pub struct Extras {
     pub tour: fn(Page) -> View,
     /// Draws the tournament.
     pub tournament: fn(Page) -> El,
-    /// Draws the screen of recorded results.
-    pub results: fn(Page) -> View,
-    /// Draws the training screen.
-    pub training: fn(Page) -> View,
+    /// Draws a screen of recorded results.
+    pub records: fn(Page, Screen) -> View,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
     /// Draws the guided playback.
@@ -70,8 +68,7 @@ impl Extras {
             own_play: ui::own_play::own_play,
             tour: ui::tour::tour,
             tournament: ui::tournament::tournament,
-            results: ui::results::results,
-            training: ui::training::training,
+            records: ui::records::records,
             transcript: ui::transcript::transcript,
             watch: ui::watch::watch,
         }

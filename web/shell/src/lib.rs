@@ -23,10 +23,6 @@
 //! | `data-note="branch"`, `"source"`, `"playing"` | notes on the episode |
 //! | `data-chart` | a chart by id |
 //! | `data-index` | a row of the list of actions |
-//! | `data-metric`, `data-run`, `data-choose` | a chart of the Training screen, a shown run, a run of its menu |
-//! | `data-checkpoint` | a checkpoint on the Training screen, with `.score-cell` |
-//! | `data-results`, `data-table`, `data-row` | a section, a table and a row of the Results screen |
-//! | `data-seed`, `data-score` | a link to an episode on the Results screen |
 //! | `data-truth` | everything of the Truth layer |
 //! | `data-mean`, `data-half-width` | a player of the standings |
 //! | `data-contestant`, `data-cell` | a switch of a player, or of an item of a task menu, for a tournament |

@@ -26,7 +26,7 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     if state.screen != Screen::Episode {
         query.add("page", state.screen.as_str());
     }
-    query.add("runs", &state.runs.join(":"));
+    query.add("runs", &state.runs);
     query.add("task", &state.task);
     query.add("seed", &state.seed.to_string());
     query.add("policy", &state.player);
@@ -105,7 +105,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             // A typed plus sign is decoded as a space.
             "rules" => set(&mut state.rules, plain_word(&value.replace(' ', "+"))),
             "page" => set(&mut state.screen, parse_screen(&value)),
-            "runs" => set(&mut state.runs, parse_runs(&value)),
+            "runs" => set(&mut state.runs, plain_word(&value)),
             "task" => set(&mut state.task, word()),
             "seed" => set(&mut state.seed, parse_seed(&value)),
             "policy" => set(&mut state.player, word()),
@@ -165,11 +165,6 @@ fn parse_screen(text: &str) -> Option<Screen> {
     all.into_iter().find(|screen| screen.as_str() == text)
 }
 
-/// Parses names of training runs, separated by colons.
-fn parse_runs(text: &str) -> Option<Vec<String>> {
-    text.split(':').map(plain_word).collect()
-}
-
 /// Parses a seed from 0 to 2^63 − 1.
 #[must_use]
 pub fn parse_seed(text: &str) -> Option<u64> {
@@ -186,11 +181,11 @@ fn parse_theme(text: &str) -> Option<Theme> {
     all.into_iter().find(|theme| theme.as_str() == text)
 }
 
-/// Returns `text` if it can be a name in some world; names of files are the longest.
+/// Returns `text` if it can be a name in some world; lists of training runs are the longest.
 pub(crate) fn plain_word(text: &str) -> Option<String> {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '+' | ' ');
-    let fits = !text.is_empty() && text.len() <= 120 && text.chars().all(plain);
+    let fits = !text.is_empty() && text.len() <= 240 && text.chars().all(plain);
     (fits && !text.as_bytes().windows(2).any(|pair| pair == b"..")).then(|| text.to_owned())
 }
 

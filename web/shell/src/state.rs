@@ -112,9 +112,9 @@ pub struct PageState {
     pub world: String,
     /// Screen that is shown.
     pub screen: Screen,
-    /// Names of the training runs that are compared; empty for the run of the world's trained
-    /// policy.
-    pub runs: Vec<String>,
+    /// Names of the training runs that are compared, separated by colons; empty for the run of the
+    /// world's trained policy.
+    pub runs: String,
     /// Name of the task.
     pub task: String,
     /// Seed of the episode, at most [`SEED_MAX`].
@@ -155,7 +155,7 @@ impl Default for PageState {
         Self {
             world: String::new(),
             screen: Screen::Episode,
-            runs: Vec::new(),
+            runs: String::new(),
             task: String::new(),
             seed: DEFAULT_SEED,
             streams: String::new(),

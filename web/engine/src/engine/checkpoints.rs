@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
-use sentinel_page_protocol::Reply;
+use sentinel_env::rules::Rules;
+use sentinel_env::{EpisodeSpec, TaskName as _};
+use sentinel_page_protocol::{Card, Column, Layout, Link, Meter, Panel, Reply};
 use sentinel_policy::nn::Model;
 
 use super::Engine;
-use super::address_names::Source;
+use super::address_names::{Source, source_name};
+use super::displayed_runs::actor;
 use crate::files::Fetched;
-use crate::world::{PageWorld, checkpoint_path};
+use crate::format::capitalized;
+use crate::library::{episode, episode_query};
+use crate::run::Run;
+use crate::world::{PageWorld, checkpoint_path, default_streams};
 
 /// The models of a world that are players: the trained policy and its checkpoints.
 pub(super) struct Models<W: PageWorld> {
@@ -16,6 +22,8 @@ pub(super) struct Models<W: PageWorld> {
     pub(super) trained: Fetched<Arc<Model<W::Net>>>,
     /// The checkpoints in the order of [`PageWorld::CHECKPOINTS`]; shorter if none was needed.
     checkpoints: Vec<Fetched<Arc<Model<W::Net>>>>,
+    /// `true` while the shell waits for the scores of the checkpoints.
+    wants_scores: bool,
 }
 
 impl<W: PageWorld> Default for Models<W> {
@@ -24,6 +32,7 @@ impl<W: PageWorld> Default for Models<W> {
         Self {
             trained: Fetched::NotRequested,
             checkpoints: checkpoints.collect(),
+            wants_scores: false,
         }
     }
 }
@@ -84,5 +93,96 @@ impl<W: PageWorld> Engine<W> {
             *place = model;
         }
         self.restart(|source| *source == Source::Checkpoint(index));
+        self.send_scores();
+    }
+
+    /// Requests the files of all checkpoints for their scores on one episode.
+    pub(super) fn request_scores(&mut self) {
+        self.models.wants_scores = true;
+        for index in 0..W::CHECKPOINTS.len() {
+            self.need_checkpoint(index);
+        }
+        self.send_scores();
+    }
+
+    /// Sends the scores once all files have arrived or failed, once for each request.
+    fn send_scores(&mut self) {
+        let models = &mut self.models;
+        let loading = |model: &Fetched<_>| matches!(model, Fetched::Loading);
+        if models.wants_scores && !models.checkpoints.iter().any(loading) {
+            models.wants_scores = false;
+            let panel = Box::new(scores(models));
+            self.replies.push_back(Reply::Checkpoints(panel));
+        }
+    }
+}
+
+/// Returns the episode on which checkpoints are compared. It was not chosen by a result.
+fn checkpoint_episode<W: PageWorld>() -> EpisodeSpec<W> {
+    EpisodeSpec {
+        task: W::checkpoint_task(),
+        seed: W::VALIDATION_SEED,
+        streams: default_streams::<W>(),
+        rules: Rules::parse(W::TRAINING_RULES).unwrap_or_default(),
+    }
+}
+
+/// Plays the episode with every checkpoint, and returns their scores with links.
+fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
+    let spec = checkpoint_episode::<W>();
+    let query = |index: usize| {
+        let mut played = episode::<W>(&spec);
+        played.player = source_name::<W>(&Source::Checkpoint(index));
+        episode_query(W::NAME, &played)
+    };
+    let last = W::CHECKPOINTS.len().saturating_sub(1);
+    let card = |index: usize| {
+        let setup = spec.setup();
+        let actor = actor::<W>(&Source::Checkpoint(index), &setup, None, models)?;
+        let mut run = Run::new(&setup, Some(actor), None);
+        while run.advance() {}
+        let actions = run.frames().len() - 1;
+        let score = run.view(actions).score;
+        let mut links = vec![Link {
+            text: "Open the episode".to_owned(),
+            query: query(index),
+        }];
+        if index < last {
+            let (query, versus) = (query(index), Source::Checkpoint(last));
+            links.push(Link {
+                text: "Compare with the last".to_owned(),
+                query: format!("{query}&vs={}", source_name::<W>(&versus)),
+            });
+        }
+        Some(Card {
+            key: W::CHECKPOINTS[index].name.to_owned(),
+            title: capitalized(W::CHECKPOINTS[index].label),
+            cells: vec![format!("{score:.4}"), actions.to_string()],
+            meters: vec![Meter {
+                value: score as f32,
+                ..Meter::default()
+            }],
+            links,
+            ..Card::default()
+        })
+    };
+    let column = |title: &str| Column {
+        title: title.to_owned(),
+        help: String::new(),
+        numeric: true,
+    };
+    let (task, seed) = (spec.task.name(), spec.seed);
+    Panel {
+        id: "checkpoints".to_owned(),
+        title: "See it learn".to_owned(),
+        help: "One episode says little: the curves of the validation score are means of many."
+            .to_owned(),
+        summary: format!(
+            "Checkpoints of the trained policy on task {task} with seed {seed}: the first validation seed of the run, under its rules. No result was looked at to choose it."
+        ),
+        layout: Layout::Table(vec![column("Score"), column("Actions")]),
+        cards: (0..W::CHECKPOINTS.len()).filter_map(card).collect(),
+        empty: "No checkpoint could be loaded.".to_owned(),
+        ..Panel::default()
     }
 }

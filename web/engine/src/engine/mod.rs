@@ -112,7 +112,8 @@ impl<W: PageWorld> Engine<W> {
             } => self.handle_file(&name, content, dropped),
             Request::Export { run, export } => self.export(run, &export),
             // The engine of recorded results answers them.
-            Request::Curves { .. } | Request::Results => {}
+            Request::Training { .. } | Request::Results => {}
+            Request::Checkpoints => self.request_scores(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The logged metrics that the page draws, with their explanations.
 
-use sentinel_page_protocol::{Chart, Line, MetricChart};
+use sentinel_page_protocol::{Chart, Line, Note};
 
 use super::log::TrainingLog;
 
@@ -135,27 +135,27 @@ const METRICS: [Metric; 15] = [
 pub(super) struct ShownLog<'a> {
     /// The log of the run.
     pub log: &'a TrainingLog,
-    /// Name at the ends of its lines.
-    pub tag: &'a str,
+    /// Name of its lines.
+    pub name: &'a str,
     /// Index of color and dash pattern.
     pub style: u8,
 }
 
-/// Returns a chart for each metric that one of the runs has logged, with a line for each run. A
-/// single run shows the parts of its validation score too.
-pub(super) fn charts(runs: &[ShownLog<'_>], smooth: bool) -> Vec<MetricChart> {
+/// Returns a chart for each metric that one of the runs has logged, with a line for each run, and the
+/// explanation of the metric. A single run shows the parts of its validation score too.
+pub(super) fn charts(runs: &[ShownLog<'_>], smooth: bool) -> Vec<(Chart, Note)> {
     METRICS
         .iter()
         .filter_map(|metric| chart(metric, runs, smooth))
         .collect()
 }
 
-fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<MetricChart> {
+fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<(Chart, Note)> {
     let (mut lines, mut without) = (Vec::new(), Vec::new());
     for run in runs {
-        match line(run.log, metric.key, run.tag, run.style, smooth) {
+        match line(run.log, metric.key, run.name, run.style, smooth) {
             Some(line) => lines.push(line),
-            None => without.push(run.tag),
+            None => without.push(run.name),
         }
     }
     if lines.is_empty() {
@@ -173,22 +173,24 @@ fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<MetricC
     let high = values().fold(f32::NEG_INFINITY, f32::max);
     let missing = match without.as_slice() {
         [] => String::new(),
-        tags => format!("not logged by {}", tags.join(", ")),
+        names => format!("not logged by {}", names.join(", ")),
     };
-    Some(MetricChart {
-        metric: metric.key.to_owned(),
+    let chart = Chart {
+        id: metric.id.to_owned(),
+        title: metric.title.to_owned(),
+        subtitle: missing,
+        x_label: "optimizer step".to_owned(),
+        y_label: metric.unit.to_owned(),
+        range: [low, high],
+        lines,
+        strips: Vec::new(),
+    };
+    let name = Note {
+        text: metric.key.to_owned(),
         help: metric.help.to_owned(),
-        chart: Chart {
-            id: metric.id.to_owned(),
-            title: metric.title.to_owned(),
-            subtitle: missing,
-            x_label: "optimizer step".to_owned(),
-            y_label: metric.unit.to_owned(),
-            range: [low, high],
-            lines,
-            strips: Vec::new(),
-        },
-    })
+        ..Note::default()
+    };
+    Some((chart, name))
 }
 
 fn line(log: &TrainingLog, key: &str, name: &str, style: u8, smooth: bool) -> Option<Line> {
@@ -223,8 +225,8 @@ mod tests {
         TrainingLog::parse("a.json", text).expect("a trainer state")
     }
 
-    fn shown<'a>(log: &'a TrainingLog, tag: &'a str, style: u8) -> ShownLog<'a> {
-        ShownLog { log, tag, style }
+    fn shown<'a>(log: &'a TrainingLog, name: &'a str, style: u8) -> ShownLog<'a> {
+        ShownLog { log, name, style }
     }
 
     #[test]
@@ -235,12 +237,12 @@ mod tests {
             {"step": 2, "eval_reward": 0.8, "eval_rewards/task2/mean": 0.9}]}"#,
         );
         let charts = charts(&[shown(&log, "", 0)], false);
-        let ids: Vec<&str> = charts.iter().map(|c| c.chart.id.as_str()).collect();
+        let ids: Vec<&str> = charts.iter().map(|(chart, _)| chart.id.as_str()).collect();
         assert_eq!(ids, ["evaluation", "reward"]);
-        let lines = &charts[0].chart.lines;
+        let lines = &charts[0].0.lines;
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["overall", "task 2"]);
-        let reward = &charts[1].chart;
+        let reward = &charts[1].0;
         assert_eq!(
             (reward.lines[0].x.as_slice(), reward.lines[0].y.as_slice()),
             (&[2.0, 4.0][..], &[0.5, 0.75][..])
@@ -257,7 +259,7 @@ mod tests {
             log(r#"{"global_step": 2, "log_history": [{"step": 2, "eval_reward": 0.7}]}"#),
         );
         let charts = charts(&[shown(&a, "A", 0), shown(&b, "B", 3)], false);
-        let (scores, kl) = (&charts[0].chart, &charts[1].chart);
+        let (scores, kl) = (&charts[0].0, &charts[1].0);
         let styles: Vec<u8> = scores.lines.iter().map(|line| line.style).collect();
         assert_eq!((styles, scores.range), (vec![0, 3], [0.5, 0.7]));
         assert_eq!(

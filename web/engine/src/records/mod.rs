@@ -35,16 +35,12 @@ impl std::fmt::Debug for RecordsEngine {
 impl Program for RecordsEngine {
     fn handle(&mut self, request: Request) {
         match request {
-            Request::Curves {
-                world,
-                runs,
-                smooth,
-            } => {
-                let (paths, problems) = self.runs.show(&world, &runs, smooth);
+            Request::Training { world, runs } => {
+                let (paths, problems) = self.runs.show(&world, &runs);
                 self.replies.extend(paths.into_iter().map(Reply::Need));
                 self.replies
                     .extend(problems.into_iter().map(Reply::Problem));
-                self.send_curves();
+                self.send();
             }
             Request::Export {
                 export: Export::Chart { id, png, .. },
@@ -53,7 +49,7 @@ impl Program for RecordsEngine {
             Request::Results => {
                 let paths = self.reports.request();
                 self.replies.extend(paths.into_iter().map(Reply::Need));
-                self.send_results();
+                self.send();
             }
             Request::File {
                 name,
@@ -94,34 +90,32 @@ impl RecordsEngine {
         let taken = if Reports::has(path) {
             self.reports.take(path, content)
         } else {
-            self.runs.take(path, content).unwrap_or(Ok(()))
+            self.runs.take(path, content)
         };
         if let Err(reason) = taken {
             self.replies.push_back(Reply::Problem(reason));
         }
-        self.send_curves();
-        self.send_results();
-    }
-
-    fn send_curves(&mut self) {
-        if let Some(curves) = self.runs.curves() {
-            self.charts = curves.charts.iter().map(|m| m.chart.clone()).collect();
-            self.replies.push_back(Reply::Curves(curves));
-        }
+        self.send();
     }
 
     /// Answers with a drawing of a chart that was sent.
     fn export_chart(&mut self, id: &str, png: bool) {
         let chart = self.charts.iter().find(|chart| chart.id == id);
         self.replies.push_back(match chart {
-            Some(chart) => Reply::Exported(chart_file("training", chart, "Training runs", png)),
+            Some(chart) => Reply::Exported(chart_file("sentinel", chart, "Recorded results", png)),
             None => Reply::Problem(NOTHING.to_owned()),
         });
     }
 
-    fn send_results(&mut self) {
-        let view = self.reports.view();
-        self.replies
-            .extend(view.map(|view| Reply::Results(Box::new(view))));
+    /// Sends the screens that are complete.
+    fn send(&mut self) {
+        let screens = [self.runs.screen(), self.reports.screen()];
+        for screen in screens.into_iter().flatten() {
+            let sections = screen.sections.iter();
+            self.charts = sections
+                .flat_map(|section| section.charts.iter().map(|(chart, _)| chart.clone()))
+                .collect();
+            self.replies.push_back(Reply::Records(Box::new(screen)));
+        }
     }
 }

@@ -102,10 +102,10 @@ impl Page {
                 }
             }
             Reply::Standings(_) | Reply::Scores { .. } => self.handle_results(reply),
-            Reply::Curves(curves) => self.curves.set(Some(Arc::new(curves))),
             Reply::TrainingLog { name, text } => self.add_run(name, text),
-            Reply::RunAdded(name) => self.show_added_run(name),
-            Reply::Results(view) => self.results.set(Some(Arc::from(view))),
+            Reply::RunAdded(name) => self.show_added_run(&name),
+            Reply::Records(records) => self.records.set(Some(Arc::from(records))),
+            Reply::Checkpoints(panel) => self.checkpoints.set(Some(Arc::from(panel))),
             Reply::Opened(episode) => self.open_played(&episode),
             Reply::Evaluation(evaluation) => {
                 self.files.evaluation.set(Some(Arc::new(evaluation)));
@@ -124,7 +124,7 @@ impl Page {
 
     pub(super) fn handle_run(&self, update: sentinel_page_protocol::RunUpdate) {
         let Some(episode) = self.episode_of_run(update.run) else {
-            return self.apply_checkpoint(&update);
+            return;
         };
         let played = update.episode.clone();
         let is_main = self.main.run.get_value() == update.run;

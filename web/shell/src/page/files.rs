@@ -118,11 +118,14 @@ impl Page {
     }
 
     /// Shows a dropped training log beside the other runs.
-    pub(super) fn show_added_run(&self, name: String) {
+    pub(super) fn show_added_run(&self, name: &str) {
         let is_first = self.shows_opened(Opened::Curves);
         self.playing.set(false);
         self.state.update(|state| {
-            state.runs.push(name);
+            if !state.runs.is_empty() {
+                state.runs.push(':');
+            }
+            state.runs.push_str(name);
             if is_first {
                 state.screen = Screen::Training;
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    Curves, ListedReplay, Reply, Request, ResultsView, Standings, TournamentSpec, WorldInfo,
+    ListedReplay, Panel, Records, Reply, Request, Standings, TournamentSpec, WorldInfo,
 };
 
 use crate::browser;
@@ -25,7 +25,6 @@ use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, to_u32};
 pub use files::FileSignals;
-pub use records::PlayedCheckpoint;
 
 pub use own_play::{Comparison, OwnPlay};
 
@@ -78,12 +77,10 @@ pub struct Page {
     pub info: Signal<Option<Arc<WorldInfo>>>,
     /// Replay files of the current world.
     pub replays: Signal<Arc<Vec<ListedReplay>>>,
-    /// Curves of the chosen training runs; `None` until they arrive.
-    pub curves: Signal<Option<Arc<Curves>>>,
-    /// Results of the checkpoints on their episode, in the order of training.
-    pub checkpoints: Signal<Vec<PlayedCheckpoint>>,
-    /// Tables and charts of recorded results; `None` until they arrive.
-    pub results: Signal<Option<Arc<ResultsView>>>,
+    /// Content of the screen of recorded results that was shown last; `None` until it arrives.
+    pub records: Signal<Option<Arc<Records>>>,
+    /// Scores of the current world's checkpoints; `None` until they arrive.
+    pub checkpoints: Signal<Option<Arc<Panel>>>,
     /// The current or last tournament of this world.
     pub tournament: Signal<Tournament>,
     /// Sentences about what went wrong, oldest first.
@@ -164,9 +161,8 @@ impl Page {
             programs: StoredValue::new(programs.clone()),
             info: Signal::new(None),
             replays: Signal::default(),
-            curves: Signal::new(None),
-            checkpoints: Signal::default(),
-            results: Signal::new(None),
+            records: Signal::new(None),
+            checkpoints: Signal::new(None),
             tournament: Signal::default(),
             notices: Signal::new(problems),
             failure: Signal::default(),
@@ -494,7 +490,7 @@ impl Page {
         self.versus.clear();
         self.failure.set(String::new());
         self.engines.update_value(EnginePool::stop_tournaments);
-        self.checkpoints.set(Vec::new());
+        self.checkpoints.set(None);
         self.files.evaluation.set(None);
         self.tournament.set(Tournament::default());
         self.leave_own_play();

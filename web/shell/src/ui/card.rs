@@ -1,13 +1,14 @@
 //! Cards in the shapes that the layouts give them.
 
-use sentinel_page_protocol::Card;
+use sentinel_page_protocol::{Card, Link};
 
 use super::action_button::buttons;
 use super::face::face;
+use super::header::is_plain;
 use super::truth::{truth_mask, truth_notes};
 use super::widgets::{chip, meter, note, shares, state_label, text_with_help, tone_name};
 use crate::browser;
-use crate::dom::html::{button, dd, div, dt, li, p, span, td, th, tr};
+use crate::dom::html::{a, button, dd, div, dt, li, p, span, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::episode_view::TruthSignals;
 use crate::page::Page;
@@ -102,7 +103,27 @@ fn body(page: Page, card: &Card) -> View {
         (!card.chips.is_empty()).then(chips).into_view(),
         all(&card.notes, note),
         buttons(page, &card.buttons).into_view(),
+        links(page, &card.links),
     ])
+}
+
+/// Returns links to other states of the page.
+fn links(page: Page, all: &[Link]) -> View {
+    let link = |link: &Link| {
+        let query = link.query.clone();
+        let open = move |event: web_sys::MouseEvent| {
+            if is_plain(&event) {
+                event.prevent_default();
+                page.open_query(&query);
+            }
+        };
+        a().class("card-link")
+            .attr("href", String::from("?") + &link.query)
+            .on_mouse("click", open)
+            .child(link.text.clone())
+    };
+    let links: Vec<El> = all.iter().map(link).collect();
+    links.into_view()
 }
 
 /// Returns a closure that draws something of a card, again whenever the card changes.

@@ -289,11 +289,17 @@ fn curve(scale: &Scale, line: &Line) -> View {
 }
 
 fn end_name(scale: &Scale, line: &Line, y: f64) -> El {
+    // A name that does not fit is complete below the chart.
+    let room = ((scale.width - scale.right - 8.0) / 7.5).max(1.0) as usize;
+    let mut name: String = line.name.chars().take(room).collect();
+    if name.len() < line.name.len() {
+        name.push('…');
+    }
     text()
         .class(style(line) + " end")
         .attr("x", css(scale.right + 8.0))
         .attr("y", css(y + 4.5))
-        .child(line.name.clone())
+        .child(name)
 }
 
 fn bars(scale: &Scale, index: usize, strip: &Strip) -> View {

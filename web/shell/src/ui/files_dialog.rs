@@ -124,10 +124,11 @@ fn chart_rows(page: Page) -> Vec<El> {
             rows.push(chart_row(page, run, truth, chart));
         }
     };
-    if page.screen() == Screen::Training {
-        page.curves.with(|curves| {
-            let charts = curves.iter().flat_map(|curves| &curves.charts);
-            charts.for_each(|metric| add(0, false, &metric.chart));
+    if page.screen() != Screen::Episode {
+        page.records.with(|records| {
+            let sections = records.iter().flat_map(|records| &records.sections);
+            let charts = sections.flat_map(|section| &section.charts);
+            charts.for_each(|(chart, _)| add(0, false, chart));
         });
         return rows;
     }

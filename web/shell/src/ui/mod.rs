@@ -27,15 +27,13 @@ pub(crate) mod opened_files;
 pub(crate) mod own_play;
 mod own_results;
 mod panel;
-mod records;
-pub(crate) mod results;
+pub(crate) mod records;
 mod reward;
 mod select;
 mod timeline;
 mod tooltip;
 pub(crate) mod tour;
 pub(crate) mod tournament;
-pub(crate) mod training;
 pub(crate) mod transcript;
 pub mod truth;
 pub(crate) mod watch;
@@ -90,10 +88,9 @@ pub fn app() -> View {
         (!text.is_empty()).then(|| warning.child(text))
     };
     let screen = move || {
-        match shown.get() {
-            Screen::Episode => {}
-            Screen::Training => return extra(page, move |extras| (extras.training)(page)),
-            Screen::Results => return extra(page, move |extras| (extras.results)(page)),
+        let screen = shown.get();
+        if screen != Screen::Episode {
+            return extra(page, move |extras| (extras.records)(page, screen));
         }
         let versus = move || {
             double

@@ -1,24 +1,109 @@
-//! Parts that the screens of recorded results share: charts with their own cursor, legends, and
-//! links to episodes.
+//! The screens "Training" and "Results": panels and charts that an engine made from recorded files.
 
 use std::sync::Arc;
 
-use leptos::prelude::{Callback, window};
-use sentinel_page_protocol::{Chart, PlayedEpisode};
+use leptos::prelude::Callback;
+use sentinel_page_protocol::{Chart, Panel, RecordsSection};
 
 use super::chart::{Scrubber, chart_view};
-use super::header::is_plain;
-use crate::address::query_of;
+use super::panel::panel;
+use super::widgets;
 use crate::chart_geometry::{stops, value_at};
-use crate::dom::El;
-use crate::dom::html::{a, span};
-use crate::dom::svg::{line, svg};
+use crate::dom::html::{div, h1, h2, p, section};
+use crate::dom::{El, IntoView, View};
 use crate::page::Page;
-use crate::reactive::{Signal, memo};
-use crate::state::PageState;
+use crate::panel_signals::PanelSignals;
+use crate::reactive::{Signal, effect, memo};
+use crate::state::Screen;
+
+/// Returns the screen `screen`; what it shows is requested whenever the address names something
+/// else.
+#[must_use]
+pub fn records(page: Page, screen: Screen) -> View {
+    let is_training = screen == Screen::Training;
+    let chosen = memo(move || {
+        page.without_cursor
+            .with(|state| (state.world.clone(), state.runs.clone()))
+    });
+    effect(move || {
+        let (world, runs) = chosen.get();
+        page.request_records(screen, world, runs);
+    });
+    effect(move || {
+        let known = page.info.with(Option::is_some);
+        if is_training && known && page.checkpoints.with_untracked(Option::is_none) {
+            page.request_checkpoints();
+        }
+    });
+    let (title, text) = match is_training {
+        true => (
+            "How the policies were trained",
+            "The curves are those of the runs’ logs; drop a trainer_state.json on the page to see yours beside them.",
+        ),
+        false => (
+            "Results",
+            "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.",
+        ),
+    };
+    let found = move || {
+        let found = page.records.get()?;
+        (found.screen == screen.as_str()).then_some(found)
+    };
+    let status = p().class("detail").attr("role", "status");
+    let story = div()
+        .class("story")
+        .child(h1().child(title))
+        .child(status.child(move || match found().is_some() {
+            true => text,
+            false => "Loading the files…",
+        }));
+    let checkpoints = move || {
+        let found = page.checkpoints.get().filter(|_| is_training)?;
+        Some(panels(page, std::slice::from_ref(&*found)))
+    };
+    let sections = move || {
+        let sections = found()?;
+        let drawn = sections.sections.iter().map(|of| drawn(page, of));
+        Some(drawn.collect::<Vec<El>>())
+    };
+    View::Fragment(vec![
+        div().class("headline").child(story).into_view(),
+        checkpoints.into_view(),
+        sections.into_view(),
+    ])
+}
+
+fn drawn(page: Page, of: &RecordsSection) -> El {
+    let chart = |(chart, name): &(Chart, _)| {
+        div()
+            .class("card")
+            .child(curve(chart))
+            .child(widgets::note(name))
+    };
+    section()
+        .class("records")
+        .label(of.title.clone())
+        .child(h2().child(of.title.clone()))
+        .child(p().class("quiet").child(of.detail.clone()))
+        .child(panels(page, &of.panels))
+        .child(
+            div()
+                .class("curves")
+                .child(of.charts.iter().map(chart).collect::<Vec<El>>()),
+        )
+}
+
+/// Returns panels that do not change.
+fn panels(page: Page, all: &[Panel]) -> Vec<El> {
+    let signals = PanelSignals::default();
+    signals.update(all);
+    let slots = signals.list.get_untracked();
+    let truth = page.main.truth;
+    slots.iter().map(|slot| panel(page, slot, truth)).collect()
+}
 
 /// Returns a chart with its own cursor, which starts at the end.
-pub(super) fn curve(chart: &Chart) -> El {
+fn curve(chart: &Chart) -> El {
     let all = Arc::new(common_stops(chart));
     let chart = Arc::new(chart.clone());
     let at = Signal::new(all.len().saturating_sub(1));
@@ -32,69 +117,23 @@ pub(super) fn curve(chart: &Chart) -> El {
     chart_view(memo(move || chart.clone()), scrubber)
 }
 
-/// Returns the positions of the cursor: those at which every line has a value that has begun and
-/// not ended, so that lines logged at different intervals can be compared; all if there are none.
+/// Returns the positions of the cursor: those at which every line that has begun and not ended has
+/// a value, so that lines logged at different intervals can be compared; all if there are none at
+/// the end.
 fn common_stops(chart: &Chart) -> Vec<f32> {
     let all = stops(chart);
-    let common = |at: &&f32| {
+    let is_common = |at: &&f32| {
         chart.lines.iter().all(|line| {
             let has_begun = line.x.first().is_none_or(|first| first <= at);
             let has_ended = line.x.last().is_some_and(|last| last < at);
             !has_begun || has_ended || value_at(line, **at).is_some()
         })
     };
-    let common: Vec<f32> = all.iter().filter(common).copied().collect();
-    // The drawing's width is that of the last stop.
+    let common: Vec<f32> = all.iter().filter(is_common).copied().collect();
+    // The last stop is the right edge of the drawing.
     if common.last() == all.last() {
         common
     } else {
         all
     }
-}
-
-/// Returns a sample of a line with its color and dash pattern, and the letter at its end.
-pub(super) fn line_sample(style: u8, tag: &str) -> El {
-    let class = format!("l{} line", style.min(7));
-    let drawn = line().class(class).attr("x1", "1").attr("x2", "31");
-    let sample = svg()
-        .attr("viewBox", "0 0 32 8")
-        .attr("width", "32")
-        .attr("height", "8")
-        .attr("aria-hidden", "true")
-        .child(drawn.attr("y1", "4").attr("y2", "4"));
-    let tag = span().class("tag").child(tag.to_owned());
-    span().class("sample").child(sample).child(tag)
-}
-
-/// Returns a link that opens an episode from its start; `versus` is the player to compare with.
-pub(super) fn episode_link(
-    page: Page,
-    world: String,
-    episode: PlayedEpisode,
-    versus: String,
-    text: String,
-) -> El {
-    let there = move |now: &PageState| {
-        let mut state = PageState {
-            versus: versus.clone(),
-            ..now.clone()
-        };
-        world.clone_into(&mut state.world);
-        state.open_episode(&episode);
-        state
-    };
-    let target = there.clone();
-    let href = move || {
-        let state = page.without_cursor.with(|now| there(now));
-        format!("?{}", query_of(page, &state))
-    };
-    let open = move |event: web_sys::MouseEvent| {
-        if is_plain(&event) {
-            event.prevent_default();
-            let state = page.state.with_untracked(|now| target(now));
-            page.open_state(state);
-            window().scroll_to_with_x_and_y(0.0, 0.0);
-        }
-    };
-    a().attr("href", href).on_mouse("click", open).child(text)
 }

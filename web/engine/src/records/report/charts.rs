@@ -1,35 +1,52 @@
-//! The charts of a report. Lines become charts; bars, points and counts become tables with bars.
+//! The charts of a report. Lines become charts; bars, points and counts become panels with bars.
 
-use sentinel_page_protocol::{
-    Chart, Line, ResultsCell, ResultsChart, ResultsPart, ResultsRow, ResultsSection, ResultsTable,
-};
+use sentinel_page_protocol::{Card, Chart, Layout, Line, Meter, Note, Panel, RecordsSection};
 
 use super::file::{
     AreaSeries, BarRow, Cause, ChartEntry, ChartFile, Estimate, Plot, Point, PointSeries, Results,
 };
-use super::tables::column;
+use super::tables::{command_note, table};
 
 /// Number of line styles.
 const STYLES: usize = 8;
 
-/// Returns the section of all charts that no table of the screen repeats.
-pub(super) fn section(results: &Results) -> ResultsSection {
-    let own = results.charts.iter();
-    let own = own.filter(|entry| entry.section != "evaluation");
-    ResultsSection {
-        id: "charts".to_owned(),
+/// A chart of a report as the page shows it.
+enum Part {
+    Panel(Panel),
+    Chart(Chart),
+}
+
+/// Returns the section of all charts that no table of the screen repeats. `path` makes their
+/// identifiers unique among reports.
+pub(super) fn section(path: &str, results: &Results) -> RecordsSection {
+    let command = results.provenance.command();
+    let mut section = RecordsSection {
         title: results.title.clone(),
         detail: "The charts of the report. Point at a chart, or focus it and use the arrow keys, to read values.".to_owned(),
-        parts: own.map(part).collect(),
-        source: String::new(),
-        command: results.provenance.command(),
+        ..RecordsSection::default()
+    };
+    let own = results.charts.iter();
+    for entry in own.filter(|entry| entry.section != "evaluation") {
+        match part(entry) {
+            Part::Panel(mut panel) => {
+                panel.id = format!("{path}-{}", panel.id);
+                section.panels.push(panel);
+            }
+            Part::Chart(mut chart) => {
+                chart.id = format!("{path}-{}", chart.id);
+                let note = command_note(&command).pop();
+                section
+                    .charts
+                    .push((chart, note.unwrap_or_else(Note::default)));
+            }
+        }
     }
+    section
 }
 
 /// Returns a chart of a report as a chart of lines, or as a table.
-pub(super) fn part(entry: &ChartEntry) -> ResultsPart {
-    let chart = &entry.chart;
-    match &chart.plot {
+fn part(entry: &ChartEntry) -> Part {
+    match &entry.chart.plot {
         Plot::Lines { series } => {
             let series = series.iter();
             let series = series.map(|s| (s.label.as_str(), s.points.clone()));
@@ -59,13 +76,13 @@ pub(super) fn part(entry: &ChartEntry) -> ResultsPart {
             };
             let rows = rows.iter();
             let rows = rows.map(|row| (row.label.clone(), vec![Some(value(row))]));
-            bars(entry, vec![chart.x.name()], rows.collect())
+            bars(entry, vec![String::new()], rows.collect())
         }
         Plot::Fishbone { causes } => {
             let name = |cause: &Cause| format!("{} ({} events)", cause.label, cause.count);
             let rows = causes.iter();
             let rows = rows.map(|cause| (name(cause), vec![Some(exact(cause.value))]));
-            bars(entry, vec![chart.y.name()], rows.collect())
+            bars(entry, vec![String::new()], rows.collect())
         }
         Plot::Points { series } => points_table(entry, series),
     }
@@ -89,12 +106,12 @@ fn points(x: &[f64], y: &[f64]) -> Vec<Point> {
     x.iter().zip(y).map(point).collect()
 }
 
-/// Returns a table with a row for each group and a column for each series.
+/// Returns a panel with a card for each group and a bar for each series.
 fn by_group(
     entry: &ChartEntry,
     groups: &[String],
     series: Vec<(String, Vec<Option<Estimate>>)>,
-) -> ResultsPart {
+) -> Part {
     let row = |(index, name): (usize, &String)| {
         let values = series
             .iter()
@@ -102,23 +119,23 @@ fn by_group(
         (name.clone(), values.collect())
     };
     let rows = groups.iter().enumerate().map(row).collect();
-    let columns = series.iter().map(|(label, _)| label.clone());
-    bars(entry, columns.collect(), rows)
+    let names = series.iter().map(|(label, _)| label.clone());
+    bars(entry, names.collect(), rows)
 }
 
-/// Returns a chart of lines. Several lines are named by letters, which the legend explains.
-fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> ResultsPart {
+/// Returns a chart of lines. Several lines have a letter each, which their names begin with.
+fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> Part {
     let chart = &entry.chart;
     let several = series.len() > 1;
     let line = |(index, (name, points)): (usize, &(&str, Vec<Point>))| {
-        let tag = u8::try_from(index % 26).unwrap_or_default();
+        let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or_default());
         let half = |point: &Point| match point.interval {
             Some([low, high]) => ((high - low) / 2.0) as f32,
             None => f32::NAN,
         };
         Line {
             name: match several {
-                true => char::from(b'A' + tag).to_string(),
+                true => format!("{letter} {name}"),
                 false => (*name).to_owned(),
             },
             style: u8::try_from(index % STYLES).unwrap_or_default(),
@@ -130,21 +147,15 @@ fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> ResultsPart {
             },
         }
     };
-    ResultsPart::Chart(ResultsChart {
-        legend: match several {
-            true => series.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            false => Vec::new(),
-        },
-        chart: Chart {
-            id: chart.name.clone(),
-            title: chart.title.clone(),
-            subtitle: caption(entry),
-            x_label: chart.x.name(),
-            y_label: chart.y.name(),
-            range: range(chart, &series),
-            lines: series.iter().enumerate().map(line).collect(),
-            strips: Vec::new(),
-        },
+    Part::Chart(Chart {
+        id: chart.name.clone(),
+        title: chart.title.clone(),
+        subtitle: caption(entry),
+        x_label: chart.x.name(),
+        y_label: chart.y.name(),
+        range: range(chart, &series),
+        lines: series.iter().enumerate().map(line).collect(),
+        strips: Vec::new(),
     })
 }
 
@@ -168,13 +179,13 @@ fn range(chart: &ChartFile, series: &[(&str, Vec<Point>)]) -> [f32; 2] {
     [low as f32, high as f32]
 }
 
-/// Returns a table with a bar in each cell. The bars of a table share one scale, which begins at 0;
-/// there are none if a value is negative.
+/// Returns a panel with a card for each row and a bar for each of `names`. The bars share one scale,
+/// which begins at 0; they are empty if a value is negative.
 fn bars(
     entry: &ChartEntry,
-    columns: Vec<String>,
+    names: Vec<String>,
     rows: Vec<(String, Vec<Option<Estimate>>)>,
-) -> ResultsPart {
+) -> Part {
     let values = || rows.iter().flat_map(|(_, cells)| cells).flatten();
     let highest = values().map(|cell| cell.value).fold(0.0, f64::max);
     // A share or a score has the whole range 0 to 1.
@@ -183,38 +194,40 @@ fn bars(
         _ => highest,
     };
     let draws = full > 0.0 && values().all(|cell| cell.value >= 0.0);
-    let cell = |cell: &Option<Estimate>| ResultsCell {
-        text: cell.map_or_else(|| "–".to_owned(), |found| number(&found)),
-        bar: cell
-            .filter(|_| draws)
-            .map(|found| (found.value / full) as f32),
+    let meter = |(name, found): (&String, &Option<Estimate>)| {
+        let found = found.as_ref()?;
+        // A single bar is what the title says.
+        let label = match names.len() {
+            1 => number(found),
+            _ => format!("{name} {}", number(found)),
+        };
+        Some(Meter {
+            label,
+            value: if draws {
+                (found.value / full) as f32
+            } else {
+                0.0
+            },
+            ..Meter::default()
+        })
     };
-    let rows = rows.iter().map(|(name, cells)| ResultsRow {
-        name: name.clone(),
-        cells: cells.iter().map(cell).collect(),
-        ..ResultsRow::default()
-    });
-    let rows: Vec<ResultsRow> = rows.collect();
-    let mut headings = vec![column(&entry.chart.x.label, "", false)];
-    if matches!(
-        entry.chart.plot,
-        Plot::HorizontalBars { .. } | Plot::Fishbone { .. }
-    ) || headings[0].title.is_empty()
-    {
-        "Name".clone_into(&mut headings[0].title);
-    }
-    headings.extend(columns.iter().map(|title| column(title, "", true)));
-    ResultsPart::Table(ResultsTable {
+    let card = |(name, cells): &(String, Vec<Option<Estimate>>)| Card {
+        key: name.clone(),
+        title: name.clone(),
+        meters: names.iter().zip(cells).filter_map(meter).collect(),
+        ..Card::default()
+    };
+    Part::Panel(Panel {
         id: entry.chart.name.clone(),
         title: entry.chart.title.clone(),
         help: caption(entry),
-        columns: headings,
-        rows,
-        folded: false,
+        layout: Layout::Tiles,
+        cards: rows.iter().map(card).collect(),
+        ..Panel::default()
     })
 }
 
-fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> ResultsPart {
+fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> Part {
     let chart = &entry.chart;
     let rows = series.iter().flat_map(|series| {
         series.points.iter().map(|point| {
@@ -222,26 +235,19 @@ fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> ResultsPart {
                 value: point.y,
                 interval: point.interval,
             };
-            let text = [format!("{:.2}", point.x), number(&value)];
-            let cell = |text| ResultsCell { text, bar: None };
-            ResultsRow {
-                name: series.label.clone(),
-                cells: text.into_iter().map(cell).collect(),
-                ..ResultsRow::default()
+            Card {
+                key: series.label.clone(),
+                title: series.label.clone(),
+                cells: vec![format!("{:.2}", point.x), number(&value)],
+                ..Card::default()
             }
         })
     });
-    ResultsPart::Table(ResultsTable {
-        id: chart.name.clone(),
-        title: chart.title.clone(),
+    let columns = [chart.x.name(), chart.y.name()];
+    let columns = columns.each_ref().map(|name| (name.as_str(), ""));
+    Part::Panel(Panel {
         help: caption(entry),
-        columns: vec![
-            column("Name", "", false),
-            column(&chart.x.name(), "", true),
-            column(&chart.y.name(), "", true),
-        ],
-        rows: rows.collect(),
-        folded: false,
+        ..table(&chart.name, &chart.title, &columns, rows.collect())
     })
 }
 

@@ -34,7 +34,6 @@ impl Provenance {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Sweep {
-    pub id: String,
     pub entries: Vec<SweepEntry>,
 }
 

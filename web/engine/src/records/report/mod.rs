@@ -4,7 +4,7 @@ mod charts;
 mod file;
 mod tables;
 
-use sentinel_page_protocol::{ResultsSection, ResultsView};
+use sentinel_page_protocol::{Records, RecordsSection};
 
 use crate::files::{Fetched, text};
 
@@ -20,8 +20,8 @@ const ABLATIONS: &str = "results/policy_ablations.json";
 /// The files with their sections, in the order of the screen.
 #[derive(Default)]
 pub(super) struct Reports {
-    files: Vec<(String, Fetched<Vec<ResultsSection>>)>,
-    /// `true` while the shell waits for the view.
+    files: Vec<(String, Fetched<Vec<RecordsSection>>)>,
+    /// `true` while the shell waits for the screen.
     wanted: bool,
 }
 
@@ -66,20 +66,21 @@ impl Reports {
         result
     }
 
-    /// Returns the view once all files have arrived or failed, once for each request.
-    pub(super) fn view(&mut self) -> Option<ResultsView> {
+    /// Returns the screen once all files have arrived or failed, once for each request.
+    pub(super) fn screen(&mut self) -> Option<Records> {
         let loading = |(_, file): &(String, _)| matches!(file, Fetched::Loading);
         if !self.wanted || self.files.iter().any(loading) {
             return None;
         }
         self.wanted = false;
         let files = self.files.iter().filter_map(|(_, file)| file.ready());
-        Some(ResultsView {
+        Some(Records {
+            screen: "results".to_owned(),
             sections: files.flatten().cloned().collect(),
         })
     }
 
-    fn set(&mut self, path: &str, file: Fetched<Vec<ResultsSection>>) {
+    fn set(&mut self, path: &str, file: Fetched<Vec<RecordsSection>>) {
         match self.files.iter_mut().find(|(known, _)| known == path) {
             Some((_, place)) => *place = file,
             None => self.files.push((path.to_owned(), file)),
@@ -88,22 +89,19 @@ impl Reports {
 }
 
 /// Returns the sections of a file.
-fn sections(path: &str, text: &str) -> Result<Vec<ResultsSection>, String> {
-    let mut sections = if path == ABLATIONS {
-        vec![tables::ablation_of_the_stack(&file::parse(path, text)?)]
-    } else {
-        let results = file::parse_results(path, text)?;
-        let mut sections = tables::baselines(&results.evaluations);
-        sections.extend(tables::ablations(&results.evaluations));
-        let sweeps = results.sweeps.iter();
-        sections.extend(sweeps.map(|sweep| tables::sweep(&results.title, sweep, &results)));
-        if results.sweeps.is_empty() {
-            sections.push(charts::section(&results));
-        }
-        sections
-    };
-    for section in &mut sections {
-        path.clone_into(&mut section.source);
+fn sections(path: &str, text: &str) -> Result<Vec<RecordsSection>, String> {
+    if path == ABLATIONS {
+        return Ok(vec![tables::ablation_of_the_stack(&file::parse(
+            path, text,
+        )?)]);
+    }
+    let results = file::parse_results(path, text)?;
+    let mut sections = tables::baselines(&results.evaluations);
+    sections.extend(tables::ablations(&results.evaluations));
+    let sweeps = results.sweeps.iter();
+    sections.extend(sweeps.map(|sweep| tables::sweep(path, sweep, &results)));
+    if results.sweeps.is_empty() {
+        sections.push(charts::section(path, &results));
     }
     Ok(sections)
 }

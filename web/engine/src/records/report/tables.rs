@@ -1,15 +1,16 @@
-//! Evaluations, ablations and sweeps as tables.
+//! Evaluations, ablations and sweeps as panels.
 
 use sentinel_page_protocol::{
-    Column, EpisodeLink, PlayedEpisode, ResultsCell, ResultsPart, ResultsRow, ResultsSection,
-    ResultsTable,
+    Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection,
 };
 
 use super::charts;
 use super::file::{
-    Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep, TaskScore,
+    AblationRow, Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep,
+    TaskScore,
 };
 use crate::format::{capitalized, percent};
+use crate::library::episode_query;
 use crate::world::TRAINED;
 
 /// Name of the trained policy in evaluations.
@@ -38,32 +39,53 @@ fn plays_here(evaluation: &Evaluation) -> bool {
     evaluation.model.is_none() || WORLDS.iter().any(own)
 }
 
-/// Returns a heading of a column.
-pub(super) fn column(title: &str, help: &str, numeric: bool) -> Column {
-    Column {
+/// Returns a table with columns of numbers beside the names.
+pub(super) fn table(id: &str, title: &str, columns: &[(&str, &str)], cards: Vec<Card>) -> Panel {
+    let column = |(title, help): &(&str, &str)| Column {
+        title: (*title).to_owned(),
+        help: (*help).to_owned(),
+        numeric: true,
+    };
+    Panel {
+        id: id.to_owned(),
         title: title.to_owned(),
-        help: help.to_owned(),
-        numeric,
-    }
-}
-
-fn text_cell(text: impl Into<String>) -> ResultsCell {
-    ResultsCell {
-        text: text.into(),
-        bar: None,
+        layout: Layout::Table(columns.iter().map(column).collect()),
+        cards,
+        ..Panel::default()
     }
 }
 
 /// Returns a score with its interval, as the file has them.
-fn score_cell(score: Interval) -> ResultsCell {
-    let mut text = format!("{:.4}", score.mean);
-    if let Some(half_width) = score.half_width {
-        text += &format!(" ± {half_width:.4}");
+fn score_text(score: Interval) -> String {
+    let mean = format!("{:.4}", score.mean);
+    match score.half_width {
+        Some(half_width) => format!("{mean} ± {half_width:.4}"),
+        None => mean,
     }
-    ResultsCell {
-        text,
-        bar: Some(score.mean as f32),
+}
+
+/// Returns a row of a table: its name, its score as the first cell and as a bar, and other cells.
+fn score_row(name: String, score: Interval, cells: impl IntoIterator<Item = String>) -> Card {
+    Card {
+        key: name.clone(),
+        title: name,
+        cells: std::iter::once(score_text(score)).chain(cells).collect(),
+        meters: vec![Meter {
+            value: score.mean as f32,
+            ..Meter::default()
+        }],
+        ..Card::default()
     }
+}
+
+/// Returns a note that explains how a number was made; none for an empty command.
+pub(super) fn command_note(command: &str) -> Vec<Note> {
+    let note = || Note {
+        text: "Command".to_owned(),
+        help: command.to_owned(),
+        ..Note::default()
+    };
+    (!command.is_empty()).then(note).into_iter().collect()
 }
 
 /// Returns what was played: seeds, streams and rules.
@@ -75,58 +97,55 @@ fn conditions(evaluation: &Evaluation) -> String {
 }
 
 /// Returns a section for each evaluation whose players the page has.
-pub(super) fn baselines(evaluations: &[Evaluation]) -> Vec<ResultsSection> {
+pub(super) fn baselines(evaluations: &[Evaluation]) -> Vec<RecordsSection> {
     let here = evaluations.iter().filter(|found| plays_here(found));
     here.map(baseline).collect()
 }
 
-fn baseline(evaluation: &Evaluation) -> ResultsSection {
+fn baseline(evaluation: &Evaluation) -> RecordsSection {
     let mut policies: Vec<&PolicyScore> = evaluation.policies.iter().collect();
     policies.sort_by(|a, b| b.score.mean.total_cmp(&a.score.mean));
-    let rows = policies.iter().map(|policy| ResultsRow {
-        name: player_name(&policy.policy),
-        cells: vec![
-            score_cell(policy.score),
-            text_cell(policy.episodes.to_string()),
-        ],
-        episodes: extremes(evaluation, policy),
-        command: String::new(),
-    });
-    let scores = ResultsTable {
-        id: format!("{}-scores", evaluation.id),
-        title: "Mean score".to_owned(),
-        help: "Mean over all tasks with half the width of its 95 % interval. The links open the episodes with the lowest and the highest score.".to_owned(),
-        columns: vec![
-            column("Player", "", false),
-            column("Score", "", true),
-            column("Episodes", "", true),
-        ],
-        rows: rows.collect(),
-        folded: false,
+    let row = |policy: &&PolicyScore| Card {
+        links: extremes(evaluation, policy),
+        ..score_row(
+            player_name(&policy.policy),
+            policy.score,
+            [policy.episodes.to_string()],
+        )
     };
-    let by_task = |policy: &&PolicyScore| {
+    let id = &evaluation.id;
+    let mut scores = table(
+        &format!("{id}-scores"),
+        "Mean score",
+        &[
+            (
+                "Score",
+                "Mean over all tasks with half the width of its 95 % interval.",
+            ),
+            ("Episodes", ""),
+        ],
+        policies.iter().map(row).collect(),
+    );
+    scores.help = evaluation.provenance.command();
+    let by_task = policies.iter().flat_map(|policy| {
         let row = |task: &TaskScore| task_row(evaluation, &policy.policy, task);
-        policy.tasks.iter().map(row).collect::<Vec<_>>()
-    };
-    let tasks = ResultsTable {
-        id: format!("{}-tasks", evaluation.id),
-        title: "Score by task".to_owned(),
-        help: "The links open the episodes with the lowest, the middle and the highest score."
-            .to_owned(),
-        columns: vec![
-            column("Player and task", "", false),
-            column("Score", "", true),
-        ],
-        rows: policies.iter().flat_map(by_task).collect(),
-        folded: true,
-    };
-    ResultsSection {
-        id: evaluation.id.clone(),
+        policy.tasks.iter().map(row)
+    });
+    let mut tasks = table(
+        &format!("{id}-tasks"),
+        "Score by task",
+        &[("Score", "")],
+        by_task.collect(),
+    );
+    tasks.folded = true;
+    RecordsSection {
         title: format!("Baselines: {}", title_of(&evaluation.world)),
-        detail: conditions(evaluation),
-        parts: vec![ResultsPart::Table(scores), ResultsPart::Table(tasks)],
-        source: String::new(),
-        command: evaluation.provenance.command(),
+        detail: format!(
+            "{} The links open the episodes with the lowest, the middle and the highest score.",
+            conditions(evaluation)
+        ),
+        panels: vec![scores, tasks],
+        charts: Vec::new(),
     }
 }
 
@@ -137,25 +156,25 @@ fn player_name(policy: &str) -> String {
     }
 }
 
-fn task_row(evaluation: &Evaluation, policy: &str, task: &TaskScore) -> ResultsRow {
+fn task_row(evaluation: &Evaluation, policy: &str, task: &TaskScore) -> Card {
     let places = match task.examples.len() {
         2 => &[PLACES[0], PLACES[2]][..],
         _ => &PLACES[..],
     };
-    let links = places
-        .iter()
-        .zip(&task.examples)
-        .map(|(place, example)| link(evaluation, policy, &task.task, place, *example));
-    ResultsRow {
-        name: format!("{}, {}", player_name(policy), task.task),
-        cells: vec![score_cell(task.score)],
-        episodes: links.collect(),
-        command: String::new(),
+    let links = places.iter().zip(&task.examples);
+    let links = links.map(|(place, example)| {
+        let text = format!("{place}: seed {}", example.seed);
+        link(evaluation, policy, &task.task, &text, *example)
+    });
+    let name = format!("{}, {}", player_name(policy), task.task);
+    Card {
+        links: links.collect(),
+        ..score_row(name, task.score, [])
     }
 }
 
 /// Returns links to the episodes of a player with the lowest and the highest score of all tasks.
-fn extremes(evaluation: &Evaluation, policy: &PolicyScore) -> Vec<EpisodeLink> {
+fn extremes(evaluation: &Evaluation, policy: &PolicyScore) -> Vec<Link> {
     let all = || {
         let tasks = policy.tasks.iter();
         tasks.flat_map(|task| task.examples.iter().map(|found| (&task.task, *found)))
@@ -164,285 +183,207 @@ fn extremes(evaluation: &Evaluation, policy: &PolicyScore) -> Vec<EpisodeLink> {
         a.1.score.total_cmp(&b.1.score)
     };
     let found = [all().min_by(by_score), all().max_by(by_score)];
-    [PLACES[0], PLACES[2]]
-        .into_iter()
-        .zip(found)
-        .filter_map(|(place, found)| {
-            let (task, example) = found?;
-            let place = format!("{place}, {task}");
-            Some(link(evaluation, &policy.policy, task, &place, example))
-        })
-        .collect()
+    let places = [PLACES[0], PLACES[2]].into_iter().zip(found);
+    let links = places.filter_map(|(place, found)| {
+        let (task, example) = found?;
+        let text = format!("{place}: {task}, seed {}", example.seed);
+        Some(link(evaluation, &policy.policy, task, &text, example))
+    });
+    links.collect()
 }
 
+/// Returns a link to an episode, with its score.
 fn link(
     evaluation: &Evaluation,
     policy: &str,
     task: &str,
-    place: &str,
+    text: &str,
     example: ScoredEpisode,
-) -> EpisodeLink {
+) -> Link {
     let player = match policy {
         MODEL_PLAYER => TRAINED,
         name => name,
     };
-    EpisodeLink {
-        label: place.to_owned(),
-        world: evaluation.world.clone(),
-        episode: PlayedEpisode {
-            task: task.to_owned(),
-            seed: example.seed,
-            streams: evaluation.streams.clone(),
-            rules: evaluation.rules.clone(),
-            player: player.to_owned(),
-            player_label: String::new(),
-        },
-        score: example.score,
+    let episode = PlayedEpisode {
+        task: task.to_owned(),
+        seed: example.seed,
+        streams: evaluation.streams.clone(),
+        rules: evaluation.rules.clone(),
+        player: player.to_owned(),
+        player_label: String::new(),
+    };
+    Link {
+        text: format!("{text}, {:.4}", example.score),
+        query: episode_query(&evaluation.world, &episode),
     }
 }
 
 /// Returns the evaluations of policies that were trained in another way; `None` if there are none.
-pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<ResultsSection> {
-    let other: Vec<&Evaluation> = evaluations
-        .iter()
-        .filter(|found| !plays_here(found))
-        .collect();
-    let first = other.first()?;
+pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<RecordsSection> {
+    let other = || evaluations.iter().filter(|found| !plays_here(found));
+    let first = other().next()?;
     let tasks = first.policies.first()?.tasks.iter();
-    let mut columns = vec![
-        column("Trained with", "", false),
-        column("All tasks", "", true),
-    ];
-    columns.extend(tasks.map(|task| column(&task.task, "", true)));
-    let row = |evaluation: &&Evaluation| {
+    let mut columns = vec![("All tasks", "")];
+    columns.extend(tasks.map(|task| (task.task.as_str(), "")));
+    let row = |evaluation: &Evaluation| {
         let policy = evaluation.policies.first()?;
-        let tasks = policy.tasks.iter().map(|task| score_cell(task.score));
-        let name = evaluation
-            .id
-            .strip_prefix("eval_")
-            .unwrap_or(&evaluation.id);
-        Some(ResultsRow {
-            name: capitalized(&name.replace('_', " ")),
-            cells: std::iter::once(score_cell(policy.score))
-                .chain(tasks)
-                .collect(),
-            episodes: Vec::new(),
-            command: evaluation.provenance.command(),
+        let id = &evaluation.id;
+        let name = id.strip_prefix("eval_").unwrap_or(id).replace('_', " ");
+        let tasks = policy.tasks.iter().map(|task| score_text(task.score));
+        Some(Card {
+            notes: command_note(&evaluation.provenance.command()),
+            ..score_row(capitalized(&name), policy.score, tasks)
         })
     };
-    let table = ResultsTable {
-        id: "ablations".to_owned(),
-        title: "Mean score".to_owned(),
-        help: "Each row is a training run of its own. The page does not have these models, so the commands lead to the numbers.".to_owned(),
-        columns,
-        rows: other.iter().filter_map(row).collect(),
-        folded: false,
-    };
-    Some(ResultsSection {
-        id: "ablations".to_owned(),
+    Some(RecordsSection {
         title: format!("Ablations of training: {}", title_of(&first.world)),
-        detail: conditions(first),
-        parts: vec![ResultsPart::Table(table)],
-        source: String::new(),
-        command: String::new(),
+        detail: format!(
+            "{} Each row is a training run of its own. The page does not have these models, so a command leads to each number.",
+            conditions(first)
+        ),
+        panels: vec![table(
+            "ablations",
+            "Mean score",
+            &columns,
+            other().filter_map(row).collect(),
+        )],
+        charts: Vec::new(),
     })
 }
 
 /// Returns the ablation of PolyGuard's stack of agents.
-pub(super) fn ablation_of_the_stack(file: &Ablations) -> ResultsSection {
-    let rows = file.ablation.iter().map(|row| ResultsRow {
-        name: capitalized(&row.row.replace('_', " ")),
-        cells: vec![
-            score_cell(row.score),
-            text_cell(percent(row.safe_resolution)),
-            text_cell(percent(row.exploit_detection)),
-            text_cell(percent(row.invalid)),
-            text_cell(row.episodes.to_string()),
-        ],
-        ..ResultsRow::default()
-    });
-    let table = ResultsTable {
-        id: "stack".to_owned(),
-        title: "Mean score of each row".to_owned(),
-        help: "Parts of the stack are left out one at a time; two rows ask a language model."
-            .to_owned(),
-        columns: vec![
-            column("Row", "", false),
-            column("Score", "", true),
-            column(
+pub(super) fn ablation_of_the_stack(file: &Ablations) -> RecordsSection {
+    let row = |row: &AblationRow| {
+        let shares = [row.safe_resolution, row.exploit_detection, row.invalid];
+        let cells = shares.map(percent).into_iter();
+        score_row(
+            capitalized(&row.row.replace('_', " ")),
+            row.score,
+            cells.chain([row.episodes.to_string()]),
+        )
+    };
+    let mut stack = table(
+        "stack",
+        "Mean score of each row",
+        &[
+            ("Score", ""),
+            (
                 "Resolved safely",
                 "Share of the episodes that end with all problems resolved and no harm done.",
-                true,
             ),
-            column(
+            (
                 "Exploits",
                 "Share of the episodes that an anti-cheat rule ended.",
-                true,
             ),
-            column(
-                "Invalid",
-                "Share of the steps without a valid choice.",
-                true,
-            ),
-            column("Episodes", "", true),
+            ("Invalid", "Share of the steps without a valid choice."),
+            ("Episodes", ""),
         ],
-        rows: rows.collect(),
-        folded: false,
-    };
-    ResultsSection {
-        id: "stack".to_owned(),
+        file.ablation.iter().map(row).collect(),
+    );
+    "sentinel ablate --episodes 50 --model sft".clone_into(&mut stack.help);
+    RecordsSection {
         title: "Ablation of the agents: PolyGuard".to_owned(),
-        detail: format!("Seeds {} of each cell, {} rules.", file.seeds, file.rules),
-        parts: vec![ResultsPart::Table(table)],
-        source: String::new(),
-        command: "sentinel ablate --episodes 50 --model sft".to_owned(),
+        detail: format!(
+            "Seeds {} of each cell, {} rules. Parts of the stack are left out one at a time; two rows ask a language model.",
+            file.seeds, file.rules
+        ),
+        panels: vec![stack],
+        charts: Vec::new(),
     }
 }
 
 /// Returns the section of a sweep: scores of each stage, GRPO against SFT, and its charts.
-pub(super) fn sweep(title: &str, sweep: &Sweep, results: &Results) -> ResultsSection {
-    let mut parts = vec![
-        ResultsPart::Table(stages(sweep)),
-        ResultsPart::Table(improvements(sweep)),
-    ];
-    // The first table has the numbers of the first chart.
-    let charts = results.charts.iter();
-    let charts = charts.filter(|entry| entry.chart.name != "sft_vs_grpo_reward");
-    parts.extend(charts.map(charts::part));
-    // The names of charts are the same in all sweeps.
-    let prefix = format!("{}-{}", sweep.id, slug(title));
-    for part in &mut parts {
-        let id = match part {
-            ResultsPart::Table(table) => &mut table.id,
-            ResultsPart::Chart(chart) => &mut chart.chart.id,
-        };
-        *id = format!("{prefix}-{id}");
-    }
-    ResultsSection {
-        id: prefix,
-        title: format!("Sweep: {title}"),
-        detail: "Language models that were fine-tuned on demonstrations (SFT) and then trained with GRPO. The page cannot play them; each row has the command that made its numbers.".to_owned(),
-        parts,
-        source: String::new(),
-        command: results.provenance.command(),
-    }
+pub(super) fn sweep(path: &str, sweep: &Sweep, results: &Results) -> RecordsSection {
+    let mut section = charts::section(path, results);
+    // The first table has the numbers of this chart.
+    let first = |panel: &Panel| panel.id.contains("sft_vs_grpo_reward");
+    section.panels.retain(|panel| !first(panel));
+    section
+        .panels
+        .splice(0..0, [stages(path, sweep), improvements(path, sweep)]);
+    section.title = format!("Sweep: {}", results.title);
+    "Language models that were fine-tuned on demonstrations (SFT) and then trained with GRPO. The page cannot play them; a score has the command that made it, where the file names one.".clone_into(&mut section.detail);
+    section
 }
 
-/// Returns a text as a part of an identifier.
-fn slug(text: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    text.chars().map(plain).collect()
-}
-
-fn stages(sweep: &Sweep) -> ResultsTable {
-    let stage = |label: &str, name: &str, evaluation: &Evaluation| {
-        let stage = name.strip_prefix("eval_").unwrap_or(name).replace('_', " ");
-        let stage = match stage.split_once(' ') {
-            Some((first, rest)) => format!("{}, {rest}", stage_name(first)),
-            None => stage_name(&stage),
-        };
+fn stages(path: &str, sweep: &Sweep) -> Panel {
+    let row = |label: &str, name: &str, evaluation: &Evaluation| {
         let policy = evaluation.policies.first()?;
+        let stage = name.strip_prefix("eval_").unwrap_or(name);
+        let stage = stage.replace("sft", "SFT").replace("grpo", "GRPO");
         let valid = evaluation.validity.map_or_else(String::new, percent);
-        Some(ResultsRow {
-            name: format!("{label}, {stage}"),
-            cells: vec![
-                score_cell(policy.score),
-                text_cell(valid),
-                text_cell(evaluation.seeds.clone()),
-            ],
-            episodes: Vec::new(),
-            command: evaluation.provenance.command(),
+        let name = format!("{label}, {}", stage.replace('_', ", "));
+        let cells = [valid, evaluation.seeds.clone()];
+        Some(Card {
+            notes: command_note(&evaluation.provenance.command()),
+            ..score_row(name, policy.score, cells)
         })
     };
     // The order of training, not of the alphabet.
     let place = |name: &str| {
-        ["eval_base", "eval_sft", "eval_grpo"]
-            .iter()
-            .position(|n| *n == name)
+        let order = ["eval_base", "eval_sft", "eval_grpo"];
+        order.iter().position(|known| *known == name)
     };
     let rows = sweep.entries.iter().flat_map(|entry| {
         let mut all: Vec<_> = entry.evaluations.iter().collect();
         all.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
-        let rows = all
-            .into_iter()
-            .filter_map(|(name, found)| stage(&entry.label, name, found));
-        rows.collect::<Vec<_>>()
+        all.into_iter()
+            .filter_map(|(name, found)| row(&entry.label, name, found))
+            .collect::<Vec<_>>()
     });
-    ResultsTable {
-        id: "stages".to_owned(),
-        title: "Score of each stage".to_owned(),
-        help: "Mean score with half the width of its 95 % interval over episodes, played greedily."
-            .to_owned(),
-        columns: vec![
-            column("Model and stage", "", false),
-            column("Score", "", true),
-            column(
-                "Valid",
-                "Share of the completions that are an action.",
-                true,
-            ),
-            column("Seeds", "", true),
+    table(
+        &format!("{path}-stages"),
+        "Score of each stage",
+        &[
+            ("Score", "Mean with half the width of its 95 % interval."),
+            ("Valid", "Share of the completions that are an action."),
+            ("Seeds", ""),
         ],
-        rows: rows.collect(),
-        folded: false,
-    }
+        rows.collect(),
+    )
 }
 
-fn stage_name(stage: &str) -> String {
-    match stage {
-        "sft" | "grpo" => stage.to_uppercase(),
-        other => other.to_owned(),
-    }
-}
-
-fn improvements(sweep: &Sweep) -> ResultsTable {
+fn improvements(path: &str, sweep: &Sweep) -> Panel {
     let rows = sweep.entries.iter().filter_map(|entry| {
         let found = entry.improvement.as_ref()?;
         let interval = found.interval.map_or_else(String::new, |[low, high]| {
             format!("{low:+.4} to {high:+.4}")
         });
-        let verdict =
-            entry.gate.as_ref().map_or(
-                "",
-                |gate| {
-                    if gate.accepted { "accepted" } else { "refused" }
-                },
-            );
-        let seeds = found.seeds.clone().unwrap_or_default();
+        let verdict = entry.gate.as_ref().map_or("", |gate| match gate.accepted {
+            true => "accepted",
+            false => "refused",
+        });
         let pairs = found.pairs.map_or_else(String::new, |n| n.to_string());
-        let cells = [
-            format!("{:+.4}", found.difference),
-            interval,
-            pairs,
-            seeds,
-            verdict.to_owned(),
-        ];
-        Some(ResultsRow {
-            name: entry.label.clone(),
-            cells: cells.into_iter().map(text_cell).collect(),
-            episodes: Vec::new(),
-            command: found.provenance.command(),
+        Some(Card {
+            key: entry.label.clone(),
+            title: entry.label.clone(),
+            cells: vec![
+                format!("{:+.4}", found.difference),
+                interval,
+                pairs,
+                found.seeds.clone().unwrap_or_default(),
+                verdict.to_owned(),
+            ],
+            notes: command_note(&found.provenance.command()),
+            ..Card::default()
         })
     });
-    ResultsTable {
-        id: "improvement".to_owned(),
-        title: "GRPO compared with SFT".to_owned(),
-        help: "Mean difference in score on the same seeds, both played greedily. The gate accepts a model only if the whole interval is above 0.".to_owned(),
-        columns: vec![
-            column("Model", "", false),
-            column("Difference", "", true),
-            column("95 % interval", "", true),
-            column("Pairs", "", true),
-            column("Seeds", "", true),
-            column("Gate", "Verdict of `sentinel gate`.", false),
+    table(
+        &format!("{path}-improvement"),
+        "GRPO compared with SFT",
+        &[
+            (
+                "Difference",
+                "Mean difference in score on the same seeds, both played greedily.",
+            ),
+            ("95 % interval", ""),
+            ("Pairs", ""),
+            ("Seeds", ""),
+            (
+                "Gate",
+                "Verdict of `sentinel gate`, which accepts a model only if the whole interval is above 0.",
+            ),
         ],
-        rows: rows.collect(),
-        folded: false,
-    }
+        rows.collect(),
+    )
 }

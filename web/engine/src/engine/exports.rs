@@ -28,9 +28,8 @@ pub(super) struct Sent {
 impl Sent {
     /// Keeps the results of a reply, so that the visitor can save them.
     pub(super) fn remember(&mut self, reply: &Reply) {
-        match reply {
-            Reply::Standings(standings) => self.standings = Some(standings.clone()),
-            _ => {}
+        if let Reply::Standings(standings) = reply {
+            self.standings = Some(standings.clone());
         }
     }
 }

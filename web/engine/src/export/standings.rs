@@ -37,8 +37,8 @@ pub fn standings_csv(standings: &Standings, tasks: &[String]) -> String {
             difference.map_or_else(String::new, |difference| number(difference.mean)),
             difference.map_or_else(String::new, |difference| number(difference.half_width)),
         ];
-        row.extend(episode(placement.worst.iter().next(), tasks));
-        row.extend(episode(placement.best.iter().next(), tasks));
+        row.extend(episode(placement.worst.first(), tasks));
+        row.extend(episode(placement.best.first(), tasks));
         push_row(&mut out, row);
     }
     out

@@ -145,7 +145,7 @@ fn chart_rows(page: Page) -> Vec<El> {
         analysis.with(|found| {
             found
                 .iter()
-                .for_each(|found| add(run, is_truth, &found.chart))
+                .for_each(|found| add(run, is_truth, &found.chart));
         });
     }
     rows

@@ -96,7 +96,7 @@ fn native_analysis(setup: &Setup) -> Result<(String, Vec<String>)> {
     let mut player = policy.start(setup);
     let (mut states, mut actions) = (vec![TrustEnv::reset(setup)], Vec::new());
     while let Some(action) = player.act(states.last().context("a state")?) {
-        let mut next = states.last().context("a state")?.clone();
+        let mut next = *states.last().context("a state")?;
         next.step(action)?;
         states.push(next);
         actions.push(action);

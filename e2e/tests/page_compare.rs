@@ -118,6 +118,20 @@ async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Resul
     browser
         .save_screenshot(&screenshots().join("tournament.png"))
         .await?;
+    let table = "document.querySelector('.standings table').scrollIntoView({block: 'start'})";
+    for (width, dark) in [(1280, true), (360, false), (360, true)] {
+        browser.viewport(width, 1400).await?;
+        browser.prefer_dark(dark).await?;
+        browser.execute(table, vec![]).await?;
+        let overflow = "document.documentElement.scrollWidth > window.innerWidth";
+        browser.wait_until(&format!("!({overflow})")).await?;
+        let name = format!("tournament-{width}{}.png", if dark { "-dark" } else { "" });
+        browser.save_screenshot(&screenshots().join(name)).await?;
+        let findings = axe_findings(&browser).await?;
+        ensure!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+    browser.viewport(1280, 800).await?;
+    browser.prefer_dark(false).await?;
     browser
         .click("[data-detail=grpo] [data-pairs=grpo] .episodes .link")
         .await?;

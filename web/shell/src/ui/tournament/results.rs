@@ -140,9 +140,14 @@ fn row(
     let verdict = difference.and_then(|found| state_label(&found.verdict, found.tone));
     let pairs = difference.map_or(0, |found| found.pairs.iter().sum::<u32>());
     let amount = (pairs > 0).then(|| format_difference(standings, &placement.player));
-    let pairs_cell = td().class("num");
-    let label = (pairs > 0).then(|| "To ".to_owned() + &reference);
-    let pairs_cell = pairs_cell.attr("data-label", label);
+    let is_reference = placement.player == standings.reference;
+    let pairs_cell = td()
+        .class("num")
+        .attr(
+            "data-label",
+            (pairs > 0).then(|| "To ".to_owned() + &reference),
+        )
+        .child(is_reference.then(|| small().child("reference")));
     let note = small().child(placement.note.clone());
     let name = th()
         .attr("scope", "row")

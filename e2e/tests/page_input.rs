@@ -171,7 +171,7 @@ async fn a_part_that_cannot_be_loaded_is_named_and_the_rest_plays() -> Result<()
     for entry in dist.read_dir()? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_extra = name.starts_with("extras-") && name.ends_with(".wasm");
+        let is_extra = name.starts_with("sentinel-page-later-") && name.ends_with(".wasm");
         if entry.file_type()?.is_file() && !is_extra {
             std::fs::copy(entry.path(), folder.path().join(&name))?;
         }

@@ -64,8 +64,9 @@ pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Resul
             dist.display()
         );
     }
-    split::add_parts(place, &dist)?;
     worlds::stamp(&dist)?;
+    split::add_parts(place, &dist)?;
+    worlds::list_files(&dist)?;
     Ok(dist)
 }
 

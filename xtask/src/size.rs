@@ -1,7 +1,7 @@
 //! `cargo xtask size`: compares the size of the page's first load with a budget.
 
 use crate::dirs::Dirs;
-use crate::split::STEM;
+use crate::split;
 use crate::worlds::{RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -91,12 +91,12 @@ fn is_shell(entry: &Entry) -> bool {
 
 /// Returns `true` for the parts of the shell that load after the first step.
 fn is_extra(entry: &Entry) -> bool {
-    entry.name.starts_with(STEM) && entry.name.ends_with(".wasm")
+    split::is_later(&entry.name) && of_file(&entry.name).is_none()
 }
 
 /// Returns `true` for files that are fetched after the first step of an episode, or never.
 fn is_later(entry: &Entry) -> bool {
-    is_extra(entry) || LATER.iter().any(|stem| entry.name.starts_with(stem))
+    split::is_later(&entry.name) || LATER.iter().any(|stem| entry.name.starts_with(stem))
 }
 
 /// Returns the size of the shell in bytes, uncompressed and after brotli.
@@ -108,7 +108,7 @@ fn shell(entries: &[Entry]) -> (u64, u64) {
 fn playable(entries: &[Entry], world: &str) -> (u64, u64) {
     sum(entries, |entry| {
         let of = of_file(&entry.name);
-        of == Some(world) || of.is_none() && !is_later(entry)
+        (of == Some(world) || of.is_none()) && !is_later(entry)
     })
 }
 
@@ -307,8 +307,9 @@ mod tests {
             entry("style-3.css", 5),
             entry("engine-4.js", 1),
             entry("service-worker.js", 1),
-            entry("extras-5.js", 2),
-            entry("extras-6.wasm", 20),
+            entry("sentinel-page-later-5.js", 2),
+            entry("sentinel-page-later-6.wasm", 20),
+            entry("sentinel-trust-later-7.wasm", 30),
             entry("sentinel-records-5_bg.wasm", 20),
             entry("media-5.js", 7),
         ];

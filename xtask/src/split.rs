@@ -1,5 +1,5 @@
-//! Divides the shell's program: what the first paint needs, and the parts that load later
-//! (`web/shell/src/extras.rs`).
+//! Divides the programs of the page: what the first paint or the first step needs, and what loads
+//! later (`web/shell/src/extras.rs`, `web/engine/src/engine/later.rs`).
 //!
 //! The division reads what the linker recorded, so it happens before wasm-bindgen. Trunk calls the
 //! first `wasm-bindgen` on PATH: the build puts this program there under that name
@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The variable that makes the shell compile in parts.
+/// The variable that makes programs compile in parts.
 pub const SPLIT: &str = "SENTINEL_SPLIT";
 /// The variable with the path of the real wasm-bindgen, for the wrapper.
 const REAL: &str = "SENTINEL_WASM_BINDGEN";
@@ -22,12 +22,20 @@ const REAL: &str = "SENTINEL_WASM_BINDGEN";
 const PARTS: &str = "SENTINEL_PARTS";
 /// The name under which Trunk looks for wasm-bindgen.
 const PROGRAM: &str = "wasm-bindgen";
-/// The beginning of the names of all parts in `dist/`.
-pub const STEM: &str = "extras";
+/// The word in the names of all parts in `dist/`, after the name of the program.
+const LATER: &str = "-later-";
 /// The custom section of a program that wants to be divided.
 const MARKER: &str = "__wasm_split_unstable";
-/// The name by which the script that loads the parts imports the page's module.
+/// The name by which the script that loads the parts imports the program's module.
 const MAIN_MODULE: &str = "./main.js";
+/// The file with the part that is loaded first.
+const MAIN_PROGRAM: &str = "main.wasm";
+
+/// Returns `true` for the files that hold a part of a program that is loaded later.
+#[must_use]
+pub fn is_later(name: &str) -> bool {
+    name.contains(LATER) && name.ends_with(".wasm")
+}
 
 /// Copies this program to a folder of its own as `wasm-bindgen`, and returns the folder with the
 /// variables that the copy needs.
@@ -97,14 +105,15 @@ fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     if !custom_sections(&bytes)?.any(|name| name == MARKER) {
         return Ok(input.to_owned());
     }
-    // The page's module imports this script, so that its name, too, changes with the program.
+    let program = input.file_stem().unwrap_or_default().to_string_lossy();
+    let parts = parts.join(&*program);
+    // The program's module imports this script, so that its name, too, changes with the program.
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
-    let link = format!("./{STEM}-{:016x}.js", hasher.finish());
-    let name = input.file_name().unwrap_or_default();
-    let main = parts.join(name);
+    let link = format!("./{program}{LATER}{:016x}.js", hasher.finish());
+    let main = parts.join(MAIN_PROGRAM);
     let mut options = wasm_split_cli_support::Options::new(&bytes);
-    options.output_dir = parts;
+    options.output_dir = &parts;
     options.main_out_path = &main;
     options.link_name = &link;
     options.main_module = MAIN_MODULE;
@@ -125,21 +134,26 @@ fn custom_sections(program: &[u8]) -> Result<impl Iterator<Item = &str>> {
     }))
 }
 
-/// Puts the parts into `dist/`, with a hash in their names; nothing if the program has none.
+/// Puts the parts into `dist/`, with a hash in their names; nothing if no program has any.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read or written, or `dist/` has no module of the page.
+/// Returns an error if a file cannot be read or written, or `dist/` lacks the module of a program.
 pub fn add_parts(place: &Dirs, dist: &Path) -> Result<()> {
     let parts = parts_folder(place);
     if !parts.is_dir() {
         return Ok(());
     }
+    for program in list(&parts)? {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        add_parts_of(&name, &program, dist)
+            .with_context(|| format!("cannot add the parts of {name}"))?;
+    }
+    Ok(())
+}
+
+fn add_parts_of(program: &str, parts: &Path, dist: &Path) -> Result<()> {
     let (mut script, mut modules) = (None, Vec::new());
-    for file in parts
-        .read_dir()
-        .with_context(|| format!("cannot list {}", parts.display()))?
-    {
-        let file = file?.path();
+    for file in list(parts)? {
         let name = file
             .file_name()
             .unwrap_or_default()
@@ -147,36 +161,46 @@ pub fn add_parts(place: &Dirs, dist: &Path) -> Result<()> {
             .into_owned();
         if name.ends_with(".js") {
             script = Some((name, read_text(&file)?));
-        } else if name.starts_with("split_") || name.starts_with("chunk_") {
+        } else if name != MAIN_PROGRAM {
             modules.push((name, file));
         }
     }
     let (name, mut script) = script.context("the program was divided without a script")?;
-    script = script.replace(MAIN_MODULE, &format!("./{}", page_module(dist)?));
-    for (module, file) in modules {
+    let module = module_of(program, dist)?;
+    script = script.replace(MAIN_MODULE, &format!("./{module}"));
+    for (part, file) in modules {
         let bytes =
             std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let bytes = without_custom_sections(&bytes)?;
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        let hashed = format!("{STEM}-{:016x}.wasm", hasher.finish());
-        script = script.replace(&format!("./{module}"), &format!("./{hashed}"));
+        let hashed = format!("{program}{LATER}{:016x}.wasm", hasher.finish());
+        script = script.replace(&format!("./{part}"), &format!("./{hashed}"));
         write(&dist.join(hashed), &bytes)?;
     }
     write(&dist.join(name), script.as_bytes())
 }
 
-/// Returns the file name of the page's module in `dist/`.
-fn page_module(dist: &Path) -> Result<String> {
-    let entries = dist
+/// Returns the file name of a program's module in `dist/`.
+fn module_of(program: &str, dist: &Path) -> Result<String> {
+    let files = list(dist)?;
+    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+    let mut modules = names.filter(|name| {
+        let rest = name.strip_prefix(program);
+        rest.is_some_and(|rest| rest.starts_with(['-', '.']))
+            && name.ends_with(".js")
+            && !name.contains(LATER)
+    });
+    let module = modules.next().map(str::to_owned);
+    module.with_context(|| format!("{} has no module {program}", dist.display()))
+}
+
+fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = folder
         .read_dir()
-        .with_context(|| format!("cannot list {}", dist.display()))?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut modules =
-        names.filter(|name| name.starts_with("sentinel-page") && name.ends_with(".js"));
-    modules
-        .next()
-        .with_context(|| format!("{} has no sentinel-page….js", dist.display()))
+        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
+    Ok(entries.iter().map(std::fs::DirEntry::path).collect())
 }
 
 /// Returns a module without names and other notes for tools.
@@ -251,16 +275,16 @@ mod tests {
         let dist = root.join("dist");
         std::fs::create_dir_all(&dist).expect("a folder");
         add_parts(&place, &dist).expect("nothing to do");
-        let parts = parts_folder(&place);
+        let parts = parts_folder(&place).join("sentinel-page");
         std::fs::create_dir_all(&parts).expect("a folder");
         let script = "import { initSync } from \"./main.js\"; fetch(\"./split_extras.wasm\");";
-        std::fs::write(parts.join("extras-1.js"), script).expect("a file");
+        std::fs::write(parts.join("sentinel-page-later-1.js"), script).expect("a file");
         std::fs::write(parts.join("split_extras.wasm"), MODULE).expect("a file");
-        std::fs::write(parts.join("sentinel-page.wasm"), MODULE).expect("a file");
+        std::fs::write(parts.join("main.wasm"), MODULE).expect("a file");
         assert!(add_parts(&place, &dist).is_err(), "no module of the page");
         std::fs::write(dist.join("sentinel-page-2.js"), "").expect("a file");
         add_parts(&place, &dist).expect("parts");
-        let script = read_text(&dist.join("extras-1.js")).expect("a script");
+        let script = read_text(&dist.join("sentinel-page-later-1.js")).expect("a script");
         assert!(script.contains("\"./sentinel-page-2.js\""), "{script}");
         let name = script
             .split("./")
@@ -268,6 +292,6 @@ mod tests {
             .and_then(|rest| rest.split('"').next());
         let module = std::fs::read(dist.join(name.expect("a name"))).expect("a module");
         assert_eq!(module.len(), 11);
-        assert!(!dist.join("sentinel-page.wasm").exists());
+        assert!(!dist.join("main.wasm").exists());
     }
 }

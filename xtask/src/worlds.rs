@@ -42,8 +42,7 @@ pub fn of_file(name: &str) -> Option<&'static str> {
         .map(|(world, _)| *world)
 }
 
-/// Renames the files that Trunk left without a hash, updates `index.html`, and lists all files for
-/// the service worker.
+/// Renames the files that Trunk left without a hash, and updates `index.html`.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, written or renamed.
@@ -58,8 +57,7 @@ pub fn stamp(dist: &Path) -> Result<()> {
     for stem in SCRIPTS {
         rename(dist, stem, &[".js"], &mut html)?;
     }
-    write(&index, &html)?;
-    list_files(dist)
+    write(&index, &html)
 }
 
 /// Adds a hash of all their contents to the names of the files `stem` + ending.
@@ -87,7 +85,10 @@ fn rename(dist: &Path, stem: &str, endings: &[&str], html: &mut String) -> Resul
 }
 
 /// Writes the names of all files with a hash, and a version of them all, into the service worker.
-fn list_files(dist: &Path) -> Result<()> {
+///
+/// # Errors
+/// Returns an error if a file cannot be read or written.
+pub fn list_files(dist: &Path) -> Result<()> {
     let file = dist.join(SERVICE_WORKER);
     if !file.is_file() {
         return Ok(());
@@ -153,6 +154,7 @@ mod tests {
             let worker = "const VERSION = \"development\";\nconst FILES = [];";
             write(&dist.join(SERVICE_WORKER), worker).expect("a file");
             stamp(dist).expect("stamped");
+            list_files(dist).expect("listed");
             let html = read(&dist.join("index.html")).expect("a file");
             let name = html.split("./").nth(1).expect("a name");
             let name = name.trim_end_matches("'>").to_owned();

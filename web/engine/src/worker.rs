@@ -1,13 +1,39 @@
 //! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of an
 //! engine and calls these functions.
 
-/// Exports an engine of type `$engine`: `handle` processes a message, and `work` continues to play
-/// for some milliseconds. Both pass encoded replies to `send`.
+/// Exports the engine of the world `$world`. Its code that is needed later becomes a module of its
+/// own if the build of the page divides the program.
+#[macro_export]
+macro_rules! export_world {
+    ($world:ty) => {
+        #[cfg(split)]
+        #[wasm_split_helpers::wasm_split(later, fallible)]
+        fn fetch_later()
+        -> Result<$crate::Later<$world>, wasm_split_helpers::SplitLoaderError> {
+            Ok($crate::Later::new())
+        }
+
+        #[cfg(not(split))]
+        async fn fetch_later()
+        -> Result<$crate::Later<$world>, wasm_split_helpers::SplitLoaderError> {
+            Ok($crate::Later::new())
+        }
+
+        fn engine() -> $crate::Engine<$world> {
+            $crate::Engine::with_fetch(|| Box::pin(async { fetch_later().await.ok() }))
+        }
+
+        $crate::export_engine!($crate::Engine<$world>, engine());
+    };
+}
+
+/// Exports the engine `$new` of type `$engine`: `handle` processes a message, and `work` continues to
+/// play for some milliseconds. Both pass encoded replies to `send`.
 #[macro_export]
 macro_rules! export_engine {
-    ($engine:ty) => {
+    ($engine:ty, $new:expr) => {
         thread_local! {
-            static ENGINE: std::cell::RefCell<$engine> = std::cell::RefCell::default();
+            static ENGINE: std::cell::RefCell<$engine> = std::cell::RefCell::new($new);
         }
 
         /// Handles an encoded message.

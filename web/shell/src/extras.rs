@@ -5,6 +5,7 @@
 //! goes into the second module. A program that Trunk builds alone has one module.
 
 use leptos::prelude::untrack;
+use sentinel_page_protocol::Reply;
 use wasm_split_helpers::SplitLoaderError;
 #[cfg(split)]
 use wasm_split_helpers::wasm_split;
@@ -16,7 +17,7 @@ use crate::reactive::{effect, memo};
 use crate::state::Screen;
 use crate::ui;
 
-/// The functions that draw these parts.
+/// The functions of these parts.
 #[derive(Clone, Copy)]
 pub struct Extras {
     /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
@@ -29,6 +30,10 @@ pub struct Extras {
     pub opened_files: fn(Page) -> View,
     /// Draws the card of the visitor's own play.
     pub own_play: fn(Page) -> El,
+    /// Reads files that the visitor dropped or chose.
+    pub read_files: fn(Page, Vec<web_sys::File>),
+    /// Takes a reply to a request of these parts; `true` if it comes from the current world.
+    pub take_reply: fn(Page, bool, Reply),
     /// Draws the tour of the page.
     pub tour: fn(Page) -> View,
     /// Draws the tournament.
@@ -66,6 +71,8 @@ impl Extras {
             help: ui::help::content,
             opened_files: ui::opened_files::opened_files,
             own_play: ui::own_play::own_play,
+            read_files: Page::read_files,
+            take_reply: Page::take_reply,
             tour: ui::tour::tour,
             tournament: ui::tournament::tournament,
             records: ui::records::records,

@@ -2,4 +2,4 @@
 
 use sentinel_env::cluster::ClusterEnv;
 
-sentinel_page_engine::export_engine!(sentinel_page_engine::Engine<ClusterEnv>);
+sentinel_page_engine::export_world!(ClusterEnv);

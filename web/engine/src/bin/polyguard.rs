@@ -2,4 +2,4 @@
 
 use sentinel_env::polyguard::PolyguardEnv;
 
-sentinel_page_engine::export_engine!(sentinel_page_engine::Engine<PolyguardEnv>);
+sentinel_page_engine::export_world!(PolyguardEnv);

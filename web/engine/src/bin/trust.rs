@@ -2,4 +2,4 @@
 
 use sentinel_env::trust::TrustEnv;
 
-sentinel_page_engine::export_engine!(sentinel_page_engine::Engine<TrustEnv>);
+sentinel_page_engine::export_world!(TrustEnv);

@@ -30,6 +30,8 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) sent: usize,
     /// `true` while the shell wants the hidden state.
     pub(super) truth: bool,
+    /// `true` if the shell needs the analysis from the true hidden state again.
+    pub(super) resends_hindsight: bool,
     /// Number of frames whose hidden state the shell has.
     pub(super) truth_sent: usize,
     /// The analysis, if the shell wants one.
@@ -64,14 +66,13 @@ impl<W: PageWorld> Shown<W> {
         &mut self,
         run: u32,
         models: &Models<W>,
-        is_time_up: &mut impl FnMut() -> bool,
+        is_time_up: &mut dyn FnMut() -> bool,
         replies: &mut VecDeque<Reply>,
     ) -> bool {
         if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
             match &models.trained {
                 Fetched::Ready(model) => {
-                    let mut analysis = RunAnalysis::new(&self.run, model);
-                    analysis.set_hindsight(self.truth);
+                    let analysis = RunAnalysis::new(&self.run, model);
                     self.analysis = Analyzing::Started(Box::new(analysis));
                 }
                 Fetched::Failed(reason) => {
@@ -84,6 +85,7 @@ impl<W: PageWorld> Shown<W> {
         let Analyzing::Started(analysis) = &mut self.analysis else {
             return false;
         };
+        analysis.set_hindsight(self.truth);
         while !analysis.is_complete() {
             analysis.advance();
             if is_time_up() {
@@ -96,7 +98,8 @@ impl<W: PageWorld> Shown<W> {
                 analysis.update(run, Basis::Belief),
             )));
         }
-        if self.truth && analysis.take_news(Basis::Hindsight) {
+        let resends = std::mem::take(&mut self.resends_hindsight) && self.truth;
+        if self.truth && (analysis.take_news(Basis::Hindsight) || resends) {
             replies.push_back(Reply::TrueAnalysis(Box::new(
                 analysis.update(run, Basis::Hindsight),
             )));
@@ -193,15 +196,8 @@ impl<W: PageWorld> Shown<W> {
     /// Starts or stops sending hidden state.
     pub(super) fn show_truth(&mut self, run: u32, show: bool, replies: &mut VecDeque<Reply>) {
         (self.truth, self.truth_sent) = (show, 0);
-        if let Analyzing::Started(analysis) = &mut self.analysis {
-            analysis.set_hindsight(show);
-        }
+        self.resends_hindsight = show;
         if show {
-            if let Analyzing::Started(analysis) = &self.analysis {
-                replies.push_back(Reply::TrueAnalysis(Box::new(
-                    analysis.update(run, Basis::Hindsight),
-                )));
-            }
             self.send_truth(run, W::charts(&self.run.public_frames()), replies);
         }
     }

@@ -17,18 +17,9 @@ use crate::library::{self, MANIFEST};
 use crate::world::{MODEL, PageWorld, REPLAY};
 
 impl<W: PageWorld> Engine<W> {
-    pub(super) fn handle_file(
-        &mut self,
-        path: &str,
-        content: Result<Vec<u8>, String>,
-        dropped: bool,
-    ) {
-        if dropped {
-            match content {
-                Ok(bytes) => self.handle_dropped(base_name(path), bytes),
-                Err(reason) => self.problem(reason),
-            }
-        } else if path == W::WEIGHTS {
+    /// Handles a file that the engine asked for.
+    pub(super) fn handle_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+        if path == W::WEIGHTS {
             self.handle_model(path, content);
         } else if path == MANIFEST {
             self.handle_manifest(content);
@@ -39,6 +30,14 @@ impl<W: PageWorld> Engine<W> {
             .and_then(|file| file.strip_suffix(".jsonl"))
         {
             self.handle_replay(name, content);
+        }
+    }
+
+    /// Opens a file that the visitor dropped.
+    pub(super) fn open_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
+        match content {
+            Ok(bytes) => self.handle_dropped(base_name(path), bytes),
+            Err(reason) => self.problem(reason),
         }
     }
 

@@ -5,6 +5,7 @@ mod checkpoints;
 mod displayed_runs;
 mod exports;
 mod incoming_files;
+mod later;
 mod tournaments;
 
 use std::collections::VecDeque;
@@ -27,6 +28,8 @@ use address_names::{
 use checkpoints::Models;
 use displayed_runs::{Analyzing, Shown, actor};
 use exports::Sent;
+use later::LaterCode;
+pub use later::{Fetching, Later};
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";
@@ -40,10 +43,24 @@ pub struct Engine<W: PageWorld> {
     tournament: Option<Tournament<W>>,
     sent: Sent,
     replies: VecDeque<Reply>,
+    later: LaterCode<W>,
+    /// Fetches the second module, if the program was divided.
+    fetch: Option<fn() -> Fetching<W>>,
+    /// Requests that wait for the second module.
+    waiting: Vec<Request>,
 }
 
 impl<W: PageWorld> Default for Engine<W> {
     fn default() -> Self {
+        Self {
+            later: LaterCode::Loaded(Later::new()),
+            ..Self::default_without_later()
+        }
+    }
+}
+
+impl<W: PageWorld> Engine<W> {
+    fn default_without_later() -> Self {
         Self {
             runs: Vec::new(),
             library: Library::default(),
@@ -51,14 +68,18 @@ impl<W: PageWorld> Default for Engine<W> {
             tournament: None,
             sent: Sent::default(),
             replies: VecDeque::new(),
+            later: LaterCode::NotRequested,
+            fetch: None,
+            waiting: Vec::new(),
         }
     }
-}
 
-impl<W: PageWorld> Engine<W> {
     /// Handles a message. [`Engine::next_reply`] returns the answers, some only after
     /// [`Engine::work`].
     pub fn handle(&mut self, request: Request) {
+        let Some(request) = self.divert(request) else {
+            return;
+        };
         match request {
             Request::Describe => {
                 self.describe();
@@ -77,26 +98,7 @@ impl<W: PageWorld> Engine<W> {
                     shown.show_truth(run, show, &mut self.replies);
                 }
             }
-            Request::Analyze { run, start } => {
-                if start {
-                    self.need_file(&Source::Trained);
-                }
-                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
-                    shown.analyze(start);
-                }
-            }
             Request::Check { run, at, code } => self.check(run, at, &code),
-            Request::Tournament { run, spec } => self.start_tournament(run, &spec),
-            Request::Scores { run, scores } => {
-                self.with_tournament(run, |tournament| tournament.add_scores(&scores));
-            }
-            Request::Reference { run, player } => {
-                self.with_tournament(run, |tournament| tournament.set_reference(player));
-            }
-            Request::Pause { run, paused } => self.with_tournament(run, |tournament| {
-                tournament.paused = paused;
-                tournament.report_soon();
-            }),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
                 self.with_tournament(run, |tournament| {
@@ -104,16 +106,10 @@ impl<W: PageWorld> Engine<W> {
                     tournament.report_soon();
                 });
             }
-            Request::Lend { name, content } => self.handle_lent(&name, content),
-            Request::File {
-                name,
-                content,
-                dropped,
-            } => self.handle_file(&name, content, dropped),
-            Request::Export { run, export } => self.export(run, &export),
-            // The engine of recorded results answers them.
-            Request::Training { .. } | Request::Results => {}
+            Request::File { name, content, .. } => self.handle_file(&name, content),
             Request::Checkpoints => self.request_scores(),
+            // The engine of recorded results answers some, and the second module the others.
+            _ => {}
         }
     }
 
@@ -137,17 +133,7 @@ impl<W: PageWorld> Engine<W> {
             self.runs.rotate_left(1);
             return true;
         }
-        for (number, shown) in &mut self.runs {
-            let (models, replies) = (&self.models, &mut self.replies);
-            pending |= shown.work_on_analysis(*number, models, &mut is_time_up, replies);
-            if pending {
-                break;
-            }
-        }
-        if pending {
-            return true;
-        }
-        self.work_on_tournament(is_time_up)
+        self.work_after_runs(&mut is_time_up)
     }
 
     /// Returns the next answer; `None` if all have been returned.
@@ -193,6 +179,7 @@ impl<W: PageWorld> Engine<W> {
             branch,
             sent: 0,
             truth,
+            resends_hindsight: false,
             truth_sent: 0,
             finished: false,
             analysis: Analyzing::Off,

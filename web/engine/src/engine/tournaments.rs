@@ -42,7 +42,7 @@ impl<W: PageWorld> Engine<W> {
 
     /// Plays the tournament until `is_time_up` returns `true`; returns `true` if anything is left to
     /// do.
-    pub(super) fn work_on_tournament(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
+    pub(super) fn work_on_tournament(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
         let waits = self.tournament.as_ref().is_some_and(|tournament| {
             // No other policy replaces one whose file is loading.
             tournament.players().any(|player| self.is_loading(player))

@@ -58,11 +58,11 @@ impl Page {
                     self.replays.set(replays);
                 }
             }
-            Reply::Foreign(file) => self.open_foreign(file),
-            Reply::FileRead(sentence) => self.files.read.update(|all| all.push(sentence)),
-            Reply::Exported(file) => self.save_exported(file),
+            Reply::Problem(sentence) => self.report(sentence),
+            // The worker's script answers it.
+            Reply::Need(_) => {}
             // Answers to requests from another world are dropped.
-            _ if !here => {}
+            Reply::Run(_) | Reply::Truth(_) | Reply::Checked { .. } if !here => {}
             Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
                 let (shown, watch) = self
@@ -71,20 +71,6 @@ impl Page {
                 let episode = self.episode_of_run(update.run);
                 if let Some(episode) = episode.filter(|_| shown || watch) {
                     episode.apply_truth(*update, shown);
-                }
-            }
-            Reply::Analysis(update) => {
-                // One that was on its way when the visitor ended the analysis is dropped.
-                let episode = self.episode_of_run(update.run);
-                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
-                    episode.analysis.set(Some(Arc::from(update)));
-                }
-            }
-            Reply::TrueAnalysis(update) => {
-                let shown = self.state.with_untracked(|state| state.truth);
-                let episode = self.episode_of_run(update.run).filter(|_| shown);
-                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
-                    episode.truth.analysis.set(Some(Arc::from(update)));
                 }
             }
             Reply::Checked {
@@ -101,18 +87,12 @@ impl Page {
                     });
                 }
             }
-            Reply::Standings(_) | Reply::Scores { .. } => self.handle_results(reply),
-            Reply::TrainingLog { name, text } => self.add_run(name, text),
-            Reply::RunAdded(name) => self.show_added_run(&name),
-            Reply::Records(records) => self.records.set(Some(Arc::from(records))),
-            Reply::Checkpoints(panel) => self.checkpoints.set(Some(Arc::from(panel))),
-            Reply::Opened(episode) => self.open_played(&episode),
-            Reply::Evaluation(evaluation) => {
-                self.files.evaluation.set(Some(Arc::new(evaluation)));
+            // Only parts of the page that load later ask for the others.
+            _ => {
+                if let Some(extras) = self.extras.get_untracked() {
+                    (extras.take_reply)(*self, here, reply);
+                }
             }
-            Reply::Problem(sentence) => self.report(sentence),
-            // The worker's script answers it.
-            Reply::Need(_) => {}
         }
     }
 

@@ -59,8 +59,16 @@ impl Default for FileSignals {
 }
 
 impl Page {
-    /// Reads files that the visitor dropped or chose, and sends them to the engine.
-    pub fn open_files(self, mut files: Vec<web_sys::File>) {
+    /// Opens files that the visitor dropped or chose.
+    pub fn open_files(self, files: Vec<web_sys::File>) {
+        match self.extras.get_untracked() {
+            Some(extras) => (extras.read_files)(self, files),
+            None => self.add_notice("The page is still loading. Open the files again.".to_owned()),
+        }
+    }
+
+    /// Reads files, and sends them to the engine.
+    pub fn read_files(self, mut files: Vec<web_sys::File>) {
         if files.is_empty() {
             return;
         }

@@ -3,6 +3,7 @@
 mod background_work;
 mod engine_events;
 mod files;
+mod later_replies;
 mod own_play;
 mod own_record;
 mod records;

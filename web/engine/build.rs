@@ -1,0 +1,13 @@
+//! Prepares the program to be divided into parts, if the page's build is going to.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=SENTINEL_SPLIT");
+    println!("cargo:rustc-check-cfg=cfg(split)");
+    let is_wasm = std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("wasm32");
+    if is_wasm && std::env::var_os("SENTINEL_SPLIT").is_some() {
+        println!("cargo:rustc-cfg=split");
+        // The division follows the references between functions and data.
+        println!("cargo:rustc-link-arg-bins=--emit-relocs");
+    }
+}

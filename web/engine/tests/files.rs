@@ -301,7 +301,7 @@ fn evaluations_and_training_logs_are_read() {
     );
     let row = rows
         .iter()
-        .find(|row| row.task == "task3" && row.policy == "bayes")
+        .find(|row| row.task == "Task 3" && row.policy == "Bayes look-ahead")
         .expect("a row");
     assert_eq!((row.episodes, (row.mean * 1e4).round() / 1e4), (30, 0.8704));
     // The linked episode has the score of the file.

@@ -60,14 +60,11 @@ fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> Exp
 }
 
 fn problems(replies: &[Reply]) -> Vec<&str> {
-    let problem = |reply: &'_ Reply| matches!(reply, Reply::Problem(_));
-    let problems = replies.iter().filter(|reply| problem(reply));
-    problems
-        .filter_map(|reply| match reply {
-            Reply::Problem(sentence) => Some(sentence.as_str()),
-            _ => None,
-        })
-        .collect()
+    let problem = |reply| match reply {
+        Reply::Problem(sentence) => Some(sentence.as_str()),
+        _ => None,
+    };
+    replies.iter().filter_map(problem).collect()
 }
 
 fn opened(replies: &[Reply]) -> Option<&PlayedEpisode> {
@@ -306,14 +303,13 @@ fn evaluations_and_training_logs_are_read() {
     assert_eq!((row.episodes, (row.mean * 1e4).round() / 1e4), (30, 0.8704));
     // The linked episode has the score of the file.
     for (text, episode) in &row.links {
+        let origin = EpisodeSpec::<TrustEnv> {
+            task: sentinel_env::trust::Task::Task3,
+            ..spec(episode.seed)
+        };
         let request = Request::Play {
             run: 1,
-            episode: sentinel_page_protocol::EpisodeRef {
-                task: episode.task.clone(),
-                seed: episode.seed,
-                streams: episode.streams.clone(),
-                rules: episode.rules.clone(),
-            },
+            episode: episode_ref(&origin),
             player: episode.player.clone(),
             branch: None,
         };

@@ -115,12 +115,17 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
     says(&browser, "#player", &["Replay mine"]).await?;
     ensure!(browser.text("#files-read").await?.contains("Training"));
     // The table has the means of the file, and leads to an episode with its score.
-    says(&browser, "#evaluation", &["0.870 ±", "task3", "bayes"]).await?;
+    says(
+        &browser,
+        "#evaluation",
+        &["0.870 ±", "Task 3", "Bayes look-ahead"],
+    )
+    .await?;
     browser
         .save_screenshot(&screenshots().join("files-dropped.png"))
         .await?;
     let script = "const link = [...document.querySelectorAll('#evaluation tr')]
-            .find((row) => row.textContent.startsWith('task3bayes')).querySelector('button');
+            .find((row) => row.textContent.startsWith('Task 3Bayes look-ahead')).querySelector('button');
         link.click(); return link.textContent";
     let link = browser.execute(script, vec![]).await?;
     let link = link.as_str().unwrap_or_default();

@@ -9,7 +9,7 @@ use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};
 use sentinel_policy::SEED_MAX;
 
 use crate::library;
-use crate::world::{PageWorld, TRAINED};
+use crate::world::{PageWorld, TRAINED, world_info};
 
 /// Half the width of a 95 % interval in standard errors.
 const Z95: f64 = 1.96;
@@ -47,13 +47,14 @@ pub fn world(file: &Json) -> &str {
 /// # Errors
 /// Returns a sentence that names the place at which the file is wrong.
 pub fn read<W: PageWorld>(name: &str, file: &Json) -> Result<Evaluation, String> {
-    let rows = match file.get("episodes") {
+    let mut rows = match file.get("episodes") {
         Some(episodes) => {
             let cells = cells(episodes)?;
             rows::<W>(&cells, &Origin::new(file))
         }
         None => language_model_rows(file)?,
     };
+    rows.iter_mut().for_each(use_labels::<W>);
     let mut summary = summary(file);
     let left_out = rows.len().saturating_sub(ROWS_MAX);
     if left_out > 0 {
@@ -194,6 +195,17 @@ fn rows<W: PageWorld>(cells: &[Cell<'_>], origin: &Origin<'_>) -> Vec<Evaluation
         rows.push(row);
     }
     rows
+}
+
+/// Replaces the names of task and policy by readable ones, where the world has them.
+fn use_labels<W: PageWorld>(row: &mut EvaluationRow) {
+    let tasks = world_info::<W>().tasks;
+    if let Some(task) = tasks.into_iter().find(|task| task.name == row.task) {
+        row.task = task.label;
+    }
+    if let Some(policy) = W::PolicyName::parse(&row.policy) {
+        W::policy_label(policy).clone_into(&mut row.policy);
+    }
 }
 
 fn row(task: &str, policy: &str, count: usize, mean: f64, half_width: f64) -> EvaluationRow {
@@ -337,10 +349,10 @@ mod tests {
         assert_eq!(
             rows,
             [
-                named("All tasks", "bayes", 4),
-                named("task1", "bayes", 2),
-                named("task1", "trained", 1),
-                named("task2", "bayes", 2)
+                named("All tasks", "Bayes look-ahead", 4),
+                named("Task 1", "Bayes look-ahead", 2),
+                named("Task 1", "trained", 1),
+                named("Task 2", "Bayes look-ahead", 2)
             ]
         );
         assert!((found.rows[0].mean - 0.75).abs() < 1e-12);

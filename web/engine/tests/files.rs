@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ask, episode_ref, run_of};
+use common::{ask, drop_file, episode_ref, problems, repository, run_of};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::rng::Streams;
@@ -41,15 +41,6 @@ fn play<W: PageWorld>(
     run_of(&ask(engine, request)).clone()
 }
 
-fn drop_file<W: PageWorld>(engine: &mut Engine<W>, name: &str, content: &[u8]) -> Vec<Reply> {
-    let request = Request::File {
-        name: name.to_owned(),
-        content: Ok(content.to_vec()),
-        dropped: true,
-    };
-    ask(engine, request)
-}
-
 fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> ExportedFile {
     let replies = ask(engine, Request::Export { run, export });
     let exported = replies.iter().find_map(|reply| match reply {
@@ -59,27 +50,11 @@ fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> Exp
     exported.unwrap_or_else(|| panic!("no file in {replies:?}"))
 }
 
-fn problems(replies: &[Reply]) -> Vec<&str> {
-    let problem = |reply: &'_ Reply| matches!(reply, Reply::Problem(_));
-    let problems = replies.iter().filter(|reply| problem(reply));
-    problems
-        .filter_map(|reply| match reply {
-            Reply::Problem(sentence) => Some(sentence.as_str()),
-            _ => None,
-        })
-        .collect()
-}
-
 fn opened(replies: &[Reply]) -> Option<&PlayedEpisode> {
     replies.iter().find_map(|reply| match reply {
         Reply::Opened(episode) => Some(episode),
         _ => None,
     })
-}
-
-fn repository(path: &str) -> Vec<u8> {
-    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Saves the shown episode, drops the file into a new engine, and checks that it plays the same
@@ -301,19 +276,18 @@ fn evaluations_and_training_logs_are_read() {
     );
     let row = rows
         .iter()
-        .find(|row| row.task == "task3" && row.policy == "bayes")
+        .find(|row| row.task == "Task 3" && row.policy == "Bayes look-ahead")
         .expect("a row");
     assert_eq!((row.episodes, (row.mean * 1e4).round() / 1e4), (30, 0.8704));
     // The linked episode has the score of the file.
     for (text, episode) in &row.links {
+        let origin = EpisodeSpec::<TrustEnv> {
+            task: sentinel_env::trust::Task::Task3,
+            ..spec(episode.seed)
+        };
         let request = Request::Play {
             run: 1,
-            episode: sentinel_page_protocol::EpisodeRef {
-                task: episode.task.clone(),
-                seed: episode.seed,
-                streams: episode.streams.clone(),
-                rules: episode.rules.clone(),
-            },
+            episode: episode_ref(&origin),
             player: episode.player.clone(),
             branch: None,
         };
@@ -336,99 +310,6 @@ fn evaluations_and_training_logs_are_read() {
         );
         assert!(passed_on, "{path}: {replies:?}");
     }
-}
-
-/// Checks that no content makes the engine panic, and that a problem names the file.
-#[test]
-fn broken_files_are_named_with_their_place() {
-    let mut engine = Engine::<TrustEnv>::default();
-    let model = repository("replays/grpo/model.safetensors");
-    let log = repository("replays/grpo/trainer_state.json");
-    let evaluation = repository("docs/results/outputs/eval_post.json");
-    let replay = repository("replays/bayes-independent.jsonl");
-    for whole in [&model, &log, &evaluation, &replay] {
-        for part in 0..40 {
-            let cut = &whole[..whole.len().min(100_000) * part / 40];
-            let replies = drop_file(&mut engine, "cut.bin", cut);
-            let named = problems(&replies).iter().all(|text| text.contains("cut"));
-            assert!(named && !replies.is_empty(), "{replies:?}");
-        }
-        // Some bytes are changed.
-        for at in (0..whole.len().min(3000)).step_by(97) {
-            let mut changed = whole[..whole.len().min(50_000)].to_vec();
-            changed[at] = changed[at].wrapping_add(1);
-            drop_file(&mut engine, "changed.json", &changed);
-        }
-    }
-    let replace = |from: &str, to: &str| {
-        let at = model
-            .windows(from.len())
-            .position(|part| part == from.as_bytes());
-        let mut changed = model.clone();
-        let at = at.expect("the header says it");
-        changed[at..at + to.len()].copy_from_slice(to.as_bytes());
-        changed
-    };
-    let shape = {
-        let text = String::from_utf8_lossy(&model[8..2000]).into_owned();
-        let (_, rest) = text.split_once("\"shape\":[").expect("a shape");
-        format!("\"shape\":[{}]", rest.split(']').next().expect("numbers"))
-    };
-    let other = shape.replace(['2', '3', '4', '5', '6', '7', '8', '9'], "1");
-    let cases: Vec<(Vec<u8>, &str)> = vec![
-        (replace(&shape, &other), "parameter "),
-        (
-            replace("\\\"world\\\":\\\"trust\\\"", "\\\"world\\\":\\\"trusx\\\""),
-            "trusx",
-        ),
-        (b"garbage".to_vec(), "not a safetensors file"),
-    ];
-    for (content, part) in cases {
-        let replies = drop_file(&mut engine, "my.safetensors", &content);
-        let text = problems(&replies).join(" ");
-        assert!(
-            text.contains("my.safetensors") && text.contains(part),
-            "{part}: {text}"
-        );
-    }
-    let version = replace_version(&model);
-    let replies = drop_file(&mut engine, "old.safetensors", &version);
-    let text = problems(&replies).join(" ");
-    assert!(
-        text.contains("old.safetensors") && text.contains("version"),
-        "{text}"
-    );
-    let mut lm = Vec::new();
-    let header = br#"{"model.layers.0.self_attn.q_proj.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
-    lm.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    lm.extend_from_slice(header);
-    let replies = drop_file(&mut engine, "model.safetensors", &lm);
-    assert!(
-        problems(&replies).join(" ").contains("language model"),
-        "{replies:?}"
-    );
-    let mut lines = replay;
-    lines.truncate(2000);
-    let replies = drop_file(&mut engine, "my.jsonl", &lines);
-    assert!(
-        problems(&replies).join(" ").contains("my.jsonl, line "),
-        "{replies:?}"
-    );
-}
-
-/// Returns a model whose features have a version that this build does not compute.
-fn replace_version(model: &[u8]) -> Vec<u8> {
-    let length = u64::from_le_bytes(model[..8].try_into().expect("eight bytes")) as usize;
-    let header = std::str::from_utf8(&model[8..8 + length]).expect("text");
-    let key = ["feature_version\\\":", "schema\\\":", "version\\\":"];
-    let key = key
-        .into_iter()
-        .find(|key| header.contains(key))
-        .expect("a version in the header");
-    let at = header.find(key).expect("the key") + key.len();
-    let mut changed = model.to_vec();
-    changed[8 + at] = b'9';
-    changed
 }
 
 #[test]

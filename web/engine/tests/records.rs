@@ -96,7 +96,7 @@ fn every_run_that_ships_is_drawn_with_the_values_of_its_log() {
     for name in names {
         let drawn = curves(&mut engine, "trust", &name);
         let run = &panel(&drawn, "runs").cards[0];
-        let log = json(&run.help);
+        let log = json(run.help.trim_start_matches("Read from "));
         let entries = log["log_history"].as_array().expect("entries");
         assert!(drawn.charts.len() >= 5, "{name}: {:?}", drawn.charts);
         for (chart, metric) in &drawn.charts {
@@ -252,6 +252,7 @@ fn panels(records: &Records) -> impl Iterator<Item = &Panel> {
 /// Returns the number at the beginning of a cell.
 fn number(text: &str) -> f64 {
     let first = text.split(' ').next().unwrap_or_default();
+    let first = first.replace('−', "-");
     first.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 

@@ -9,6 +9,10 @@ use crate::{Chart, Note, Panel};
 pub struct Records {
     /// Name of the screen in the address.
     pub screen: String,
+    /// Heading of the screen.
+    pub title: String,
+    /// Sentence below the heading.
+    pub detail: String,
     /// Sections in the order in which they are drawn.
     pub sections: Vec<RecordsSection>,
 }

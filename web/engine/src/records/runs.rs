@@ -14,6 +14,9 @@ const SHOWN_MAX: usize = 8;
 /// Word among the names in the address that replaces each value by the mean of its neighborhood.
 const SMOOTH: &str = "smooth";
 
+/// Words before the path of a log.
+const LOG: &str = "Read from ";
+
 /// Heading of the runs that the visitor dropped.
 const DROPPED: &str = "Dropped by you";
 
@@ -218,6 +221,8 @@ impl Runs {
         let logs: Vec<ShownLog<'_>> = logs.collect();
         Some(Records {
             screen: "training".to_owned(),
+            title: "How the policies were trained".to_owned(),
+            detail: "The curves are those of the runs’ logs. Drop a trainer_state.json on the page to see yours beside them.".to_owned(),
             sections: vec![RecordsSection {
                 title: "Curves".to_owned(),
                 detail: "Point at a chart, or focus it and use the arrow keys, to read values. Below each chart stands the name of its metric in the log, which explains itself when pressed.".to_owned(),
@@ -240,7 +245,10 @@ impl Runs {
                 key: run.name.clone(),
                 title: name.clone(),
                 subtitle: summary.unwrap_or_else(|| "Its log could not be read.".to_owned()),
-                help: run.path.clone(),
+                help: match run.path.as_str() {
+                    "" => String::new(),
+                    path => format!("{LOG}{path}"),
+                },
                 slot: Some(style),
                 links,
                 ..Card::default()
@@ -250,6 +258,7 @@ impl Runs {
         Panel {
             id: "runs".to_owned(),
             title: "Training runs on the charts".to_owned(),
+            layout: Layout::Tiles,
             cards: cards.collect(),
             ..Panel::default()
         }

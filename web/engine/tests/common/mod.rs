@@ -233,3 +233,34 @@ pub(crate) fn unknown_words_are_named<W: PageWorld>() {
         update.source_note
     );
 }
+
+/// Drops a file onto an engine and returns all replies.
+pub(crate) fn drop_file<W: PageWorld>(
+    engine: &mut Engine<W>,
+    name: &str,
+    content: &[u8],
+) -> Vec<Reply> {
+    let request = Request::File {
+        name: name.to_owned(),
+        content: Ok(content.to_vec()),
+        dropped: true,
+    };
+    ask(engine, request)
+}
+
+/// Returns the sentences of the replies about what went wrong.
+pub(crate) fn problems(replies: &[Reply]) -> Vec<&str> {
+    replies
+        .iter()
+        .filter_map(|reply| match reply {
+            Reply::Problem(sentence) => Some(sentence.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Returns a file of the repository.
+pub(crate) fn repository(path: &str) -> Vec<u8> {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}

@@ -142,11 +142,9 @@ fn chart_rows(page: Page) -> Vec<El> {
     };
     charts.with(|charts| charts.iter().for_each(|chart| add(run, is_truth, chart)));
     for (analysis, is_truth) in [(page.main.analysis, false), (truth.analysis, true)] {
-        analysis.with(|found| {
-            found
-                .iter()
-                .for_each(|found| add(run, is_truth, &found.chart));
-        });
+        if let Some(found) = analysis.get() {
+            add(run, is_truth, &found.chart);
+        }
     }
     rows
 }

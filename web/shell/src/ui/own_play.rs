@@ -16,14 +16,8 @@ use crate::tried_lines::{Line, TreeRow, TriedLines};
 #[must_use]
 pub fn own_play(page: Page) -> El {
     let unknown = memo(move || page.info.with(Option::is_none));
-    let found = memo(move || page.comparison());
-    let runs = memo(move || {
-        found.with(|found| {
-            found
-                .as_ref()
-                .is_some_and(|f| !f.is_complete() && !f.stopped)
-        })
-    });
+    page.follow_own_play();
+    let runs = memo(move || page.comparison().is_some_and(|found| found.is_running()));
     let today = button()
         .id("today")
         .attr("disabled", move || unknown.get())

@@ -61,13 +61,7 @@ fn list(page: Page, results: &Arc<Vec<OwnResult>>) -> Option<View> {
     let row = |result: &OwnResult| {
         let best = result.best.as_ref().map_or_else(
             || "–".to_owned(),
-            |(player, score)| {
-                format!(
-                    "{} ({})",
-                    fixed(score.value(), 3),
-                    player_label(page, player)
-                )
-            },
+            |(player, score)| player_label(page, player) + " " + &fixed(score.value(), 3),
         );
         let date = th().attr("scope", "row").child(result.date.clone());
         tr().child(date)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::Callback;
-use sentinel_page_protocol::{Chart, Panel, RecordsSection};
+use sentinel_page_protocol::{Chart, Line, Panel, Records, RecordsSection};
 
 use super::chart::{Scrubber, chart_view};
 use super::panel::panel;
@@ -14,20 +14,25 @@ use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{Signal, effect, memo};
-use crate::state::Screen;
+use crate::state::{PageState, Screen};
 
 /// Returns the screen `screen`; what it shows is requested whenever the address names something
 /// else.
 #[must_use]
 pub fn records(page: Page, screen: Screen) -> View {
     let is_training = screen == Screen::Training;
-    let chosen = memo(move || {
-        page.without_cursor
-            .with(|state| (state.world.clone(), state.runs.clone()))
-    });
+    // These effects may run once more after the screen is gone, so they read signals of the page only.
+    let mut before = None;
     effect(move || {
-        let (world, runs) = chosen.get();
-        page.request_records(screen, world, runs);
+        let of_state = |state: &PageState| (state.world.clone(), state.runs.clone());
+        let now = Some(page.without_cursor.with(of_state));
+        if page.screen() == screen
+            && before != now
+            && let Some((world, runs)) = &now
+        {
+            page.request_records(screen, world.clone(), runs.clone());
+            before = now;
+        }
     });
     effect(move || {
         let known = page.info.with(Option::is_some);
@@ -35,28 +40,18 @@ pub fn records(page: Page, screen: Screen) -> View {
             page.request_checkpoints();
         }
     });
-    let (title, text) = match is_training {
-        true => (
-            "How the policies were trained",
-            "The curves are those of the runs’ logs; drop a trainer_state.json on the page to see yours beside them.",
-        ),
-        false => (
-            "Results",
-            "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.",
-        ),
-    };
     let found = move || {
         let found = page.records.get()?;
         (found.screen == screen.as_str()).then_some(found)
     };
+    let text = move |of: fn(&Records) -> &String| {
+        move || found().map_or_else(|| "Loading…".to_owned(), |found| of(&found).clone())
+    };
     let status = p().class("detail").attr("role", "status");
     let story = div()
         .class("story")
-        .child(h1().child(title))
-        .child(status.child(move || match found().is_some() {
-            true => text,
-            false => "Loading the files…",
-        }));
+        .child(h1().child(text(|found| &found.title)))
+        .child(status.child(text(|found| &found.detail)));
     let checkpoints = move || {
         let found = page.checkpoints.get().filter(|_| is_training)?;
         Some(panels(page, std::slice::from_ref(&*found)))
@@ -102,11 +97,14 @@ fn panels(page: Page, all: &[Panel]) -> Vec<El> {
     slots.iter().map(|slot| panel(page, slot, truth)).collect()
 }
 
-/// Returns a chart with its own cursor, which starts at the end.
+/// Returns a chart with its own cursor, which starts at the last position where every line has a
+/// value.
 fn curve(chart: &Chart) -> El {
     let all = Arc::new(common_stops(chart));
     let chart = Arc::new(chart.clone());
-    let at = Signal::new(all.len().saturating_sub(1));
+    let end = |line: &Line| line.x.last().copied().unwrap_or(f32::MAX);
+    let end = chart.lines.iter().map(end).fold(f32::MAX, f32::min);
+    let at = Signal::new(all.iter().rposition(|at| *at <= end).unwrap_or(0));
     let scrubber = Scrubber {
         stops: memo(move || all.clone()),
         at: memo(move || at.get()),

@@ -50,83 +50,56 @@ pub fn tour(page: Page) -> View {
             Duration::ZERO,
         );
     });
-    let view = move || (page.tour.get() > 0).then(|| popover(page, node));
+    let view = move || {
+        let stop = page.tour.get();
+        let texts = page.info.with(|info| {
+            let texts = info.as_ref()?.tour.get(stop.checked_sub(1)?);
+            texts.cloned()
+        });
+        texts.map(|texts| popover(page, node, stop, texts))
+    };
     view.into_view()
 }
 
-fn end(page: Page) {
-    page.tour.set(0);
-    browser::focus(document().get_element_by_id("main"));
+/// Goes to a stop; before the first and after the last one the tour ends.
+fn go(page: Page, stop: usize) {
+    let ends = stop > STOPS.len();
+    page.tour.set(if ends { 0 } else { stop });
+    if stop == 0 || ends {
+        browser::focus(document().get_element_by_id("main"));
+    }
 }
 
-fn popover(page: Page, node: NodeRef) -> El {
-    let move_by = move |forward: bool| {
-        let stop = page.tour.get_untracked();
-        match (forward, stop) {
-            (true, stop) if stop >= STOPS.len() => end(page),
-            (true, stop) => page.tour.set(stop + 1),
-            (false, stop) => page.tour.set(stop.max(2) - 1),
-        }
+/// Returns the text of a stop with its buttons. They stay from stop to stop, and so does the focus.
+fn popover(page: Page, node: NodeRef, stop: usize, (title, text): (String, String)) -> El {
+    let choice = |id: &'static str, name: &'static str, to: usize| {
+        button().id(id).on_press(move || go(page, to)).child(name)
     };
-    let of_stop = move |of: fn(&(String, String)) -> &String| {
-        let index = page.tour.get().saturating_sub(1);
-        page.info.with(|info| {
-            let stop = info.as_ref().and_then(|info| info.tour.get(index));
-            stop.map(|stop| of(stop).clone()).unwrap_or_default()
-        })
-    };
-    let is_last = move || page.tour.get() == STOPS.len();
+    let name = if stop == STOPS.len() { "Done" } else { "Next" };
+    let next = choice("tour-next", name, stop + 1).class("primary");
+    let end = choice("tour-end", "End the tour", 0).attr("data-escape", true);
+    let terms = button().id("tour-terms").on_press(move || {
+        go(page, 0);
+        page.help.set(true);
+    });
     let buttons = div()
         .class("control-row")
-        .child(
-            button()
-                .id("tour-back")
-                .attr("disabled", move || page.tour.get() < 2)
-                .on_press(move || move_by(false))
-                .child("Back"),
-        )
-        .child(
-            button()
-                .id("tour-next")
-                .class("primary")
-                .node(node)
-                .on_press(move || move_by(true))
-                .child(move || if is_last() { "Done" } else { "Next" }),
-        )
-        .child(
-            button()
-                .id("tour-end")
-                .attr("data-escape", true)
-                .on_press(move || end(page))
-                .child("End the tour"),
-        )
-        .child(
-            button()
-                .class("quiet-button")
-                .id("tour-terms")
-                .on_press(move || {
-                    end(page);
-                    page.help.set(true);
-                })
-                .child("Glossary"),
-        );
-    let count = move || format!("{} of {}", page.tour.get(), STOPS.len());
+        .child(choice("tour-back", "Back", stop.max(2) - 1).attr("disabled", stop == 1))
+        .child(next.node(node))
+        .child(end)
+        .child(terms.class("quiet-button").child("Glossary"));
+    let count = format!("{stop} of {}", STOPS.len());
+    let head = div()
+        .class("dialog-head")
+        .child(h2().id("tour-title").child(title))
+        .child(span().class("quiet").child(count));
     section()
         .class("tour")
         .attr("role", "dialog")
         .attr("aria-labelledby", "tour-title")
         .attr("aria-describedby", "tour-text")
-        .attr("data-stop", move || page.tour.get().to_string())
-        .child(
-            div()
-                .class("dialog-head")
-                .child(h2().id("tour-title").child(move || of_stop(|stop| &stop.0)))
-                .child(span().class("quiet").child(count)),
-        )
-        .child(
-            p().id("tour-text")
-                .attr("aria-live", "polite")
-                .child(move || of_stop(|stop| &stop.1)),
-        )
+        .attr("data-stop", stop.to_string())
+        .child(head)
+        .child(p().id("tour-text").attr("aria-live", "polite").child(text))
         .child(buttons)
 }

@@ -71,13 +71,10 @@ pub fn truth_headline(signals: TruthSignals) -> View {
 
 /// Returns the caption of the frame at the cursor, in a guided playback.
 #[must_use]
-pub fn truth_caption(episode: EpisodeView) -> View {
-    let line = move || {
-        let text = true_caption(episode);
-        let line = p().class("truth").attr("data-truth", true);
-        (!text.is_empty()).then(|| line.child(b().child("Truth: ")).child(text))
-    };
-    line.into_view()
+pub fn truth_caption(episode: EpisodeView) -> Option<El> {
+    let text = true_caption(episode);
+    let line = p().class("truth").attr("data-truth", true);
+    (!text.is_empty()).then(|| line.child(b().child("Truth: ")).child(text))
 }
 
 /// Returns the text of the caption at the cursor; empty if there is none.

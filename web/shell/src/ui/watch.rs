@@ -108,32 +108,23 @@ impl Watch {
         });
     }
 
-    /// Pauses or continues the playback; if the visitor is asked, lets them play the episode.
-    fn first(self) {
+    /// Performs the action of a button: pause or continue, next, skip; or, if the visitor is asked,
+    /// play the episode, take the tour, stay.
+    fn press(self, button: usize) {
         let page = self.page;
-        if self.asks.get_untracked() {
-            page.restart(|state| state.player = "you".to_owned());
-        } else {
-            page.toggle_play();
+        match (self.asks.get_untracked(), button) {
+            (false, 0) => page.toggle_play(),
+            (false, 1) => page.seek(page.cursor_untracked() + 1),
+            (true, 0) => page.restart(|state| state.player = "you".to_owned()),
+            (asks, _) => {
+                let skips = self.on.get_untracked() && !asks;
+                self.close();
+                self.skipped.set(skips);
+                if button == 1 {
+                    page.tour.set(1);
+                }
+            }
         }
-    }
-
-    /// Shows the next action; if the visitor is asked, starts the tour.
-    fn second(self) {
-        let page = self.page;
-        if self.asks.get_untracked() {
-            self.close();
-            page.tour.set(1);
-        } else {
-            page.seek(page.cursor_untracked() + 1);
-        }
-    }
-
-    /// Skips the rest; if the visitor is asked, stays at this moment.
-    fn third(self) {
-        let skips = self.on.get_untracked() && !self.asks.get_untracked();
-        self.close();
-        self.skipped.set(skips);
     }
 
     /// Ends the playback.
@@ -154,68 +145,49 @@ fn caption(page: Page) -> Caption {
     })
 }
 
+/// Returns the bar. It is computed as a whole and patched, so the focus stays on a button whose
+/// meaning changes.
 fn bar(watch: Watch) -> El {
-    let Watch { page, asks, .. } = watch;
-    let caption = memo(move || caption(page));
-    let moment = move || caption.with(|caption| caption.moment.clone());
-    let is_moment = move || caption.with(|caption| !caption.moment.is_empty());
-    let text = move || caption.with(|caption| caption.text.clone());
+    let page = watch.page;
+    let Caption { moment, text, .. } = caption(page);
     // A screen reader is told the moments, not every step.
+    let live = if moment.is_empty() { "off" } else { "polite" };
     let line = p()
         .class("caption")
-        .attr(
-            "aria-live",
-            move || if is_moment() { "polite" } else { "off" },
-        )
-        .attr("data-moment", moment)
-        .child(b().hidden(move || !is_moment()).child(moment))
+        .attr("aria-live", live)
+        .attr("data-moment", moment.clone())
+        .child(b().child(moment))
         .child(" ")
         .child(text);
-    let question = move || {
-        let text =
-            "What next? Play the same episode yourself, take a tour of the page, or stay here.";
-        asks.get().then(|| p().class("quiet").child(text))
+    let asks = watch.asks.get();
+    let question =
+        "What next? Play the same episode yourself, take a tour of the page, or stay here.";
+    let choices = match (asks, page.playing.get()) {
+        (true, _) => [
+            ("watch-you", "Play it yourself"),
+            ("watch-learn", "Learn: take the tour"),
+            ("watch-stay", "Stay here"),
+        ],
+        (false, playing) => [
+            ("watch-play", if playing { "Pause" } else { "Play" }),
+            ("watch-next", "Next"),
+            ("watch-skip", "Skip"),
+        ],
     };
-    let choice = move |names: [&'static str; 3], ids: [&'static str; 3]| {
-        let which = move || match (asks.get(), page.playing.get()) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 2,
-        };
-        let id = move || ids[which()];
-        button().id(id).child(move || names[which()])
+    let button = |(index, (id, name)): (usize, (&'static str, &'static str))| {
+        button()
+            .id(id)
+            .toggle_class("primary", index == 0)
+            .attr("data-escape", index == 2)
+            .on_press(move || watch.press(index))
+            .child(name)
     };
-    let first = choice(
-        ["Play it yourself", "Pause", "Play"],
-        ["watch-you", "watch-play", "watch-play"],
-    );
-    let second = choice(
-        ["Learn: take the tour", "Next", "Next"],
-        ["watch-learn", "watch-next", "watch-next"],
-    );
-    let third = choice(
-        ["Stay here", "Skip", "Skip"],
-        ["watch-stay", "watch-skip", "watch-skip"],
-    );
-    // The buttons stay when their meaning changes, and so does the focus.
-    let buttons = div()
-        .class("control-row")
-        .child(first.class("primary").on_press(move || watch.first()))
-        .child(second.on_press(move || watch.second()))
-        .child(
-            third
-                .attr("data-escape", true)
-                .on_press(move || watch.third()),
-        );
+    let buttons: Vec<El> = choices.into_iter().enumerate().map(button).collect();
+    let captions = div().class("captions").child(line);
     section()
         .class("watch")
         .label("Watch")
-        .child(
-            div()
-                .class("captions")
-                .child(line)
-                .child(truth_caption(page.main)),
-        )
-        .child(question)
-        .child(buttons)
+        .child(captions.child(truth_caption(page.main)))
+        .child(p().class("quiet").hidden(!asks).child(question))
+        .child(div().class("control-row").child(buttons))
 }

@@ -76,6 +76,8 @@ impl Reports {
         let files = self.files.iter().filter_map(|(_, file)| file.ready());
         Some(Records {
             screen: "results".to_owned(),
+            title: "Results".to_owned(),
+            detail: "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.".to_owned(),
             sections: files.flatten().cloned().collect(),
         })
     }

@@ -64,6 +64,11 @@ fn score_text(score: Interval) -> String {
     }
 }
 
+/// Returns a difference with its sign.
+fn signed(difference: f64) -> String {
+    format!("{difference:+.4}").replace('-', "−")
+}
+
 /// Returns a row of a table: its name, its score as the first cell and as a bar, and other cells.
 fn score_row(name: String, score: Interval, cells: impl IntoIterator<Item = String>) -> Card {
     Card {
@@ -347,7 +352,7 @@ fn improvements(path: &str, sweep: &Sweep) -> Panel {
     let rows = sweep.entries.iter().filter_map(|entry| {
         let found = entry.improvement.as_ref()?;
         let interval = found.interval.map_or_else(String::new, |[low, high]| {
-            format!("{low:+.4} to {high:+.4}")
+            format!("{} to {}", signed(low), signed(high))
         });
         let verdict = entry.gate.as_ref().map_or("", |gate| match gate.accepted {
             true => "accepted",
@@ -358,7 +363,7 @@ fn improvements(path: &str, sweep: &Sweep) -> Panel {
             key: entry.label.clone(),
             title: entry.label.clone(),
             cells: vec![
-                format!("{:+.4}", found.difference),
+                signed(found.difference),
                 interval,
                 pairs,
                 found.seeds.clone().unwrap_or_default(),

@@ -1,0 +1,100 @@
+//! Broken files that the visitor drops.
+
+mod common;
+
+use common::{drop_file, problems, repository};
+use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::Engine;
+
+/// Checks that no content makes the engine panic, and that a problem names the file.
+#[test]
+fn broken_files_are_named_with_their_place() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let model = repository("replays/grpo/model.safetensors");
+    let log = repository("replays/grpo/trainer_state.json");
+    let evaluation = repository("docs/results/outputs/eval_post.json");
+    let replay = repository("replays/bayes-independent.jsonl");
+    for whole in [&model, &log, &evaluation, &replay] {
+        for part in 0..40 {
+            let cut = &whole[..whole.len().min(100_000) * part / 40];
+            let replies = drop_file(&mut engine, "cut.bin", cut);
+            let named = problems(&replies).iter().all(|text| text.contains("cut"));
+            assert!(named && !replies.is_empty(), "{replies:?}");
+        }
+        // Some bytes are changed.
+        for at in (0..whole.len().min(3000)).step_by(97) {
+            let mut changed = whole[..whole.len().min(50_000)].to_vec();
+            changed[at] = changed[at].wrapping_add(1);
+            drop_file(&mut engine, "changed.json", &changed);
+        }
+    }
+    let replace = |from: &str, to: &str| {
+        let at = model
+            .windows(from.len())
+            .position(|part| part == from.as_bytes());
+        let mut changed = model.clone();
+        let at = at.expect("the header says it");
+        changed[at..at + to.len()].copy_from_slice(to.as_bytes());
+        changed
+    };
+    let shape = {
+        let text = String::from_utf8_lossy(&model[8..2000]).into_owned();
+        let (_, rest) = text.split_once("\"shape\":[").expect("a shape");
+        format!("\"shape\":[{}]", rest.split(']').next().expect("numbers"))
+    };
+    let other = shape.replace(['2', '3', '4', '5', '6', '7', '8', '9'], "1");
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (replace(&shape, &other), "parameter "),
+        (
+            replace("\\\"world\\\":\\\"trust\\\"", "\\\"world\\\":\\\"trusx\\\""),
+            "trusx",
+        ),
+        (b"garbage".to_vec(), "not a safetensors file"),
+    ];
+    for (content, part) in cases {
+        let replies = drop_file(&mut engine, "my.safetensors", &content);
+        let text = problems(&replies).join(" ");
+        assert!(
+            text.contains("my.safetensors") && text.contains(part),
+            "{part}: {text}"
+        );
+    }
+    let version = replace_version(&model);
+    let replies = drop_file(&mut engine, "old.safetensors", &version);
+    let text = problems(&replies).join(" ");
+    assert!(
+        text.contains("old.safetensors") && text.contains("version"),
+        "{text}"
+    );
+    let mut lm = Vec::new();
+    let header = br#"{"model.layers.0.self_attn.q_proj.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
+    lm.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    lm.extend_from_slice(header);
+    let replies = drop_file(&mut engine, "model.safetensors", &lm);
+    assert!(
+        problems(&replies).join(" ").contains("language model"),
+        "{replies:?}"
+    );
+    let mut lines = replay;
+    lines.truncate(2000);
+    let replies = drop_file(&mut engine, "my.jsonl", &lines);
+    assert!(
+        problems(&replies).join(" ").contains("my.jsonl, line "),
+        "{replies:?}"
+    );
+}
+
+/// Returns a model whose features have a version that this build does not compute.
+fn replace_version(model: &[u8]) -> Vec<u8> {
+    let length = u64::from_le_bytes(model[..8].try_into().expect("eight bytes")) as usize;
+    let header = std::str::from_utf8(&model[8..8 + length]).expect("text");
+    let key = ["feature_version\\\":", "schema\\\":", "version\\\":"];
+    let key = key
+        .into_iter()
+        .find(|key| header.contains(key))
+        .expect("a version in the header");
+    let at = header.find(key).expect("the key") + key.len();
+    let mut changed = model.to_vec();
+    changed[8 + at] = b'9';
+    changed
+}

@@ -109,7 +109,7 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
     says(&browser, "#files-read", &named).await?;
     // The model plays the episode that was shown, and the replay is in the menu.
     browser
-        .wait_until("location.search.includes('policy=grpo')")
+        .wait_until("decodeURIComponent(location.search).includes('policy=model:first')")
         .await?;
     says(&browser, "[data-note=source]", &["Model “"]).await?;
     says(&browser, "#player", &["Replay mine"]).await?;
@@ -145,7 +145,7 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
         .await?;
     // The log that came with the others is on its screen.
     browser.click("[data-screen=training]").await?;
-    says(&browser, "#training-summary", &["500 optimizer steps"]).await?;
+    says(&browser, "[data-panel=runs]", &["500 optimizer steps"]).await?;
     // The same files in the reverse order: the model plays again.
     browser.click("[data-screen=episode]").await?;
     let mut reversed = files;
@@ -153,7 +153,7 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
     drop_files(&browser, &reversed).await?;
     says(&browser, "#files-read", &named).await?;
     browser
-        .wait_until("location.search.includes('policy=grpo') && document.querySelector('[data-ready] #play')")
+        .wait_until("decodeURIComponent(location.search).includes('policy=model:first') && document.querySelector('[data-ready] #play')")
         .await?;
     is_silent(&browser).await
 }
@@ -175,7 +175,7 @@ async fn logs_open_the_training_screen_and_files_open_their_world() -> Result<()
         says(&browser, "#files-read", &[name]).await?;
         browser.wait_for(".curves [data-chart=reward]").await?;
     }
-    says(&browser, "#training-summary", &["60 optimizer steps"]).await?;
+    says(&browser, "[data-panel=runs]", &["60 optimizer steps"]).await?;
     let model = repository("replays/cluster-grpo/model.safetensors")?;
     drop_files(&browser, &[("model.safetensors", &model)]).await?;
     browser.wait_for("[data-of=cluster][data-ready]").await?;

@@ -16,16 +16,12 @@ impl Page {
     /// Requests what a screen of recorded results shows; `world` has the training run that is shown
     /// if `runs` names none.
     pub fn request_records(&self, screen: Screen, world: String, runs: String) {
-        let request = match screen {
-            Screen::Training => Request::Training { world, runs },
-            Screen::Episode | Screen::Results => Request::Results,
-        };
-        self.send(Role::Records, &request);
-    }
-
-    /// Requests the scores of the checkpoints.
-    pub fn request_checkpoints(&self) {
-        self.send(Role::Play, &Request::Checkpoints);
+        if screen == Screen::Training {
+            self.send(Role::Play, &Request::Checkpoints);
+            self.send(Role::Records, &Request::Training { world, runs });
+        } else {
+            self.send(Role::Records, &Request::Results);
+        }
     }
 
     /// Adds a training run to the Training screen, from the text of its `trainer_state.json`, and

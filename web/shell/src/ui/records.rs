@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::Callback;
-use sentinel_page_protocol::{Chart, Line, Panel, Records, RecordsSection};
+use sentinel_page_protocol::{Chart, Line, Panel, RecordsSection};
 
 use super::chart::{Scrubber, chart_view};
 use super::panel::panel;
@@ -14,58 +14,45 @@ use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{Signal, effect, memo};
-use crate::state::{PageState, Screen};
+use crate::state::Screen;
 
 /// Returns the screen `screen`; what it shows is requested whenever the address names something
 /// else.
 #[must_use]
 pub fn records(page: Page, screen: Screen) -> View {
-    let is_training = screen == Screen::Training;
-    // These effects may run once more after the screen is gone, so they read signals of the page only.
-    let mut before = None;
-    effect(move || {
-        let of_state = |state: &PageState| (state.world.clone(), state.runs.clone());
-        let now = Some(page.without_cursor.with(of_state));
-        if page.screen() == screen
-            && before != now
-            && let Some((world, runs)) = &now
-        {
-            page.request_records(screen, world.clone(), runs.clone());
-            before = now;
-        }
+    let chosen = memo(move || {
+        page.without_cursor
+            .with(|state| (state.world.clone(), state.runs.clone()))
     });
     effect(move || {
-        let known = page.info.with(Option::is_some);
-        if is_training && known && page.checkpoints.with_untracked(Option::is_none) {
-            page.request_checkpoints();
-        }
+        let (world, runs) = chosen.get();
+        page.request_records(screen, world, runs);
     });
-    let found = move || {
-        let found = page.records.get()?;
-        (found.screen == screen.as_str()).then_some(found)
+    let content = move || {
+        let found = page.records.get();
+        let found = found.filter(|found| found.screen == screen.as_str());
+        let (title, detail) = match &found {
+            Some(found) => (found.title.clone(), found.detail.clone()),
+            None => (String::new(), "Loading…".to_owned()),
+        };
+        let story = div()
+            .class("story")
+            .child(h1().child(title))
+            .child(p().class("detail").attr("role", "status").child(detail));
+        let checkpoints = move || {
+            let found = page.checkpoints.get();
+            let found = found.filter(|_| screen == Screen::Training)?;
+            Some(panels(page, std::slice::from_ref(&*found)))
+        };
+        let sections = found.iter().flat_map(|found| &found.sections);
+        let sections: Vec<El> = sections.map(|of| drawn(page, of)).collect();
+        View::Fragment(vec![
+            div().class("headline").child(story).into_view(),
+            checkpoints.into_view(),
+            sections.into_view(),
+        ])
     };
-    let text = move |of: fn(&Records) -> &String| {
-        move || found().map_or_else(|| "Loading…".to_owned(), |found| of(&found).clone())
-    };
-    let status = p().class("detail").attr("role", "status");
-    let story = div()
-        .class("story")
-        .child(h1().child(text(|found| &found.title)))
-        .child(status.child(text(|found| &found.detail)));
-    let checkpoints = move || {
-        let found = page.checkpoints.get().filter(|_| is_training)?;
-        Some(panels(page, std::slice::from_ref(&*found)))
-    };
-    let sections = move || {
-        let sections = found()?;
-        let drawn = sections.sections.iter().map(|of| drawn(page, of));
-        Some(drawn.collect::<Vec<El>>())
-    };
-    View::Fragment(vec![
-        div().class("headline").child(story).into_view(),
-        checkpoints.into_view(),
-        sections.into_view(),
-    ])
+    content.into_view()
 }
 
 fn drawn(page: Page, of: &RecordsSection) -> El {

@@ -15,7 +15,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Creates a moment.
+    /// Creates a moment with its name and caption.
     #[must_use]
     pub const fn new(title: &'static str, text: String) -> Self {
         Self { title, text }

@@ -88,9 +88,9 @@ impl Entrant {
 /// The episodes of a tournament by number: tasks alternate, then seeds follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// Number of tasks.
+    /// Number of tasks of the tournament.
     pub tasks: usize,
-    /// Lowest seed.
+    /// Lowest seed of the tournament.
     pub first_seed: u64,
     /// Number of all episodes of one player.
     pub episodes: usize,

@@ -24,7 +24,7 @@ pub struct RecordsSection {
     pub title: String,
     /// Sentence below the heading.
     pub detail: String,
-    /// Tables and lists.
+    /// Tables and lists, drawn above the charts.
     pub panels: Vec<Panel>,
     /// Charts, each with a note below it: the name of the metric in the log, and its explanation.
     pub charts: Vec<(Chart, Note)>,

@@ -39,7 +39,7 @@ pub enum Reply {
     Scores {
         /// Number of the tournament.
         run: u32,
-        /// Encoded scores.
+        /// Scores as the engine encoded them.
         scores: Vec<u8>,
     },
     /// Replay files that can be played.

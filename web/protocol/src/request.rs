@@ -142,7 +142,7 @@ pub enum Request {
     Lend {
         /// Name of the file.
         name: String,
-        /// Content in bytes.
+        /// Content of the file in bytes.
         content: Vec<u8>,
     },
     /// Asks for the curves of training runs side by side, [`Reply::Records`](crate::Reply::Records).

@@ -12,7 +12,7 @@ const SPACES: &str = "https://huggingface.co";
 
 /// Installs a panic hook that shows a sentence above the page.
 pub fn report_panics() {
-    std::panic::set_hook(Box::new(|panic| {
+    std::panic::set_hook(Box::new(|_| {
         let Some(body) = document().body() else {
             return;
         };
@@ -21,7 +21,6 @@ pub fn report_panics() {
             sentence.set_text_content(Some(
                 "The page stopped because of a program error. Reload it to continue; the address keeps the episode.",
             ));
-            let _ = sentence.set_attribute("title", &panic.to_string());
             let _ = sentence.set_attribute("role", "alert");
             let _ = sentence.set_attribute("class", "stopped");
             let _ = body.prepend_with_node_1(&sentence);

@@ -62,7 +62,7 @@ pub struct DailyResult {
     pub lines: usize,
     /// One symbol for each action; see [`symbols`].
     pub symbols: String,
-    /// Number of actions.
+    /// Number of actions of the episode.
     pub actions: usize,
     /// Address of the episode, without the visitor's actions.
     pub link: String,

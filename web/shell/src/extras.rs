@@ -22,6 +22,8 @@ use crate::ui;
 pub struct Extras {
     /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
     pub analysis: fn(Page, EpisodeView, bool) -> El,
+    /// Draws the row about the first difference of two episodes.
+    pub difference: fn(Page) -> El,
     /// Draws the content of the dialog of files.
     pub files: fn(Page) -> View,
     /// Draws the content of the help.
@@ -36,7 +38,7 @@ pub struct Extras {
     pub take_reply: fn(Page, bool, Reply),
     /// Draws the tour of the page.
     pub tour: fn(Page) -> View,
-    /// Draws the tournament.
+    /// Draws the tournament's form and results.
     pub tournament: fn(Page) -> El,
     /// Draws a screen of recorded results.
     pub records: fn(Page, Screen) -> View,
@@ -67,6 +69,7 @@ impl Extras {
                 let hindsight = ui::truth::true_analysis(page, episode);
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
+            difference: ui::difference::difference_row,
             files: ui::files_dialog::content,
             help: ui::help::content,
             opened_files: ui::opened_files::opened_files,

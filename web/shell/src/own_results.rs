@@ -55,9 +55,9 @@ pub struct OwnResult {
     pub streams: String,
     /// Value of the `rules` parameter.
     pub rules: String,
-    /// Number of actions.
+    /// Number of actions of the episode.
     pub actions: u32,
-    /// Final score.
+    /// Final score of the episode.
     pub score: Score,
     /// Name and score of the best policy on the same episode, if they are known.
     pub best: Option<(String, Score)>,

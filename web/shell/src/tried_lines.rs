@@ -12,7 +12,7 @@ const LINES_MAX: usize = 40;
 /// A sequence of actions from the start of an episode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// The actions.
+    /// The actions of the line in order.
     pub steps: Arc<Vec<StepLine>>,
     /// The visitor's own actions with which the line is opened again; `None` for the player's line.
     pub branch: Option<Branch>,
@@ -77,7 +77,7 @@ impl TriedLines {
         has_ended
     }
 
-    /// Removes a line.
+    /// Removes a line from the tree.
     pub fn remove(&mut self, line: usize) {
         if line < self.lines.len() {
             self.lines.remove(line);

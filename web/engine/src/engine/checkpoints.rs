@@ -18,7 +18,7 @@ use crate::world::{PageWorld, checkpoint_path, default_streams};
 
 /// The models of a world that are players: the trained policy and its checkpoints.
 pub(super) struct Models<W: PageWorld> {
-    /// The trained policy.
+    /// The trained policy of the world's weights.
     pub(super) trained: Fetched<Arc<Model<W::Net>>>,
     /// The checkpoints in the order of [`PageWorld::CHECKPOINTS`]; shorter if none was needed.
     checkpoints: Vec<Fetched<Arc<Model<W::Net>>>>,

@@ -26,7 +26,7 @@ pub type Fetching<W> = Pin<Box<dyn Future<Output = Option<Later<W>>>>>;
 
 /// The state of the second module.
 pub(super) enum LaterCode<W: PageWorld> {
-    /// It is there.
+    /// The module with its functions has arrived.
     Loaded(Later<W>),
     /// It is fetched when it is first needed.
     NotRequested,
@@ -35,7 +35,7 @@ pub(super) enum LaterCode<W: PageWorld> {
 }
 
 impl<W: PageWorld> Later<W> {
-    /// Returns the functions.
+    /// Returns the functions of an engine for `W`.
     #[must_use]
     pub const fn new() -> Self {
         Self {

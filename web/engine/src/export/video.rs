@@ -41,7 +41,7 @@ struct VideoFrame {
     headline: String,
     /// Progress in a few words.
     standing: String,
-    /// Score so far.
+    /// Mean reward up to this frame.
     score: String,
 }
 

@@ -39,11 +39,11 @@ const MODELS: [&str; 3] = ["micro", "tiny", "small"];
 /// Stages of the sweeps: name and label.
 const STAGES: [(&str, &str); 2] = [("sft", "SFT"), ("grpo", "GRPO")];
 
-/// A training run.
+/// A training run with its log.
 struct Run {
     /// Name in the address.
     name: String,
-    /// Readable name.
+    /// Readable name of the run.
     label: String,
     /// Heading under which the menu lists the run.
     group: String,

@@ -128,4 +128,32 @@ impl Page {
             self.state.set(state);
         }
     }
+
+    pub(super) fn cache_world(&self, world: &str, change: impl FnOnce(&mut CachedWorld)) {
+        self.cached_worlds.update_value(|all| {
+            let found = all.iter().position(|cached| cached.world == world);
+            let place = found.unwrap_or_else(|| {
+                all.push(CachedWorld {
+                    world: world.to_owned(),
+                    ..CachedWorld::default()
+                });
+                all.len() - 1
+            });
+            change(&mut all[place]);
+        });
+    }
+
+    pub(super) fn leave_world(&self) {
+        self.main.clear();
+        self.versus.clear();
+        self.failure.set(String::new());
+        self.engines.update_value(EnginePool::stop_tournaments);
+        self.checkpoints.set(None);
+        self.files.evaluation.set(None);
+        self.tournament.set(Tournament::default());
+        self.leave_own_play();
+        self.composer
+            .draft
+            .set(crate::draft_action::DraftAction::default());
+    }
 }

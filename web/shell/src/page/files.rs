@@ -17,9 +17,9 @@ pub(super) enum Opened {
     /// Nothing was opened; the default.
     #[default]
     Nothing,
-    /// A training log.
+    /// A training log, `trainer_state.json`.
     Curves,
-    /// A replay.
+    /// A replay with its episodes.
     Replay,
     /// A model, which plays.
     Model,

@@ -8,7 +8,7 @@ mod chart;
 mod composer;
 mod controls;
 mod copy_button;
-mod difference;
+pub(crate) mod difference;
 mod drop_zone;
 mod embed;
 mod episode;
@@ -103,7 +103,11 @@ pub fn app() -> View {
             .child(episode::episode(page, page.main, true))
             .child(versus);
         let tournament = (!embed).then(|| extra(page, move |extras| (extras.tournament)(page)));
-        let differs = move || double.get().then(|| difference::difference_row(page));
+        let differs = move || {
+            double
+                .get()
+                .then(|| extra(page, move |extras| (extras.difference)(page)))
+        };
         View::Fragment(vec![
             differs.into_view(),
             panes.into_view(),

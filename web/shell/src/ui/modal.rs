@@ -1,4 +1,4 @@
-//! A modal dialog.
+//! A modal dialog with its heading.
 
 use leptos::prelude::GetValue;
 use wasm_bindgen::JsCast;

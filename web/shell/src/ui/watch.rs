@@ -127,7 +127,7 @@ impl Watch {
         }
     }
 
-    /// Ends the playback.
+    /// Ends the playback at this moment.
     fn close(self) {
         self.page.playing.set(false);
         self.skipped.set(false);

@@ -159,7 +159,7 @@ fn group(name: String, switches: View) -> El {
         .child(div().class("checks").child(switches))
 }
 
-/// Returns a switch.
+/// Returns a switch with a label.
 fn switch(
     data: (&'static str, String),
     text: String,

@@ -218,6 +218,16 @@ impl Page {
             }
             wanted
         });
+        effect(move || {
+            let is_story = |state: &PageState| state.is_story().then(|| state.world.clone());
+            let world = self.without_cursor.with(is_story);
+            let info = self.info.get();
+            if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
+                self.state.update(|state| state.apply_episode(&info.story));
+                // The same episode may be shown already.
+                self.start_story();
+            }
+        });
         for episode in [self.main, self.versus] {
             effect(move || {
                 let frame = episode.frame.get();
@@ -362,6 +372,11 @@ impl Page {
                 notices.push(sentence);
             }
         });
+    }
+
+    /// Starts to play a guided playback, unless the visitor prefers pages that stand still.
+    pub fn start_story(&self) {
+        self.playing.set(!browser::prefers_stillness());
     }
 
     /// Keeps the guided playback from opening by itself on later visits.

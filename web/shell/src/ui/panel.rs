@@ -136,8 +136,12 @@ fn rows(context: &CardContext, slot: &PanelSignal) -> El {
         .child(headings)
         .child(unseen("Details"));
     let table = table().class("rows").child(thead().child(names));
+    let head = slot.head.clone();
     div()
         .class("scroll")
+        .attr("tabindex", "0")
+        .attr("role", "group")
+        .label(move || head.with(|head| head.title.clone()))
         .child(table.child(tbody().child(body)))
 }
 

@@ -46,21 +46,9 @@ pub fn watch(page: Page) -> View {
         asks,
         skipped,
     };
-    let start = move || page.playing.set(!browser::prefers_stillness());
     effect(move || {
         if ready.get() {
-            start();
-        }
-    });
-    effect(move || {
-        let world = page
-            .without_cursor
-            .with(|state| state.is_story().then(|| state.world.clone()));
-        let info = page.info.get();
-        if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
-            page.state.update(|state| state.apply_episode(&info.story));
-            // The same episode may be shown already.
-            start();
+            page.start_story();
         }
     });
     effect_with_previous(move |before: Option<bool>| {

@@ -6,7 +6,6 @@ use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
 use sentinel_page_protocol::Caption;
 
 use super::truth::{true_caption, truth_caption};
-use crate::browser;
 use crate::dom::html::{b, button, div, p, section};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;

@@ -201,14 +201,27 @@ fn compared<T: Send + Sync + 'static>(
     compute: impl Fn() -> T + Send + Sync + 'static,
     is_same: fn(&Erased, &Erased) -> bool,
 ) -> Memo<T> {
-    let compute: Compute = Box::new(move |_| Compared {
+    let compute = move || Compared {
         value: Arc::new(compute()),
         is_same,
-    });
+    };
     Memo {
-        inner: leptos::prelude::Memo::new(compute),
+        inner: erased_memo(Box::new(compute)),
         kind: PhantomData,
     }
+}
+
+/// Creates a memo that keeps its value after its owner is gone.
+fn erased_memo(
+    compute: Box<dyn Fn() -> Compared + Send + Sync>,
+) -> leptos::prelude::Memo<Compared> {
+    // One that is read by another memo may be asked once more when the memos that it reads are gone.
+    let alive = StoredValue::new(());
+    let compute: Compute = Box::new(move |before| match before {
+        Some(before) if alive.try_get_value().is_none() => before.clone(),
+        _ => compute(),
+    });
+    leptos::prelude::Memo::new(compute)
 }
 
 /// Creates an effect: `run` is called soon, and again after every change of a signal that it read,

@@ -1,4 +1,4 @@
-//! Prepares the program to be divided into parts, if the page's build is going to.
+//! Prepares the programs of the worlds to be divided into parts, if the page's build is going to.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -8,6 +8,8 @@ fn main() {
     if is_wasm && std::env::var_os("SENTINEL_SPLIT").is_some() {
         println!("cargo:rustc-cfg=split");
         // The division follows the references between functions and data.
-        println!("cargo:rustc-link-arg-bins=--emit-relocs");
+        for program in ["sentinel-trust", "sentinel-cluster", "sentinel-polyguard"] {
+            println!("cargo:rustc-link-arg-bin={program}=--emit-relocs");
+        }
     }
 }

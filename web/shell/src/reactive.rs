@@ -8,9 +8,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use leptos::prelude::{
-    ArcRwSignal, Get, GetUntracked, GetValue, RwSignal, Set, StoredValue, Track, Update,
-};
+use leptos::prelude::{ArcRwSignal, Get, GetUntracked, RwSignal, Set, Track, Update};
 
 /// A value whose type only its handle knows.
 type Erased = Arc<dyn Any + Send + Sync>;
@@ -211,16 +209,9 @@ fn compared<T: Send + Sync + 'static>(
     }
 }
 
-/// Creates an effect: `run` is called soon, and again after every change of a signal that it read,
-/// until the owner that it was created under is gone.
+/// Creates an effect: `run` is called soon, and again after every change of a signal that it read.
 pub fn effect(mut run: impl FnMut() + 'static) {
-    // Leptos calls a new effect once even if its owner, with the signals in it, is already gone.
-    let alive = StoredValue::new(());
-    let run: Box<dyn FnMut(Option<()>)> = Box::new(move |_| {
-        if alive.try_get_value().is_some() {
-            run();
-        }
-    });
+    let run: Box<dyn FnMut(Option<()>)> = Box::new(move |_| run());
     leptos::prelude::Effect::new(run);
 }
 

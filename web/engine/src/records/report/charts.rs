@@ -35,9 +35,7 @@ pub(super) fn section(path: &str, results: &Results) -> RecordsSection {
             Part::Chart(mut chart) => {
                 chart.id = format!("{path}-{}", chart.id);
                 let note = command_note(&command).pop();
-                section
-                    .charts
-                    .push((chart, note.unwrap_or_else(Note::default)));
+                section.charts.push((chart, note.unwrap_or_default()));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The charts of a report. Lines become charts; bars, points and counts become panels with bars.
 
-use sentinel_page_protocol::{Card, Chart, Layout, Line, Meter, Note, Panel, RecordsSection};
+use sentinel_page_protocol::{Card, Chart, Layout, Line, Meter, Panel, RecordsSection};
 
 use super::file::{
     AreaSeries, BarRow, Cause, ChartEntry, ChartFile, Estimate, Plot, Point, PointSeries, Results,

@@ -8,9 +8,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use leptos::prelude::{
-    ArcRwSignal, Get, GetUntracked, GetValue, RwSignal, Set, StoredValue, Track, Update,
-};
+use leptos::prelude::{ArcRwSignal, Get, GetUntracked, RwSignal, Set, Track, Update};
 
 /// A value whose type only its handle knows.
 type Erased = Arc<dyn Any + Send + Sync>;
@@ -201,39 +199,19 @@ fn compared<T: Send + Sync + 'static>(
     compute: impl Fn() -> T + Send + Sync + 'static,
     is_same: fn(&Erased, &Erased) -> bool,
 ) -> Memo<T> {
-    let compute = move || Compared {
+    let compute: Compute = Box::new(move |_| Compared {
         value: Arc::new(compute()),
         is_same,
-    };
+    });
     Memo {
-        inner: erased_memo(Box::new(compute)),
+        inner: leptos::prelude::Memo::new(compute),
         kind: PhantomData,
     }
 }
 
-/// Creates a memo that keeps its value after its owner is gone.
-fn erased_memo(
-    compute: Box<dyn Fn() -> Compared + Send + Sync>,
-) -> leptos::prelude::Memo<Compared> {
-    // One that is read by another memo may be asked once more when the memos that it reads are gone.
-    let alive = StoredValue::new(());
-    let compute: Compute = Box::new(move |before| match before {
-        Some(before) if alive.try_get_value().is_none() => before.clone(),
-        _ => compute(),
-    });
-    leptos::prelude::Memo::new(compute)
-}
-
-/// Creates an effect: `run` is called soon, and again after every change of a signal that it read,
-/// until the owner that it was created under is gone.
+/// Creates an effect: `run` is called soon, and again after every change of a signal that it read.
 pub fn effect(mut run: impl FnMut() + 'static) {
-    // Leptos calls a new effect once even if its owner, with the signals in it, is already gone.
-    let alive = StoredValue::new(());
-    let run: Box<dyn FnMut(Option<()>)> = Box::new(move |_| {
-        if alive.try_get_value().is_some() {
-            run();
-        }
-    });
+    let run: Box<dyn FnMut(Option<()>)> = Box::new(move |_| run());
     leptos::prelude::Effect::new(run);
 }
 

@@ -65,7 +65,7 @@ impl Render for View {
 
 impl Mountable for Drawn {
     fn unmount(&mut self) {
-        remove(&self.0);
+        remove(&mut self.0);
     }
 
     fn mount(&mut self, parent: &Element, marker: Option<&Node>) {
@@ -261,8 +261,8 @@ fn patch(part: &mut Part, view: View) {
             patch_element(old, element);
         }
         (Part::Fragment(parts, end), View::Fragment(views)) => {
-            for part in parts.drain(views.len().min(parts.len())..) {
-                remove(&part);
+            for mut part in parts.drain(views.len().min(parts.len())..) {
+                remove(&mut part);
             }
             let mut views = views.into_iter();
             for (part, view) in parts.iter_mut().zip(views.by_ref()) {
@@ -342,8 +342,9 @@ fn patch_keyed(list: &mut KeyedList, new: Vec<Keyed>, owner: &Owner) {
             (key, element, owner)
         }));
     }
-    for (_, element, owner) in old.into_iter().flatten() {
+    for (_, mut element, owner) in old.into_iter().flatten() {
         element.node.remove();
+        element.children.iter_mut().for_each(release);
         owner.cleanup();
     }
     let Some(parent) = list.end.parent_node() else {
@@ -365,12 +366,33 @@ fn insert(part: &Part, parent: &Node, before: Option<&Node>) {
     });
 }
 
-fn remove(part: &Part) {
+fn remove(part: &mut Part) {
     for_each_node(part, &mut |node| {
         if let Some(parent) = node.parent_node() {
             let _ = parent.remove_child(node);
         }
     });
+    release(part);
+}
+
+/// Ends the effects inside a part. The task of an effect outlives it by a moment and holds what the
+/// effect has drawn; an effect in there must not run any more, since its signals are gone.
+fn release(part: &mut Part) {
+    match part {
+        Part::Text(..) => {}
+        Part::Element(element) => element.children.iter_mut().for_each(release),
+        Part::Fragment(parts, _) => parts.iter_mut().for_each(release),
+        Part::Dynamic { content, .. } => {
+            let content = content.borrow_mut().take();
+            content.into_iter().for_each(|mut part| release(&mut part));
+        }
+        Part::Keyed { list, .. } => {
+            let elements = std::mem::take(&mut list.borrow_mut().elements);
+            for (_, mut element, _) in elements {
+                element.children.iter_mut().for_each(release);
+            }
+        }
+    }
 }
 
 /// Returns the first node of a part; every part has at least one.

@@ -242,7 +242,10 @@ fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> Part {
         })
     });
     let columns = [chart.x.name(), chart.y.name()];
-    let columns = columns.each_ref().map(|name| (name.as_str(), ""));
+    let help = caption(entry);
+    let columns = columns
+        .each_ref()
+        .map(|name| (name.as_str(), help.as_str()));
     Part::Panel(Panel {
         help: caption(entry),
         ..table(&chart.name, &chart.title, &columns, rows.collect())

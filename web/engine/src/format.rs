@@ -1,17 +1,11 @@
 //! Formatting of numbers for people.
 
+use sentinel_page_protocol::number_format;
+
 /// Formats a whole number with thin spaces between groups of three digits.
 #[must_use]
 pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
+    number_format::grouped(number as u64)
 }
 
 /// Formats a share in percent, without decimals unless it is below one percent.

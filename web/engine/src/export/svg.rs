@@ -20,7 +20,7 @@ const QUIET: &str = "#555d6e";
 const RULE: &str = "#e0e3ea";
 /// Colors of lines by their style.
 const LINES: [&str; 8] = [
-    "#0072b2", "#7c5c05", "#007a5c", "#bf4f00", "#a04a86", "#4d5a6b", "#7a4fbf", "#8a6d3b",
+    "#0072b2", "#7c5c05", "#007a5c", "#bb4d00", "#a04a86", "#4d5a6b", "#7a4fbf", "#8a6d3b",
 ];
 /// Dash patterns of lines by their style; empty for a solid line.
 const DASHES: [&str; 8] = [

@@ -250,7 +250,9 @@ async fn tournament_gives_the_means_of_the_evaluation() -> Result<()> {
     let mean = browser.text("[data-mean=random]").await?;
     // 100 seeds of task1: `sentinel eval --task task1 --seeds 0..100 --policies random`.
     assert!(mean.starts_with("0.76"), "{mean}");
-    browser.click(".league .link[data-player=random]").await?;
+    browser
+        .click(".result-table .link[data-player=random]")
+        .await?;
     browser
         .wait_for("[data-pane=main][data-player=random]")
         .await?;

@@ -54,14 +54,10 @@ async fn number(browser: &Browser, expression: &str) -> Result<i64> {
     Ok(found.as_i64().unwrap_or(-1))
 }
 
-/// A dropped model and a dropped replay play beside the policies, on the tasks and seeds that are
-/// chosen; a replay only the episodes that it holds.
-#[tokio::test]
-async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Result<()> {
-    let (_server, browser) = open_page("task=task1&policy=bayes").await?;
-    is_played(&browser).await?;
+/// Drops a model as `mine` and a replay as `recorded`, and waits until each plays.
+async fn drop_model_and_replay(browser: &Browser) -> Result<()> {
     drop_from_host(
-        &browser,
+        browser,
         "replays/grpo/model.safetensors",
         "mine.safetensors",
     )
@@ -73,10 +69,37 @@ async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Resul
         env!("CARGO_MANIFEST_DIR"),
         "/../replays/heuristic-independent.jsonl"
     ))?;
-    drop_file(&browser, "recorded.jsonl", &replay).await?;
+    drop_file(browser, "recorded.jsonl", &replay).await?;
     browser
         .wait_for("[data-pane=main][data-player='replay:recorded']")
-        .await?;
+        .await
+}
+
+/// Looks at the results on a wide and a narrow screen, in light and dark.
+async fn results_fit_and_are_accessible(browser: &Browser) -> Result<()> {
+    let table = "document.querySelector('.standings table').scrollIntoView({block: 'start'})";
+    for (width, dark) in [(1280, true), (360, false), (360, true)] {
+        browser.viewport(width, 1400).await?;
+        browser.prefer_dark(dark).await?;
+        browser.execute(table, vec![]).await?;
+        let overflow = "document.documentElement.scrollWidth > window.innerWidth";
+        browser.wait_until(&format!("!({overflow})")).await?;
+        let name = format!("tournament-{width}{}.png", if dark { "-dark" } else { "" });
+        browser.save_screenshot(&screenshots().join(name)).await?;
+        let findings = axe_findings(browser).await?;
+        ensure!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+    browser.viewport(1280, 800).await?;
+    browser.prefer_dark(false).await
+}
+
+/// A dropped model and a dropped replay play beside the policies, on the tasks and seeds that are
+/// chosen; a replay only the episodes that it holds.
+#[tokio::test]
+async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Result<()> {
+    let (_server, browser) = open_page("task=task1&policy=bayes").await?;
+    is_played(&browser).await?;
+    drop_model_and_replay(&browser).await?;
     is_played(&browser).await?;
     browser.click("#tournament-form summary").await?;
     browser.click("[data-contestant='replay:recorded']").await?;
@@ -118,20 +141,7 @@ async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Resul
     browser
         .save_screenshot(&screenshots().join("tournament.png"))
         .await?;
-    let table = "document.querySelector('.standings table').scrollIntoView({block: 'start'})";
-    for (width, dark) in [(1280, true), (360, false), (360, true)] {
-        browser.viewport(width, 1400).await?;
-        browser.prefer_dark(dark).await?;
-        browser.execute(table, vec![]).await?;
-        let overflow = "document.documentElement.scrollWidth > window.innerWidth";
-        browser.wait_until(&format!("!({overflow})")).await?;
-        let name = format!("tournament-{width}{}.png", if dark { "-dark" } else { "" });
-        browser.save_screenshot(&screenshots().join(name)).await?;
-        let findings = axe_findings(&browser).await?;
-        ensure!(findings.is_empty(), "{}", findings.join("\n"));
-    }
-    browser.viewport(1280, 800).await?;
-    browser.prefer_dark(false).await?;
+    results_fit_and_are_accessible(&browser).await?;
     browser
         .click("[data-detail=grpo] [data-pairs=grpo] .episodes .link")
         .await?;
@@ -178,14 +188,14 @@ async fn a_tournament_is_paused_continued_and_stopped() -> Result<()> {
     choose(&browser, "#tournament-reference", "random").await?;
     browser
         .wait_until(
-            "document.querySelector('.league thead').textContent.includes('Difference to Random')",
+            "document.querySelector('.result-table thead').textContent.includes('Difference to Random')",
         )
         .await?;
     // Another world ends it.
     browser.click("[data-world=cluster]").await?;
     browser.wait_for("[data-of=cluster][data-ready]").await?;
     browser
-        .wait_until("!document.querySelector('.league')")
+        .wait_until("!document.querySelector('.result-table')")
         .await?;
     is_silent(&browser).await
 }

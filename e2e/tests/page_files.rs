@@ -32,6 +32,14 @@ fn repository(path: &str) -> Result<Vec<u8>> {
     ))?)
 }
 
+/// Shows the end of the episode, and waits until an element has this text there.
+async fn ends_with(browser: &Browser, selector: &str, text: &str) -> Result<()> {
+    is_played(browser).await?;
+    browser.press(&Key::End.to_string()).await?;
+    let found = format!("document.querySelector('{selector}').textContent");
+    browser.wait_until(&format!("{found} === '{text}'")).await
+}
+
 /// Drags files over the page, checks that it is highlighted, and drops them.
 async fn drop_files(browser: &Browser, files: &[(&str, &[u8])]) -> Result<()> {
     let content = |bytes: &[u8]| match std::str::from_utf8(bytes) {
@@ -136,13 +144,7 @@ async fn files_are_dropped_in_any_mixture() -> Result<()> {
             "location.search.includes('{seed}&') && location.search.includes('policy=bayes')"
         ))
         .await?;
-    is_played(&browser).await?;
-    browser.press(&Key::End.to_string()).await?;
-    browser
-        .wait_until(&format!(
-            "document.querySelector('.score').textContent === '{score}'"
-        ))
-        .await?;
+    ends_with(&browser, ".score", score).await?;
     // The log that came with the others is on its screen.
     browser.click("[data-screen=training]").await?;
     says(&browser, "[data-panel=runs]", &["500 optimizer steps"]).await?;
@@ -262,13 +264,7 @@ async fn episodes_and_charts_are_saved() -> Result<()> {
         browser
             .wait_until("location.search.includes('policy=replay:again')")
             .await?;
-        is_played(&browser).await?;
-        browser.press(&Key::End.to_string()).await?;
-        browser
-            .wait_until(&format!(
-                "document.querySelector('.digest').textContent === '{digest}'"
-            ))
-            .await?;
+        ends_with(&browser, ".digest", &digest).await?;
     }
     is_silent(&browser).await
 }

@@ -93,6 +93,49 @@ async fn own_actions_are_undone_and_redone_one_by_one() -> Result<()> {
     is_silent(&browser).await
 }
 
+/// Opens lines of the tree, goes back to one, and removes the last.
+async fn lines_open_and_are_removed(browser: &Browser) -> Result<()> {
+    browser.click("[data-line='1']").await?;
+    is_at(browser, "acts=v1d2").await?;
+    shows_action(browser, 5).await?;
+    browser
+        .wait_until("document.querySelector('[data-current]').dataset.line === '1'")
+        .await?;
+    browser.click("[data-line='0']").await?;
+    has_no_own_actions(browser).await?;
+    browser.back().await?;
+    is_at(browser, "acts=v1d2").await?;
+    browser
+        .wait_until("document.querySelector('[data-current]').dataset.line === '1'")
+        .await?;
+    // The last line is removed; the one that is shown cannot be.
+    browser.click(".lines li:last-child .icon-button").await?;
+    browser
+        .wait_until("document.querySelectorAll('[data-line]').length === 2")
+        .await?;
+    assert_eq!(
+        ask(
+            browser,
+            "document.querySelector('.lines li:last-child .icon-button').disabled"
+        )
+        .await?,
+        true
+    );
+    Ok(())
+}
+
+/// Copies the result of the episode of the day, and returns what is on the clipboard.
+async fn copied_result(browser: &Browser) -> Result<String> {
+    browser.click("#copy-result").await?;
+    browser
+        .wait_until("document.querySelector('#copy-result').textContent === 'Result copied'")
+        .await?;
+    let read = "const done = arguments[arguments.length - 1];
+        navigator.clipboard.readText().then(done, error => done(String(error)));";
+    let text = browser.execute_async(read, vec![]).await?;
+    Ok(text.as_str().unwrap_or_default().to_owned())
+}
+
 #[tokio::test]
 async fn earlier_lines_are_a_tree_and_open_again() -> Result<()> {
     let (server, browser) = open_page("task=1&seed=8&policy=heuristic").await?;
@@ -140,32 +183,7 @@ async fn earlier_lines_are_a_tree_and_open_again() -> Result<()> {
     browser
         .save_screenshot(&screenshots().join("play-branch.png"))
         .await?;
-    browser.click("[data-line='1']").await?;
-    is_at(&browser, "acts=v1d2").await?;
-    shows_action(&browser, 5).await?;
-    browser
-        .wait_until("document.querySelector('[data-current]').dataset.line === '1'")
-        .await?;
-    browser.click("[data-line='0']").await?;
-    has_no_own_actions(&browser).await?;
-    browser.back().await?;
-    is_at(&browser, "acts=v1d2").await?;
-    browser
-        .wait_until("document.querySelector('[data-current]').dataset.line === '1'")
-        .await?;
-    // The last line is removed; the one that is shown cannot be.
-    browser.click(".lines li:last-child .icon-button").await?;
-    browser
-        .wait_until("document.querySelectorAll('[data-line]').length === 2")
-        .await?;
-    assert_eq!(
-        ask(
-            &browser,
-            "document.querySelector('.lines li:last-child .icon-button').disabled"
-        )
-        .await?,
-        true
-    );
+    lines_open_and_are_removed(&browser).await?;
     // Another episode has lines of its own.
     open(&browser, &server, "task=1&seed=9&policy=heuristic").await?;
     is_played(&browser).await?;
@@ -270,14 +288,7 @@ async fn the_episode_of_the_day_is_played_shared_and_recorded() -> Result<()> {
         )
         .await?;
     browser.wait_until("document.querySelector('#result-text').textContent.includes('Trained policy (GRPO) 0.')").await?;
-    browser.click("#copy-result").await?;
-    browser
-        .wait_until("document.querySelector('#copy-result').textContent === 'Result copied'")
-        .await?;
-    let read = "const done = arguments[arguments.length - 1];
-        navigator.clipboard.readText().then(done, error => done(String(error)));";
-    let text = browser.execute_async(read, vec![]).await?;
-    let text = text.as_str().unwrap_or_default().to_owned();
+    let text = copied_result(&browser).await?;
     assert_eq!(text, browser.text("#result-text").await?);
     let score = browser.text("[data-pane=main] [data-score]").await?;
     assert!(text.contains(&format!(": {score}, ")), "{text}");

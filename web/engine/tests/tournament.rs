@@ -27,9 +27,13 @@ fn last_standings(replies: &[Reply]) -> Standings {
     standings.unwrap_or_else(|| panic!("no standings in {replies:?}"))
 }
 
-/// Plays a tournament with every file that the engine asks for.
+/// Plays a tournament with every file that the engine asks for, and returns its results.
 fn play<W: PageWorld>(engine: &mut Engine<W>, spec: &TournamentSpec) -> Standings {
-    let spec = spec.clone();
+    last_standings(&replies(engine, spec.clone()))
+}
+
+/// Returns all replies to a tournament that is played with every file that the engine asks for.
+fn replies<W: PageWorld>(engine: &mut Engine<W>, spec: TournamentSpec) -> Vec<Reply> {
     let mut replies = ask(engine, Request::Tournament { run: 1, spec });
     for reply in replies.clone() {
         if let Reply::Need(name) = reply {
@@ -42,7 +46,7 @@ fn play<W: PageWorld>(engine: &mut Engine<W>, spec: &TournamentSpec) -> Standing
             replies.extend(ask(engine, request));
         }
     }
-    last_standings(&replies)
+    replies
 }
 
 /// Checks a tournament of a policy, its own replay, the trained policy and the same model as a
@@ -192,16 +196,7 @@ fn parts_give_the_same_results_as_the_whole() {
         for (engine, part) in engines.iter_mut().zip(0..parts) {
             let mut spec = spec.clone();
             (spec.part, spec.parts) = (part, parts);
-            let request = Request::Tournament { run: 1, spec };
-            let mut replies = ask(engine, request);
-            let name = "replays/bayes-independent.jsonl".to_owned();
-            let content = Ok(file(&name));
-            let request = Request::File {
-                name,
-                content,
-                dropped: false,
-            };
-            replies.extend(ask(engine, request));
+            let replies = replies(engine, spec);
             sent.extend(replies.into_iter().filter_map(|reply| match reply {
                 Reply::Scores { run, scores } => Some(Request::Scores { run, scores }),
                 _ => None,

@@ -24,6 +24,14 @@ pub enum Role {
     Records,
 }
 
+impl Role {
+    /// Returns `true` for every part of a tournament.
+    #[must_use]
+    pub const fn is_tournament(self) -> bool {
+        matches!(self, Self::Tournament(_))
+    }
+}
+
 /// Name of the engine that reads training logs and reports; no world has it.
 pub const RECORDS: &str = "records";
 
@@ -166,15 +174,9 @@ impl EnginePool {
         self.running.retain(|(w, r, _)| w != world || *r != role);
     }
 
-    /// Terminates the engines of tournaments.
-    pub fn stop_tournaments(&mut self) {
-        self.running
-            .retain(|(_, role, _)| !matches!(role, Role::Tournament(_)));
-    }
-
-    /// Terminates the engines of all worlds that have a role.
-    pub fn stop_all(&mut self, role: Role) {
-        self.running.retain(|(_, r, _)| *r != role);
+    /// Terminates the engines of all worlds whose role `is_over` accepts.
+    pub fn stop_all(&mut self, is_over: fn(Role) -> bool) {
+        self.running.retain(|(_, role, _)| !is_over(*role));
     }
 }
 

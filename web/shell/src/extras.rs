@@ -93,6 +93,8 @@ pub fn load_when_idle(page: Page) {
         if is_wanted.get() && page.extras.with_untracked(Option::is_none) {
             leptos::task::spawn_local(async move {
                 match fetch_extras().await {
+                    // Asked for twice, it arrives twice; a second time would draw everything anew.
+                    Ok(_) if page.extras.with_untracked(Option::is_some) => {}
                     Ok(extras) => page.extras.set(Some(extras)),
                     Err(_) => page.add_notice(
                         "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),

@@ -145,6 +145,8 @@ pub struct PageState {
     pub watch: bool,
 }
 
+/// Name of the visitor as a player.
+pub const VISITOR: &str = "you";
 /// Seed of an address that names none.
 pub const DEFAULT_SEED: u64 = 42;
 /// Highest seed that the page accepts, 2^63 − 1.

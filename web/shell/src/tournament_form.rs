@@ -3,7 +3,7 @@
 use sentinel_page_protocol::{ListedReplay, TournamentSpec, WorldInfo};
 
 use crate::query::parse_seed;
-use crate::state::PageState;
+use crate::state::{PageState, VISITOR};
 
 /// The tasks that a tournament is played on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Default for TournamentForm {
 /// Returns the players that can take part: all but the visitor, and the replays.
 #[must_use]
 pub fn contestants(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<Contestant> {
-    let players = info.players.iter().filter(|player| player.name != "you");
+    let players = info.players.iter().filter(|player| player.name != VISITOR);
     let players = players.map(|player| Contestant {
         name: player.name.clone(),
         label: player.label.clone(),

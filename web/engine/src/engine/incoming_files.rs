@@ -80,7 +80,7 @@ impl<W: PageWorld> Engine<W> {
         };
         let described = W::describe_model(&model);
         let player = self.library.add_model(name, model);
-        self.read_file(format!(
+        self.report_file(format!(
             "{name}: {described}. It plays as “{}”.",
             library::model_label(&player)
         ));
@@ -107,7 +107,7 @@ impl<W: PageWorld> Engine<W> {
         }
         let read = evaluation::read::<W>(name, file);
         let read = read.map_err(|reason| format!("{name} is no evaluation: {reason}."))?;
-        self.read_file(format!("{name}: an evaluation, in the table below."));
+        self.report_file(format!("{name}: an evaluation, in the table below."));
         self.replies.push_back(Reply::Evaluation(read));
         Ok(())
     }
@@ -125,7 +125,7 @@ impl<W: PageWorld> Engine<W> {
         let episodes = counted(read.replay.episodes().count(), "episode", "episodes");
         let opened = self.library.add_dropped(name, read)?;
         let player = opened.player.replacen(REPLAY, "Replay ", 1);
-        self.read_file(format!(
+        self.report_file(format!(
             "{name}: {episodes} with {rows}, in the menu of players as “{player}”."
         ));
         self.replies
@@ -134,8 +134,8 @@ impl<W: PageWorld> Engine<W> {
         Ok(())
     }
 
-    /// Says what a file of the visitor is.
-    fn read_file(&mut self, sentence: String) {
+    /// Sends a sentence about a file of the visitor that was read.
+    fn report_file(&mut self, sentence: String) {
         self.replies.push_back(Reply::FileRead(sentence));
     }
 

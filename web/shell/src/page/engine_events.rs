@@ -33,7 +33,8 @@ impl Page {
                 } else if role == Role::Records {
                     self.add_notice(sentence);
                 } else if here {
-                    self.engines.update_value(EnginePool::stop_tournaments);
+                    self.engines
+                        .update_value(|engines| engines.stop_all(Role::is_tournament));
                     self.tournament
                         .update(|tournament| tournament.stopped = true);
                     self.add_notice(sentence);
@@ -147,7 +148,8 @@ impl Page {
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());
-        self.engines.update_value(EnginePool::stop_tournaments);
+        self.engines
+            .update_value(|engines| engines.stop_all(Role::is_tournament));
         self.checkpoints.set(None);
         self.files.evaluation.set(None);
         self.tournament.set(Tournament::default());

@@ -24,7 +24,7 @@ use crate::episode_view::{EpisodeView, RunInputs};
 use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
-use crate::state::{PageState, Screen, to_u32};
+use crate::state::{PageState, Screen, VISITOR, to_u32};
 pub use files::FileSignals;
 
 pub use own_play::{Comparison, OwnPlay};

@@ -8,8 +8,6 @@ use super::*;
 use crate::own_results::OwnResult;
 use crate::tried_lines::{Line, TriedLines};
 
-/// Name of the visitor as a player in addresses.
-pub(super) const VISITOR: &str = "you";
 /// Largest number of episodes whose lines are kept.
 const EPISODES_MAX: usize = 30;
 
@@ -332,7 +330,7 @@ impl Page {
     /// Ends the comparison; its scores stay.
     pub fn stop_comparison(&self) {
         self.engines
-            .update_value(|engines| engines.stop_all(Role::Comparison));
+            .update_value(|engines| engines.stop_all(|role| role == Role::Comparison));
         self.own
             .comparison
             .update(|comparison| comparison.stopped = true);

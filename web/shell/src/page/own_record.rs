@@ -2,7 +2,6 @@
 
 use leptos::prelude::untrack;
 
-use super::own_play::VISITOR;
 use super::*;
 use crate::daily::{DailyResult, date_of, day_of, seed_of, symbols};
 use crate::own_results::{OwnResult, Score, format_record, parse_record};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use sentinel_page_protocol::{ActionValue, AnalysisUpdate, StepAnalysis};
 
 use super::chart::{Scrubber, chart_view};
+use super::result_table::{heading, result_table, unseen_heading};
 use super::widgets::{bar, text_with_help};
-use crate::dom::html::{b, button, div, h2, p, section, span, table, tbody, td, th, thead, tr};
+use crate::dom::html::{b, button, div, h2, p, section, span, td, th, tr};
 use crate::dom::{El, View};
 use crate::episode_view::{EpisodeView, find_action};
 use crate::number_format::{fixed, percent, signed};
@@ -211,22 +212,15 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
             .child(td().class("num").child(signed(action.value - best, 3)))
             .child(td().class("links").child(open))
     };
-    let heading = |name: &'static str| th().attr("scope", "col").child(name);
-    let unseen = |name: &'static str| {
-        let name = span().class("sr").child(name);
-        th().attr("scope", "col").child(name)
-    };
-    let headings = tr()
-        .child(heading("Action"))
-        .child(unseen("Expected score as a bar"))
-        .child(heading("Expected score").class("num"))
-        .child(heading("To the best").class("num"))
-        .child(unseen("Branch"));
+    let headings = vec![
+        heading("Action", false),
+        unseen_heading("Expected score as a bar"),
+        heading("Expected score", true),
+        heading("To the best", true),
+        unseen_heading("Branch"),
+    ];
     let rows: Vec<El> = step.actions.iter().map(row).collect();
-    let table = table().class("league").child(thead().child(headings));
-    let scroll = div().class("scroll").attr("tabindex", "0");
-    let scroll = scroll.attr("role", "group").label("Actions at this step");
-    Some(scroll.child(table.child(tbody().child(rows))))
+    Some(result_table("Actions at this step", headings, rows))
 }
 
 /// Moves the cursor to the next or previous mistake of the main episode, if there is one.

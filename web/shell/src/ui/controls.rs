@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::query::parse_seed;
 use crate::reactive::{Memo, Signal, memo};
 use crate::rules_param::RulesParam;
-use crate::state::{PageState, SEED_MAX};
+use crate::state::{PageState, SEED_MAX, VISITOR};
 
 /// Returns the row of controls with its drawer.
 #[must_use]
@@ -79,7 +79,7 @@ fn player_menu(page: Page, versus: bool) -> El {
         }
         page.info.with(|info| {
             let players = info.iter().flat_map(|info| &info.players);
-            let all = players.filter(|player| !versus || player.name != "you");
+            let all = players.filter(|player| !versus || player.name != VISITOR);
             let checkpoints = info.iter().flat_map(|info| &info.checkpoints);
             let all = all.chain(checkpoints);
             items.extend(all.map(|player| Item::new(&player.name, &player.label, &player.help)));

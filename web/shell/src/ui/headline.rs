@@ -9,7 +9,7 @@ use crate::dom::{El, IntoView, View};
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::{Memo, memo};
-use crate::state::to_u32;
+use crate::state::{VISITOR, to_u32};
 
 /// Returns the band; `main` is `true` for the episode in which the visitor can act.
 #[must_use]
@@ -178,7 +178,7 @@ fn branch_note(
             .with(|status| status.episode.player_label.clone());
         format!("Let {player} finish")
     };
-    let is_you = move || page.without_cursor.with(|state| state.player == "you");
+    let is_you = move || page.without_cursor.with(|state| state.player == VISITOR);
     let resume = button()
         .id("resume")
         .hidden(move || is_undone || is_you())

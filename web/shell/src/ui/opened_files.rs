@@ -3,9 +3,8 @@
 use leptos::prelude::window;
 use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};
 
-use crate::dom::html::{
-    button, details, div, h2, li, p, section, summary, table, tbody, td, th, thead, tr, ul,
-};
+use super::result_table::{heading, result_table};
+use crate::dom::html::{button, details, div, h2, li, p, section, summary, td, th, tr, ul};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::standings::format_interval;
@@ -34,28 +33,17 @@ pub fn opened_files(page: Page) -> View {
 }
 
 fn table_of(page: Page, evaluation: &Evaluation) -> El {
-    let heading = |text, numeric: bool| {
-        let heading = th().attr("scope", "col").toggle_class("num", numeric);
-        heading.child(text)
-    };
-    let headings = tr()
-        .child(heading("Task", false))
-        .child(heading("Policy", false))
-        .child(heading("Episodes", true))
-        .child(heading("Mean score", true))
-        .child(heading("Open", false));
+    let headings = vec![
+        heading("Task", false),
+        heading("Policy", false),
+        heading("Episodes", true),
+        heading("Mean score", true),
+        heading("Open", false),
+    ];
     let rows = evaluation.rows.iter().map(|of| row(page, of));
     let rows: Vec<El> = rows.collect();
-    let table = table()
-        .class("league")
-        .child(thead().child(headings))
-        .child(tbody().child(rows));
-    let scroll = div()
-        .class("scroll evaluation-rows")
-        .attr("tabindex", "0")
-        .attr("role", "group")
-        .label("Results of the evaluation")
-        .child(table);
+    let scroll = result_table("Results of the evaluation", headings, rows);
+    let scroll = scroll.toggle_class("evaluation-rows", true);
     let title = h2().child("Evaluation: ").child(evaluation.name.clone());
     let close = button().on_press(move || page.files.evaluation.set(None));
     let fold = details()

@@ -2,13 +2,14 @@
 //! policies on the same episode.
 
 use super::copy_button::copy_button;
-use super::league::league;
 use super::own_results::results_dialog;
+use super::result_table::{heading, result_table};
 use crate::dom::html::{button, div, h2, h3, li, ol, p, pre, section, small, span, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::{fixed, signed};
 use crate::page::{Comparison, Page};
 use crate::reactive::memo;
+use crate::state::VISITOR;
 use crate::tried_lines::{Line, TreeRow, TriedLines};
 
 /// Returns the card of the visitor's own play, with the dialog of the results. While the card
@@ -178,7 +179,7 @@ fn comparison(page: Page, found: &Comparison) -> View {
         let place = ranked.iter().position(|other| other.score < score);
         let place = place.unwrap_or(ranked.len());
         let own = Ranked {
-            player: "you".to_owned(),
+            player: VISITOR.to_owned(),
             label,
             score,
             is_own: true,
@@ -189,13 +190,13 @@ fn comparison(page: Page, found: &Comparison) -> View {
     let rows: Vec<El> = rows
         .map(|(index, row)| compared_row(page, index + 1, row, own_value(&ranked)))
         .collect();
-    let headings = [
-        ("Place", true),
-        ("Player", false),
-        ("Score", true),
-        ("To yours", true),
+    let headings = vec![
+        heading("Place", true),
+        heading("Player", false),
+        heading("Score", true),
+        heading("To yours", true),
     ];
-    let table = league("Scores on this episode", &headings, rows);
+    let table = result_table("Scores on this episode", headings, rows);
     let status = p().id("compare-note").class("quiet").attr("role", "status");
     View::Fragment(vec![
         h3().child("Same episode, all policies").into_view(),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::league::league;
 use super::modal::{modal, modal_head};
+use super::result_table::{heading, result_table};
 use crate::dom::html::{button, div, p, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::fixed;
@@ -71,19 +71,19 @@ fn list(page: Page, results: &Arc<Vec<OwnResult>>) -> Option<View> {
             .child(td().child(best))
     };
     let rows: Vec<El> = results.iter().rev().take(SHOWN).map(row).collect();
-    let headings = [
-        ("Date", false),
-        ("Task", false),
-        ("Seed", true),
-        ("Score", true),
-        ("Best policy", false),
+    let headings = vec![
+        heading("Date", false),
+        heading("Task", false),
+        heading("Seed", true),
+        heading("Score", true),
+        heading("Best policy", false),
     ];
     let more = (results.len() > SHOWN).then(|| {
         let text = format!("The {SHOWN} latest of {}; the file has all.", results.len());
         p().class("quiet").child(text)
     });
     (!results.is_empty()).then(|| {
-        let table = league("Results", &headings, rows);
+        let table = result_table("Results", headings, rows);
         View::Fragment(vec![table.into_view(), more.into_view()])
     })
 }

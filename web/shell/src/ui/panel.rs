@@ -4,7 +4,7 @@ use sentinel_page_protocol::{Column, Layout, Panel, Share};
 
 use super::card::{CardContext, character, counter, row, tile};
 use super::graph::graph;
-use super::widgets::{shares_legend, text_with_help};
+use super::widgets::{scroll_area, shares_legend, text_with_help};
 use crate::dom::html::{
     details, div, dl, h2, p, section, span, summary, table, tbody, th, thead, tr, ul,
 };
@@ -137,12 +137,8 @@ fn rows(context: &CardContext, slot: &PanelSignal) -> El {
         .child(unseen("Details"));
     let table = table().class("rows").child(thead().child(names));
     let head = slot.head.clone();
-    div()
-        .class("scroll")
-        .attr("tabindex", "0")
-        .attr("role", "group")
-        .label(move || head.with(|head| head.title.clone()))
-        .child(table.child(tbody().child(body)))
+    let label = move || head.with(|head| head.title.clone());
+    scroll_area(label, table.child(tbody().child(body)))
 }
 
 fn columns(head: &Panel) -> &[Column] {

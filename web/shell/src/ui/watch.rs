@@ -10,7 +10,7 @@ use crate::dom::html::{b, button, div, p, section};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
-use crate::state::{Screen, Speed};
+use crate::state::{Screen, Speed, VISITOR};
 
 /// Signals of the guided playback.
 #[derive(Clone, Copy)]
@@ -102,7 +102,7 @@ impl Watch {
         match (self.asks.get_untracked(), button) {
             (false, 0) => page.toggle_play(),
             (false, 1) => page.seek(page.cursor_untracked() + 1),
-            (true, 0) => page.restart(|state| state.player = "you".to_owned()),
+            (true, 0) => page.restart(|state| state.player = VISITOR.to_owned()),
             (asks, _) => {
                 let skips = self.on.get_untracked() && !asks;
                 self.close();

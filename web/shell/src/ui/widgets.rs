@@ -2,9 +2,9 @@
 
 use sentinel_page_protocol::{Chip, Meter, Note, Share, Tone};
 
-use crate::dom::El;
 use crate::dom::html::{b, button, div, i, li, p, span, ul};
 use crate::dom::svg::{path, svg};
+use crate::dom::{El, IntoSetting};
 use crate::number_format::{percent, scale_x};
 
 /// Returns the value of `data-tone` for a tone.
@@ -58,6 +58,16 @@ pub fn bar(share: f32) -> El {
         .class("bar")
         .attr("aria-hidden", "true")
         .child(filled)
+}
+
+/// Returns an area that scrolls sideways if it must, also by keyboard.
+pub fn scroll_area(label: impl IntoSetting, content: El) -> El {
+    div()
+        .class("scroll")
+        .attr("tabindex", "0")
+        .attr("role", "group")
+        .label(label)
+        .child(content)
 }
 
 /// Returns a bar with a label.

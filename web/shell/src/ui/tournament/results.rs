@@ -4,11 +4,12 @@ use sentinel_page_protocol::{EpisodeScore, Placement, Standings};
 
 use super::{detail, episode_link, histogram};
 use crate::dom::El;
-use crate::dom::html::{button, div, small, table, tbody, td, th, thead, tr};
+use crate::dom::html::{button, div, small, td, th, tr};
 use crate::number_format::fixed;
 use crate::page::{Page, Tournament};
 use crate::reactive::{Signal, memo};
 use crate::standings::{difference_of, format_difference, format_interval, label_of};
+use crate::ui::result_table::{heading, result_table};
 use crate::ui::select::{Item, select};
 use crate::ui::widgets::{state_label, text_with_help};
 
@@ -61,26 +62,17 @@ pub(super) fn results(page: Page, tournament: &Tournament, open: Signal<String>)
             rows.push(tr().child(detail));
         }
     }
-    let heading = || th().attr("scope", "col");
     let [low, high] = standings.score_range.map(|end| fixed(end, 1));
     let reference = label_of(standings, &standings.reference);
     let paired = "Difference to ".to_owned() + &reference;
-    let headings = tr()
-        .child(heading().child("Player"))
-        .child(heading().child(format!("Scores, {low} to {high}")))
-        .child(heading().class("num").child("Mean score"))
-        .child(
-            heading()
-                .class("num")
-                .child(text_with_help(&paired, PAIRED)),
-        )
-        .child(heading().child("Open"));
-    let table = table()
-        .class("league")
-        .child(thead().child(headings))
-        .child(tbody().child(rows));
-    let scroll = div().class("scroll").attr("tabindex", "0");
-    Some(scroll.attr("role", "group").label("Results").child(table))
+    let headings = vec![
+        heading("Player", false),
+        heading(format!("Scores, {low} to {high}"), false),
+        heading("Mean score", true),
+        heading(text_with_help(&paired, PAIRED), true),
+        heading("Open", false),
+    ];
+    Some(result_table("Results", headings, rows))
 }
 
 fn row(

@@ -1,14 +1,19 @@
-//! Prepares the programs of the worlds to be divided into parts, if the page's build is going to.
+//! Prepares the shell and the engines of the worlds to be divided into parts, if the page's build is
+//! going to. Both packages use this script.
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../build.rs");
     println!("cargo:rerun-if-env-changed=SENTINEL_SPLIT");
     println!("cargo:rustc-check-cfg=cfg(split)");
     let is_wasm = std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("wasm32");
     if is_wasm && std::env::var_os("SENTINEL_SPLIT").is_some() {
         println!("cargo:rustc-cfg=split");
         // The division follows the references between functions and data.
-        for program in ["sentinel-trust", "sentinel-cluster", "sentinel-polyguard"] {
+        let programs: &[&str] = match std::env::var("CARGO_PKG_NAME").as_deref() {
+            Ok("sentinel-page") => &["sentinel-page"],
+            _ => &["sentinel-trust", "sentinel-cluster", "sentinel-polyguard"],
+        };
+        for program in programs {
             println!("cargo:rustc-link-arg-bin={program}=--emit-relocs");
         }
     }

@@ -107,7 +107,7 @@ fn native_analysis(setup: &Setup) -> Result<(String, Vec<String>)> {
         ..AnalysisConfig::default()
     };
     let mut analysis = Analysis::new(&played, &TrainedPolicy::new(Arc::new(model)), config);
-    while !analysis.advance().is_complete() {}
+    while analysis.advance() {}
     let report = analysis.report();
     let first = report.steps[0]
         .belief

@@ -50,7 +50,7 @@ fn analyze<W: Analyzable>(
     config: AnalysisConfig,
 ) -> EpisodeReport<W::Action> {
     let mut analysis = Analysis::new(played, policy, config);
-    while !analysis.advance().is_complete() {}
+    while analysis.advance() {}
     analysis.report()
 }
 
@@ -216,7 +216,60 @@ fn trust_belief_does_not_depend_on_hidden_state() {
 }
 
 #[test]
-fn equal_seeds_give_equal_reports_in_slices_and_parts() {
+fn analyses_that_divide_the_steps_find_what_one_alone_finds() {
+    let played = played::<TrustEnv>(PolicyName::Heuristic, &trust_setup(Task::Task1, 5));
+    let policy = trained::<TrustNet>("grpo");
+    let config = with_rollouts(8);
+    let whole = analyze(&played, &policy, config);
+    for parts in [2, 3, 100] {
+        let part = |part| {
+            let share = (part, parts);
+            Analysis::new(&played, &policy, AnalysisConfig { share, ..config })
+        };
+        let mut first = part(0);
+        while first.advance() {}
+        for number in 1..parts {
+            let mut other = part(number);
+            // What is known in between is replaced by what is known later.
+            for _ in 0..100 {
+                other.advance();
+            }
+            let early: Vec<_> = Basis::ALL.into_iter().flat_map(|b| other.estimates(b)).collect();
+            while other.advance() {}
+            let late: Vec<_> = Basis::ALL.into_iter().flat_map(|b| other.estimates(b)).collect();
+            assert!(early.into_iter().chain(late).all(|step| first.receive(step)));
+        }
+        assert!(first.progress().is_complete(), "{:?}", first.progress());
+        assert_eq!(first.report(), whole, "{parts} parts");
+    }
+}
+
+#[test]
+fn estimates_of_other_episodes_are_not_received() {
+    let trajectory = |seed| played::<TrustEnv>(PolicyName::Random, &trust_setup(Task::Task1, seed));
+    let policy = trained::<TrustNet>("grpo");
+    let part = |played: &Trajectory<TrustEnv>, share| {
+        let config = AnalysisConfig { share, ..with_rollouts(1) };
+        Analysis::new(played, &policy, config)
+    };
+    let (short, long) = (trajectory(1), trajectory(2));
+    assert_ne!(short.actions().len(), long.actions().len());
+    let (mut short, mut long) = if short.actions().len() < long.actions().len() {
+        (part(&short, (0, 2)), part(&long, (1, 2)))
+    } else {
+        (part(&long, (0, 2)), part(&short, (1, 2)))
+    };
+    while short.advance() | long.advance() {}
+    let before = short.report();
+    let beyond = long.estimates(Basis::Belief).last().expect("steps");
+    assert!(!short.receive(beyond), "a step after the end");
+    let own = short.estimates(Basis::Belief).next().expect("steps");
+    assert!(!short.receive(own), "its own step");
+    assert_eq!(short.report(), before);
+}
+
+#[test]
+fn equal_seeds_give_equal_reports_in_slices() {
     let played = played::<TrustEnv>(PolicyName::Heuristic, &trust_setup(Task::Task1, 5));
     let policy = trained::<TrustNet>("grpo");
     let config = with_rollouts(8);
@@ -228,17 +281,11 @@ fn equal_seeds_give_equal_reports_in_slices_and_parts() {
             sliced.advance();
         }
         assert_eq!(sliced.report().steps.len(), played.actions().len());
-        if sliced.progress().is_complete() {
+        if !sliced.has_work() {
             break;
         }
     }
     assert_eq!(sliced.report(), whole);
-    // Two workers take every second step each.
-    let parts = (0..2).flat_map(|part| {
-        let share = (part, 2);
-        analyze(&played, &policy, AnalysisConfig { share, ..config }).steps
-    });
-    assert_eq!(EpisodeReport::new(played.score(), parts.collect()), whole);
     let other = analyze(&played, &policy, AnalysisConfig { seed: 1, ..config });
     assert_ne!(other, whole);
     let without = analyze(

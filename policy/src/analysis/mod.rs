@@ -18,13 +18,15 @@ mod statistics;
 
 pub use continuation::{ContinuationPolicy, RestartedPolicy};
 pub use report::{BasisReport, EpisodeReport, StepReport};
-pub use run::{Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, Trajectory};
+pub use run::{
+    Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory,
+};
 pub use statistics::{INTERVAL_ROLLOUTS_MIN, interval_factor};
 
 use sentinel_env::{Environment, PrivilegedState};
 
 /// A source of the states in which actions are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Basis {
     /// States that agree with the public evidence up to the step.
     Belief,

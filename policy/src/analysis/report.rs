@@ -144,11 +144,8 @@ pub struct EpisodeReport<A> {
 }
 
 impl<A> EpisodeReport<A> {
-    /// Summarizes the steps of an episode, in any order. Parts of an analysis that were done apart
-    /// are joined by passing the steps of all parts.
-    #[must_use]
-    pub fn new(score: Option<f64>, mut steps: Vec<StepReport<A>>) -> Self {
-        steps.sort_by_key(|step| step.index);
+    /// Summarizes the steps of an episode.
+    pub(super) fn new(score: Option<f64>, steps: Vec<StepReport<A>>) -> Self {
         let (mut supported, mut spread, mut count) = (0.0, 0.0, 0);
         let mut mistakes = Vec::new();
         for step in &steps {

@@ -82,7 +82,8 @@ pub struct AnalysisConfig {
     /// `true` to compare the actions in the true hidden state too.
     pub hindsight: bool,
     /// The part of the steps that this analysis evaluates, as `(part, parts)`: those whose index
-    /// leaves the remainder `part`. `(0, 1)` stands for all.
+    /// leaves the remainder `part`. `(0, 1)` stands for all. [`Analysis::receive`] takes the results
+    /// of the others.
     pub share: (usize, usize),
 }
 
@@ -137,14 +138,23 @@ struct Trial<W> {
 
 /// The work on one source of states.
 struct Passes<W> {
-    /// The pass over all decisions, and the decision in it.
+    /// The pass over the decisions of the share, and the decision in it.
     at: (u32, usize),
     trial: Option<Trial<W>>,
     progress: Progress,
 }
 
+/// What one analysis found about one step, for another analysis of the same episode.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct StepEstimates {
+    index: usize,
+    basis: Basis,
+    estimates: Estimates,
+}
+
 /// An analysis in progress: [`Analysis::advance`] does the next rollout, and results can be read at
-/// any time.
+/// any time. Several analyses of the same episode can divide its steps (see
+/// [`AnalysisConfig::share`]).
 ///
 /// ```
 /// use sentinel_env::{Environment, rng::Streams, trust::{Action, Setup, Task, TrustEnv}};
@@ -155,7 +165,7 @@ struct Passes<W> {
 /// let played = Trajectory::new(start, [Action::Skip; 3]).expect("three subtasks are open");
 /// let config = AnalysisConfig { rollouts: 2, ..AnalysisConfig::default() };
 /// let mut analysis = Analysis::new(&played, &Bayes::new(), config);
-/// while !analysis.advance().is_complete() {}
+/// while analysis.advance() {}
 /// let report = analysis.report();
 /// assert!(report.steps[0].belief.as_ref().is_some_and(|belief| belief.loss > 0.0));
 /// ```
@@ -180,7 +190,6 @@ impl<W: Analyzable> Analysis<W> {
         let mut decisions = Vec::new();
         let mut evidence = None;
         let mut led_here = None;
-        let (part, parts) = config.share;
         let each = played.states.iter().zip(&played.actions).enumerate();
         for (index, (state, action)) in each {
             let observation = state.observation();
@@ -188,9 +197,6 @@ impl<W: Analyzable> Analysis<W> {
             let evidence = evidence.get_or_insert_with(|| W::evidence(&state.setup().with_seed(0)));
             evidence.observe(led_here, observation);
             led_here = Some(*action);
-            if index % parts.max(1) != part {
-                continue;
-            }
             let own = policy.boxed_clone().choose(observation);
             let mut actions: Vec<W::Action> = Vec::new();
             for action in (evidence.candidates(observation).into_iter()).chain([own, *action]) {
@@ -214,13 +220,11 @@ impl<W: Analyzable> Analysis<W> {
                 estimates: [estimates.clone(), estimates],
             });
         }
-        let actions: usize = decisions
-            .iter()
-            .map(|decision| decision.actions.len())
-            .sum();
-        let total = actions as u64 * u64::from(config.rollouts.max(1));
+        let actions = |decision: &Decision<W>| decision.actions.len() as u64;
+        let all: u64 = decisions.iter().map(actions).sum();
+        let total = all * u64::from(config.rollouts.max(1));
         let passes = || Passes {
-            at: (0, 0),
+            at: (0, config.share.0),
             trial: None,
             progress: Progress { done: 0, total },
         };
@@ -238,18 +242,28 @@ impl<W: Analyzable> Analysis<W> {
         self.config.hindsight = on;
     }
 
-    /// Does the next rollout and returns the progress. Those from public evidence come first, and
-    /// every step gets its first rollouts before any step gets its second ones. Does nothing once
-    /// the analysis is complete.
-    pub fn advance(&mut self) -> Progress {
-        let basis = Basis::ALL.into_iter().find(|basis| {
-            let passes = &self.passes[*basis as usize];
-            self.is_wanted(*basis) && !passes.progress.is_complete()
-        });
-        if let Some(basis) = basis {
+    /// Does the next rollout; returns `false` if none is left in this share of the steps. Those from
+    /// public evidence come first, and every step gets its first rollouts before any step gets its
+    /// second ones.
+    pub fn advance(&mut self) -> bool {
+        let next = Basis::ALL.into_iter().find(|basis| self.has_work_on(*basis));
+        if let Some(basis) = next {
             self.advance_basis(basis);
         }
-        self.progress()
+        next.is_some()
+    }
+
+    /// Returns `true` if a rollout is left in this share of the steps.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        Basis::ALL.into_iter().any(|basis| self.has_work_on(basis))
+    }
+
+    /// Returns `true` if a rollout from one source of states is left in this share of the steps.
+    #[must_use]
+    pub fn has_work_on(&self, basis: Basis) -> bool {
+        let (pass, at) = self.passes[basis as usize].at;
+        self.is_wanted(basis) && pass < self.config.rollouts.max(1) && at < self.decisions.len()
     }
 
     fn is_wanted(&self, basis: Basis) -> bool {
@@ -272,16 +286,56 @@ impl<W: Analyzable> Analysis<W> {
         if trial.scores.len() == decision.actions.len() {
             decision.estimates[basis as usize].push(&trial.scores, decision.chosen);
             passes.trial = None;
-            let next = at + 1;
+            let (part, parts) = self.config.share;
+            let next = at + parts.max(1);
             passes.at = if next < self.decisions.len() {
                 (pass, next)
             } else {
-                (pass + 1, 0)
+                (pass + 1, part)
             };
         }
     }
 
-    /// Returns the number of rollouts that were done and of all rollouts.
+    /// Returns what this analysis has found so far in its share of the steps, from one source of
+    /// states.
+    pub fn estimates(&self, basis: Basis) -> impl Iterator<Item = StepEstimates> {
+        let own = self.decisions.iter().filter(|decision| self.is_own(decision.index));
+        let found = own.map(move |decision| StepEstimates {
+            index: decision.index,
+            basis,
+            estimates: decision.estimates[basis as usize].clone(),
+        });
+        found.filter(|step| step.estimates.rollouts() > 0)
+    }
+
+    /// Takes what another analysis of the same episode, with the same policy and configuration but
+    /// another share, has found about a step. Returns `false` if the step is not of another share, or
+    /// has other actions.
+    pub fn receive(&mut self, step: StepEstimates) -> bool {
+        let is_own = self.is_own(step.index);
+        let Some(decision) = self.decisions.get_mut(step.index).filter(|_| !is_own) else {
+            return false;
+        };
+        if !step.estimates.has_actions(decision.actions.len()) {
+            return false;
+        }
+        let known = &mut decision.estimates[step.basis as usize];
+        let rollouts = |estimates: &Estimates| u64::from(estimates.rollouts());
+        let (old, new) = (rollouts(known), rollouts(&step.estimates));
+        let done = &mut self.passes[step.basis as usize].progress.done;
+        let actions = decision.actions.len() as u64;
+        *done = (*done + new * actions).saturating_sub(old * actions);
+        *known = step.estimates;
+        true
+    }
+
+    const fn is_own(&self, index: usize) -> bool {
+        let (part, parts) = self.config.share;
+        parts <= 1 || index % parts == part
+    }
+
+    /// Returns the number of rollouts that were done or received, and of all rollouts of the
+    /// episode.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let mut sum = Progress::default();
@@ -295,13 +349,13 @@ impl<W: Analyzable> Analysis<W> {
         sum
     }
 
-    /// Returns the number of rollouts from one source of states.
+    /// Returns the number of rollouts from one source of states, done or received, and of all.
     #[must_use]
     pub const fn progress_of(&self, basis: Basis) -> Progress {
         self.passes[basis as usize].progress
     }
 
-    /// Returns the results so far, of the steps that this analysis evaluates.
+    /// Returns the results so far.
     #[must_use]
     pub fn report(&self) -> EpisodeReport<W::Action> {
         let steps = self.decisions.iter().map(|decision| {

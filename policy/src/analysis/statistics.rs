@@ -33,7 +33,7 @@ pub fn interval_factor(count: usize, rollouts: u32) -> Option<f64> {
 }
 
 /// Running mean and variance of numbers (Welford 1962). Equal numbers give a variance of exactly 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Moments {
     count: u32,
     mean: f64,
@@ -67,7 +67,7 @@ impl Moments {
 }
 
 /// The final scores of the rollouts of one step from one source of states.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Estimates {
     /// Scores of each action.
     pub(super) scores: Vec<Moments>,
@@ -89,6 +89,13 @@ impl Estimates {
             total.push(*score);
             gain.push(score - scores[chosen]);
         }
+    }
+
+    /// Returns `true` if these are estimates of `count` actions, all from equally many rollouts.
+    pub(super) fn has_actions(&self, count: usize) -> bool {
+        let moments = || self.scores.iter().chain(&self.gains);
+        (self.scores.len(), self.gains.len()) == (count, count)
+            && moments().all(|moments| moments.count() == self.rollouts())
     }
 
     pub(super) fn rollouts(&self) -> u32 {

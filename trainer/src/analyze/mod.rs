@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, ContinuationPolicy, DEFAULT_ROLLOUTS, EpisodeReport,
+    Analysis, AnalysisConfig, Analyzable, Basis, ContinuationPolicy, DEFAULT_ROLLOUTS, EpisodeReport,
     Progress, RestartedPolicy, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
@@ -414,7 +414,7 @@ fn analyze_episode<W: Analyzed>(
     const REPORT_EVERY: u64 = 256;
     let trajectory = &played.trajectory;
     let parts = rayon::current_num_threads().clamp(1, trajectory.actions().len().max(1));
-    let (all_done, all) = (AtomicU64::new(0), AtomicU64::new(0));
+    let all_done = AtomicU64::new(0);
     let part = |part: usize| {
         let share = (part, parts);
         let config = AnalysisConfig {
@@ -423,24 +423,21 @@ fn analyze_episode<W: Analyzed>(
         };
         let policy = policy.start(trajectory.states()[0].setup());
         let mut analysis = Analysis::new(trajectory, policy.as_ref(), config);
-        all.fetch_add(analysis.progress().total, Ordering::Relaxed);
-        while !stop.load(Ordering::Relaxed) && !analysis.progress().is_complete() {
-            analysis.advance();
+        let total = analysis.progress().total;
+        while !stop.load(Ordering::Relaxed) && analysis.advance() {
             let done = all_done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(REPORT_EVERY) {
-                let total = all.load(Ordering::Relaxed);
                 report(Progress { done, total });
             }
         }
-        (analysis.report(), analysis.progress())
+        analysis
     };
-    let parts: Vec<_> = (0..parts).into_par_iter().map(part).collect();
-    let mut progress = Progress::default();
-    let mut steps = Vec::new();
-    for (report, part) in parts {
-        progress.done += part.done;
-        progress.total += part.total;
-        steps.extend(report.steps);
+    let mut parts: Vec<_> = (0..parts).into_par_iter().map(part).collect();
+    let (first, others) = parts.split_at_mut(1);
+    for other in others {
+        for step in Basis::ALL.into_iter().flat_map(|basis| other.estimates(basis)) {
+            first[0].receive(step);
+        }
     }
-    (EpisodeReport::new(trajectory.score(), steps), progress)
+    (first[0].report(), first[0].progress())
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use sentinel_page_protocol::{
-    ActionValue, AnalysisUpdate, Bar, Chart, Line, StepAnalysis, Strip, Tone,
+    ActionValue, AnalysisUpdate, Bar, Chart, Line, Reply, StepAnalysis, Strip, Tone, decode,
 };
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Basis, BasisReport, StepReport, Trajectory,
+    Analysis, AnalysisConfig, Basis, BasisReport, StepEstimates, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
 
-use crate::run::Run;
+use crate::run::{Run, encoded};
 use crate::world::PageWorld;
 
 /// Number of messages that report the progress of an analysis.
@@ -18,9 +18,15 @@ const UPDATES: u64 = 20;
 /// The loss at which a bar of the chart is full.
 const LOSS_MAX: f64 = 0.1;
 
-/// The analysis of a run in progress.
+/// Results in a message between engines: the digest of the run, and estimates of its steps.
+type SentResults = (String, Vec<StepEstimates>);
+
+/// The analysis of a run in progress. Several engines may divide its steps; engine 0 gathers the
+/// results, which do not depend on the division.
 pub struct RunAnalysis<W: PageWorld> {
     analysis: Analysis<W>,
+    share: (u32, u32),
+    digest: String,
     /// Code and words of the actions at each step, in the order of the analysis.
     names: Vec<Vec<(String, String)>>,
     /// Number of rollouts of the latest message about each source of states.
@@ -28,9 +34,10 @@ pub struct RunAnalysis<W: PageWorld> {
 }
 
 impl<W: PageWorld> RunAnalysis<W> {
-    /// Creates the analysis of a run whose episode the policy of `model` continues.
+    /// Creates the analysis of a run whose episode the policy of `model` continues. `share` is the
+    /// part of the steps that this engine evaluates, and the number of parts.
     #[must_use]
-    pub fn new(run: &Run<W>, model: &Arc<Model<W::Net>>) -> Self {
+    pub fn new(run: &Run<W>, model: &Arc<Model<W::Net>>, share: (u32, u32)) -> Self {
         let frames = run.frames();
         let states = frames.iter().map(|frame| frame.episode.clone()).collect();
         let taken = frames.iter().filter_map(|frame| frame.taken.as_ref());
@@ -39,6 +46,7 @@ impl<W: PageWorld> RunAnalysis<W> {
         let config = AnalysisConfig {
             rollouts: W::ANALYSIS_ROLLOUTS,
             hindsight: false,
+            share: (share.0 as usize, share.1.max(1) as usize),
             ..AnalysisConfig::default()
         };
         let analysis = Analysis::new(&trajectory, &policy, config);
@@ -55,19 +63,56 @@ impl<W: PageWorld> RunAnalysis<W> {
         Self {
             names: steps.zip(trajectory.states()).map(names).collect(),
             analysis,
+            share,
+            digest: run.digest(),
             sent: [0; 2],
         }
     }
 
-    /// Returns `true` if no rollout is left.
+    /// Returns the part of the steps that this engine evaluates, and the number of parts.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.analysis.progress().is_complete()
+    pub const fn share(&self) -> (u32, u32) {
+        self.share
     }
 
-    /// Does the next rollout.
-    pub fn advance(&mut self) {
-        self.analysis.advance();
+    /// Returns `true` if another engine gathers the results.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        self.share.0 > 0
+    }
+
+    /// Returns `true` if a rollout of this part is left.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.analysis.has_work()
+    }
+
+    /// Does the next rollout of this part; returns `false` if none is left.
+    pub fn advance(&mut self) -> bool {
+        self.analysis.advance()
+    }
+
+    /// Returns messages with the results of this part, if there is enough news.
+    pub fn partial_results(&mut self, run: u32) -> Vec<Reply> {
+        let with_news = Basis::ALL.map(|basis| self.take_news(basis).then_some(basis));
+        let message = |basis| {
+            let estimates: Vec<_> = self.analysis.estimates(basis).collect();
+            let results: SentResults = (self.digest.clone(), estimates);
+            Reply::PartialResults {
+                run,
+                results: encoded(&results),
+            }
+        };
+        with_news.into_iter().flatten().map(message).collect()
+    }
+
+    /// Takes results of another part. Those of a run that was played with other files are dropped.
+    pub fn receive(&mut self, results: &[u8]) {
+        let results = decode::<SentResults>(results).ok();
+        let results = results.filter(|(digest, _)| *digest == self.digest);
+        for step in results.into_iter().flat_map(|(_, steps)| steps) {
+            self.analysis.receive(step);
+        }
     }
 
     /// Chooses whether the actions are compared in the true hidden state too.
@@ -81,8 +126,8 @@ impl<W: PageWorld> RunAnalysis<W> {
         let progress = self.analysis.progress_of(basis);
         let sent = &mut self.sent[basis as usize];
         let step = (progress.total / UPDATES).max(1);
-        let news =
-            progress.done != *sent && (progress.done >= *sent + step || progress.is_complete());
+        let is_last = !self.analysis.has_work_on(basis);
+        let news = progress.done != *sent && (progress.done >= *sent + step || is_last);
         if news {
             *sent = progress.done;
         }

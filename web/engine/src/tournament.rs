@@ -252,9 +252,9 @@ impl<W: PageWorld> Tournament<W> {
         (self.has_news, self.slices) = (false, 0);
         if self.part > 0 {
             let scores = std::mem::take(&mut self.unsent);
-            return (!scores.is_empty()).then(|| Reply::Scores {
+            return (!scores.is_empty()).then(|| Reply::PartialResults {
                 run: self.run,
-                scores: encoded(&scores),
+                results: encoded(&scores),
             });
         }
         Some(Reply::Standings(self.standings()))

@@ -19,41 +19,131 @@ fn analyses(replies: &[Reply]) -> (Vec<&AnalysisUpdate>, Vec<&AnalysisUpdate>) {
     (public, hindsight)
 }
 
-#[test]
-fn every_step_is_compared_and_hindsight_is_sent_with_the_truth_only() {
+/// Returns an engine that has played the episode of run 1 by a random player, and its replies.
+fn engine_with_run(show_truth: bool) -> (Engine<TrustEnv>, Vec<Reply>) {
     let mut engine = Engine::<TrustEnv>::default();
-    let replies = ask(
+    let episode = EpisodeRef {
+        task: "task1".to_owned(),
+        seed: 3,
+        ..EpisodeRef::default()
+    };
+    let mut replies = ask(
         &mut engine,
         Request::Play {
             run: 1,
-            episode: EpisodeRef {
-                task: "task1".to_owned(),
-                seed: 3,
-                ..EpisodeRef::default()
-            },
+            episode,
             player: "random".to_owned(),
             branch: None,
         },
     );
-    let actions = common::run_of(&replies).steps.len();
-    // The trained policy plays on, so its weights are needed.
-    let replies = ask(
-        &mut engine,
-        Request::Analyze {
-            run: 1,
-            start: true,
-        },
-    );
+    if show_truth {
+        replies.extend(ask(&mut engine, Request::ShowTruth { run: 1, show: true }));
+    }
+    (engine, replies)
+}
+
+/// Starts the analysis of run 1, as part `part` of `parts`, before the policy's weights are here.
+fn start_analysis(engine: &mut Engine<TrustEnv>, part: u32, parts: u32) {
+    let request = Request::Analyze {
+        run: 1,
+        start: true,
+        part,
+        parts,
+    };
+    let replies = ask(engine, request);
     assert!(replies.contains(&Reply::Need(TrustEnv::WEIGHTS.to_owned())));
+}
+
+/// Delivers the weights of the trained policy, which plays on, and returns the replies.
+fn deliver_weights(engine: &mut Engine<TrustEnv>) -> Vec<Reply> {
     let weights = std::fs::read(format!("../../{}", TrustEnv::WEIGHTS)).expect("the weights");
-    let replies = ask(
-        &mut engine,
+    let name = TrustEnv::WEIGHTS.to_owned();
+    ask(
+        engine,
         Request::File {
-            name: TrustEnv::WEIGHTS.to_owned(),
+            name,
             content: Ok(weights),
             dropped: false,
         },
+    )
+}
+
+/// Returns the results in `replies` as requests for the engine that gathers them.
+fn passed_on(replies: Vec<Reply>) -> Vec<Request> {
+    let request = |reply| match reply {
+        Reply::PartialResults { run, results } => Some(Request::PartialResults { run, results }),
+        _ => None,
+    };
+    replies.into_iter().filter_map(request).collect()
+}
+
+#[test]
+fn engines_that_divide_the_steps_find_what_one_alone_finds() {
+    let (mut alone, _) = engine_with_run(true);
+    start_analysis(&mut alone, 0, 1);
+    let replies = deliver_weights(&mut alone);
+    let (public, hindsight) = analyses(&replies);
+    let whole = (public.last().copied(), hindsight.last().copied());
+
+    let (mut first, _) = engine_with_run(true);
+    start_analysis(&mut first, 0, 3);
+    let helpers = [1, 2].map(|part| {
+        let (mut helper, _) = engine_with_run(true);
+        start_analysis(&mut helper, part, 3);
+        passed_on(deliver_weights(&mut helper))
+    });
+    let [early, late] = helpers;
+    assert!(early.len() > 4, "progress is reported: {} messages", early.len());
+    // One helper is done before the first engine has begun, the other one later.
+    for request in early {
+        assert_eq!(ask(&mut first, request), []);
+    }
+    let mut replies = deliver_weights(&mut first);
+    let (public, _) = analyses(&replies);
+    let last = public.last().expect("an analysis");
+    assert!(last.done < last.total, "a part is missing");
+    for request in late {
+        replies.extend(ask(&mut first, request));
+    }
+    let (public, hindsight) = analyses(&replies);
+    assert_eq!((public.last().copied(), hindsight.last().copied()), whole);
+}
+
+#[test]
+fn results_of_another_run_are_dropped() {
+    let (mut first, _) = engine_with_run(false);
+    start_analysis(&mut first, 0, 2);
+    let before = deliver_weights(&mut first);
+    let mut helper = Engine::<TrustEnv>::default();
+    ask(
+        &mut helper,
+        Request::Play {
+            run: 1,
+            episode: EpisodeRef::default(),
+            player: "random".to_owned(),
+            branch: None,
+        },
     );
+    start_analysis(&mut helper, 1, 2);
+    let mut others = passed_on(deliver_weights(&mut helper));
+    assert!(!others.is_empty());
+    others.push(Request::PartialResults {
+        run: 1,
+        results: vec![255; 9],
+    });
+    for request in others {
+        assert_eq!(ask(&mut first, request), []);
+    }
+    let (public, _) = analyses(&before);
+    assert!(public.last().is_some_and(|last| last.done > 0));
+}
+
+#[test]
+fn every_step_is_compared_and_hindsight_is_sent_with_the_truth_only() {
+    let (mut engine, replies) = engine_with_run(false);
+    let actions = common::run_of(&replies).steps.len();
+    start_analysis(&mut engine, 0, 1);
+    let replies = deliver_weights(&mut engine);
     let (public, hindsight) = analyses(&replies);
     assert_eq!(hindsight, Vec::<&AnalysisUpdate>::new());
     let last = public.last().expect("an analysis");

@@ -198,7 +198,9 @@ fn parts_give_the_same_results_as_the_whole() {
             (spec.part, spec.parts) = (part, parts);
             let replies = replies(engine, spec);
             sent.extend(replies.into_iter().filter_map(|reply| match reply {
-                Reply::Scores { run, scores } => Some(Request::Scores { run, scores }),
+                Reply::PartialResults { run, results } => {
+                    Some(Request::PartialResults { run, results })
+                },
                 _ => None,
             }));
         }

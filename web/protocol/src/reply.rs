@@ -34,13 +34,13 @@ pub enum Reply {
     },
     /// Results of a tournament so far.
     Standings(Standings),
-    /// Scores of a part of a tournament, for the engine that gathers them; see
-    /// [`Request::Scores`](crate::Request::Scores).
-    Scores {
-        /// Number of the tournament.
+    /// Results of a part of a tournament or an analysis, for the engine that gathers them; see
+    /// [`Request::PartialResults`](crate::Request::PartialResults).
+    PartialResults {
+        /// Number of the tournament or of the analyzed run.
         run: u32,
-        /// Scores as the engine encoded them.
-        scores: Vec<u8>,
+        /// Results as the engine encoded them.
+        results: Vec<u8>,
     },
     /// Replay files that can be played.
     Replays(Vec<ListedReplay>),

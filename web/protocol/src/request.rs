@@ -83,6 +83,11 @@ pub enum Request {
         run: u32,
         /// `true` to start it.
         start: bool,
+        /// Number of this engine among those that divide the steps, from 0; engine 0 gathers the
+        /// results.
+        part: u32,
+        /// Number of engines that divide the steps; 0 means 1.
+        parts: u32,
     },
     /// Asks what would go wrong with a draft action; answered by
     /// [`Reply::Checked`](crate::Reply::Checked).
@@ -108,13 +113,13 @@ pub enum Request {
         /// `true` to pause, `false` to continue.
         paused: bool,
     },
-    /// Delivers scores of another engine that plays a part of the tournament, from
-    /// [`Reply::Scores`](crate::Reply::Scores).
-    Scores {
-        /// Number of the tournament.
+    /// Delivers results of another engine that works on a part of the tournament or analysis, from
+    /// [`Reply::PartialResults`](crate::Reply::PartialResults).
+    PartialResults {
+        /// Number of the tournament or of the analyzed run.
         run: u32,
-        /// Scores as the other engine encoded them.
-        scores: Vec<u8>,
+        /// Results as the other engine encoded them.
+        results: Vec<u8>,
     },
     /// Changes the player with which the others are compared.
     Reference {

@@ -18,6 +18,8 @@ pub enum Role {
     /// Plays a part of a tournament, so that episodes never wait for it. Engine 0 gathers the
     /// scores.
     Tournament(u8),
+    /// Analyzes a part of the steps of an episode; the engine that plays it analyzes the others.
+    Analysis(u8),
     /// Plays one episode with every policy, so that it needs not wait for a tournament.
     Comparison,
     /// Reads training logs and reports.
@@ -29,6 +31,18 @@ impl Role {
     #[must_use]
     pub const fn is_tournament(self) -> bool {
         matches!(self, Self::Tournament(_))
+    }
+
+    /// Returns `true` for every part of a tournament or an analysis.
+    #[must_use]
+    pub const fn is_divided(self) -> bool {
+        self.is_tournament() || self.is_analysis()
+    }
+
+    /// Returns `true` for every part of an analysis.
+    #[must_use]
+    pub const fn is_analysis(self) -> bool {
+        matches!(self, Self::Analysis(_))
     }
 }
 
@@ -133,17 +147,20 @@ impl EnginePool {
             name,
             content,
         };
-        let others = self
-            .running
-            .iter()
-            .filter(|(_, role, _)| *role != Role::Play);
-        for (_, _, engine) in others.filter(|(running, ..)| running == world) {
-            engine.send(&lent(&file));
-        }
+        self.send_running(world, |role| role != Role::Play, &lent(&file));
         self.dropped
             .retain(|old| old.world != file.world || old.name != file.name);
         self.dropped.push(file);
         sent
+    }
+
+    /// Sends a request to the running engines of a world whose role `is_addressed` accepts.
+    pub fn send_running(&self, world: &str, is_addressed: fn(Role) -> bool, request: &Request) {
+        for (running, role, engine) in &self.running {
+            if running == world && is_addressed(*role) {
+                engine.send(request);
+            }
+        }
     }
 
     fn start(&self, world: &str, role: Role) -> Result<Engine, String> {
@@ -160,7 +177,7 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament(_) | Role::Comparison | Role::Records => 1,
+            Role::Tournament(_) | Role::Analysis(_) | Role::Comparison | Role::Records => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {

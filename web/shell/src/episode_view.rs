@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    AgentView, AnalysisUpdate, Branch, Chart, EpisodeRef, PlayedEpisode, RunUpdate, StepLine,
+    AgentView, AnalysisUpdate, Branch, Chart, EpisodeRef, PlayedEpisode, Request, RunUpdate, StepLine,
     Truth, TruthUpdate, WorldInfo, decode,
 };
 
@@ -45,6 +45,17 @@ impl RunInputs {
             player,
             branch: state.branch.clone(),
         })
+    }
+
+    /// Returns the request that plays the run under the number `run`.
+    #[must_use]
+    pub fn request(&self, run: u32) -> Request {
+        Request::Play {
+            run,
+            episode: self.episode.clone(),
+            player: self.player.clone(),
+            branch: self.branch.clone(),
+        }
     }
 
     /// Returns the inputs of the episode to compare with; `None` if there is none.

@@ -45,19 +45,37 @@ pub(super) enum Analyzing<W: PageWorld> {
     /// It was not requested.
     Off,
     /// It starts when the run is complete and the trained policy's model is here.
-    Requested,
+    Requested {
+        /// The part of the steps that this engine evaluates, and the number of parts.
+        share: (u32, u32),
+        /// Results of other engines that came before the start.
+        received: Vec<Vec<u8>>,
+    },
     /// It is running, or complete.
     Started(Box<RunAnalysis<W>>),
 }
 
 impl<W: PageWorld> Shown<W> {
-    /// Starts or ends the analysis.
-    pub(super) fn analyze(&mut self, start: bool) {
+    /// Starts or ends the analysis. `share` is the part of the steps that this engine evaluates, and
+    /// the number of parts.
+    pub(super) fn analyze(&mut self, start: bool, share: (u32, u32)) {
         self.analysis = if start {
-            Analyzing::Requested
+            Analyzing::Requested {
+                share,
+                received: Vec::new(),
+            }
         } else {
             Analyzing::Off
         };
+    }
+
+    /// Takes results of another engine that evaluates other steps.
+    pub(super) fn receive_analysis(&mut self, results: Vec<u8>) {
+        match &mut self.analysis {
+            Analyzing::Off => {}
+            Analyzing::Requested { received, .. } => received.push(results),
+            Analyzing::Started(analysis) => analysis.receive(&results),
+        }
     }
 
     /// Works on the analysis until `is_time_up` returns `true`; returns `true` if anything is left
@@ -69,10 +87,15 @@ impl<W: PageWorld> Shown<W> {
         is_time_up: &mut dyn FnMut() -> bool,
         replies: &mut VecDeque<Reply>,
     ) -> bool {
-        if matches!(self.analysis, Analyzing::Requested) && self.run.is_complete() {
+        if let Analyzing::Requested { share, received } = &self.analysis
+            && self.run.is_complete()
+        {
             match &models.trained {
                 Fetched::Ready(model) => {
-                    let analysis = RunAnalysis::new(&self.run, model);
+                    let mut analysis = RunAnalysis::new(&self.run, model, *share);
+                    for results in received {
+                        analysis.receive(results);
+                    }
                     self.analysis = Analyzing::Started(Box::new(analysis));
                 }
                 Fetched::Failed(reason) => {
@@ -86,13 +109,12 @@ impl<W: PageWorld> Shown<W> {
             return false;
         };
         analysis.set_hindsight(self.truth);
-        while !analysis.is_complete() {
-            analysis.advance();
-            if is_time_up() {
-                break;
-            }
+        while analysis.advance() && !is_time_up() {}
+        let pending = analysis.has_work();
+        if analysis.is_part() {
+            replies.extend(analysis.partial_results(run));
+            return pending;
         }
-        let pending = !analysis.is_complete();
         if analysis.take_news(Basis::Belief) {
             replies.push_back(Reply::Analysis(Box::new(
                 analysis.update(run, Basis::Belief),
@@ -112,8 +134,10 @@ impl<W: PageWorld> Shown<W> {
         let actor = actor::<W>(&self.source, &self.setup, Some(library), models);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
-        if !matches!(self.analysis, Analyzing::Off) {
-            self.analysis = Analyzing::Requested;
+        match &self.analysis {
+            Analyzing::Off => {}
+            Analyzing::Requested { share, .. } => self.analyze(true, *share),
+            Analyzing::Started(analysis) => self.analyze(true, analysis.share()),
         }
     }
 

@@ -57,7 +57,7 @@ const fn needs_later(request: &Request) -> bool {
         request,
         Request::Analyze { .. }
             | Request::Tournament { .. }
-            | Request::Scores { .. }
+            | Request::PartialResults { .. }
             | Request::Reference { .. }
             | Request::Pause { .. }
             | Request::Lend { .. }
@@ -123,18 +123,24 @@ impl<W: PageWorld> Engine<W> {
 
     fn handle_later(&mut self, request: Request) {
         match request {
-            Request::Analyze { run, start } => {
+            Request::Analyze {
+                run,
+                start,
+                part,
+                parts,
+            } => {
                 if start {
                     self.need_file(&Source::Trained);
                 }
-                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
-                    shown.analyze(start);
+                if let Some(shown) = self.shown_mut(run) {
+                    shown.analyze(start, (part, parts));
                 }
             }
             Request::Tournament { run, spec } => self.start_tournament(run, &spec),
-            Request::Scores { run, scores } => {
-                self.with_tournament(run, |tournament| tournament.add_scores(&scores));
-            }
+            Request::PartialResults { run, results } => match self.shown_mut(run) {
+                Some(shown) => shown.receive_analysis(results),
+                None => self.with_tournament(run, |tournament| tournament.add_scores(&results)),
+            },
             Request::Reference { run, player } => {
                 self.with_tournament(run, |tournament| tournament.set_reference(player));
             }

@@ -201,6 +201,11 @@ impl<W: PageWorld> Engine<W> {
         found.map(|(_, shown)| shown)
     }
 
+    fn shown_mut(&mut self, run: u32) -> Option<&mut Shown<W>> {
+        let found = self.runs.iter_mut().find(|(number, _)| *number == run);
+        found.map(|(_, shown)| shown)
+    }
+
     /// Parses the words of an address; a word that is not understood keeps its default.
     fn origin(&mut self, words: &EpisodeRef) -> EpisodeSpec<W> {
         let task = match words.task.as_str() {

@@ -3,12 +3,48 @@
 use super::*;
 
 impl Page {
-    /// Starts the analysis of an episode, or ends it.
+    /// Starts the analysis of an episode, or ends it. Several engines divide its steps.
     pub fn analyze(&self, episode: EpisodeView, start: bool) {
-        let run = episode.run.get_value();
         episode.analysis.set(start.then(Arc::default));
         episode.truth.analysis.set(None);
-        self.send(Role::Play, &Request::Analyze { run, start });
+        let run = episode.run.get_value();
+        if start {
+            self.request_analysis(episode, u32::from(browser::engines_for_long_work()));
+        } else {
+            self.engines.update_value(|engines| {
+                let world = self.state.with_untracked(|state| state.world.clone());
+                engines.send_running(&world, Role::is_analysis, &Request::Stop { run });
+            });
+            self.send(Role::Play, &analysis_request(run, false, (0, 1)));
+        }
+    }
+
+    fn request_analysis(&self, episode: EpisodeView, parts: u32) {
+        let run = episode.run.get_value();
+        self.send(Role::Play, &analysis_request(run, true, (0, parts)));
+        let play = episode.requested.with_value(|requested| {
+            let inputs = requested.as_ref();
+            inputs.map(|inputs| inputs.request(run))
+        });
+        let Some(play) = play else { return };
+        let show = self.state.with_untracked(|state| state.truth);
+        for part in 1..parts {
+            let role = Role::Analysis(u8::try_from(part).unwrap_or(u8::MAX));
+            self.send(role, &play);
+            self.send(role, &Request::ShowTruth { run, show });
+            self.send(role, &analysis_request(run, true, (part, parts)));
+        }
+    }
+
+    /// Analyzes with one engine alone, after another one has failed.
+    pub(super) fn analyze_alone(&self) {
+        self.engines
+            .update_value(|engines| engines.stop_all(Role::is_analysis));
+        for episode in [self.main, self.versus] {
+            if episode.is_analyzed() {
+                self.request_analysis(episode, 1);
+            }
+        }
     }
 
     /// Takes another action after `at` actions, in place of the one that was taken there.
@@ -97,10 +133,25 @@ impl Page {
                 });
             }
             Reply::Standings(standings) => self.handle_comparison(standings),
-            Reply::Scores { run, scores } => {
-                self.send(Role::Tournament(0), &Request::Scores { run, scores });
+            Reply::PartialResults { run, results } => {
+                let role = match self.episode_of_run(run) {
+                    Some(_) => Role::Play,
+                    None => Role::Tournament(0),
+                };
+                self.send(role, &Request::PartialResults { run, results });
             }
             _ => {}
         }
+    }
+}
+
+/// Returns the request that starts or ends the analysis of a run. `share` is the part of the steps
+/// that the engine evaluates, and the number of parts.
+const fn analysis_request(run: u32, start: bool, (part, parts): (u32, u32)) -> Request {
+    Request::Analyze {
+        run,
+        start,
+        part,
+        parts,
     }
 }

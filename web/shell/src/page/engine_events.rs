@@ -20,27 +20,41 @@ impl Page {
         let here = role == Role::Records || self.state.with_untracked(|state| state.world == world);
         match event {
             EngineEvent::Ready => {}
-            EngineEvent::Reply(reply) => self.handle_reply(world, here, *reply),
+            EngineEvent::Reply(reply) => {
+                // The engine that plays an episode has sent everything else.
+                let is_result = matches!(*reply, Reply::PartialResults { .. });
+                if !role.is_analysis() || is_result {
+                    self.handle_reply(world, here, *reply);
+                }
+            }
             EngineEvent::Failed(sentence) => {
                 self.engines
                     .update_value(|engines| engines.stop(world, role));
-                if here && role == Role::Play {
-                    self.playing.set(false);
-                    self.failure.set(sentence);
-                } else if here && role == Role::Comparison {
-                    self.stop_comparison();
-                    self.add_notice(sentence);
-                } else if role == Role::Records {
-                    self.add_notice(sentence);
-                } else if here {
-                    self.engines
-                        .update_value(|engines| engines.stop_all(Role::is_tournament));
-                    self.tournament
-                        .update(|tournament| tournament.stopped = true);
-                    self.add_notice(sentence);
+                if here {
+                    self.handle_failure(role, sentence);
                 }
             }
         }
+    }
+
+    fn handle_failure(&self, role: Role, sentence: String) {
+        match role {
+            Role::Play => {
+                self.playing.set(false);
+                self.failure.set(sentence);
+                return;
+            }
+            Role::Records => {}
+            Role::Comparison => self.stop_comparison(),
+            Role::Analysis(_) => self.analyze_alone(),
+            Role::Tournament(_) => {
+                self.engines
+                    .update_value(|engines| engines.stop_all(Role::is_tournament));
+                self.tournament
+                    .update(|tournament| tournament.stopped = true);
+            }
+        }
+        self.add_notice(sentence);
     }
 
     pub(super) fn handle_reply(&self, world: &str, here: bool, reply: Reply) {
@@ -149,7 +163,7 @@ impl Page {
         self.versus.clear();
         self.failure.set(String::new());
         self.engines
-            .update_value(|engines| engines.stop_all(Role::is_tournament));
+            .update_value(|engines| engines.stop_all(Role::is_divided));
         self.checkpoints.set(None);
         self.files.evaluation.set(None);
         self.tournament.set(Tournament::default());

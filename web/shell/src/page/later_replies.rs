@@ -25,7 +25,7 @@ impl Page {
                     episode.truth.analysis.set(Some(Arc::from(update)));
                 }
             }
-            Reply::Standings(_) | Reply::Scores { .. } => self.handle_results(reply),
+            Reply::Standings(_) | Reply::PartialResults { .. } => self.handle_results(reply),
             Reply::TrainingLog { name, text } => self.add_run(name, text),
             Reply::RunAdded(name) => self.show_added_run(&name),
             Reply::Records(records) => self.records.set(Some(Arc::from(records))),

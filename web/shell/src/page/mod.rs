@@ -453,7 +453,7 @@ impl Page {
         }
         let old = episode.run.get_value();
         if old != 0 {
-            self.send(Role::Play, &Request::Stop { run: old });
+            self.send_run(&Request::Stop { run: old });
         }
         let Some(inputs) = inputs else {
             episode.clear();
@@ -462,12 +462,7 @@ impl Page {
         let run = self.next_run();
         episode.run.set_value(run);
         self.failure.set(String::new());
-        let request = Request::Play {
-            run,
-            episode: inputs.episode.clone(),
-            player: inputs.player.clone(),
-            branch: inputs.branch.clone(),
-        };
+        let request = inputs.request(run);
         episode.requested.set_value(Some(inputs));
         self.send(Role::Play, &request);
         if self
@@ -483,7 +478,15 @@ impl Page {
         // What is still wanted is sent again.
         episode.clear_truth();
         if run != 0 {
-            self.send(Role::Play, &Request::ShowTruth { run, show });
+            self.send_run(&Request::ShowTruth { run, show });
         }
+    }
+
+    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
+    fn send_run(&self, request: &Request) {
+        self.use_engines(|engines, world| {
+            engines.send_running(world, Role::is_analysis, request);
+            engines.send(world, Role::Play, request)
+        });
     }
 }

@@ -103,6 +103,7 @@ async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Resul
     is_played(&browser).await?;
     browser.click("#tournament-form summary").await?;
     browser.click("[data-contestant='replay:recorded']").await?;
+    browser.click("[data-contestant^='checkpoint:']").await?;
     browser.click("[data-contestant=random]").await?;
     type_into(&browser, "#tournament-seeds", "12").await?;
     // The replay's first episode is of task 1; task 3 is added.
@@ -123,6 +124,7 @@ async fn dropped_files_take_part_and_episodes_are_opened_side_by_side() -> Resul
     browser
         .wait_until(&format!("{row}.includes('20 of 24 episodes')"))
         .await?;
+    browser.wait_for("[data-mean^='checkpoint:']").await?;
     browser
         .wait_until("!document.querySelector('[data-mean=random]')")
         .await?;

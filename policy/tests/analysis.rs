@@ -234,10 +234,21 @@ fn analyses_that_divide_the_steps_find_what_one_alone_finds() {
             for _ in 0..100 {
                 other.advance();
             }
-            let early: Vec<_> = Basis::ALL.into_iter().flat_map(|b| other.estimates(b)).collect();
+            let early: Vec<_> = Basis::ALL
+                .into_iter()
+                .flat_map(|b| other.estimates(b))
+                .collect();
             while other.advance() {}
-            let late: Vec<_> = Basis::ALL.into_iter().flat_map(|b| other.estimates(b)).collect();
-            assert!(early.into_iter().chain(late).all(|step| first.receive(step)));
+            let late: Vec<_> = Basis::ALL
+                .into_iter()
+                .flat_map(|b| other.estimates(b))
+                .collect();
+            assert!(
+                early
+                    .into_iter()
+                    .chain(late)
+                    .all(|step| first.receive(step))
+            );
         }
         assert!(first.progress().is_complete(), "{:?}", first.progress());
         assert_eq!(first.report(), whole, "{parts} parts");
@@ -249,7 +260,10 @@ fn estimates_of_other_episodes_are_not_received() {
     let trajectory = |seed| played::<TrustEnv>(PolicyName::Random, &trust_setup(Task::Task1, seed));
     let policy = trained::<TrustNet>("grpo");
     let part = |played: &Trajectory<TrustEnv>, share| {
-        let config = AnalysisConfig { share, ..with_rollouts(1) };
+        let config = AnalysisConfig {
+            share,
+            ..with_rollouts(1)
+        };
         Analysis::new(played, &policy, config)
     };
     let (short, long) = (trajectory(1), trajectory(2));

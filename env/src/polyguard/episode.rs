@@ -10,7 +10,7 @@ use super::model::setup::{Change, Setup};
 use super::model::state::State;
 use super::model::step::{Reward, Step, StepError};
 use super::reward::grading::{StateBefore, grade};
-use super::reward::terminal;
+use super::reward::terminal_reward;
 use super::reward::verdict::{Verdict, verify};
 use crate::environment::{Environment, PrivilegedState, Transition};
 use crate::rng::PcgRandom;
@@ -119,7 +119,7 @@ impl Environment for Episode {
     fn score(&self) -> f64 {
         match self.state.observation.end {
             Some(_) => self.state.hidden.tally.score,
-            None => terminal::score(&self.state, EndReason::StepBudgetExhausted),
+            None => terminal_reward::score(&self.state, EndReason::StepBudgetExhausted),
         }
     }
 }
@@ -246,7 +246,7 @@ fn close(state: &mut State, end: EndReason) -> f64 {
     o.update_estimates();
     o.candidates = Candidates::default();
     o.end = Some(end);
-    let score = terminal::score(state, end);
+    let score = terminal_reward::score(state, end);
     state.hidden.tally.score = score;
     score
 }
@@ -347,14 +347,14 @@ impl Episode {
     /// Returns the outcome value of the current state, 0..=1 (spec polyguard §7).
     #[must_use]
     pub fn outcome_value(&self) -> f64 {
-        terminal::outcome_value(&self.state)
+        terminal_reward::outcome_value(&self.state)
     }
 
     /// Returns the two terms with which `end` would enter the score now: the factor of the whole
     /// score, and the amount that each remaining step counts (spec polyguard §7).
     #[must_use]
     pub fn score_terms(&self, end: EndReason) -> (f64, f64) {
-        terminal::score_terms(&self.state, end)
+        terminal_reward::score_terms(&self.state, end)
     }
 }
 

@@ -18,9 +18,7 @@ mod statistics;
 
 pub use continuation::{ContinuationPolicy, RestartedPolicy};
 pub use report::{BasisReport, EpisodeReport, StepReport};
-pub use run::{
-    Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory,
-};
+pub use run::{Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory};
 pub use statistics::{INTERVAL_ROLLOUTS_MIN, interval_factor};
 
 use sentinel_env::{Environment, PrivilegedState};

@@ -246,7 +246,9 @@ impl<W: Analyzable> Analysis<W> {
     /// public evidence come first, and every step gets its first rollouts before any step gets its
     /// second ones.
     pub fn advance(&mut self) -> bool {
-        let next = Basis::ALL.into_iter().find(|basis| self.has_work_on(*basis));
+        let next = Basis::ALL
+            .into_iter()
+            .find(|basis| self.has_work_on(*basis));
         if let Some(basis) = next {
             self.advance_basis(basis);
         }
@@ -299,7 +301,10 @@ impl<W: Analyzable> Analysis<W> {
     /// Returns what this analysis has found so far in its share of the steps, from one source of
     /// states.
     pub fn estimates(&self, basis: Basis) -> impl Iterator<Item = StepEstimates> {
-        let own = self.decisions.iter().filter(|decision| self.is_own(decision.index));
+        let own = self
+            .decisions
+            .iter()
+            .filter(|decision| self.is_own(decision.index));
         let found = own.map(move |decision| StepEstimates {
             index: decision.index,
             basis,

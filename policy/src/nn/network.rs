@@ -159,7 +159,7 @@ impl Choice {
     }
 
     /// Returns the columns in the order in which they were chosen.
-    pub fn columns(self) -> impl Iterator<Item = usize> {
+    pub fn chosen_columns(self) -> impl Iterator<Item = usize> {
         self.columns
             .into_iter()
             .take(usize::from(self.len))

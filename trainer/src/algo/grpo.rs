@@ -22,7 +22,7 @@ use sentinel_env::rules::Rules;
 use sentinel_policy::nn::{Choice, Network as _, Output, Weights, action_probabilities};
 
 use crate::compact::TrainError;
-use crate::compact::actor::{Actor, Decision, Rollout};
+use crate::compact::actor::{ActionDistribution, Actor, Rollout};
 use crate::compact::batch::{Batch, Sample, Token};
 use crate::compact::config::TrainConfig;
 use crate::compact::learn::Learn;
@@ -146,7 +146,10 @@ impl<'a, W: Learn> Episodes<'a, W> {
 }
 
 /// Returns the sample that records a decision.
-pub(super) fn sample<W: Learn>(rollout: &Rollout<W>, decision: &Decision<W>) -> Sample<W> {
+pub(super) fn sample<W: Learn>(
+    rollout: &Rollout<W>,
+    decision: &ActionDistribution<W>,
+) -> Sample<W> {
     Sample {
         features: decision.features.clone(),
         action_mask: decision.action_mask.clone(),
@@ -158,9 +161,9 @@ pub(super) fn sample<W: Learn>(rollout: &Rollout<W>, decision: &Decision<W>) -> 
 fn tokens<W: Learn>(
     sample: usize,
     choice: Choice,
-    decision: &Decision<W>,
+    decision: &ActionDistribution<W>,
 ) -> impl Iterator<Item = Token> {
-    choice.columns().map(move |column| Token {
+    choice.chosen_columns().map(move |column| Token {
         sample: sample as u32,
         column: column as u16,
         old_logp: decision.probabilities[column].ln(),
@@ -182,7 +185,7 @@ fn episode_group<W: Learn>(
         let (mut rollout, mut rng) = (start.clone(), rng(member));
         let (mut sequence, mut before) = (Vec::new(), Vec::new());
         while !rollout.is_done() {
-            let decision = actor.decide(&rollout);
+            let decision = actor.action_distribution(&rollout);
             let choice = decision.sample(&mut rng);
             let chosen = tokens(group.batch.samples.len(), choice, &decision);
             sequence.extend(chosen);
@@ -244,7 +247,7 @@ fn snapshot_group<W: Learn>(
     let (mut rollout, mut own) = (start, rng(0));
     let mut visited = Vec::new();
     while !rollout.is_done() {
-        let decision = actor.decide(&rollout);
+        let decision = actor.action_distribution(&rollout);
         let choice = decision.sample(&mut own);
         visited.push((rollout.clone(), decision));
         rollout.step(&choice);

@@ -70,7 +70,7 @@ fn one_episode<W: Learn>(
 ) -> (Batch<W>, f64) {
     let mut batch = Batch::default();
     while !rollout.is_done() {
-        let decision = actor.decide(&rollout);
+        let decision = actor.action_distribution(&rollout);
         let labels = teacher_choices(&mut teacher, &rollout.episode);
         let index = batch.samples.len() as u32;
         batch.samples.push(sample(&rollout, &decision));

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, Basis, ContinuationPolicy, DEFAULT_ROLLOUTS, EpisodeReport,
-    Progress, RestartedPolicy, StepReport, Trajectory,
+    Analysis, AnalysisConfig, Analyzable, Basis, ContinuationPolicy, DEFAULT_ROLLOUTS,
+    EpisodeReport, Progress, RestartedPolicy, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Policy as _;
@@ -435,7 +435,10 @@ fn analyze_episode<W: Analyzed>(
     let mut parts: Vec<_> = (0..parts).into_par_iter().map(part).collect();
     let (first, others) = parts.split_at_mut(1);
     for other in others {
-        for step in Basis::ALL.into_iter().flat_map(|basis| other.estimates(basis)) {
+        for step in Basis::ALL
+            .into_iter()
+            .flat_map(|basis| other.estimates(basis))
+        {
             first[0].receive(step);
         }
     }

@@ -13,7 +13,7 @@ use sentinel_trainer::evidence::active_model::{
 };
 use sentinel_trainer::evidence::artifact::ArtifactKind;
 use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX_FILE, parse_link};
-use sentinel_trainer::evidence::check::{self, CheckOptions};
+use sentinel_trainer::evidence::check::{CheckOptions, EPISODES_DEFAULT, check_folder};
 use sentinel_trainer::evidence::gate::{self, GATE_REPORT, GateOptions};
 use sentinel_trainer::evidence::report_file;
 use sentinel_trainer::evidence::run_paths::{
@@ -129,7 +129,7 @@ pub(crate) struct CheckCommand {
     #[arg(long, value_name = "DIR")]
     inputs: Vec<PathBuf>,
     /// Number of seeds of the evaluation
-    #[arg(long, value_name = "N", default_value_t = check::EPISODES,
+    #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     episodes: u64,
     /// Write the list of the folder's files, artifact_index.json, in place of the check
@@ -427,7 +427,7 @@ pub(crate) fn check(command: &CheckCommand) -> Result<()> {
     if command.index {
         return index(command);
     }
-    let report = check::check(&CheckOptions {
+    let report = check_folder(&CheckOptions {
         folder: command.folder.clone(),
         inputs: command.inputs.clone(),
         episodes: command.episodes,

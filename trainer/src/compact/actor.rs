@@ -17,7 +17,7 @@ pub struct Rollout<W: Learn> {
 
 /// The output of the policy at one observation.
 #[derive(Clone, Debug)]
-pub struct Decision<W: Learn> {
+pub struct ActionDistribution<W: Learn> {
     /// The input features of the network.
     pub features: FeaturesOf<W>,
     /// `true` for each column that can be chosen.
@@ -62,7 +62,7 @@ impl<W: Learn> Rollout<W> {
     }
 }
 
-impl<W: Learn> Decision<W> {
+impl<W: Learn> ActionDistribution<W> {
     /// Samples a value for each factor.
     pub fn sample(&self, rng: &mut Rng) -> Choice {
         W::Net::build_choice(|range: Range<usize>| {
@@ -91,11 +91,11 @@ impl<'a, W: Learn> Actor<'a, W> {
     }
 
     /// Runs the network on the current observation.
-    pub fn decide(&mut self, rollout: &Rollout<W>) -> Decision<W> {
+    pub fn action_distribution(&mut self, rollout: &Rollout<W>) -> ActionDistribution<W> {
         let features = rollout.features();
         let observation = rollout.episode.observation();
         self.inference.run(self.weights, &features, observation);
-        Decision {
+        ActionDistribution {
             probabilities: self.inference.probabilities(),
             features,
             action_mask: self.inference.mask().to_vec(),
@@ -106,7 +106,7 @@ impl<'a, W: Learn> Actor<'a, W> {
     pub fn finish(&mut self, rollout: &mut Rollout<W>, rng: &mut Rng) -> u64 {
         let mut steps = 0;
         while !rollout.is_done() {
-            let choice = self.decide(rollout).sample(rng);
+            let choice = self.action_distribution(rollout).sample(rng);
             rollout.step(&choice);
             steps += 1;
         }

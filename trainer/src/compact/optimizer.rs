@@ -5,7 +5,7 @@ use burn::tensor::Tensor;
 use sentinel_policy::nn::Architecture;
 
 use super::TrainError;
-use super::net::Net;
+use super::parameter_tensors::ParameterTensors;
 use crate::adamw::{AdamOptions, Moments, clip_factor};
 use crate::tensors::numbers;
 
@@ -34,7 +34,7 @@ impl Optimizer {
     /// Returns an error if the device cannot be read.
     pub fn step<A: Architecture>(
         &mut self,
-        net: &mut Net<A>,
+        net: &mut ParameterTensors<A>,
         gradients: Vec<Option<Tensor<2>>>,
         learning_rate: f64,
     ) -> Result<f64, TrainError> {
@@ -77,7 +77,11 @@ impl Optimizer {
     }
 
     /// Restores the moments of a checkpoint, whose lengths must fit the shapes.
-    pub fn restore<A: Architecture>(&mut self, moments: Vec<Option<Moments>>, net: &Net<A>) {
+    pub fn restore<A: Architecture>(
+        &mut self,
+        moments: Vec<Option<Moments>>,
+        net: &ParameterTensors<A>,
+    ) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
             let shape = parameter.as_ref()?.dims();
             Some(moments?.into_device(shape, net.device()))

@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use sentinel_policy::nn::set_net::{LAYERS, param_index};
 use sentinel_policy::nn::{Architecture, ChoiceSet, SetFeatures, SetLayers, SetNet};
 
-use super::net::{Net, Outputs};
+use super::parameter_tensors::{Outputs, ParameterTensors};
 use crate::tensors::matrix;
 
 /// A batch of sets of rows on a device.
@@ -60,7 +60,7 @@ impl SetInputs {
 
     /// Computes the logits of a [`SetNet`].
     #[must_use]
-    pub fn forward<E: ChoiceSet>(&self, net: &Net<SetNet<E>>) -> Outputs {
+    pub fn forward<E: ChoiceSet>(&self, net: &ParameterTensors<SetNet<E>>) -> Outputs {
         let bias = net.parameter(param_index::INPUT_BIAS);
         let shared = bias.expand([self.batch(), net.config().hidden()]);
         self.logits(net, &LAYERS, shared)
@@ -71,7 +71,7 @@ impl SetInputs {
     #[must_use]
     pub fn logits<A: Architecture>(
         &self,
-        net: &Net<A>,
+        net: &ParameterTensors<A>,
         layers: &SetLayers,
         shared: Tensor<2>,
     ) -> Outputs {

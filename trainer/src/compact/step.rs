@@ -9,8 +9,8 @@ use sentinel_policy::nn::Network;
 use super::TrainError;
 use super::batch::{Batch, Token};
 use super::learn::Learn;
-use super::net::Net;
 use super::optimizer::Optimizer;
+use super::parameter_tensors::ParameterTensors;
 use crate::rl::Metrics;
 use crate::tensors::{matrix, numbers};
 
@@ -56,7 +56,7 @@ struct PolicyOutputs {
 /// Returns an error if the loss or the gradient is not finite; the parameters then stay as they
 /// were.
 pub fn step<W: Learn>(
-    net: &mut Net<W::Net>,
+    net: &mut ParameterTensors<W::Net>,
     optimizer: &mut Optimizer,
     options: &StepOptions,
     batch: &Batch<W>,
@@ -110,7 +110,11 @@ pub fn step<W: Learn>(
 }
 
 /// Runs the network on samples; masked columns get probability 0.
-fn policy_outputs<W: Learn>(net: &Net<W::Net>, batch: &Batch<W>, samples: &[u32]) -> PolicyOutputs {
+fn policy_outputs<W: Learn>(
+    net: &ParameterTensors<W::Net>,
+    batch: &Batch<W>,
+    samples: &[u32],
+) -> PolicyOutputs {
     let of = |index: &u32| &batch.samples[*index as usize];
     let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
     let outputs = W::forward(net, &inputs);

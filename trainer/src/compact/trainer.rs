@@ -6,8 +6,8 @@ use super::TrainError;
 use super::batch::Batch;
 use super::config::{Method, TrainConfig};
 use super::learn::Learn;
-use super::net::Net;
 use super::optimizer::Optimizer;
+use super::parameter_tensors::ParameterTensors;
 use super::step::{StepOptions, step};
 use crate::algo::grpo::{self, Collected};
 use crate::algo::imitation;
@@ -20,7 +20,7 @@ const ORDER: u64 = u64::MAX - 1;
 /// The state that changes from update to update.
 pub struct Trainer<W: Learn> {
     pub(super) config: TrainConfig,
-    pub(super) net: Net<W::Net>,
+    pub(super) net: ParameterTensors<W::Net>,
     pub(super) optimizer: Optimizer,
     /// The parameters as plain numbers, for playing.
     pub(super) weights: Weights<W::Net>,
@@ -53,7 +53,7 @@ impl<W: Learn> Trainer<W> {
     pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
         config.check::<W>()?;
         let device = config.device.open()?;
-        let net = Net::new(&start, &device);
+        let net = ParameterTensors::new(&start, &device);
         let reference = (config.beta > 0.0).then(|| start.clone());
         Ok(Self {
             optimizer: Optimizer::new(&config.adam(), net.tensors.len()),

@@ -86,7 +86,11 @@ impl Diagnostics {
     /// Returns the statistics of a policy, one entry for each split that its episodes are of, in
     /// the order of their first episodes. `rules` are the names of all anti-cheat rules.
     #[must_use]
-    pub fn from_episodes(policy: &str, episodes: &[EpisodeFacts], rules: &[&str]) -> Vec<Self> {
+    pub fn summarize_by_split(
+        policy: &str,
+        episodes: &[EpisodeFacts],
+        rules: &[&str],
+    ) -> Vec<Self> {
         let mut splits: Vec<&'static str> = Vec::new();
         for episode in episodes {
             if !splits.contains(&episode.split) {
@@ -191,7 +195,7 @@ mod tests {
             episode("train", 0.7, vec![step(Some("loop"), "KEEP", 0.5)]),
             episode("holdout", 0.1, vec![]),
         ];
-        let found = Diagnostics::from_episodes("p", &episodes, &["abuse", "loop"]);
+        let found = Diagnostics::summarize_by_split("p", &episodes, &["abuse", "loop"]);
         assert_eq!(found.len(), 2);
         let train = &found[0];
         assert_eq!(

@@ -262,7 +262,7 @@ fn diagnostics<W: Evaluated>(plan: &Plan<'_, W>, blocks: &[Block<W>]) -> Vec<Dia
         let blocks = blocks.iter().filter(|block| block.policy == *policy);
         let played = blocks.flat_map(|block| &block.played);
         let facts: Vec<EpisodeFacts> = played.filter_map(|one| one.facts.clone()).collect();
-        Diagnostics::from_episodes(policy.name(), &facts, W::EXPLOITS)
+        Diagnostics::summarize_by_split(policy.name(), &facts, W::EXPLOITS)
     };
     plan.policies.iter().flat_map(of_policy).collect()
 }

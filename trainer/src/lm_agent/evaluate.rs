@@ -191,7 +191,7 @@ fn measure_in<W: TextWorld + Trainable>(
         EpisodeFacts::new::<W>(task, trajectory.score, &steps)
     });
     let facts: Vec<EpisodeFacts> = facts.collect();
-    let diagnostics = Diagnostics::from_episodes(MODEL, &facts, W::EXPLOITS);
+    let diagnostics = Diagnostics::summarize_by_split(MODEL, &facts, W::EXPLOITS);
     let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
         let interval = ConfidenceInterval::from_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)

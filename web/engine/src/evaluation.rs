@@ -8,7 +8,7 @@ use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName};
 use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};
 use sentinel_policy::SEED_MAX;
 
-use crate::library;
+use crate::file_library;
 use crate::world::{PageWorld, TRAINED, world_info};
 
 /// Half the width of a 95 % interval in standard errors.
@@ -152,7 +152,7 @@ impl<'a> Origin<'a> {
             streams,
             rules,
         };
-        let mut episode = library::episode(&origin);
+        let mut episode = file_library::episode(&origin);
         player.clone_into(&mut episode.player);
         self.repeatable.then_some(episode)
     }

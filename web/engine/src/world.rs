@@ -14,7 +14,7 @@ use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
 use crate::caption::{Moment, tour};
-use crate::library::episode;
+use crate::file_library::episode;
 use crate::run::{Frame, PublicFrame};
 
 /// Name of the trained policy in addresses.
@@ -225,7 +225,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         legacy_player: W::legacy_player().name().to_owned(),
         default_streams: default_streams::<W>().name().to_owned(),
         actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
-        replays: crate::library::MANIFEST.to_owned(),
+        replays: crate::file_library::MANIFEST.to_owned(),
         daily_task: W::daily_task().name().to_owned(),
         checkpoints: checkpoints::<W>(),
         story: story::<W>(),

@@ -200,7 +200,7 @@ fn parts_give_the_same_results_as_the_whole() {
             sent.extend(replies.into_iter().filter_map(|reply| match reply {
                 Reply::PartialResults { run, results } => {
                     Some(Request::PartialResults { run, results })
-                },
+                }
                 _ => None,
             }));
         }

@@ -34,7 +34,7 @@ pub fn query_of(page: Page, state: &PageState) -> String {
 /// A change of world, screen or episode, or an action of the visitor, adds an entry to the
 /// browser's history. Every other change replaces the current entry, after a delay so that dragging
 /// the cursor does not flood the history.
-pub fn sync(page: Page) {
+pub fn sync_with_page(page: Page) {
     let waiting = StoredValue::new(None::<(TimeoutHandle, String)>);
     let take_waiting = move || waiting.try_update_value(Option::take).flatten();
     let back = window_event_listener(leptos::ev::popstate, move |_| {

@@ -29,9 +29,34 @@ impl Scope {
     }
 }
 
+/// The groups in which the form lists players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The trained policy, scripted policies and dropped models.
+    Players,
+    /// The trained policy at other points of its training.
+    Checkpoints,
+    /// Recorded actions.
+    Replays,
+}
+
+impl Group {
+    /// Returns the heading of the group.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Players => "Players",
+            Self::Checkpoints => "Checkpoints",
+            Self::Replays => "Replays",
+        }
+    }
+}
+
 /// A player that the form offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contestant {
+    /// Group in which it is listed.
+    pub group: Group,
     /// Player as the address writes it.
     pub name: String,
     /// Readable name of the player.
@@ -40,14 +65,6 @@ pub struct Contestant {
     pub help: String,
     /// `true` if it needs seconds for an episode.
     pub is_slow: bool,
-}
-
-impl Contestant {
-    /// Returns `true` for a replay.
-    #[must_use]
-    pub fn is_replay(&self) -> bool {
-        self.name.starts_with("replay:")
-    }
 }
 
 /// The choices so far.
@@ -77,17 +94,24 @@ impl Default for TournamentForm {
     }
 }
 
-/// Returns the players that can take part: all but the visitor, and the replays.
+/// Returns the players that can take part: all but the visitor, the checkpoints and the replays.
 #[must_use]
 pub fn contestants(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<Contestant> {
     let players = info.players.iter().filter(|player| player.name != VISITOR);
-    let players = players.map(|player| Contestant {
-        name: player.name.clone(),
-        label: player.label.clone(),
-        help: player.help.clone(),
-        is_slow: player.slow,
-    });
+    let players = players.map(|player| (Group::Players, player));
+    let checkpoints = info.checkpoints.iter();
+    let checkpoints = checkpoints.map(|player| (Group::Checkpoints, player));
+    let players = players
+        .chain(checkpoints)
+        .map(|(group, player)| Contestant {
+            group,
+            name: player.name.clone(),
+            label: player.label.clone(),
+            help: player.help.clone(),
+            is_slow: player.slow,
+        });
     let replays = replays.iter().map(|replay| Contestant {
+        group: Group::Replays,
         name: "replay:".to_owned() + &replay.name,
         label: "Replay ".to_owned() + &replay.name,
         help: replay.help.clone(),
@@ -97,11 +121,11 @@ pub fn contestants(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<Contestant
 }
 
 impl TournamentForm {
-    /// Returns `true` if a player takes part. Slow players and replays do so only if they are
-    /// chosen.
+    /// Returns `true` if a player takes part. Slow players, checkpoints and replays do so only if
+    /// they are chosen.
     #[must_use]
     pub fn is_on(&self, player: &Contestant) -> bool {
-        let default = !player.is_slow && !player.is_replay();
+        let default = !player.is_slow && player.group == Group::Players;
         default != self.flipped.contains(&player.name)
     }
 
@@ -239,6 +263,7 @@ mod tests {
                 player("oracle", true),
                 player("you", false),
             ],
+            checkpoints: vec![player("checkpoint:1", false)],
             ..WorldInfo::default()
         }
     }
@@ -252,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_players_and_replays_play_only_when_chosen() {
+    fn slow_players_checkpoints_and_replays_play_only_when_chosen() {
         let replays = [ListedReplay {
             name: "mine".to_owned(),
             ..ListedReplay::default()
@@ -262,12 +287,13 @@ mod tests {
             |form: &TournamentForm| form.spec(&info(), &replays, &state()).map(|s| s.players);
         assert_eq!(players(&form), Ok(vec!["grpo".to_owned()]));
         form.flip("oracle");
+        form.flip("checkpoint:1");
         form.flip("replay:mine");
-        let all = ["grpo", "oracle", "replay:mine"]
+        let all = ["grpo", "oracle", "checkpoint:1", "replay:mine"]
             .map(str::to_owned)
             .to_vec();
         assert_eq!(players(&form), Ok(all));
-        for name in ["oracle", "replay:mine", "grpo"] {
+        for name in ["oracle", "checkpoint:1", "replay:mine", "grpo"] {
             form.flip(name);
         }
         assert_eq!(players(&form), Err("Choose at least one player."));

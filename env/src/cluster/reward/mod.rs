@@ -1,11 +1,11 @@
 //! The rewards of a step and of the end of an episode (spec cluster §8, §9).
 
 mod step;
-mod terminal;
+mod terminal_reward;
 
 use step::{GradeInput, freshness, grade};
 pub(crate) use step::{clamp_component, hack_resistance};
-use terminal::{TerminalInput, terminal_reward};
+use terminal_reward::{TerminalInput, terminal_reward};
 
 use super::model::{Change, Grades, JobStatus, Reliability, State, TerminalReward};
 use crate::slot::{SLOTS, Slot};

@@ -3,5 +3,5 @@
 pub(crate) mod anti_cheat;
 pub(crate) mod components;
 pub(crate) mod grading;
-pub(crate) mod terminal;
+pub(crate) mod terminal_reward;
 pub(crate) mod verdict;

@@ -1,10 +1,10 @@
 //! The rewards of a step and of the end of an episode (spec trust §9, §10).
 
 mod step;
-mod terminal;
+mod terminal_reward;
 
 pub use step::{GradeInput, grade};
-use terminal::{TerminalInput, terminal_reward};
+use terminal_reward::{TerminalInput, terminal_reward};
 
 use super::model::{Action, Change, LastStep, State, Status, Step, TerminalReward};
 

@@ -12,7 +12,7 @@ use sentinel_policy::cluster::learned::{
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::net::{Net, Outputs};
+use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
 use crate::rl::credit::Continuation;
 use crate::tensors::matrix;
 
@@ -121,7 +121,7 @@ impl Learn for ClusterEnv {
     }
 
     /// Computes the formula that `sentinel_policy::cluster::learned` documents at the plain pass.
-    fn forward(net: &Net<ClusterNet>, x: &Inputs) -> Outputs {
+    fn forward(net: &ParameterTensors<ClusterNet>, x: &Inputs) -> Outputs {
         let hidden = net.config().hidden;
         let [batch, _] = x.global.dims();
         let mut context = net.linear(

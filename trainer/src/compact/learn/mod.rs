@@ -12,7 +12,7 @@ use sentinel_policy::{Playable, Scripted};
 
 use super::TrainError;
 use super::config::{Method, TrainConfig};
-use super::net::{Net, Outputs};
+use super::parameter_tensors::{Outputs, ParameterTensors};
 use crate::SeedRange;
 use crate::trainable::Trainable;
 
@@ -46,7 +46,7 @@ pub trait Learn: Trainable {
     ) -> Self::Inputs;
 
     /// Computes the same as [`Network::forward`], on tensors with gradients.
-    fn forward(net: &Net<Self::Net>, inputs: &Self::Inputs) -> Outputs;
+    fn forward(net: &ParameterTensors<Self::Net>, inputs: &Self::Inputs) -> Outputs;
 
     /// Returns two sentences for the model card, the first of them without its subject.
     fn describe(net: &Self::Net) -> String {

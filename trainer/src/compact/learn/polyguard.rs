@@ -9,7 +9,7 @@ use sentinel_policy::polyguard::learned::{
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::net::{Net, Outputs};
+use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
 use crate::compact::set_net::SetInputs;
 use crate::rl::credit::Continuation;
 use crate::tensors::matrix;
@@ -90,7 +90,7 @@ impl Learn for PolyguardEnv {
         }
     }
 
-    fn forward(net: &Net<PolyguardNet>, x: &Inputs) -> Outputs {
+    fn forward(net: &ParameterTensors<PolyguardNet>, x: &Inputs) -> Outputs {
         let shared = net.linear(
             x.global.clone(),
             param_index::GLOBAL_INPUT,

@@ -12,8 +12,8 @@ use sentinel_policy::trust::learned::{
 use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
-use crate::compact::net::{Net, Outputs};
 use crate::compact::option_values::display_value;
+use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
 use crate::tensors::matrix;
 
 /// The tolerance within which a teacher's action values tie with its best.
@@ -102,7 +102,7 @@ impl Learn for TrustEnv {
     }
 
     /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
-    fn forward(net: &Net<TrustNet>, inputs: &Inputs) -> Outputs {
+    fn forward(net: &ParameterTensors<TrustNet>, inputs: &Inputs) -> Outputs {
         let config = net.config();
         let hidden = config.hidden;
         let [batch, _] = inputs.global.dims();
@@ -137,7 +137,7 @@ impl Learn for TrustEnv {
 }
 
 /// Computes the outputs from the second layer, `[batch, slots, hidden]`.
-fn heads(net: &Net<TrustNet>, second: Tensor<3>, batch: usize) -> Outputs {
+fn heads(net: &ParameterTensors<TrustNet>, second: Tensor<3>, batch: usize) -> Outputs {
     let hidden = net.config().hidden;
     let mean = second.clone().mean_dim(1).reshape([batch, hidden]);
     let rows = second.reshape([batch * SLOTS, hidden]);

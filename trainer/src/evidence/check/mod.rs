@@ -26,7 +26,7 @@ pub const REPLAY: &str = "trained_policy_replay.jsonl";
 /// The folder of the charts.
 pub const CHARTS: &str = "charts";
 /// The number of seeds of the evaluation by default.
-pub const EPISODES: u64 = 5;
+pub const EPISODES_DEFAULT: u64 = 5;
 
 /// The options of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl CheckReport {
 /// # Errors
 /// Returns an error if the folder does not exist or cannot be read. A file that is missing or
 /// invalid is a criterion that is not met.
-pub fn check(options: &CheckOptions) -> Result<CheckReport, Error> {
+pub fn check_folder(options: &CheckOptions) -> Result<CheckReport, Error> {
     let folder = &options.folder;
     if !folder.is_dir() {
         let remedy = "name the folder that holds the replay and charts/";

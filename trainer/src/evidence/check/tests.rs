@@ -30,7 +30,7 @@ fn replay(path: &Path, seeds: u64) {
 fn results() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path();
-    replay(&root.join(REPLAY), EPISODES);
+    replay(&root.join(REPLAY), EPISODES_DEFAULT);
     std::fs::create_dir(root.join(CHARTS)).expect("a folder");
     let mut provenance = Provenance::new();
     provenance
@@ -49,9 +49,9 @@ fn found(folder: &Path) -> CheckReport {
     let options = CheckOptions {
         folder: folder.to_owned(),
         inputs: Vec::new(),
-        episodes: EPISODES,
+        episodes: EPISODES_DEFAULT,
     };
-    check(&options).expect("a report")
+    check_folder(&options).expect("a report")
 }
 
 /// Returns the names and evidence of the criteria that are not met.
@@ -93,9 +93,9 @@ fn empty_folder_fails_all_criteria() {
     let nowhere = CheckOptions {
         folder: folder.path().join("nowhere"),
         inputs: Vec::new(),
-        episodes: EPISODES,
+        episodes: EPISODES_DEFAULT,
     };
-    assert!(check(&nowhere).is_err_and(|e| e.to_string().contains("no such folder")));
+    assert!(check_folder(&nowhere).is_err_and(|e| e.to_string().contains("no such folder")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use sentinel_env::{Named as _, TaskName as _};
 
-use crate::library;
+use crate::file_library;
 use crate::world::{
     CHECKPOINT, MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, VISITOR, VISITOR_LABEL,
     checkpoint_label,
@@ -31,10 +31,10 @@ pub(super) fn parse_source<W: PageWorld>(word: &str) -> Option<Source<W::PolicyN
         return Some(Source::Trained);
     }
     if let Some(name) = word.strip_prefix(REPLAY) {
-        return library::is_plain_name(name).then(|| Source::Replay(name.to_owned()));
+        return file_library::is_plain_name(name).then(|| Source::Replay(name.to_owned()));
     }
     if let Some(name) = word.strip_prefix(MODEL) {
-        return library::is_plain_name(name).then(|| Source::Model(name.to_owned()));
+        return file_library::is_plain_name(name).then(|| Source::Model(name.to_owned()));
     }
     if let Some(name) = word.strip_prefix(CHECKPOINT) {
         let found = W::CHECKPOINTS.iter().position(|known| known.name == name);
@@ -65,7 +65,7 @@ pub(super) fn source_label<W: PageWorld>(source: &Source<W::PolicyName>) -> Stri
         Source::Trained => TRAINED_LABEL.to_owned(),
         Source::Checkpoint(index) => checkpoint_label(&W::CHECKPOINTS[*index]),
         Source::Replay(name) => format!("Replay {name}"),
-        Source::Model(name) => library::model_label(name),
+        Source::Model(name) => file_library::model_label(name),
         Source::Visitor => VISITOR_LABEL.to_owned(),
     }
 }

@@ -10,9 +10,9 @@ use sentinel_policy::nn::Model;
 use super::Engine;
 use super::address_names::{Source, source_name};
 use super::displayed_runs::actor;
+use crate::file_library::{episode, episode_query};
 use crate::files::Fetched;
 use crate::format::capitalized;
-use crate::library::{episode, episode_query};
 use crate::run::Run;
 use crate::world::{PageWorld, checkpoint_path, default_streams};
 

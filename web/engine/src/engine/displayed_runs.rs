@@ -12,8 +12,8 @@ use super::REPLAYS;
 use super::address_names::Source;
 use super::checkpoints::Models;
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
+use crate::file_library::FileLibrary;
 use crate::files::Fetched;
-use crate::library::Library;
 use crate::run::{OwnActions, Run, encoded};
 use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
@@ -130,8 +130,8 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Plays the episode again from its start, with the files that have arrived.
-    pub(super) fn restart(&mut self, library: &Library<W>, models: &Models<W>) {
-        let actor = actor::<W>(&self.source, &self.setup, Some(library), models);
+    pub(super) fn restart(&mut self, file_library: &FileLibrary<W>, models: &Models<W>) {
+        let actor = actor::<W>(&self.source, &self.setup, Some(file_library), models);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
         match &self.analysis {
@@ -145,7 +145,7 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn send(
         &mut self,
         run: u32,
-        library: &Library<W>,
+        file_library: &FileLibrary<W>,
         models: &Models<W>,
         replies: &mut VecDeque<Reply>,
     ) {
@@ -160,7 +160,7 @@ impl<W: PageWorld> Shown<W> {
         let frames = (from..count).map(|index| {
             let mut view = self.run.view(index);
             if let Source::Replay(name) = &self.source
-                && let Some(read) = library.file(name).ready()
+                && let Some(read) = file_library.file(name).ready()
                 && self
                     .run
                     .public_frame(index)
@@ -172,7 +172,7 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (source_note, source_warning) = self.note(library, models);
+        let (source_note, source_warning) = self.note(file_library, models);
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
@@ -248,7 +248,7 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Returns a sentence about the file that the player needs, and whether it is a warning.
-    fn note(&self, library: &Library<W>, models: &Models<W>) -> (String, bool) {
+    fn note(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),
             Source::Trained | Source::Checkpoint(_) => match models.of(&self.source) {
@@ -262,14 +262,14 @@ impl<W: PageWorld> Shown<W> {
                     (format!("Loading {path}…"), false)
                 }
             },
-            Source::Model(name) => match library.model(name) {
+            Source::Model(name) => match file_library.model(name) {
                 Some(model) => (W::describe_model(model), false),
                 None => (
                     format!("Drop the file {name}.safetensors here, whose model plays."),
                     true,
                 ),
             },
-            Source::Replay(name) => match library.file(name) {
+            Source::Replay(name) => match file_library.file(name) {
                 Fetched::Ready(_) => {
                     let recording = self.run.recording().unwrap_or_default();
                     let misses = self
@@ -324,7 +324,7 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
 pub(super) fn actor<W: PageWorld>(
     source: &Source<W::PolicyName>,
     setup: &W::Setup,
-    library: Option<&Library<W>>,
+    file_library: Option<&FileLibrary<W>>,
     models: &Models<W>,
 ) -> Option<Box<dyn Actor<W>>> {
     let trained = |model: &Arc<Model<W::Net>>| -> Box<dyn Actor<W>> {
@@ -334,9 +334,9 @@ pub(super) fn actor<W: PageWorld>(
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
         Source::Trained | Source::Checkpoint(_) => models.of(source)?.ready().map(trained),
-        Source::Model(name) => library?.model(name).map(trained),
+        Source::Model(name) => file_library?.model(name).map(trained),
         Source::Replay(name) => {
-            let read = library?.file(name).ready()?;
+            let read = file_library?.file(name).ready()?;
             Some(Box::new(ReplayActor::new(&read.replay, setup)))
         }
         Source::Visitor => None,

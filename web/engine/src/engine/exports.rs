@@ -12,8 +12,8 @@ use super::displayed_runs::Shown;
 use crate::export::{
     NOTHING, chart_file, episode_rows, episode_stem, file_stem, standings_csv, video_json,
 };
+use crate::file_library::FileLibrary;
 use crate::files::Fetched;
-use crate::library::Library;
 use crate::world::{PageWorld, VISITOR, world_info};
 
 /// Sentence about an export of a run without actions.
@@ -65,7 +65,7 @@ impl<W: PageWorld> Engine<W> {
 
     fn export_episode(&self, run: u32) -> Result<ExportedFile, String> {
         let shown = self.shown(run).ok_or(NO_ACTION)?;
-        let text = replay_text(shown, &self.library, &self.models)?;
+        let text = replay_text(shown, &self.file_library, &self.models)?;
         Ok(ExportedFile {
             name: stem(shown) + ".jsonl",
             mime: "application/jsonl".to_owned(),
@@ -113,16 +113,16 @@ impl<W: PageWorld> Engine<W> {
 /// Returns the episode of a run as the text of a replay file.
 fn replay_text<W: PageWorld>(
     shown: &Shown<W>,
-    library: &Library<W>,
+    file_library: &FileLibrary<W>,
     models: &Models<W>,
 ) -> Result<String, String> {
     let model = match &shown.source {
-        Source::Model(name) => library.model(name),
+        Source::Model(name) => file_library.model(name),
         source => models.of(source).and_then(Fetched::ready),
     };
     let source = model.map_or(&shown.episode.player, |model| &model.config.name);
     let recorded = match &shown.source {
-        Source::Replay(name) => library.file(name).ready(),
+        Source::Replay(name) => file_library.file(name).ready(),
         _ => None,
     };
     let recorded = recorded.and_then(|read| read.replay.episode(&W::episode_spec(&shown.setup)));

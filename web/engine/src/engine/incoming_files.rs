@@ -11,9 +11,9 @@ use super::address_names::Source;
 use super::checkpoints;
 use super::{Engine, REPLAYS};
 use crate::evaluation;
+use crate::file_library::{self, MANIFEST};
 use crate::files::{DroppedFile, Fetched, base_name, text};
 use crate::format::counted;
-use crate::library::{self, MANIFEST};
 use crate::world::{MODEL, PageWorld, REPLAY};
 
 impl<W: PageWorld> Engine<W> {
@@ -79,10 +79,10 @@ impl<W: PageWorld> Engine<W> {
             Err(error) => return Err(format!("{name} does not contain a policy: {error}.")),
         };
         let described = W::describe_model(&model);
-        let player = self.library.add_model(name, model);
+        let player = self.file_library.add_model(name, model);
         self.report_file(format!(
             "{name}: {described}. It plays as “{}”.",
-            library::model_label(&player)
+            file_library::model_label(&player)
         ));
         self.restart(|source| *source == Source::Model(player.clone()));
         self.describe();
@@ -113,8 +113,8 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn open_replay(&mut self, name: &str, text: String) -> Result<(), String> {
-        let (read, problems) = library::read::<W>(name, &text);
-        let world = library::world_of_rows(&text).map_or(W::NAME, WorldName::name);
+        let (read, problems) = file_library::read::<W>(name, &text);
+        let world = file_library::world_of_rows(&text).map_or(W::NAME, WorldName::name);
         if read.first.is_none() && is_elsewhere::<W>(world) {
             self.send_elsewhere(world, name, text.into_bytes());
             return Ok(());
@@ -123,13 +123,13 @@ impl<W: PageWorld> Engine<W> {
             .extend(problems.into_iter().map(Reply::Problem));
         let rows = counted(read.replay.row_count(), "action", "actions");
         let episodes = counted(read.replay.episodes().count(), "episode", "episodes");
-        let opened = self.library.add_dropped(name, read)?;
+        let opened = self.file_library.add_dropped(name, read)?;
         let player = opened.player.replacen(REPLAY, "Replay ", 1);
         self.report_file(format!(
             "{name}: {episodes} with {rows}, in the menu of players as “{player}”."
         ));
         self.replies
-            .push_back(Reply::Replays(self.library.listed().to_vec()));
+            .push_back(Reply::Replays(self.file_library.listed().to_vec()));
         self.replies.push_back(Reply::Opened(opened));
         Ok(())
     }
@@ -170,10 +170,10 @@ impl<W: PageWorld> Engine<W> {
 
     fn handle_manifest(&mut self, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(MANIFEST, bytes));
-        match read.and_then(|text| self.library.read_manifest(&text)) {
+        match read.and_then(|text| self.file_library.read_manifest(&text)) {
             Ok(refused) => {
                 self.replies
-                    .push_back(Reply::Replays(self.library.listed().to_vec()));
+                    .push_back(Reply::Replays(self.file_library.listed().to_vec()));
                 for file in refused {
                     self.problem(format!(
                         "An address cannot contain the name of {REPLAYS}{file}. Rename the file."
@@ -188,7 +188,7 @@ impl<W: PageWorld> Engine<W> {
         let read = content.and_then(|bytes| text(name, bytes));
         let file = match read {
             Ok(text) => {
-                let (read, problems) = library::read::<W>(name, &text);
+                let (read, problems) = file_library::read::<W>(name, &text);
                 self.replies
                     .extend(problems.into_iter().map(Reply::Problem));
                 Fetched::Ready(read)
@@ -198,7 +198,7 @@ impl<W: PageWorld> Engine<W> {
                 Fetched::Failed(reason)
             }
         };
-        self.library.set(name, file);
+        self.file_library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
     }
 }

@@ -16,8 +16,8 @@ use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request};
 use sentinel_policy::SEED_MAX;
 
+use crate::file_library::{self, FileLibrary, MANIFEST};
 use crate::files::Fetched;
-use crate::library::{self, Library, MANIFEST};
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
 use crate::worker::Program;
@@ -38,7 +38,7 @@ const REPLAYS: &str = "replays/";
 pub struct Engine<W: PageWorld> {
     /// The few runs, by the numbers that the shell gave them.
     runs: Vec<(u32, Shown<W>)>,
-    library: Library<W>,
+    file_library: FileLibrary<W>,
     models: Models<W>,
     tournament: Option<Tournament<W>>,
     sent: Sent,
@@ -63,7 +63,7 @@ impl<W: PageWorld> Engine<W> {
     fn default_without_later() -> Self {
         Self {
             runs: Vec::new(),
-            library: Library::default(),
+            file_library: FileLibrary::default(),
             models: Models::default(),
             tournament: None,
             sent: Sent::default(),
@@ -123,7 +123,7 @@ impl<W: PageWorld> Engine<W> {
                     break;
                 }
             }
-            shown.send(*number, &self.library, &self.models, &mut self.replies);
+            shown.send(*number, &self.file_library, &self.models, &mut self.replies);
             if pending {
                 break;
             }
@@ -146,7 +146,7 @@ impl<W: PageWorld> Engine<W> {
     /// Sends the description of the world, with the models that were dropped.
     fn describe(&mut self) {
         let mut info = world_info::<W>();
-        info.players.extend(self.library.model_players());
+        info.players.extend(self.file_library.model_players());
         self.replies.push_back(Reply::World(Box::new(info)));
     }
 
@@ -166,11 +166,11 @@ impl<W: PageWorld> Engine<W> {
         let branch = branch.and_then(|branch| self.own_actions(&branch));
         let truth = self.shown(run).is_some_and(|shown| shown.truth);
         self.need_file(&source);
-        let mut episode = library::episode::<W>(&origin);
+        let mut episode = file_library::episode::<W>(&origin);
         episode.player = source_name::<W>(&source);
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
-        let actor = actor::<W>(&source, &setup, Some(&self.library), &self.models);
+        let actor = actor::<W>(&source, &setup, Some(&self.file_library), &self.models);
         let shown = Shown {
             run: Run::new(&setup, actor, branch.clone()),
             setup,
@@ -192,7 +192,7 @@ impl<W: PageWorld> Engine<W> {
     fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
         let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
         for shown in waiting.filter(|shown| waited(&shown.source)) {
-            shown.restart(&self.library, &self.models);
+            shown.restart(&self.file_library, &self.models);
         }
     }
 
@@ -269,8 +269,8 @@ impl<W: PageWorld> Engine<W> {
                 self.models.trained = Fetched::Loading;
                 self.replies.push_back(Reply::Need(W::WEIGHTS.to_owned()));
             }
-            Source::Replay(name) if self.library.file(name).is_missing() => {
-                self.library.set(name, Fetched::Loading);
+            Source::Replay(name) if self.file_library.file(name).is_missing() => {
+                self.file_library.set(name, Fetched::Loading);
                 self.replies
                     .push_back(Reply::Need(format!("{REPLAYS}{name}.jsonl")));
             }

@@ -49,7 +49,7 @@ impl<W: PageWorld> Engine<W> {
         });
         let Self {
             tournament: Some(tournament),
-            library,
+            file_library,
             models,
             replies,
             ..
@@ -59,7 +59,7 @@ impl<W: PageWorld> Engine<W> {
         };
         let start = |player: &str, origin: &EpisodeSpec<W>| {
             let source = parse_source::<W>(player)?;
-            actor::<W>(&source, &origin.setup(), Some(library), models)
+            actor::<W>(&source, &origin.setup(), Some(file_library), models)
         };
         let mut pending = tournament.is_playing() && !waits;
         while pending && tournament.advance(&start) && !is_time_up() {}
@@ -73,7 +73,7 @@ impl<W: PageWorld> Engine<W> {
             Some(source @ (Source::Trained | Source::Checkpoint(_))) => {
                 matches!(self.models.of(&source), Some(Fetched::Loading))
             }
-            Some(Source::Replay(name)) => matches!(self.library.file(&name), Fetched::Loading),
+            Some(Source::Replay(name)) => matches!(self.file_library.file(&name), Fetched::Loading),
             _ => false,
         }
     }

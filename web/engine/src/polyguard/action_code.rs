@@ -13,14 +13,14 @@ use sentinel_env::polyguard::{
 
 /// An answer, in the shortest form that an address can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum ActionCode {
     /// A candidate with the rationale and the confidence that fit the observation.
     Grounded(CandidateId),
     /// Any other answer, written out in full.
     Exact(Action),
 }
 
-impl Code {
+impl ActionCode {
     /// Returns the code of an answer to an observation.
     pub(super) fn new(o: &Observation, action: Action) -> Self {
         let Action::Choose(choice) = action else {
@@ -53,14 +53,14 @@ fn candidate(digit: char) -> Option<CandidateId> {
 }
 
 /// Appends the code of an answer to `out`.
-pub(super) fn write(code: Code, out: &mut String) {
+pub(super) fn write(code: ActionCode, out: &mut String) {
     let choice = match code {
-        Code::Grounded(id) => return out.push(digit(id)),
-        Code::Exact(Action::Exploit) => return out.push('e'),
-        Code::Exact(Action::Invalid(why)) => {
+        ActionCode::Grounded(id) => return out.push(digit(id)),
+        ActionCode::Exact(Action::Exploit) => return out.push('e'),
+        ActionCode::Exact(Action::Invalid(why)) => {
             return out.extend(['i', char::from(b'a' + why as u8)]);
         }
-        Code::Exact(Action::Choose(choice)) => choice,
+        ActionCode::Exact(Action::Choose(choice)) => choice,
     };
     out.extend(['c', digit(choice.id)]);
     if let Some(confidence) = choice.confidence {
@@ -80,17 +80,17 @@ pub(super) fn write(code: Code, out: &mut String) {
 }
 
 /// Parses the first answer of `text` and removes it from `text`.
-pub(super) fn read(text: &mut &str) -> Option<Code> {
+pub(super) fn read(text: &mut &str) -> Option<ActionCode> {
     let first = letter(text)?;
     match first {
-        '0'..='9' => candidate(first).map(Code::Grounded),
-        'e' => Some(Code::Exact(Action::Exploit)),
+        '0'..='9' => candidate(first).map(ActionCode::Grounded),
+        'e' => Some(ActionCode::Exact(Action::Exploit)),
         'i' => {
             let place = u32::from(letter(text)?).checked_sub(u32::from('a'))?;
             let why = Violation::ALL.get(place as usize)?;
-            Some(Code::Exact(Action::Invalid(*why)))
+            Some(ActionCode::Exact(Action::Invalid(*why)))
         }
-        'c' => choice(text).map(|choice| Code::Exact(Action::Choose(choice))),
+        'c' => choice(text).map(|choice| ActionCode::Exact(Action::Choose(choice))),
         _ => None,
     }
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use sentinel_env::polyguard::Claim;
 
-    fn all(mut text: &str) -> Option<Vec<Code>> {
+    fn all(mut text: &str) -> Option<Vec<ActionCode>> {
         let mut codes = Vec::new();
         while !text.is_empty() {
             codes.push(read(&mut text)?);
@@ -154,11 +154,11 @@ mod tests {
             fallback: true,
             ..Choice::new(id(10))
         };
-        let mut codes: Vec<Code> = CandidateId::all().map(Code::Grounded).collect();
+        let mut codes: Vec<ActionCode> = CandidateId::all().map(ActionCode::Grounded).collect();
         let exact = [Action::Choose(plain), Action::Choose(full), Action::Exploit];
-        codes.extend(exact.map(Code::Exact));
+        codes.extend(exact.map(ActionCode::Exact));
         let invalid = Violation::ALL.iter().map(|why| Action::Invalid(*why));
-        codes.extend(invalid.map(Code::Exact));
+        codes.extend(invalid.map(ActionCode::Exact));
         let mut text = String::new();
         for code in &codes {
             write(*code, &mut text);

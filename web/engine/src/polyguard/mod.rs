@@ -38,7 +38,7 @@ use crate::caption::Moment;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
 
-use action_code::Code;
+use action_code::ActionCode;
 use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {
@@ -70,7 +70,7 @@ impl PageWorld for PolyguardEnv {
     ];
 
     type Net = PolyguardNet;
-    type Code = Code;
+    type Code = ActionCode;
     type PublicStep = PublicStep;
 
     fn default_task() -> TaskSpec {
@@ -112,19 +112,19 @@ impl PageWorld for PolyguardEnv {
         info::complete(info);
     }
 
-    fn code(observation: &Observation, action: Action) -> Code {
-        Code::new(observation, action)
+    fn code(observation: &Observation, action: Action) -> ActionCode {
+        ActionCode::new(observation, action)
     }
 
-    fn action(observation: &Observation, code: Code) -> Action {
+    fn action(observation: &Observation, code: ActionCode) -> Action {
         code.action(observation)
     }
 
-    fn write_code(code: Code, out: &mut String) {
+    fn write_code(code: ActionCode, out: &mut String) {
         action_code::write(code, out);
     }
 
-    fn read_code(text: &mut &str) -> Option<Code> {
+    fn read_code(text: &mut &str) -> Option<ActionCode> {
         action_code::read(text)
     }
 

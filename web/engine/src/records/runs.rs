@@ -4,9 +4,9 @@ use sentinel_page_protocol::{Card, Layout, Link, Panel, Records, RecordsSection}
 
 use super::log::TrainingLog;
 use super::metrics::{ShownLog, charts};
+use crate::file_library::plain_name;
 use crate::files::{Fetched, base_name, text};
 use crate::format::capitalized;
-use crate::library::plain_name;
 
 /// Largest number of runs that are shown together: there are as many line styles.
 const SHOWN_MAX: usize = 8;

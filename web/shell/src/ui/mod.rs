@@ -53,7 +53,7 @@ use crate::state::Screen;
 pub fn app() -> View {
     let page = Page::new();
     page.connect();
-    address::sync(page);
+    address::sync_with_page(page);
     keyboard::listen(page);
     extras::load_when_idle(page);
     let shown = memo(move || page.screen());

@@ -47,7 +47,7 @@ fn diagnostics(split: &'static str) -> Vec<Diagnostics> {
         steps: vec![step(None), step((index == 0).then_some("action_loop"))],
     };
     let episodes: Vec<EpisodeFacts> = (0..10).map(episode).collect();
-    Diagnostics::from_episodes("model", &episodes, &["action_loop", "keep_abuse"])
+    Diagnostics::summarize_by_split("model", &episodes, &["action_loop", "keep_abuse"])
 }
 
 /// Returns the text of a file of `lm eval --out`.

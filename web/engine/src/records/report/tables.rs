@@ -9,8 +9,8 @@ use super::file::{
     AblationRow, Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep,
     TaskScore,
 };
+use crate::file_library::episode_query;
 use crate::format::{capitalized, percent};
-use crate::library::episode_query;
 use crate::world::TRAINED;
 
 /// Name of the trained policy in evaluations.

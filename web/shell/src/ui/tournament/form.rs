@@ -8,7 +8,7 @@ use crate::dom::{El, IntoView, View};
 use crate::number_format::grouped;
 use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, memo};
-use crate::tournament_form::{Contestant, Scope, TournamentForm, contestants};
+use crate::tournament_form::{Contestant, Group, Scope, TournamentForm, contestants};
 use crate::ui::select::{Item, select};
 
 /// Returns the settings, with the button that starts the tournament and further `buttons` in one
@@ -62,9 +62,10 @@ pub(super) fn form(page: Page, runs: Memo<bool>, buttons: Vec<El>) -> El {
         .child(
             div()
                 .class("choices")
-                .child(players(page, form, false))
+                .child(players(page, form, Group::Players))
                 .child(axes(page, form))
-                .child(players(page, form, true)),
+                .child(players(page, form, Group::Checkpoints))
+                .child(players(page, form, Group::Replays)),
         )
         .child(first);
     div()
@@ -179,14 +180,14 @@ fn switch(
         .child(span().child(text))
 }
 
-/// Returns the switches of the players, or of the replays.
-fn players(page: Page, form: Signal<TournamentForm>, replays: bool) -> El {
+/// Returns the switches of the players of a group.
+fn players(page: Page, form: Signal<TournamentForm>, listed: Group) -> El {
     let all = memo(move || {
         let info = page.info.get();
         let mut all = page
             .replays
             .with(|replays| info.map_or_else(Vec::new, |info| contestants(&info, replays)));
-        all.retain(|player| player.is_replay() == replays);
+        all.retain(|player| player.group == listed);
         all
     });
     let one = move |player: Contestant| {
@@ -197,8 +198,7 @@ fn players(page: Page, form: Signal<TournamentForm>, replays: bool) -> El {
         switch(("data-contestant", name), text, help, is_on, flip)
     };
     let switches = move || all.get().into_iter().map(one).collect::<Vec<El>>();
-    let name = if replays { "Replays" } else { "Players" };
-    let group = group(name.to_owned(), switches.into_view()).toggle_class("wide", true);
+    let group = group(listed.title().to_owned(), switches.into_view()).toggle_class("wide", true);
     let is_empty = move || all.with(Vec::is_empty);
     let has_slow = move || all.with(|all| all.iter().any(|player| player.is_slow));
     let slow = p().class("quiet").hidden(move || !has_slow());

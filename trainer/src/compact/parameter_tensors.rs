@@ -10,7 +10,7 @@ use crate::tensors::{DeviceReadError, matrix, numbers};
 
 /// Parameters on a device, in the order of [`Architecture::shapes`].
 #[derive(Clone, Debug)]
-pub struct Net<A> {
+pub struct ParameterTensors<A> {
     config: A,
     device: Device,
     shapes: Vec<Shape>,
@@ -27,7 +27,7 @@ pub struct Outputs {
     pub beliefs: Option<Tensor<2>>,
 }
 
-impl<A: Architecture> Net<A> {
+impl<A: Architecture> ParameterTensors<A> {
     /// Copies weights to a device as tensors with gradients.
     #[must_use]
     pub fn new(weights: &Weights<A>, device: &Device) -> Self {

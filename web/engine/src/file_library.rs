@@ -29,13 +29,13 @@ pub struct ReadReplay<W: PageWorld> {
 }
 
 /// The replay files of a world, and the models that were dropped.
-pub struct Library<W: PageWorld> {
+pub struct FileLibrary<W: PageWorld> {
     listed: Vec<ListedReplay>,
     files: Vec<(String, Fetched<ReadReplay<W>>)>,
     models: Vec<(String, Arc<Model<W::Net>>)>,
 }
 
-impl<W: PageWorld> Default for Library<W> {
+impl<W: PageWorld> Default for FileLibrary<W> {
     fn default() -> Self {
         Self {
             listed: Vec::new(),
@@ -45,7 +45,7 @@ impl<W: PageWorld> Default for Library<W> {
     }
 }
 
-impl<W: PageWorld> Library<W> {
+impl<W: PageWorld> FileLibrary<W> {
     /// Returns the replays for menus.
     #[must_use]
     pub fn listed(&self) -> &[ListedReplay] {

@@ -10,7 +10,7 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::{self, Action, Behavior, Task, TrustEnv};
 use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, BasisReport, ContinuationPolicy, EpisodeReport,
+    Analysis, AnalysisConfig, Analyzable, Basis, BasisReport, ContinuationPolicy, EpisodeReport,
     Evidence as _, RestartedPolicy, Trajectory,
 };
 use sentinel_policy::cluster::learned::ClusterNet;

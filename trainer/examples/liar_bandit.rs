@@ -22,7 +22,7 @@ use sentinel_policy::replay::{
 use sentinel_policy::{Player, Policy, nn};
 use sentinel_trainer::SeedRange;
 use sentinel_trainer::compact::evaluate::evaluate_baseline;
-use sentinel_trainer::compact::net::{Net, Outputs};
+use sentinel_trainer::compact::parameter_tensors::{Outputs, ParameterTensors};
 use sentinel_trainer::compact::{
     Learn, NamedPolicy, RunDir, SetInputs, TrainConfig, Trainable, evaluate, load_model, train,
 };
@@ -249,7 +249,7 @@ impl Learn for LiarBandit {
         SetInputs::new::<Self>(all, device)
     }
 
-    fn forward(net: &Net<SetNet<Self>>, inputs: &SetInputs) -> Outputs {
+    fn forward(net: &ParameterTensors<SetNet<Self>>, inputs: &SetInputs) -> Outputs {
         inputs.forward(net)
     }
 

@@ -15,7 +15,7 @@ use sentinel_policy::polyguard::learned::{Observer as PolyguardObserver, Polygua
 use sentinel_policy::trust::learned::{FeatureSet, Features, Observer, Pooling, TrustNet};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact::net::Net;
+use sentinel_trainer::compact::parameter_tensors::ParameterTensors;
 use sentinel_trainer::files::read_replay_of;
 
 /// The number of observations that are compared.
@@ -74,7 +74,7 @@ fn trust_network_matches_burn() {
             ..TrustNet::default()
         };
         let weights = scaled_weights(config);
-        let net = Net::new(&weights, &device);
+        let net = ParameterTensors::new(&weights, &device);
         let outputs = TrustEnv::forward(&net, &TrustEnv::inputs(features.iter(), &device));
         let (actions, beliefs) = (
             values(outputs.logits),
@@ -141,7 +141,7 @@ fn cluster_network_matches_burn() {
     }
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = scaled_weights(ClusterNet::default());
-    let net = Net::new(&weights, &device);
+    let net = ParameterTensors::new(&weights, &device);
     let outputs = ClusterEnv::forward(&net, &ClusterEnv::inputs(features.iter(), &device));
     let (actions, beliefs) = (
         values(outputs.logits),
@@ -186,7 +186,7 @@ fn polyguard_network_matches_burn() {
     }
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = scaled_weights(PolyguardNet::default());
-    let net = Net::new(&weights, &device);
+    let net = ParameterTensors::new(&weights, &device);
     let inputs = PolyguardEnv::inputs(features.iter(), &device);
     let actions = values(PolyguardEnv::forward(&net, &inputs).logits);
     let (mut scratch, mut plain) = (weights.config().scratch(), Output::default());

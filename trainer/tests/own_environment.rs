@@ -16,7 +16,7 @@ use sentinel_policy::nn::{
 use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
 use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
-use sentinel_trainer::compact::net::{Net, Outputs};
+use sentinel_trainer::compact::parameter_tensors::{Outputs, ParameterTensors};
 use sentinel_trainer::compact::{
     Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
     train_until,
@@ -304,7 +304,7 @@ impl Learn for Signals {
         matrix(values, [batch, WIDTH], device)
     }
 
-    fn forward(net: &Net<SignalsNet>, inputs: &Tensor<2>) -> Outputs {
+    fn forward(net: &ParameterTensors<SignalsNet>, inputs: &Tensor<2>) -> Outputs {
         Outputs {
             logits: net.linear(inputs.clone(), 0, 1),
             beliefs: None,

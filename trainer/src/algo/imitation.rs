@@ -75,7 +75,7 @@ fn one_episode<W: Learn>(
         let index = batch.samples.len() as u32;
         batch.samples.push(sample(&rollout, &decision));
         let share = 1.0 / labels.len() as f64;
-        let columns = labels.into_iter().flat_map(Choice::columns);
+        let columns = labels.into_iter().flat_map(Choice::chosen_columns);
         let tokens = columns.map(|column| Token {
             sample: index,
             column: column as u16,

@@ -6,10 +6,9 @@ mod output;
 pub use output::{EpisodeAnalysis, FORMAT, ReplayAnalysis, StepAnalysis, check_out};
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
 use sentinel_policy::analysis::{
     Analysis, AnalysisConfig, Analyzable, Basis, ContinuationPolicy, DEFAULT_ROLLOUTS,
@@ -432,15 +431,28 @@ fn analyze_episode<W: Analyzed>(
         }
         analysis
     };
-    let mut parts: Vec<_> = (0..parts).into_par_iter().map(part).collect();
-    let (first, others) = parts.split_at_mut(1);
-    for other in others {
-        for step in Basis::ALL
-            .into_iter()
-            .flat_map(|basis| other.estimates(basis))
-        {
-            first[0].receive(step);
+    let received = Mutex::new(Vec::new());
+    let mut first = rayon::in_place_scope(|scope| {
+        for number in 1..parts {
+            let (part, received) = (&part, &received);
+            scope.spawn(move |_| {
+                let other = part(number);
+                let found = Basis::ALL
+                    .into_iter()
+                    .flat_map(|basis| other.estimates(basis));
+                received
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend(found);
+            });
         }
+        part(0)
+    });
+    for step in received
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
+        first.receive(step);
     }
-    (first[0].report(), first[0].progress())
+    (first.report(), first.progress())
 }

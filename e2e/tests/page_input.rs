@@ -92,13 +92,13 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
         row(3, "delegate", "S1").replace("\"seed\":3", "\"seed\":-3"),
     ];
     drop_file(&browser, "broken.jsonl", &text.join("\n")).await?;
-    browser.wait_for("[data-note=source]").await?;
-    let notices = browser.text("#notices").await?;
     for part in [
         "broken", "line 2", "line 3", "line 4", "line 5", "line 6", "1 more",
     ] {
-        assert!(notices.contains(part), "{part} is not named in {notices}");
+        let named = format!("document.querySelector('#notices').textContent.includes('{part}')");
+        browser.wait_until(&named).await?;
     }
+    browser.wait_for("[data-note=source]").await?;
     assert!(
         browser
             .text("[data-note=source]")

@@ -274,14 +274,13 @@ fn devices(ci: &mut Ci) -> Result<Tally> {
 fn tests(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]);
-    cargo.args(["--exclude", "sentinel-e2e"]);
     ci.cargo_test("tests", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]);
-    cargo.args(["--exclude", "sentinel-e2e", "--", "--ignored"]);
+    cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
 }
 

@@ -1,0 +1,15 @@
+//! The built page in headless Chromium, whose folder `SENTINEL_DIST` names. One program, so that it is
+//! linked once.
+
+mod analysis;
+mod compare;
+mod episode;
+mod files;
+mod harness;
+mod input;
+mod looks;
+mod pictures;
+mod play;
+mod results;
+mod watch;
+mod words;

@@ -58,14 +58,6 @@ fn rate(holds: bool) -> f64 {
 impl Trainable for PolyguardEnv {
     type Net = PolyguardNet;
 
-    fn total_reward(&self) -> f64 {
-        self.hidden().tally().returned
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.observation().step_count)
-    }
-
     const EXPLOITS: &'static [&'static str] = Exploit::NAMES;
 
     fn split(task: TaskSpec) -> Option<&'static str> {

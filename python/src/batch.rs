@@ -7,7 +7,7 @@ use sentinel_env::{Batch, EpisodeSpec, Seeded, in_world};
 use sentinel_policy::nn::{Network, Observe};
 
 use crate::spec::{Names, contiguous, parse_seed, parse_spec, parse_world, value_error};
-use crate::world::{ObserverOf, PythonWorld, decode, observation_size, wrong_value, write_mask};
+use crate::world::{ObserverOf, PythonWorld, decode, observation_size, write_mask, wrong_value};
 
 /// The arrays that a step writes, one entry or row per episode.
 struct StepArrays<'a> {
@@ -16,7 +16,10 @@ struct StepArrays<'a> {
     truncated: &'a mut [bool],
     observations: Option<&'a mut [f32]>,
     final_observations: Option<&'a mut [f32]>,
-    final_scores: Option<&'a mut [f64]>,
+    /// The score after the step, also of an episode that ended.
+    scores: Option<&'a mut [f64]>,
+    /// `true` to write the scores of running episodes too.
+    every_score: bool,
 }
 
 /// A batch of any world.
@@ -113,9 +116,15 @@ impl<W: PythonWorld> BatchOf<W> {
             arrays.terminated[index] = transition.terminated;
             arrays.truncated[index] = transition.truncated;
             ended = transition.is_last();
+            if let Some(scores) = &mut arrays.scores
+                && (ended || arrays.every_score)
+            {
+                scores[index] = episode.score();
+            }
             let Some(observer) = observer else { return };
             observer.observe(episode.observation());
-            if ended && !next_step
+            if ended
+                && !next_step
                 && let Some(rows) = &mut arrays.final_observations
             {
                 let row = &mut rows[index * size..(index + 1) * size];
@@ -124,12 +133,6 @@ impl<W: PythonWorld> BatchOf<W> {
         };
         (self.batch.step_at(index, action, visit))
             .map_err(|error| format!("episode {index}: {error}"))?;
-        if ended
-            && let (Some(scores), Some(last)) =
-                (&mut arrays.final_scores, self.batch.last_ended(index))
-        {
-            scores[index] = last.score();
-        }
         Ok(ended)
     }
 }
@@ -170,6 +173,9 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
                 arrays.rewards[index] = 0.0;
                 arrays.terminated[index] = false;
                 arrays.truncated[index] = false;
+                if let Some(scores) = &mut arrays.scores {
+                    scores[index] = 0.0;
+                }
                 self.observe_first(index);
             } else if self.step_one(index, values, &mut arrays)? {
                 ends += 1;
@@ -254,7 +260,9 @@ impl PyBatch {
         if self.features {
             return Ok(());
         }
-        Err(value_error("the batch computes no features: make it with features=True"))
+        Err(value_error(
+            "the batch computes no features: make it with features=True",
+        ))
     }
 }
 
@@ -264,7 +272,9 @@ fn sized<'a, T>(slice: &'a mut [T], name: &str, length: usize) -> PyResult<&'a m
         return Ok(slice);
     }
     let found = slice.len();
-    Err(value_error(format!("{name} has {found} entries, and must have {length}")))
+    Err(value_error(format!(
+        "{name} has {found} entries, and must have {length}"
+    )))
 }
 
 /// Returns the content of an array that is written.
@@ -340,8 +350,8 @@ impl PyBatch {
     }
 
     /// Takes one action per episode and writes the results into the given arrays. Returns the number
-    /// of episodes that ended.
-    #[pyo3(signature = (actions, rewards, terminated, truncated, observations=None, masks=None, final_observations=None, final_scores=None))]
+    /// of episodes that ended. `scores` has the scores of these, and with `every_score` those of all.
+    #[pyo3(signature = (actions, rewards, terminated, truncated, observations=None, masks=None, final_observations=None, scores=None, every_score=false))]
     #[allow(clippy::too_many_arguments, reason = "one array each")]
     fn step(
         &self,
@@ -353,7 +363,8 @@ impl PyBatch {
         mut observations: Option<PyReadwriteArray2<'_, f32>>,
         mut masks: Option<PyReadwriteArray2<'_, bool>>,
         mut final_observations: Option<PyReadwriteArray2<'_, f32>>,
-        mut final_scores: Option<PyReadwriteArray1<'_, f64>>,
+        mut scores: Option<PyReadwriteArray1<'_, f64>>,
+        every_score: bool,
     ) -> PyResult<usize> {
         let (count, size) = (self.count, self.observation_size);
         let actions = contiguous(&actions)?;
@@ -375,9 +386,9 @@ impl PyBatch {
             None => None,
             Some(array) => Some(slice_mut!(array, "final_observations", count * size)),
         };
-        let final_scores = match &mut final_scores {
+        let scores = match &mut scores {
             None => None,
-            Some(array) => Some(slice_mut!(array, "final_scores", count)),
+            Some(array) => Some(slice_mut!(array, "scores", count)),
         };
         let columns: usize = self.sizes.iter().sum();
         let masks = match &mut masks {
@@ -390,7 +401,8 @@ impl PyBatch {
             truncated: slice_mut!(truncated, "truncated", count),
             observations,
             final_observations,
-            final_scores,
+            scores,
+            every_score,
         };
         self.detached(py, |batch| {
             batch.check_actions(actions)?;
@@ -420,7 +432,9 @@ impl PyBatch {
     ) -> PyResult<()> {
         if index >= self.count {
             let count = self.count;
-            return Err(value_error(format!("no episode {index}: the batch has {count}")));
+            return Err(value_error(format!(
+                "no episode {index}: the batch has {count}"
+            )));
         }
         let seed = seed.map(parse_seed).transpose()?;
         self.detached(py, |batch| batch.reset_at(index, seed));

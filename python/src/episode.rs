@@ -14,7 +14,7 @@ use crate::follower::Follower;
 use crate::policy::PyPolicy;
 use crate::spec::{Names, contiguous, ended, parse_seed, parse_spec, parse_world, value_error};
 use crate::world::{
-    ObserverOf, PythonWorld, decode, encode, observation_size, wrong_value, write_mask,
+    ObserverOf, PythonWorld, decode, encode, observation_size, write_mask, wrong_value,
 };
 
 /// The reward of a step, and whether the episode was terminated or truncated.
@@ -103,11 +103,15 @@ impl<W: PythonWorld> AnyEpisode for EpisodeOf<W> {
         let needed = self.sizes.len();
         if values.len() != needed {
             let found = values.len();
-            return Err(value_error(format!("an action has {needed} numbers, not {found}")));
+            return Err(value_error(format!(
+                "an action has {needed} numbers, not {found}"
+            )));
         }
         if let Some((factor, size)) = wrong_value(values, &self.sizes) {
             let (value, name, last) = (values[factor], W::action_names()[factor], size - 1);
-            return Err(value_error(format!("{name} is {value}, and must be 0 to {last}")));
+            return Err(value_error(format!(
+                "{name} is {value}, and must be 0 to {last}"
+            )));
         }
         let action = decode::<W>(values, self.observation());
         self.take(action)
@@ -264,11 +268,7 @@ impl PyEpisode {
 
     /// Takes an action, one number for each factor. Returns the reward and two flags: terminated and
     /// truncated.
-    fn step(
-        &mut self,
-        py: Python<'_>,
-        action: PyReadonlyArray1<'_, i64>,
-    ) -> PyResult<StepResult> {
+    fn step(&mut self, py: Python<'_>, action: PyReadonlyArray1<'_, i64>) -> PyResult<StepResult> {
         let values = contiguous(&action)?;
         py.detach(|| self.inner.step(values))
     }
@@ -378,7 +378,9 @@ fn check_length(found: usize, needed: usize) -> PyResult<()> {
     if found == needed {
         return Ok(());
     }
-    Err(value_error(format!("the array has {found} entries, and must have {needed}")))
+    Err(value_error(format!(
+        "the array has {found} entries, and must have {needed}"
+    )))
 }
 
 /// A policy that plays one episode and remembers its observations.

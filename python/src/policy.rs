@@ -56,7 +56,10 @@ impl PyPolicy {
     pub(crate) fn of<W: PythonWorld>(&self) -> PyResult<&PolicyOf<W>> {
         self.policy.downcast_ref().ok_or_else(|| {
             let (name, world) = (&self.name, self.world);
-            value_error(format!("policy {name} is of world {world}, and this is {}", W::NAME))
+            value_error(format!(
+                "policy {name} is of world {world}, and this is {}",
+                W::NAME
+            ))
         })
     }
 }
@@ -69,7 +72,9 @@ fn next_id() -> u64 {
 fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> {
     let found = <W::PolicyName as Named>::parse(name).ok_or_else(|| {
         let known = <W::PolicyName as Named>::joined_names();
-        value_error(format!("unknown policy {name:?} of world {world}: use one of {known}"))
+        value_error(format!(
+            "unknown policy {name:?} of world {world}: use one of {known}"
+        ))
     })?;
     Ok(PyPolicy {
         id: next_id(),
@@ -231,6 +236,10 @@ impl PyPolicy {
     }
 
     fn __repr__(&self) -> String {
-        format!("Policy(world={:?}, name={:?})", self.world.name(), self.name)
+        format!(
+            "Policy(world={:?}, name={:?})",
+            self.world.name(),
+            self.name
+        )
     }
 }

@@ -52,7 +52,10 @@ pub(crate) fn parse_spec<W: World>(names: &Names<'_>, seed: u64) -> PyResult<Epi
         None => W::Task::ALL[0],
         Some(name) => W::Task::parse(name).ok_or_else(|| {
             let known = joined_task_names::<W::Task>(" or ");
-            value_error(format!("unknown task {name:?} of world {}: use {known}", W::NAME))
+            value_error(format!(
+                "unknown task {name:?} of world {}: use {known}",
+                W::NAME
+            ))
         })?,
     };
     let streams = match names.streams {
@@ -79,14 +82,19 @@ fn parse_streams<W: World>(name: &str) -> PyResult<Streams> {
     let found = Streams::parse(name).filter(|streams| W::STREAMS.contains(streams));
     found.ok_or_else(|| {
         let world = W::NAME;
-        value_error(format!("unknown streams {name:?} of world {world}: use {}", known()))
+        value_error(format!(
+            "unknown streams {name:?} of world {world}: use {}",
+            known()
+        ))
     })
 }
 
 /// Returns a seed from any Python or NumPy integer.
 pub(crate) fn parse_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     seed.extract::<u64>().map_err(|_| {
-        let found = seed.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+        let found = seed
+            .repr()
+            .map_or_else(|_| "this".to_owned(), |text| text.to_string());
         value_error(format!("seed {found} is no integer from 0 to 2**64 - 1"))
     })
 }
@@ -123,8 +131,9 @@ fn describe<W: PythonWorld>(py: Python<'_>) -> PyResult<Py<PyAny>> {
         .map(|policy| (policy.name(), policy.is_privileged()))
         .collect();
     let schemas = <W::Net as Network>::FEATURE_SCHEMAS.iter().zip(W::ROWS);
-    let sections: Vec<(&str, usize, &[&str])> =
-        schemas.map(|(schema, rows)| (schema.row, *rows, schema.names)).collect();
+    let sections: Vec<(&str, usize, &[&str])> = schemas
+        .map(|(schema, rows)| (schema.row, *rows, schema.names))
+        .collect();
     out.set_item("name", W::NAME)?;
     out.set_item("tasks", tasks)?;
     out.set_item("streams", streams)?;

@@ -149,7 +149,9 @@ impl<W: PythonWorld> AnyTextEpisode for TextEpisodeOf<W> {
     }
 
     fn task(&self) -> &'static str {
-        W::episode_spec(self.episode.state().episode().setup()).task.name()
+        W::episode_spec(self.episode.state().episode().setup())
+            .task
+            .name()
     }
 
     fn step_count(&self) -> u32 {

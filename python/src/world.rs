@@ -45,7 +45,9 @@ pub(crate) trait PythonWorld: Protocol + TextWorld {
 /// Returns the number of features of an observation.
 pub(crate) fn observation_size<W: PythonWorld>() -> usize {
     let schemas = <W::Net as Network>::FEATURE_SCHEMAS.iter();
-    let sizes = schemas.zip(W::ROWS).map(|(schema, rows)| schema.width() * rows);
+    let sizes = schemas
+        .zip(W::ROWS)
+        .map(|(schema, rows)| schema.width() * rows);
     sizes.sum()
 }
 

@@ -160,6 +160,34 @@ def test_environment_without_features_plays_the_same():
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+@pytest.mark.parametrize(("world", "task"), CASES)
+def test_rewards_of_the_score_sum_to_it(world, task, mode):
+    env = SentinelVectorEnv(4, world, task, reward="score", autoreset_mode=mode)
+    _, infos = env.reset(seed=0)
+    single = SentinelEnv(world, task, reward="score")
+    single.reset(seed=0)
+    rng, sums, ends, first = np.random.default_rng(0), np.zeros(4), 0, 0.0
+    sizes, same = env.world.action_sizes(task), mode == "same_step"
+    for _ in range(200):
+        actions = np.stack([masked_action(mask, sizes, rng) for mask in infos["action_mask"]])
+        _, rewards, terminated, truncated, infos = env.step(actions[:, 0] if len(sizes) == 1 else actions)
+        sums += rewards
+        ended = terminated | truncated
+        if not single.episode.done:
+            step = single.step(actions[0] if len(sizes) > 1 else actions[0, 0])
+            assert step[1] == rewards[0]
+            first += step[1]
+            if step[2]:
+                assert first == pytest.approx(step[4]["score"], abs=1e-12)
+        for index in np.flatnonzero(ended):
+            score = (infos["final_info"] if same else infos)["score"][index]
+            assert sums[index] == pytest.approx(score, abs=1e-12)
+            ends += 1
+        sums[ended] = 0
+    assert ends > 3 and single.episode.done
+
+
 def test_features_have_names():
     trust = sentinel_env.world("trust")
     observation = Episode("trust", 3, seed=42).observation()
@@ -203,6 +231,7 @@ def test_threads_share_a_batch_without_damage():
         ({"world": "cluster", "rules": "softened"}, "reference or hardened"),
         ({"world": "trust", "seeds": (5, 5)}, "no range"),
         ({"world": "trust", "render_mode": "human"}, "render_mode"),
+        ({"world": "trust", "reward": "fame"}, "step or score"),
     ],
 )
 def test_unknown_names_are_refused_with_the_known_ones(arguments, words):

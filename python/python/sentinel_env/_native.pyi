@@ -42,7 +42,8 @@ class Batch:
         observations: npt.NDArray[np.float32] | None = None,
         masks: npt.NDArray[np.bool_] | None = None,
         final_observations: npt.NDArray[np.float32] | None = None,
-        final_scores: npt.NDArray[np.float64] | None = None,
+        scores: npt.NDArray[np.float64] | None = None,
+        every_score: bool = False,
     ) -> int: ...
     def seek(self, seed: int) -> None: ...
     def reset_at(self, index: int, seed: int | None = None) -> None: ...

@@ -52,6 +52,8 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         streams: ``independent``, or ``reference`` for parity with the published Python code.
         rules: ``reference``, ``hardened``, or one of them with changes, as in ``hardened-timeouts``.
         seeds: Range of the seeds of episodes that are reset without one: ``(first, last + 1)``.
+        reward: ``step``, the reward of the world, whose sum is not the score; or ``score``, the change of
+            the score, whose sum is.
         render_mode: `None`: `Policy.record` and the page show episodes.
     """
 
@@ -64,6 +66,7 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         streams: str | None = None,
         rules: str | None = None,
         seeds: tuple[int, int] | range = TRAINING_SEEDS,
+        reward: str = "step",
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None:
@@ -71,6 +74,7 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         self.render_mode = None
         self.world = describe(world)
         self.seeds = seed_range(seeds)
+        self._reward_is_score = _reward_is_score(reward)
         self._names = {"task": self.world.task_name(task), "streams": streams, "rules": rules}
         self.observation_space = observation_space(world)
         self.action_space = action_space(world, task)
@@ -96,7 +100,10 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         """
         if self.episode is None:
             raise gym.error.ResetNeeded("no episode: call reset before the first step")
+        before = self.episode.score if self._reward_is_score and self.episode.step_count else 0.0
         reward, terminated, truncated = self.episode.step(action)
+        if self._reward_is_score:
+            reward = self.episode.score - before
         info = self._info(self.episode)
         if terminated or truncated:
             info["score"] = self.episode.score
@@ -133,6 +140,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         rules: As for `SentinelEnv`.
         seeds: As for `SentinelEnv`.
         autoreset_mode: ``NEXT_STEP`` (default) or ``SAME_STEP``.
+        reward: As for `SentinelEnv`.
         features: Compute observations; without, they are empty, and steps are faster.
         masks: Compute action masks.
         copy: Return new arrays; otherwise each step overwrites those of the step before.
@@ -148,6 +156,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         rules: str | None = None,
         seeds: tuple[int, int] | range = TRAINING_SEEDS,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        reward: str = "step",
         features: bool = True,
         masks: bool = True,
         copy: bool = True,
@@ -186,6 +195,8 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         self._all = np.ones(self.num_envs, np.bool_)
         self._seeds = np.zeros(self.num_envs, np.uint64)
         self._buffers = None if copy else self._new_buffers()
+        self._reward_is_score = _reward_is_score(reward)
+        self._last_scores = np.zeros(self.num_envs, np.float64)
         self._is_seeded = False
         self._restarting = False
 
@@ -205,6 +216,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
             self._is_seeded = True
         for index in np.flatnonzero(chosen):
             self._batch.reset_at(int(index), listed[index])
+        self._last_scores[chosen] = 0.0
         observations, *_, masks = self._arrays()
         if self._features:
             self._batch.write_observations(observations)
@@ -231,7 +243,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         """
         if not self._is_seeded:
             raise gym.error.ResetNeeded("no episodes: call reset before the first step")
-        observations, rewards, terminated, truncated, final_scores, masks = self._arrays()
+        observations, rewards, terminated, truncated, scores, masks = self._arrays()
         final_observations = np.zeros_like(observations) if self._same_step and self._features else None
         last_seeds = self._seeds if self._same_step else None
         ends = self._batch.step(
@@ -242,15 +254,20 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
             observations if self._features else None,
             masks,
             final_observations,
-            final_scores,
+            scores,
+            self._reward_is_score,
         )
+        ended = terminated | truncated if ends else None
+        if self._reward_is_score:
+            np.subtract(scores, self._last_scores, out=rewards)
+            self._last_scores = scores.copy() if ended is None else np.where(ended, 0.0, scores)
         infos: dict[str, Any] = {}
         if ends or self._restarting:
             if last_seeds is not None:
                 last_seeds = last_seeds.copy()
             self._batch.write_seeds(self._seeds)
-        if ends:
-            self._add_ends(infos, terminated | truncated, final_observations, final_scores, last_seeds)
+        if ended is not None:
+            self._add_ends(infos, ended, final_observations, scores, last_seeds)
         self._restarting = bool(ends) and not self._same_step
         self._add_infos(infos, masks)
         return observations, rewards, terminated, truncated, infos
@@ -324,6 +341,12 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         if len(listed) != self.num_envs:
             raise ValueError(f"{len(listed)} seeds for {self.num_envs} environments: give one for each")
         return listed
+
+
+def _reward_is_score(reward: str) -> bool:
+    if reward not in ("step", "score"):
+        raise ValueError(f"reward is {reward!r}: use step or score")
+    return reward == "score"
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -5,7 +5,7 @@ use sentinel_env::polyguard::{
     TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::{Environment, Named as _, PrivilegedState};
+use sentinel_env::Named as _;
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::rollout::EpisodeRun;

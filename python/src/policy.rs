@@ -115,7 +115,7 @@ fn read_model(bytes: &[u8]) -> Result<PyPolicy, ModelError> {
 /// Arrays with one entry for each episode.
 struct Results {
     scores: Vec<f64>,
-    actions: Vec<i64>,
+    actions: Vec<u64>,
     digests: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ fn run_all<W: PythonWorld>(
         let setup = parse_spec::<W>(names, *seed)?.setup();
         let run = run_episode(&setup, &mut policy.start(&setup));
         results.scores.push(run.episode().score());
-        results.actions.push(run.rewards().len() as i64);
+        results.actions.push(run.rewards().len() as u64);
         results.digests.push(run.digest().digest().to_string());
     }
     Ok(results)

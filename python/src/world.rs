@@ -150,7 +150,7 @@ pub(crate) fn encode<W: PythonWorld>(
     let mut values = vec![0; columns.len()];
     for column in choice.columns() {
         let factor = columns.iter().position(|range| range.contains(&column))?;
-        values[factor] = (column - columns[factor].start) as i64;
+        values[factor] = i64::try_from(column - columns[factor].start).ok()?;
     }
     Some(values)
 }

@@ -28,7 +28,12 @@ pub(super) fn python(ci: &mut Ci) -> Result<Tally> {
         std::env::consts::DLL_SUFFIX
     );
     let library = ci.place.target.join("debug").join(library);
-    std::fs::copy(&library, modules.join("_native.abi3.so"))
+    let module = if cfg!(windows) {
+        "_native.pyd"
+    } else {
+        "_native.abi3.so"
+    };
+    std::fs::copy(&library, modules.join(module))
         .with_context(|| format!("cannot copy {}", library.display()))?;
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.env("PYTHONPATH", &folder);

@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", type=int, default=3)
     parser.add_argument("--rules", default="reference")
-    parser.add_argument("--timesteps", type=int, default=2_000_000)
+    parser.add_argument("--timesteps", type=int, default=1_500_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("ppo-trust.zip"))
     given = parser.parse_args()
@@ -98,7 +98,7 @@ def main() -> None:
 
     best = PPO.load(given.out, device="cpu")
     print(f"\ntest seeds {TEST.start}..{TEST.stop}, task{given.task}, {given.rules} rules, mean score ± standard error")
-    for name in ("random", "heuristic", "bayes"):
+    for name in ("random", "heuristic", "self_solve", "bayes"):
         scores = sentinel_env.load_policy("trust", name).run(TEST, task=given.task, rules=given.rules)["score"]
         print(f"{name:<10} {scores.mean():.4f} ± {scores.std() / len(scores) ** 0.5:.4f}")
     scores = greedy_scores(best, TEST, given.task, given.rules)

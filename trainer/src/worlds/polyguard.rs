@@ -1,11 +1,11 @@
 //! The evaluation of the polyguard world.
 
+use sentinel_env::Named as _;
 use sentinel_env::polyguard::{
     Action, Component, EndReason, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal,
     TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::Named as _;
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::rollout::EpisodeRun;

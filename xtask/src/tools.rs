@@ -112,7 +112,7 @@ pub struct PythonEnv {
     /// Name of its folder.
     folder: &'static str,
     packages: &'static [&'static str],
-    /// How long it takes to make, as the end of a line.
+    /// Time that making it takes, as the end of a line.
     takes: &'static str,
 }
 

@@ -128,14 +128,57 @@ impl<E: Environment> Batch<E> {
         mut visit: impl FnMut(usize, &E, &Transition<E::Info>),
     ) -> Result<(), (usize, E::StepError)> {
         for (index, action) in actions.iter().take(self.episodes.len()).enumerate() {
-            let episode = &mut self.episodes[index];
-            let transition = episode.step(*action).map_err(|error| (index, error))?;
-            visit(index, episode, &transition);
-            if transition.is_last() {
-                self.restart(index);
-            }
+            let visit = |episode: &E, transition: &_| visit(index, episode, transition);
+            (self.step_at(index, *action, visit)).map_err(|error| (index, error))?;
         }
         Ok(())
+    }
+
+    /// Applies an action to the episode at `index` alone, like [`Batch::step_with`].
+    ///
+    /// # Errors
+    /// Returns the error of a refused action; the episode is then unchanged.
+    ///
+    /// # Panics
+    /// If the batch has no such index.
+    #[inline]
+    pub fn step_at(
+        &mut self,
+        index: usize,
+        action: E::Action,
+        visit: impl FnOnce(&E, &Transition<E::Info>),
+    ) -> Result<(), E::StepError> {
+        let episode = &mut self.episodes[index];
+        let transition = episode.step(action)?;
+        visit(episode, &transition);
+        if transition.is_last() {
+            self.restart(index);
+        }
+        Ok(())
+    }
+
+    /// Replaces the episode at `index` by the episode `seed`, which need not belong to the range of
+    /// the batch. The episodes that follow it come from the range again. Does nothing if the batch
+    /// has no such index.
+    pub fn reset_at(&mut self, index: usize, seed: u64) {
+        if let Some(episode) = self.episodes.get_mut(index) {
+            *episode = E::reset(&self.setup.with_seed(seed));
+        }
+    }
+
+    /// Replaces the episode at `index` by the next one of the range. Does nothing if the batch has no
+    /// such index.
+    pub fn reset_next(&mut self, index: usize) {
+        if index < self.episodes.len() {
+            self.episodes[index] = self.next_fresh().clone();
+        }
+    }
+
+    /// Takes the seeds of further episodes in order from `seed` on, which is clamped to the range.
+    pub fn seek(&mut self, seed: u64) {
+        let last = self.seeds.end.max(self.seeds.start + 1) - 1;
+        self.next_seed = seed.clamp(self.seeds.start, last);
+        self.used = RESET_LANES;
     }
 
     fn restart(&mut self, index: usize) {

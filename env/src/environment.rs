@@ -180,6 +180,19 @@ pub trait World: Environment<Action: Display> {
         (transition.reward, None)
     }
 
+    /// Returns the sum of the reward events so far. By default it is computed from the score as their
+    /// mean.
+    #[must_use]
+    fn total_reward(&self) -> f64 {
+        self.score() * self.reward_count()
+    }
+
+    /// Returns the number of reward events so far. By default there is one per step.
+    #[must_use]
+    fn reward_count(&self) -> f64 {
+        f64::from(Self::step_count(self.observation()))
+    }
+
     /// Returns `preferred` if the world supports it, else the world's default.
     #[must_use]
     fn streams_or_default(preferred: Streams) -> Streams {

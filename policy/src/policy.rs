@@ -54,12 +54,12 @@ pub trait PrivilegedPolicy<E: Environment> {
     fn choose(&mut self, episode: &E) -> E::Action;
 }
 
-/// A policy or a privileged policy.
+/// A policy or a privileged policy. It can be moved to another thread.
 pub enum Player<E: Environment> {
     /// A policy that sees the observation only.
-    Public(Box<dyn Policy<E>>),
+    Public(Box<dyn Policy<E> + Send>),
     /// A policy that sees the whole episode.
-    Privileged(Box<dyn PrivilegedPolicy<E>>),
+    Privileged(Box<dyn PrivilegedPolicy<E> + Send>),
 }
 
 impl<E: Environment> Player<E> {
@@ -211,15 +211,15 @@ mod tests {
     use super::*;
     use sentinel_env::rng::Streams;
     use sentinel_env::trust::{Action, Episode, Setup, Task, TrustEnv};
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A privileged policy that counts the observations it received.
-    struct Counts(Rc<Cell<usize>>);
+    struct Counts(Arc<AtomicUsize>);
 
     impl PrivilegedPolicy<TrustEnv> for Counts {
         fn observe(&mut self, _episode: &Episode) {
-            self.0.set(self.0.get() + 1);
+            self.0.fetch_add(1, Ordering::Relaxed);
         }
 
         fn choose(&mut self, _episode: &Episode) -> Action {
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn privileged_player_observes_each_step_once() {
-        let seen = Rc::new(Cell::new(0));
-        let mut player = Player::Privileged(Box::new(Counts(Rc::clone(&seen))));
+        let seen = Arc::new(AtomicUsize::new(0));
+        let mut player = Player::Privileged(Box::new(Counts(Arc::clone(&seen))));
         let mut episode = Episode::reset(&Setup::new(Task::Task1, 3, Streams::Independent));
         for step in 0..4 {
             // Another player acts on every second step.
@@ -242,6 +242,6 @@ mod tests {
             };
             episode.step(action).expect("not over");
         }
-        assert_eq!(seen.get(), 4);
+        assert_eq!(seen.load(Ordering::Relaxed), 4);
     }
 }

@@ -20,7 +20,9 @@ const SEEDS: Range<u64> = 0..100;
 /// Largest difference that spec polyguard §11, 6 allows.
 const ROOM: f64 = 0.05;
 
-fn by(choose: impl FnMut(&Observation) -> Option<CandidateId> + 'static) -> Player<PolyguardEnv> {
+fn by(
+    choose: impl FnMut(&Observation) -> Option<CandidateId> + Send + 'static,
+) -> Player<PolyguardEnv> {
     Player::Public(Box::new(By(choose)))
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 mod browser_parts;
+mod python_parts;
 
 use crate::dirs::Dirs;
 use crate::page;
@@ -12,6 +13,7 @@ use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
 use browser_parts::{e2e, firefox, site, wasm};
+use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -40,8 +42,12 @@ pub enum Set {
     Full,
 }
 
+/// The packages of a test run: all but the library for Python, which maturin builds. Every run selects
+/// the same ones, so that no crate is compiled again with other features.
+const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
+
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 17] = [
+pub const PARTS: [Part; 19] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -84,6 +90,12 @@ pub const PARTS: [Part; 17] = [
         "tests",
         "unit, golden, property and doc tests (about 4 min cold)",
         tests,
+    ),
+    part(
+        Set::Test,
+        "python",
+        "the Python package: environments, prompts, digests (about 1 min; once 1 min more for its packages)",
+        python,
     ),
     part(
         Set::Test,
@@ -132,6 +144,12 @@ pub const PARTS: [Part; 17] = [
         "notebook",
         "the notebook runs from its first cell to its last (about 6 min cold)",
         notebook,
+    ),
+    part(
+        Set::Full,
+        "package",
+        "pip installs the Python package, and it works with TRL, SkyRL and Stable-Baselines3 (about 5 min; once 15 min more for PyTorch)",
+        package,
     ),
     part(
         Set::Full,
@@ -273,13 +291,13 @@ fn devices(ci: &mut Ci) -> Result<Tally> {
 
 fn tests(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
-    cargo.args(["test", "--workspace", "--no-fail-fast"]);
+    cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     ci.cargo_test("tests", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
-    cargo.args(["test", "--workspace", "--no-fail-fast"]);
+    cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
 }
@@ -321,34 +339,6 @@ fn offline(ci: &mut Ci) -> Result<Tally> {
     demo.env("CARGO_HTTP_PROXY", "http://127.0.0.1:9");
     demo.env("CARGO_NET_OFFLINE", "true");
     ci.one_check("offline", &mut demo)
-}
-
-/// Runs a copy of the notebook with the release of this checkout.
-fn notebook(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
-    cargo.args(["build", "--release", "-p", "sentinel-trainer"]);
-    let built = ci.one_check("notebook-build", &mut cargo)?;
-    if built.failed > 0 {
-        return Ok(built);
-    }
-    let python = tools::python(&ci.place)?;
-    let folder = ci.place.target.join("notebook");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
-    let copy = folder.join("one_run.ipynb");
-    let original = ci.place.root.join("notebooks/one_run.ipynb");
-    std::fs::copy(&original, &copy)
-        .with_context(|| format!("cannot copy {}", original.display()))?;
-    let programs = [ci.place.target.join("release"), python.join("bin")];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = programs.into_iter().chain(std::env::split_paths(&path));
-    let mut execute = Command::new(python.join("bin/jupyter-execute"));
-    execute
-        .arg(&copy)
-        .current_dir(&folder)
-        .env("PATH", std::env::join_paths(folders)?);
-    ci.one_check("notebook", &mut execute)
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {

@@ -87,10 +87,11 @@ const LAYERS: [Layer; 3] = [
     },
 ];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     // Itself: its tests switch a feature on.
     ("sentinel-env", &["sentinel-env"]),
     ("sentinel-policy", &["sentinel-env"]),
+    ("sentinel-python", &["sentinel-env", "sentinel-policy"]),
     ("xtask", &[]),
     ("sentinel-page-protocol", &[]),
     // The page's shell draws data and knows no world.
@@ -102,7 +103,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ),
 ];
 /// Nothing depends on these.
-const TOPS: [&str; 2] = ["sentinel-page", "sentinel-trainer"];
+const TOPS: [&str; 3] = ["sentinel-page", "sentinel-python", "sentinel-trainer"];
 
 /// The result of a check of the whole repository.
 #[derive(Debug, Default)]

@@ -14,8 +14,6 @@ const MDBOOK: &str = "0.5.4";
 const GECKODRIVER: &str = "0.37.1";
 /// The version of axe-core, which checks the page for people with disabilities.
 const AXE: &str = "4.10.3";
-/// The Python packages that run a notebook.
-const NOTEBOOK: [&str; 2] = ["nbclient==0.11.0", "ipykernel==7.4.0"];
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -108,30 +106,79 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
     Ok(script)
 }
 
-/// Returns a Python environment that can run notebooks; makes it once, which needs the network.
-///
-/// # Errors
-/// Returns an error if there is no Python 3 with `venv`, or the packages cannot be installed.
-pub fn python(place: &Dirs) -> Result<PathBuf> {
-    let folder = place.cache.join("python");
-    if folder.join("bin/jupyter-execute").is_file() {
-        return Ok(folder);
+/// A Python environment with packages, made once in the cache.
+#[derive(Clone, Copy, Debug)]
+pub struct PythonEnv {
+    /// Name of its folder.
+    folder: &'static str,
+    packages: &'static [&'static str],
+    /// Time that making it takes, as the end of a line.
+    takes: &'static str,
+}
+
+/// Runs notebooks.
+pub const NOTEBOOK: PythonEnv = PythonEnv {
+    folder: "python",
+    packages: &["nbclient==0.11.0", "ipykernel==7.4.0"],
+    takes: "a minute",
+};
+
+/// Runs the tests of the Python package.
+pub const PACKAGE: PythonEnv = PythonEnv {
+    folder: "python-package",
+    packages: &["numpy>=2", "gymnasium==1.4.0", "pytest==9.2.0"],
+    takes: "a minute",
+};
+
+/// Builds the Python package, and holds what it works with: PyTorch is most of it.
+pub const LEARNERS: PythonEnv = PythonEnv {
+    folder: "python-learners",
+    packages: &[
+        "gymnasium==1.4.0",
+        "jmespath",
+        "maturin==1.16.0",
+        "pytest==9.2.0",
+        "skyrl-gym==0.4.0",
+        "stable-baselines3>=2.6",
+        "trl==1.16.0",
+    ],
+    takes: "about 15 minutes and 8 GB",
+};
+
+impl PythonEnv {
+    /// Returns the folder of the environment; makes it once, which needs the network. It is made anew
+    /// when its packages change.
+    ///
+    /// # Errors
+    /// Returns an error if there is no Python 3 with `venv`, or the packages cannot be installed.
+    pub fn ensure(&self, place: &Dirs) -> Result<PathBuf> {
+        let folder = place.cache.join(self.folder);
+        let (mark, packages) = (folder.join("packages.txt"), self.packages.join("\n"));
+        if std::fs::read_to_string(&mark).is_ok_and(|made| made == packages) {
+            return Ok(folder);
+        }
+        let name = self.folder;
+        print_note(&format!(
+            "Python environment {name}: made once ({})",
+            self.takes
+        ));
+        let mut venv = Command::new("python3");
+        venv.args(["-m", "venv", "--clear"]).arg(&folder);
+        logged(&mut venv, &place.log(&format!("{name}-venv")), None)?.require(
+            "making a Python environment",
+            "Is python3 with its module venv installed (Debian: python3-venv)?",
+        )?;
+        let mut pip = Command::new(folder.join("bin/pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check"])
+            .args(self.packages);
+        logged(&mut pip, &place.log(&format!("{name}-pip")), None)?.require(
+            &format!("installing {}", self.packages.join(", ")),
+            "This needs the network, once",
+        )?;
+        std::fs::write(&mark, packages)
+            .with_context(|| format!("cannot write {}", mark.display()))?;
+        Ok(folder)
     }
-    print_note("Python environment for the notebook: made once (a minute)");
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv", "--clear"]).arg(&folder);
-    logged(&mut venv, &place.log("python-venv"), None)?.require(
-        "making a Python environment",
-        "Is python3 with its module venv installed (Debian: python3-venv)?",
-    )?;
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check"])
-        .args(NOTEBOOK);
-    logged(&mut pip, &place.log("python-pip"), None)?.require(
-        "installing nbclient and ipykernel",
-        "This needs the network, once",
-    )?;
-    Ok(folder)
 }
 
 /// Returns Trunk, which builds the page.

@@ -40,6 +40,14 @@ impl World for Episode {
         (grades.reward, terminal.map(|end| end.reward))
     }
 
+    fn total_reward(&self) -> f64 {
+        self.tally().total_reward
+    }
+
+    fn reward_count(&self) -> f64 {
+        f64::from(self.tally().reward_events)
+    }
+
     /// Adds the action, its reward, the states of jobs and GPUs, the trust in all workers and the
     /// true progress of all jobs to the digest.
     fn write_digest(&self, step: &Step, digest: &mut Digest) {

@@ -40,6 +40,10 @@ impl World for Episode {
         }
     }
 
+    fn total_reward(&self) -> f64 {
+        self.hidden().tally().returned
+    }
+
     fn max_steps(task: TaskSpec) -> u32 {
         u32::from(task.budget())
     }

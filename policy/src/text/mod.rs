@@ -5,6 +5,7 @@
 //!   own folder.
 //! * [`CompletionObject`]: parses the JSON object that a completion should consist of.
 //! * [`PromptState`]: an episode with the memory of its prompts, which can be cloned at any step.
+//! * [`TextEpisode`]: an episode that is played by completions, for training and evaluation.
 //! * [`ParseError`]: the error for a completion that is not a valid action. Such a completion never
 //!   becomes another action.
 //! * [`InvalidActionPolicy`]: the effect of such a completion on the episode.
@@ -16,12 +17,14 @@ mod completion_object;
 mod invalid_action;
 mod parse_error;
 mod prompt_state;
+mod text_episode;
 mod transcript;
 
 pub use completion_object::{CompletionObject, ParserStrictness};
 pub use invalid_action::{InvalidActionPolicy, InvalidReward, InvalidRewardError};
 pub use parse_error::{ParseError, ParseErrorKind};
 pub use prompt_state::PromptState;
+pub use text_episode::{CompletionStep, RolloutConfig, TextEpisode};
 pub use transcript::check_transcripts;
 
 use sentinel_env::named_enum;

@@ -5,8 +5,8 @@
 //! completion.
 
 use sentinel_env::World;
-use sentinel_policy::replay::{LmTranscript, RecordedAction, ReplayRow};
-use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
+use sentinel_policy::replay::{LmTranscript, ReplayRow};
+use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
 use super::rollout::{EpisodeSlot, Generator, RolloutConfig, RolloutError, run_batched};
 use crate::Progress;
@@ -77,55 +77,12 @@ impl<W: TextWorld> EpisodeSlot<W> for Recorded<'_, W> {
     }
 
     fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
-        let (action, text) = parsed(&self.prompt_state, self.rollout_config, prompt, said);
-        self.rows
-            .push(row(&self.prompt_state, self.model_source, action, text));
+        let (state, reader) = (&self.prompt_state, self.rollout_config.reader);
+        let row = ReplayRow::from_completion(state, reader, self.model_source, prompt, said);
+        let action = row.action.action;
+        self.rows.push(row);
         let refused = |error: W::StepError| RolloutError::Refused(error.to_string());
         self.prompt_state.step(action).map_err(refused)?;
         Ok(self.prompt_state.done())
-    }
-}
-
-/// Returns the action that a completion stands for, and the transcript that explains it.
-fn parsed<W: TextWorld>(
-    prompt_state: &PromptState<W>,
-    rollout_config: RolloutConfig,
-    prompt: String,
-    completion: String,
-) -> (W::Action, Box<LmTranscript>) {
-    let observation = prompt_state.observation();
-    let (action, repaired, fallback) =
-        match W::parse_action(rollout_config.reader, &completion, observation) {
-            Ok(parsed) => (parsed.action, parsed.repaired, false),
-            Err(_) => match W::invalid_action_policy(&completion, observation) {
-                InvalidActionPolicy::Step(action) => (action, false, false),
-                InvalidActionPolicy::EndSample => (W::fallback(observation), false, true),
-            },
-        };
-    let text = LmTranscript {
-        prompt: Some(prompt),
-        completion: Some(completion),
-        repaired,
-        fallback,
-    };
-    (action, Box::new(text))
-}
-
-fn row<W: TextWorld>(
-    prompt_state: &PromptState<W>,
-    model_source: &str,
-    action: W::Action,
-    text: Box<LmTranscript>,
-) -> ReplayRow<W> {
-    let episode = prompt_state.episode();
-    ReplayRow {
-        origin: W::episode_spec(episode.setup()),
-        step: W::step_count(prompt_state.observation()),
-        action: RecordedAction::new(prompt_state.observation(), action),
-        scenario_id: episode.scenario_id(),
-        model_source: model_source.to_owned(),
-        probabilities: None,
-        belief: None,
-        transcript: Some(text),
     }
 }

@@ -59,14 +59,6 @@ struct File<'a> {
 
 impl Trainable for ClusterEnv {
     type Net = ClusterNet;
-
-    fn total_reward(&self) -> f64 {
-        self.tally().total_reward
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.tally().reward_events)
-    }
 }
 
 impl Evaluated for ClusterEnv {

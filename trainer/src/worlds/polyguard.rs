@@ -1,11 +1,11 @@
 //! The evaluation of the polyguard world.
 
+use sentinel_env::Named as _;
 use sentinel_env::polyguard::{
     Action, Component, EndReason, Exploit, PolyguardEnv, Session, Step, TaskSpec, TraceFinal,
     TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_env::{Environment, Named as _, PrivilegedState};
 use sentinel_policy::polyguard::EpisodeRow;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::rollout::EpisodeRun;
@@ -57,14 +57,6 @@ fn rate(holds: bool) -> f64 {
 
 impl Trainable for PolyguardEnv {
     type Net = PolyguardNet;
-
-    fn total_reward(&self) -> f64 {
-        self.hidden().tally().returned
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.observation().step_count)
-    }
 
     const EXPLOITS: &'static [&'static str] = Exploit::NAMES;
 

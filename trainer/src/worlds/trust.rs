@@ -57,14 +57,6 @@ struct File<'a> {
 
 impl Trainable for TrustEnv {
     type Net = TrustNet;
-
-    fn total_reward(&self) -> f64 {
-        self.tally().total_reward
-    }
-
-    fn reward_count(&self) -> f64 {
-        f64::from(self.tally().reward_events)
-    }
 }
 
 impl Evaluated for TrustEnv {

@@ -49,9 +49,9 @@ pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
 /// Runs the test program `program` of `e2e` with paths in variables.
 fn run_tests(ci: &Ci, name: &str, program: &str, inputs: &[(&str, PathBuf)]) -> Result<Tally> {
     let mut cargo = ci.place.cargo();
-    // The whole workspace is selected so that no crate is compiled again with other features.
     cargo
-        .args(["test", "--workspace", "--no-fail-fast", "--test", program])
+        .args(["test", "--no-fail-fast", "--test", program])
+        .args(super::WORKSPACE)
         .envs(inputs.iter().map(|(name, path)| (name, path)));
     ci.cargo_test(name, &mut cargo)
 }

@@ -150,7 +150,7 @@ fn continuation_scores<W: TextWorld + Trainable>(
     rollout_config: RolloutConfig,
     generator: &mut dyn Generator<W>,
 ) -> Result<Vec<f64>, RolloutError> {
-    let first = |members: &Vec<usize>| samples[members[0]].now.clone();
+    let first = |members: &Vec<usize>| samples[members[0]].now().clone();
     let starts = open.iter().map(first).collect();
     let played = rollout(starts, rollout_config, generator, &|| ())?;
     let mut scores: Vec<f64> = samples
@@ -192,8 +192,8 @@ fn scripted<W: TextWorld + Trainable>(
     if sample.is_over() {
         return sample.score(rollout_config);
     }
-    let mut player = sample.now.player(policy);
-    let mut episode = sample.now.episode().clone();
+    let mut player = sample.now().player(policy);
+    let mut episode = sample.now().episode().clone();
     while let Some(action) = player.act(&episode) {
         if W::step(&mut episode, action).is_err() {
             break;

@@ -1,14 +1,12 @@
 //! Playing many episodes in parallel.
 //!
-//! A sample that is aborted (see [`InvalidActionPolicy::EndSample`]) earns the invalid reward for
-//! this row and for every event that its budget still had room for, the end included. Any action
-//! instead would have earned more in each of at most as many events, so aborting never pays, at any
-//! step.
+//! [`TextEpisode`] defines the effect of a completion, and the rewards of a sample that an invalid
+//! one aborts.
 
-use sentinel_env::World;
+pub use sentinel_policy::text::RolloutConfig;
 use sentinel_policy::text::{
-    InvalidActionPolicy, InvalidReward, ParseError, ParseErrorKind, ParsedAction, ParserStrictness,
-    PromptState, PromptStyle, TextWorld,
+    InvalidReward, ParseError, ParsedAction, ParserStrictness, PromptState, PromptStyle,
+    TextEpisode, TextWorld,
 };
 
 use serde::{Deserialize, Serialize};
@@ -39,17 +37,6 @@ impl PromptArgs {
             invalid,
         }
     }
-}
-
-/// The prompt style, the parser of completions, and the reward of invalid ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RolloutConfig {
-    /// The prompt style of observations.
-    pub style: PromptStyle,
-    /// The strictness with which a completion is parsed.
-    pub reader: ParserStrictness,
-    /// The reward of a completion that ends its sample.
-    pub invalid: InvalidReward,
 }
 
 /// One completion with its action and rewards.
@@ -151,11 +138,11 @@ struct Playing<W: TextWorld> {
 
 impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
     fn next_prompt(&mut self, style: PromptStyle) -> Option<String> {
-        (!self.sample.is_over()).then(|| self.sample.now.prompt(style))
+        (!self.sample.is_over()).then(|| self.sample.now().prompt(style))
     }
 
     fn prompt_state(&self) -> &PromptState<W> {
-        &self.sample.now
+        self.sample.now()
     }
 
     fn apply_completion(&mut self, prompt: String, said: String) -> Result<bool, RolloutError> {
@@ -167,87 +154,62 @@ impl<W: TextWorld + Trainable> EpisodeSlot<W> for Playing<W> {
 /// A sample that is being played.
 pub(super) struct Sample<W: TextWorld> {
     start: PromptState<W>,
-    pub(super) now: PromptState<W>,
+    episode: TextEpisode<W>,
     pub(super) rows: Vec<CompletionRow<W>>,
-    aborted: bool,
 }
 
-impl<W: TextWorld + Trainable> Sample<W> {
+impl<W: TextWorld> Sample<W> {
     pub(super) fn new(start: PromptState<W>) -> Self {
         Self {
-            now: start.clone(),
+            episode: TextEpisode::new(start.clone()),
             start,
             rows: Vec::new(),
-            aborted: false,
         }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.aborted || self.now.done()
+        self.episode.is_over()
     }
 
-    /// Applies a completion and appends its row.
+    /// Returns the current state.
+    pub(super) const fn now(&self) -> &PromptState<W> {
+        self.episode.state()
+    }
+
+    /// Applies a completion and appends its row; does nothing after the end.
     pub(super) fn take(
         &mut self,
         rollout_config: RolloutConfig,
         prompt: String,
         completion: String,
     ) {
-        let observation = self.now.observation();
-        let step = W::step_count(observation);
-        let mut parsed = W::parse_action(rollout_config.reader, &completion, observation);
-        let action = match &parsed {
-            Ok(parsed) => Some(parsed.action),
-            Err(_) => match W::invalid_action_policy(&completion, observation) {
-                InvalidActionPolicy::Step(action) => Some(action),
-                InvalidActionPolicy::EndSample => None,
-            },
+        let step = W::step_count(self.now().observation());
+        let Some(taken) = self.episode.step(rollout_config, &completion) else {
+            return;
         };
-        let taken = action.map(|action| self.now.step(action));
-        let (action, reward, terminal) = match taken {
-            Some(Ok(step)) => {
-                let (reward, terminal) = <W as World>::reward_events(&step);
-                (action, reward, terminal)
-            }
-            Some(Err(error)) => {
-                // Parsers know the actions of a task, so only a future world can get here.
-                parsed = Err(ParseError {
-                    reason: ParseErrorKind::NotHere,
-                    detail: error.to_string(),
-                });
-                (None, rollout_config.invalid.value(), None)
-            }
-            None => (None, rollout_config.invalid.value(), None),
-        };
-        self.aborted = action.is_none();
         self.rows.push(CompletionRow {
             step,
             prompt,
             completion,
-            parsed,
-            action,
-            reward,
-            terminal,
+            parsed: taken.parsed,
+            action: taken.action,
+            reward: taken.reward,
+            terminal: taken.terminal,
             reward_to_go: 0.0,
         });
     }
 
     /// Returns the score of the episode so far; an aborted one includes the missing events.
     pub(super) fn score(&self, rollout_config: RolloutConfig) -> f64 {
-        let episode = self.now.episode();
-        if !self.aborted {
-            return W::score(episode);
-        }
-        let missing = f64::from(missing::<W>(episode));
-        let events = episode.reward_count() + missing;
-        (episode.total_reward() + rollout_config.invalid.value() * missing) / events
+        self.episode.score(rollout_config)
     }
 
     pub(super) fn finish(mut self, rollout_config: RolloutConfig) -> Trajectory<W> {
         let score = self.score(rollout_config);
+        let aborted = self.episode.is_aborted();
         // The row that aborted the sample is one of the missing events.
-        let after = if self.aborted {
-            missing::<W>(self.now.episode()) - 1
+        let after = if aborted {
+            self.episode.missing_events() - 1
         } else {
             0
         };
@@ -261,7 +223,7 @@ impl<W: TextWorld + Trainable> Sample<W> {
         Trajectory {
             start: self.start,
             rows: self.rows,
-            ending: if self.aborted {
+            ending: if aborted {
                 Ending::Aborted
             } else {
                 Ending::Done
@@ -269,12 +231,4 @@ impl<W: TextWorld + Trainable> Sample<W> {
             score,
         }
     }
-}
-
-/// Returns the maximum number of events that could still come: each step uses at least one of the
-/// budget, and the end is an event too.
-fn missing<W: World>(episode: &W) -> u32 {
-    let task = W::episode_spec(W::setup(episode)).task;
-    let used = W::step_count(W::observation(episode));
-    W::max_steps(task).saturating_sub(used) + 1
 }

@@ -36,7 +36,7 @@ const ORACLE_DEPTH: u8 = 2;
 /// Creates the actor of a policy. [`PolicyName::player`] is not called because it would load the
 /// tables of the fitted policies; one of those never acts here.
 pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<PolyguardEnv>> {
-    let public: Box<dyn Policy<PolyguardEnv>> = match policy {
+    let public: Box<dyn Policy<PolyguardEnv> + Send> = match policy {
         PolicyName::Random => Box::new(Random::new(setup.seed)),
         PolicyName::NoChange => Box::new(NoChange),
         PolicyName::GreedyRegimen => Box::new(GreedyRegimen),

@@ -1,6 +1,7 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 mod browser_parts;
+mod openenv_part;
 
 use crate::dirs::Dirs;
 use crate::page;
@@ -12,6 +13,7 @@ use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
 use browser_parts::{e2e, firefox, site, wasm};
+use openenv_part::openenv;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -41,7 +43,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 17] = [
+pub const PARTS: [Part; 18] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -132,6 +134,12 @@ pub const PARTS: [Part; 17] = [
         "notebook",
         "the notebook runs from its first cell to its last (about 6 min cold)",
         notebook,
+    ),
+    part(
+        Set::Full,
+        "openenv",
+        "OpenEnv's Python clients and graders accept the server (once about 2 min to install them)",
+        openenv,
     ),
     part(
         Set::Full,

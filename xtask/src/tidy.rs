@@ -87,10 +87,12 @@ const LAYERS: [Layer; 3] = [
     },
 ];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     // Itself: its tests switch a feature on.
     ("sentinel-env", &["sentinel-env"]),
     ("sentinel-policy", &["sentinel-env"]),
+    // No tensor library: what needs one is handed to it as a policy.
+    ("sentinel-server", &["sentinel-env", "sentinel-policy"]),
     ("xtask", &[]),
     ("sentinel-page-protocol", &[]),
     // The page's shell draws data and knows no world.

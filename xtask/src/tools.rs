@@ -16,6 +16,9 @@ const GECKODRIVER: &str = "0.37.1";
 const AXE: &str = "4.10.3";
 /// The Python packages that run a notebook.
 const NOTEBOOK: [&str; 2] = ["nbclient==0.11.0", "ipykernel==7.4.0"];
+/// The versions of OpenEnv whose clients are tested: the current one, and the one that verifiers
+/// installs.
+pub const OPENENV: [&str; 2] = ["0.10.0", "0.4.1"];
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -113,11 +116,27 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
 /// # Errors
 /// Returns an error if there is no Python 3 with `venv`, or the packages cannot be installed.
 pub fn python(place: &Dirs) -> Result<PathBuf> {
-    let folder = place.cache.join("python");
-    if folder.join("bin/jupyter-execute").is_file() {
+    environment(place, "python", "bin/jupyter-execute", &NOTEBOOK)
+}
+
+/// Returns a Python environment with a version of OpenEnv; makes it once, which needs the network.
+///
+/// # Errors
+/// As [`python`].
+pub fn openenv(place: &Dirs, version: &str) -> Result<PathBuf> {
+    let package = format!("openenv=={version}");
+    let folder = format!("python-openenv-{version}");
+    environment(place, &folder, "bin/openenv", &[&package])
+}
+
+/// Returns the environment in a folder of the cache that has `program`; makes it once.
+fn environment(place: &Dirs, name: &str, program: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = place.cache.join(name);
+    if folder.join(program).is_file() {
         return Ok(folder);
     }
-    print_note("Python environment for the notebook: made once (a minute)");
+    let listed = packages.join(" and ");
+    print_note(&format!("Python environment with {listed}: made once (a minute)"));
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv", "--clear"]).arg(&folder);
     logged(&mut venv, &place.log("python-venv"), None)?.require(
@@ -126,9 +145,9 @@ pub fn python(place: &Dirs) -> Result<PathBuf> {
     )?;
     let mut pip = Command::new(folder.join("bin/pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check"])
-        .args(NOTEBOOK);
+        .args(packages);
     logged(&mut pip, &place.log("python-pip"), None)?.require(
-        "installing nbclient and ipykernel",
+        &format!("installing {listed}"),
         "This needs the network, once",
     )?;
     Ok(folder)

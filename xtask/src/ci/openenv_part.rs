@@ -1,0 +1,32 @@
+//! The part of `cargo xtask test` that plays against the server with OpenEnv's Python clients.
+
+use super::Ci;
+use crate::test_counts::Tally;
+use crate::tools;
+use anyhow::Result;
+use std::process::Command;
+
+/// The script with the checks.
+const CHECK: &str = "server/tests/openenv_check.py";
+
+/// Runs the checks with each of the clients.
+pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    // The whole workspace: with the features of the other parts, so that nothing is compiled twice.
+    cargo.args(["build", "--workspace", "--exclude", "sentinel-e2e"]);
+    cargo.args(["--bin", "sentinel"]);
+    let mut tally = ci.one_check("openenv-build", &mut cargo)?;
+    if tally.failed > 0 {
+        return Ok(tally);
+    }
+    let program = ci.place.target.join("debug/sentinel");
+    for version in tools::OPENENV {
+        let python = tools::openenv(&ci.place, version)?;
+        let mut check = Command::new(python.join("bin/python"));
+        check.arg(ci.place.root.join(CHECK)).arg(&program);
+        let checked = ci.one_check(&format!("openenv-{version}"), &mut check)?;
+        tally.passed += checked.passed;
+        tally.failed += checked.failed;
+    }
+    Ok(tally)
+}

@@ -26,13 +26,18 @@ async fn token_is_asked_for_everywhere_but_health() {
         assert_eq!(status, 401, "{path}: {text}");
         let (status, _) = server.request_text(method, path, body, Some("wrong")).await;
         assert_eq!(status, 401, "{path}");
-        let (status, text) = server.request_text(method, path, body, Some("secret")).await;
+        let (status, text) = server
+            .request_text(method, path, body, Some("secret"))
+            .await;
         assert_ne!(status, 401, "{path}: {text}");
     }
     assert_eq!(server.request("GET", "/health", None).await.0, 200);
     assert!(server.try_connect("/ws", None).await.is_err());
     assert!(server.try_connect("/ws", Some("wrong")).await.is_err());
-    let mut client = server.try_connect("/ws", Some("secret")).await.expect("connects");
+    let mut client = server
+        .try_connect("/ws", Some("secret"))
+        .await
+        .expect("connects");
     client.reset(json!({})).await;
 }
 
@@ -49,7 +54,10 @@ async fn other_addresses_need_a_token() {
         token: Some(String::new()),
         ..beyond()
     };
-    assert!(matches!(Server::bind(empty, None).await, Err(ServeError::BadToken)));
+    assert!(matches!(
+        Server::bind(empty, None).await,
+        Err(ServeError::BadToken)
+    ));
     let guarded = ServeOptions {
         token: Some("secret".into()),
         ..beyond()
@@ -65,12 +73,33 @@ async fn other_addresses_need_a_token() {
 #[tokio::test]
 async fn bad_defaults_are_refused_at_the_start() {
     for (change, word) in [
-        (ServeOptions { task: Some("task9".into()), ..ServeOptions::default() }, "task9"),
-        (ServeOptions { rules: Some("soft".into()), ..ServeOptions::default() }, "soft"),
-        (ServeOptions { page: Some("/nowhere".into()), ..ServeOptions::default() }, "/nowhere"),
+        (
+            ServeOptions {
+                task: Some("task9".into()),
+                ..ServeOptions::default()
+            },
+            "task9",
+        ),
+        (
+            ServeOptions {
+                rules: Some("soft".into()),
+                ..ServeOptions::default()
+            },
+            "soft",
+        ),
+        (
+            ServeOptions {
+                page: Some("/nowhere".into()),
+                ..ServeOptions::default()
+            },
+            "/nowhere",
+        ),
     ] {
         let options = ServeOptions { port: 0, ..change };
-        let error = Server::bind(options, None).await.expect_err("refused").to_string();
+        let error = Server::bind(options, None)
+            .await
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains(word), "{error}");
     }
 }
@@ -102,7 +131,10 @@ async fn large_bodies_and_unknown_paths_are_refused_with_words() {
     let (status, body) = server.request("GET", "/nowhere", None).await;
     assert_eq!((status, &body["detail"]), (404, &json!("Not Found")));
     let (status, body) = server.request("GET", "/reset", None).await;
-    assert_eq!((status, &body["detail"]), (405, &json!("Method Not Allowed")));
+    assert_eq!(
+        (status, &body["detail"]),
+        (405, &json!("Method Not Allowed"))
+    );
 }
 
 #[tokio::test]
@@ -130,7 +162,14 @@ async fn openapi_lists_the_routes() {
     let server = TestServer::start().await;
     let (status, body) = server.request("GET", "/openapi.json", None).await;
     assert_eq!((status, &body["info"]["version"]), (200, &json!("1.0.0")));
-    for path in ["/reset", "/step", "/state", "/schema", "/act", "/sentinel/step"] {
+    for path in [
+        "/reset",
+        "/step",
+        "/state",
+        "/schema",
+        "/act",
+        "/sentinel/step",
+    ] {
         assert!(body["paths"].get(path).is_some(), "{path}");
     }
 }

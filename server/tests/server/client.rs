@@ -42,7 +42,9 @@ impl TestServer {
         };
         let mut limits = options.limits();
         change(&mut options, &mut limits);
-        let server = Server::bind_with_limits(options, limits, policy).await.expect("binds");
+        let server = Server::bind_with_limits(options, limits, policy)
+            .await
+            .expect("binds");
         let (address, sessions) = (server.address(), Box::new(server.session_count()));
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async {
@@ -66,7 +68,10 @@ impl TestServer {
     /// Stops the server; `true` if all connections ended within the grace time.
     pub(crate) async fn stop(mut self) -> bool {
         self.ask_to_stop();
-        tokio::time::timeout(PATIENCE, self.running).await.expect("stops").expect("no panic")
+        tokio::time::timeout(PATIENCE, self.running)
+            .await
+            .expect("stops")
+            .expect("no panic")
     }
 
     /// Opens a WebSocket at a path.
@@ -75,20 +80,34 @@ impl TestServer {
     }
 
     /// Opens a WebSocket with a token.
-    pub(crate) async fn try_connect(&self, path: &str, token: Option<&str>) -> Result<Client, Error> {
+    pub(crate) async fn try_connect(
+        &self,
+        path: &str,
+        token: Option<&str>,
+    ) -> Result<Client, Error> {
         let mut request = format!("ws://{}{path}", self.address).into_client_request()?;
         if let Some(token) = token {
             let value = format!("Bearer {token}").parse().expect("a header");
             request.headers_mut().insert("authorization", value);
         }
-        let (socket, _) = tokio::time::timeout(PATIENCE, connect_async(request)).await.expect("in time")?;
+        let (socket, _) = tokio::time::timeout(PATIENCE, connect_async(request))
+            .await
+            .expect("in time")?;
         Ok(Client(socket))
     }
 
     /// Makes an HTTP request and returns status and body.
-    pub(crate) async fn request(&self, method: &str, path: &str, body: Option<&str>) -> (u16, Value) {
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> (u16, Value) {
         let (status, text) = self.request_text(method, path, body, None).await;
-        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        (
+            status,
+            serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        )
     }
 
     /// Makes an HTTP request, with a token if there is one.
@@ -132,7 +151,11 @@ impl TestServer {
             }
         };
         let waited = tokio::time::timeout(PATIENCE, reached).await;
-        assert!(waited.is_ok(), "{} sessions, not {count}", (self.sessions)());
+        assert!(
+            waited.is_ok(),
+            "{} sessions, not {count}",
+            (self.sessions)()
+        );
     }
 }
 
@@ -142,7 +165,10 @@ pub(crate) struct Client(pub(crate) WebSocketStream<MaybeTlsStream<TcpStream>>);
 impl Client {
     /// Sends a text frame.
     pub(crate) async fn send_text(&mut self, text: impl Into<String>) {
-        self.0.send(Message::text(text.into())).await.expect("sends");
+        self.0
+            .send(Message::text(text.into()))
+            .await
+            .expect("sends");
     }
 
     /// Returns the next text frame as JSON.
@@ -156,7 +182,9 @@ impl Client {
     /// Returns the next frame but pings and pongs; `None` after the end.
     pub(crate) async fn next(&mut self) -> Option<Message> {
         loop {
-            let next = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("in time");
+            let next = tokio::time::timeout(PATIENCE, self.0.next())
+                .await
+                .expect("in time");
             match next {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(message)) => return Some(message),

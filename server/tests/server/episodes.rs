@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_env::{Environment as _, EpisodeSpec, TaskName, World, WorldName, in_world};
+use sentinel_env::{EpisodeSpec, TaskName, World, WorldName, in_world};
 use sentinel_policy::replay::{Replay, ReplayFile, play_replay};
 use sentinel_policy::rollout::run_steps;
 use sentinel_policy::text::PromptStyle;
@@ -30,7 +30,6 @@ pub(crate) fn play_with_policy(world: WorldName, task: &str, rules: &str, seed: 
             rules: Rules::parse(rules).expect("rules"),
         };
         let setup = spec.setup();
-        use sentinel_env::Named as _;
         let heuristic = <W as Playable>::PolicyName::parse(W::ROLES.heuristic).expect("a policy");
         let mut player = heuristic.start(&setup);
         let mut messages = Vec::new();
@@ -71,8 +70,16 @@ async fn compare<W: Served>(client: &mut Client, replay: &Replay<W>, most: usize
         }
         let name = format!("{} {} {}", W::NAME, spec.task.name(), spec.seed);
         assert_eq!(last["done"], true, "{name}");
-        assert_eq!(last["metadata"]["digest"], playback.run.digest().digest().to_string(), "{name}");
-        assert_eq!(last["metadata"]["score"], playback.run.episode().score(), "{name}");
+        assert_eq!(
+            last["metadata"]["digest"],
+            playback.run.digest().digest().to_string(),
+            "{name}"
+        );
+        assert_eq!(
+            last["metadata"]["score"],
+            playback.run.episode().score(),
+            "{name}"
+        );
         played += 1;
     }
     played

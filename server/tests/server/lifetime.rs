@@ -49,20 +49,29 @@ async fn vanished_clients_are_freed_after_the_deadline() {
 
 #[tokio::test]
 async fn idle_and_old_sessions_end() {
-    let idle = TestServer::with(|_, limits| limits.idle_timeout = Duration::from_millis(200), None).await;
+    let idle = TestServer::with(
+        |_, limits| limits.idle_timeout = Duration::from_millis(200),
+        None,
+    )
+    .await;
     let mut client = idle.connect("/ws").await;
     client.reset(json!({})).await;
     assert_eq!(client.close_code().await, Some(1001));
     idle.wait_for_sessions(0).await;
 
-    let old = TestServer::with(|_, limits| limits.max_age = Duration::from_millis(300), None).await;
+    let old = TestServer::with(
+        |_, limits| limits.max_age = Duration::from_millis(300),
+        None,
+    )
+    .await;
     let mut client = old.connect("/ws").await;
     client.reset(json!({})).await;
     // It is used all the time and ends nevertheless.
     let ended = async {
         loop {
             client.send_text(r#"{"type": "state"}"#).await;
-            if let Some(tokio_tungstenite::tungstenite::Message::Close(frame)) = client.next().await {
+            if let Some(tokio_tungstenite::tungstenite::Message::Close(frame)) = client.next().await
+            {
                 break frame.map(|frame| u16::from(frame.code));
             }
         }
@@ -74,7 +83,11 @@ async fn idle_and_old_sessions_end() {
 /// A session that `/mcp` created and nobody uses ends too.
 #[tokio::test]
 async fn sessions_of_mcp_end_when_idle() {
-    let server = TestServer::with(|_, limits| limits.idle_timeout = Duration::from_millis(100), None).await;
+    let server = TestServer::with(
+        |_, limits| limits.idle_timeout = Duration::from_millis(100),
+        None,
+    )
+    .await;
     let create = r#"{"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}"#;
     let (_, created) = server.request("POST", "/mcp", Some(create)).await;
     assert!(created["result"]["session_id"].is_string(), "{created}");
@@ -83,10 +96,17 @@ async fn sessions_of_mcp_end_when_idle() {
 
 #[tokio::test]
 async fn slow_headers_and_bodies_are_given_up() {
-    let server = TestServer::with(|_, limits| limits.request_timeout = Duration::from_millis(300), None).await;
+    let server = TestServer::with(
+        |_, limits| limits.request_timeout = Duration::from_millis(300),
+        None,
+    )
+    .await;
     // Headers that never end.
     let mut headers = TcpStream::connect(server.address).await.expect("connects");
-    headers.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ").await.expect("sends");
+    headers
+        .write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        .await
+        .expect("sends");
     let mut rest = Vec::new();
     let read = tokio::time::timeout(PATIENCE, headers.read_to_end(&mut rest)).await;
     assert!(read.is_ok(), "the server closes the connection");

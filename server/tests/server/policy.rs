@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use futures_util::{SinkExt as _, StreamExt as _};
 use sentinel_env::trust::{Action, Setup, Task, TrustEnv};
 use sentinel_env::{Environment as _, Slot, WorldName, rng::Streams};
+use sentinel_policy::run_episode;
 use sentinel_policy::text::PromptState;
 use sentinel_policy::trust::PolicyName;
-use sentinel_policy::run_episode;
 use sentinel_server::policy::{Actor, ServedPolicy};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -16,7 +16,9 @@ use tokio_tungstenite::tungstenite::Message;
 use super::client::TestServer;
 
 fn heuristic() -> ServedPolicy {
-    ServedPolicy::scripted(WorldName::Trust, "heuristic").expect("a policy").expect("public")
+    ServedPolicy::scripted(WorldName::Trust, "heuristic")
+        .expect("a policy")
+        .expect("public")
 }
 
 /// An episode whose actions are those of `/act` is the episode that the policy plays natively.
@@ -32,10 +34,15 @@ async fn act_plays_the_policy() {
         let (status, answer) = server.request("POST", "/act", Some(&by_session)).await;
         assert_eq!(status, 200, "{answer}");
         let episode = json!({"episode": {"task": "task2", "seed": 77, "actions": actions}});
-        let (_, described) = server.request("POST", "/act", Some(&episode.to_string())).await;
+        let (_, described) = server
+            .request("POST", "/act", Some(&episode.to_string()))
+            .await;
         assert_eq!(answer, described);
         let over_ws = client.ask(&json!({"type": "act"})).await;
-        assert_eq!((&over_ws["type"], &over_ws["data"]), (&json!("action"), &answer["action"]));
+        assert_eq!(
+            (&over_ws["type"], &over_ws["data"]),
+            (&json!("action"), &answer["action"])
+        );
         actions.push(answer["action"].clone());
         let reply = client.step(answer["action"].clone()).await;
         if reply["done"] == true {
@@ -43,10 +50,18 @@ async fn act_plays_the_policy() {
         }
     };
     let setup = Setup::new(Task::Task2, 77, Streams::Independent);
-    let run = run_episode(&setup, &mut PolicyName::Heuristic.player(77, Streams::Independent));
-    assert_eq!(last["metadata"]["digest"], run.digest().digest().to_string());
+    let run = run_episode(
+        &setup,
+        &mut PolicyName::Heuristic.player(77, Streams::Independent),
+    );
+    assert_eq!(
+        last["metadata"]["digest"],
+        run.digest().digest().to_string()
+    );
     assert_eq!(last["metadata"]["score"], run.episode().score());
-    let (status, over) = server.request("POST", "/act", Some(&json!({"session_id": id}).to_string())).await;
+    let (status, over) = server
+        .request("POST", "/act", Some(&json!({"session_id": id}).to_string()))
+        .await;
     assert_eq!(status, 409, "{over}");
 }
 
@@ -55,25 +70,46 @@ async fn act_refuses_with_words() {
     let without = TestServer::start().await;
     let (status, body) = without.request("POST", "/act", Some("{}")).await;
     assert_eq!(status, 404);
-    assert!(body["detail"].as_str().is_some_and(|words| words.contains("--policy")));
-    assert_eq!(without.request("GET", "/policy/model_status", None).await.1["policy"], Value::Null);
+    assert!(
+        body["detail"]
+            .as_str()
+            .is_some_and(|words| words.contains("--policy"))
+    );
+    assert_eq!(
+        without.request("GET", "/policy/model_status", None).await.1["policy"],
+        Value::Null
+    );
 
     let server = TestServer::with(|_, _| {}, Some(heuristic())).await;
     let status = |body: Value| {
         let server = &server;
-        async move { server.request("POST", "/act", Some(&body.to_string())).await.0 }
+        async move {
+            server
+                .request("POST", "/act", Some(&body.to_string()))
+                .await
+                .0
+        }
     };
     assert_eq!(status(json!({})).await, 422);
     assert_eq!(status(json!({"session_id": "nobody"})).await, 404);
-    assert_eq!(status(json!({"observation": {"session_id": "nobody"}})).await, 404);
+    assert_eq!(
+        status(json!({"observation": {"session_id": "nobody"}})).await,
+        404
+    );
     assert_eq!(status(json!({"session_id": 3})).await, 422);
     assert_eq!(status(json!({"episode": []})).await, 422);
     assert_eq!(status(json!({"episode": {"world": "cluster"}})).await, 409);
     assert_eq!(status(json!({"episode": {"task": "task9"}})).await, 400);
     assert_eq!(status(json!({"episode": {"actions": [3]}})).await, 422);
-    assert_eq!(status(json!({"episode": {"actions": [{"action_type": "no"}]}})).await, 422);
+    assert_eq!(
+        status(json!({"episode": {"actions": [{"action_type": "no"}]}})).await,
+        422
+    );
     let (_, model) = server.request("GET", "/policy/model_status", None).await;
-    assert_eq!((&model["policy"], &model["kind"]), (&json!("heuristic"), &json!("scripted")));
+    assert_eq!(
+        (&model["policy"], &model["kind"]),
+        (&json!("heuristic"), &json!("scripted"))
+    );
 }
 
 #[test]
@@ -90,14 +126,15 @@ impl Actor<TrustEnv> for Waits {
     fn act(&self, _: &PromptState<TrustEnv>) -> Result<Action, String> {
         let gate = self.0.lock().expect("no panic");
         gate.recv().map_err(|error| error.to_string())?;
-        Ok(Action::Delegate(Slot::S2))
+        Ok(Action::Delegate(Slot::ALL[2]))
     }
 }
 
 fn waiting() -> (mpsc::Sender<()>, ServedPolicy) {
     let (open, gate) = mpsc::channel();
     let actor = Box::new(Waits(Mutex::new(gate)));
-    let policy = ServedPolicy::new::<TrustEnv>(WorldName::Trust, "waits", "test", Value::Null, actor);
+    let policy =
+        ServedPolicy::new::<TrustEnv>(WorldName::Trust, "waits", "test", Value::Null, actor);
     (open, policy)
 }
 
@@ -109,14 +146,25 @@ async fn pings_are_answered_while_the_policy_thinks() {
     client.reset(json!({"seed": 1})).await;
     client.send_text(r#"{"type": "act"}"#).await;
     client.send_text(r#"{"type": "state"}"#).await;
-    client.0.send(Message::Ping(b"still there?".to_vec().into())).await.expect("sends");
+    client
+        .0
+        .send(Message::Ping(b"still there?".to_vec().into()))
+        .await
+        .expect("sends");
     // The pong comes before the answer, which cannot come before the policy may go on.
     let next = client.0.next().await.expect("a frame").expect("a frame");
     assert_eq!(next, Message::Pong(b"still there?".to_vec().into()));
     open.send(()).expect("the policy waits");
     let action = client.receive().await;
-    assert_eq!(action, json!({"type": "action", "data": {"action_type": "delegate", "specialist_id": "S2"}}));
-    assert_eq!(client.receive().await["type"], "state", "replies keep their order");
+    assert_eq!(
+        action,
+        json!({"type": "action", "data": {"action_type": "delegate", "specialist_id": "S2"}})
+    );
+    assert_eq!(
+        client.receive().await["type"],
+        "state",
+        "replies keep their order"
+    );
 }
 
 #[tokio::test]
@@ -126,7 +174,11 @@ async fn stopping_server_finishes_the_running_step() {
     let mut client = server.connect("/ws").await;
     client.reset(json!({"seed": 1})).await;
     client.send_text(r#"{"type": "act"}"#).await;
-    client.0.send(Message::Ping(Vec::new().into())).await.expect("sends");
+    client
+        .0
+        .send(Message::Ping(Vec::new().into()))
+        .await
+        .expect("sends");
     let pong = client.0.next().await.expect("a frame").expect("a frame");
     assert!(pong.is_pong(), "the policy runs now");
     server.ask_to_stop();

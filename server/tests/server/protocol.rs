@@ -17,7 +17,9 @@ fn delegate() -> Value {
 async fn step_before_reset_is_an_execution_error() {
     let server = TestServer::start().await;
     let mut client = server.connect("/ws").await;
-    let reply = client.ask(&json!({"type": "step", "data": delegate()})).await;
+    let reply = client
+        .ask(&json!({"type": "step", "data": delegate()}))
+        .await;
     assert_eq!(reply["data"]["code"], "EXECUTION_ERROR", "{reply}");
     assert_eq!(client.state().await["step_count"], 0);
     client.reset(json!({"seed": 1})).await;
@@ -31,7 +33,11 @@ async fn every_frame_has_one_reply_in_order() {
     // All are sent before the first reply is read.
     for index in 0..40 {
         let id = format!("episode-{index}");
-        client.send_text(json!({"type": "reset", "data": {"seed": index, "episode_id": id}}).to_string()).await;
+        client
+            .send_text(
+                json!({"type": "reset", "data": {"seed": index, "episode_id": id}}).to_string(),
+            )
+            .await;
         client.send_text(json!({"type": "state"}).to_string()).await;
         client.send_text("{not json").await;
     }
@@ -52,19 +58,58 @@ async fn refused_messages_change_nothing() {
     client.step(delegate()).await;
     let before = client.state().await;
     let refused = [
-        (json!({"type": "step", "data": {"definitely_not_a_field": 1}}), "VALIDATION_ERROR"),
-        (json!({"type": "step", "data": {"action_type": "delegate", "specialist_id": "S9"}}), "VALIDATION_ERROR"),
-        (json!({"type": "step", "data": {"action_type": 3}}), "VALIDATION_ERROR"),
-        (json!({"type": "step", "data": {"action_type": "delegate"}}), "EXECUTION_ERROR"),
-        (json!({"type": "reset", "data": {"world": "nowhere"}}), "EXECUTION_ERROR"),
-        (json!({"type": "reset", "data": {"task": "task9"}}), "EXECUTION_ERROR"),
-        (json!({"type": "reset", "data": {"rules": "none"}}), "EXECUTION_ERROR"),
-        (json!({"type": "reset", "data": {"streams": "none"}}), "EXECUTION_ERROR"),
-        (json!({"type": "reset", "data": {"seed": -1}}), "VALIDATION_ERROR"),
-        (json!({"type": "reset", "data": {"seed": 1.5}}), "VALIDATION_ERROR"),
-        (json!({"type": "reset", "data": {"seed": u64::MAX}}), "VALIDATION_ERROR"),
-        (json!({"type": "reset", "data": {"world": 3}}), "VALIDATION_ERROR"),
-        (json!({"type": "reset", "data": {"episode_id": "x".repeat(256)}}), "VALIDATION_ERROR"),
+        (
+            json!({"type": "step", "data": {"definitely_not_a_field": 1}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "step", "data": {"action_type": "delegate", "specialist_id": "S9"}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "step", "data": {"action_type": 3}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "step", "data": {"action_type": "delegate"}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"world": "nowhere"}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"task": "task9"}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"rules": "none"}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"streams": "none"}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"seed": -1}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"seed": 1.5}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"seed": u64::MAX}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"world": 3}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"episode_id": "x".repeat(256)}}),
+            "VALIDATION_ERROR",
+        ),
         (json!({"type": "act"}), "UNKNOWN_TYPE"),
     ];
     for (message, code) in refused {
@@ -96,7 +141,9 @@ async fn step_after_the_end_is_an_execution_error() {
 async fn score_rewards_sum_to_the_score() {
     let server = TestServer::start().await;
     let mut client = server.connect("/ws").await;
-    let first = client.reset(json!({"task": "task1", "seed": 9, "reward": "score"})).await;
+    let first = client
+        .reset(json!({"task": "task1", "seed": 9, "reward": "score"}))
+        .await;
     assert_eq!(first["metadata"]["reward_sum_is_score"], true);
     let mut sum = 0.0;
     let score = loop {
@@ -133,7 +180,11 @@ async fn reset_publishes_budgets_and_ignored_fields() {
     assert_eq!(metadata["ignored"], json!(["tsk"]));
     assert_eq!(metadata["budgets"]["idle_timeout_s"], 1800.0);
     assert_eq!(metadata["budgets"]["max_message_bytes"], 262_144);
-    assert!(metadata["max_steps"].as_u64().is_some_and(|steps| steps > 0));
+    assert!(
+        metadata["max_steps"]
+            .as_u64()
+            .is_some_and(|steps| steps > 0)
+    );
     assert_eq!(metadata, &reply["observation"]["metadata"]);
     assert_eq!(reply["reward"], Value::Null);
     assert_eq!(client.state().await["seed"], 12);
@@ -148,13 +199,25 @@ async fn observations_hold_no_hidden_state() {
         let reply = client.reset(json!({"world": world, "seed": 123_457})).await;
         let state = client.state().await;
         let text = reply.to_string();
-        for hidden in ["scenario_signature", "worker_profile_hidden", "ai_failure_coverage", "session_id", "123457"] {
+        for hidden in [
+            "scenario_signature",
+            "worker_profile_hidden",
+            "ai_failure_coverage",
+            "session_id",
+            "123457",
+        ] {
             assert!(!text.contains(hidden), "{world} tells {hidden}");
         }
         let id = state["episode_id"].as_str().expect("an id");
         assert!(!text.contains(id), "{world} tells the id of the episode");
-        assert!(reply["observation"]["prompt"].as_str().is_some_and(|prompt| prompt.len() > 100));
-        let bare = client.reset(json!({"world": world, "seed": 1, "prompt": "none"})).await;
+        assert!(
+            reply["observation"]["prompt"]
+                .as_str()
+                .is_some_and(|prompt| prompt.len() > 100)
+        );
+        let bare = client
+            .reset(json!({"world": world, "seed": 1, "prompt": "none"}))
+            .await;
         assert!(bare["observation"].get("prompt").is_none());
     }
 }
@@ -164,8 +227,12 @@ async fn equal_resets_give_equal_observations() {
     let server = TestServer::start().await;
     let (mut one, mut two) = (server.connect("/ws").await, server.connect("/ws").await);
     for world in ["trust", "cluster", "polyguard"] {
-        let a = one.reset(json!({"world": world, "seed": 3, "episode_id": "a"})).await;
-        let b = two.reset(json!({"world": world, "seed": 3, "episode_id": "b"})).await;
+        let a = one
+            .reset(json!({"world": world, "seed": 3, "episode_id": "a"}))
+            .await;
+        let b = two
+            .reset(json!({"world": world, "seed": 3, "episode_id": "b"}))
+            .await;
         assert_eq!(a, b);
     }
 }
@@ -180,7 +247,13 @@ async fn capacity_is_refused_and_freed() {
     let mut third = server.connect("/ws").await;
     let reply = third.receive().await;
     assert_eq!(reply["data"]["code"], "CAPACITY_REACHED");
-    assert_eq!((&reply["data"]["active_sessions"], &reply["data"]["max_sessions"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        (
+            &reply["data"]["active_sessions"],
+            &reply["data"]["max_sessions"]
+        ),
+        (&json!(2), &json!(2))
+    );
     assert_eq!(third.close_code().await, Some(1000));
     drop(second);
     server.wait_for_sessions(1).await;
@@ -200,7 +273,11 @@ async fn malformed_frames_end_or_keep_the_session() {
         let mut other = server.connect("/ws").await;
         other.send_text(text).await;
         let reply = other.receive().await;
-        let expected = if text.is_empty() { "INVALID_JSON" } else { "SESSION_ERROR" };
+        let expected = if text.is_empty() {
+            "INVALID_JSON"
+        } else {
+            "SESSION_ERROR"
+        };
         assert_eq!(reply["data"]["code"], expected, "{text}");
         if !text.is_empty() {
             assert_eq!(other.close_code().await, Some(1000), "{text}");
@@ -212,7 +289,11 @@ async fn malformed_frames_end_or_keep_the_session() {
     client.reset(json!({})).await;
 
     let mut binary = server.connect("/ws").await;
-    binary.0.send(Message::binary(vec![0_u8; 8])).await.expect("sends");
+    binary
+        .0
+        .send(Message::binary(vec![0_u8; 8]))
+        .await
+        .expect("sends");
     assert_eq!(binary.receive().await["data"]["code"], "SESSION_ERROR");
     assert_eq!(binary.close_code().await, Some(1003));
 
@@ -229,7 +310,10 @@ async fn session_of_mcp_is_attached_once_and_outlives_the_socket() {
     let server = TestServer::start().await;
     let create = r#"{"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create", "params": {}}"#;
     let (_, created) = server.request("POST", "/mcp", Some(create)).await;
-    let id = created["result"]["session_id"].as_str().expect("an id").to_owned();
+    let id = created["result"]["session_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let path = format!("/ws?session_id={id}");
     let mut client = server.connect(&path).await;
     client.reset(json!({"episode_id": "kept"})).await;
@@ -251,11 +335,18 @@ async fn session_of_mcp_is_attached_once_and_outlives_the_socket() {
     assert_eq!(status, 200);
     assert_eq!(again.state().await["step_count"], 1);
     let close = json!({"jsonrpc": "2.0", "id": 2, "method": "openenv/session/close", "params": {"session_id": id}});
-    let (_, closing) = server.request("POST", "/mcp", Some(&close.to_string())).await;
-    assert_eq!(closing["result"], json!({"session_id": id, "closed": false, "closing": true}));
+    let (_, closing) = server
+        .request("POST", "/mcp", Some(&close.to_string()))
+        .await;
+    assert_eq!(
+        closing["result"],
+        json!({"session_id": id, "closed": false, "closing": true})
+    );
     drop(again);
     server.wait_for_sessions(0).await;
-    let (_, closed) = server.request("POST", "/mcp", Some(&close.to_string())).await;
+    let (_, closed) = server
+        .request("POST", "/mcp", Some(&close.to_string()))
+        .await;
     assert_eq!(closed["error"]["code"], -32602);
 }
 

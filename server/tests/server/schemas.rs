@@ -31,9 +31,12 @@ async fn every_observation_fits_its_schema() {
     let server = TestServer::start().await;
     let mut client = server.connect("/ws").await;
     for world in WorldName::ALL {
-        let (_, schemas) = server.request("GET", &format!("/schema?world={world}"), None).await;
+        let (_, schemas) = server
+            .request("GET", &format!("/schema?world={world}"), None)
+            .await;
         let [observation, first, state, action] =
-            ["observation", "reset_observation", "state", "action"].map(|name| validator(&schemas[name]));
+            ["observation", "reset_observation", "state", "action"]
+                .map(|name| validator(&schemas[name]));
         let mut steps = 0;
         for (task, rules, seed) in episodes(*world) {
             let data = json!({"world": world, "task": task, "rules": rules, "seed": seed});
@@ -67,7 +70,11 @@ fn episodes(world: WorldName) -> Vec<(&'static str, &'static str, u64)> {
             ("ALTERNATIVE_SUGGESTION-medium", "hardened", 6),
             ("DEPRESCRIBING-hard", "reference", 7),
         ],
-        _ => vec![("task1", "reference", 1), ("task2", "hardened", 2), ("task3", "reference", 3)],
+        _ => vec![
+            ("task1", "reference", 1),
+            ("task2", "hardened", 2),
+            ("task3", "reference", 3),
+        ],
     }
 }
 
@@ -75,17 +82,25 @@ fn episodes(world: WorldName) -> Vec<(&'static str, &'static str, u64)> {
 async fn every_field_is_described() {
     let server = TestServer::start().await;
     for world in WorldName::ALL {
-        let (_, schemas) = server.request("GET", &format!("/schema?world={world}"), None).await;
+        let (_, schemas) = server
+            .request("GET", &format!("/schema?world={world}"), None)
+            .await;
         for name in ["action", "observation", "state", "reset_observation"] {
             let properties = schemas[name]["properties"].as_object().expect("fields");
             assert!(!properties.is_empty());
             for (field, schema) in properties {
-                let described = schema["description"].as_str().is_some_and(|text| !text.is_empty());
+                let described = schema["description"]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty());
                 assert!(described, "{world}: {name}.{field} has no description");
             }
         }
     }
     let (status, body) = server.request("GET", "/schema?world=nowhere", None).await;
     assert_eq!(status, 404);
-    assert!(body["detail"].as_str().is_some_and(|words| words.contains("trust")));
+    assert!(
+        body["detail"]
+            .as_str()
+            .is_some_and(|words| words.contains("trust"))
+    );
 }

@@ -6,20 +6,27 @@ use serde_json::{Value, json};
 use super::client::{Client, TestServer};
 
 fn transcript() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/oracle/openenv/transcript.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../testdata/oracle/openenv/transcript.json"
+    );
     let text = std::fs::read_to_string(path).expect("recorded data");
     serde_json::from_str(&text).expect("JSON")
 }
 
 fn keys(value: &Value) -> Vec<&str> {
     let fields = value.as_object();
-    fields.map(|fields| fields.keys().map(String::as_str).collect()).unwrap_or_default()
+    fields
+        .map(|fields| fields.keys().map(String::as_str).collect())
+        .unwrap_or_default()
 }
 
 /// Returns type and location of each error.
 fn errors(value: &Value) -> Vec<(Value, Value)> {
     let list = value.as_array().cloned().unwrap_or_default();
-    list.iter().map(|error| (error["type"].clone(), error["loc"].clone())).collect()
+    list.iter()
+        .map(|error| (error["type"].clone(), error["loc"].clone()))
+        .collect()
 }
 
 /// Returns the action of trust that stands for an action of the counter, and `true` if it is the same
@@ -33,8 +40,14 @@ fn action(counter: &Value) -> (Value, bool) {
         Some(0..=10) if counter.get("extra").is_some() => {
             (json!({"action_type": "skip", "extra": 1}), false)
         }
-        Some(0..=10) => (json!({"action_type": "delegate", "specialist_id": "S1"}), false),
-        Some(_) => (json!({"action_type": "delegate", "specialist_id": "S9"}), true),
+        Some(0..=10) => (
+            json!({"action_type": "delegate", "specialist_id": "S1"}),
+            false,
+        ),
+        Some(_) => (
+            json!({"action_type": "delegate", "specialist_id": "S9"}),
+            true,
+        ),
         None => (json!({}), true),
     }
 }
@@ -47,7 +60,10 @@ async fn recorded_http_exchanges_have_the_same_form() {
     let mut compared = 0;
     for exchange in recorded["http"].as_array().expect("exchanges") {
         let method = exchange["method"].as_str().expect("a method");
-        let path = exchange["path"].as_str().expect("a path").replace("count_env", "sentinel_env");
+        let path = exchange["path"]
+            .as_str()
+            .expect("a path")
+            .replace("count_env", "sentinel_env");
         if ["/docs", "/web", "/", "/openapi.json"].contains(&path.as_str()) {
             continue;
         }
@@ -56,7 +72,10 @@ async fn recorded_http_exchanges_have_the_same_form() {
             let (action, vague) = action(counter);
             (body["action"], only_status) = (action, vague);
         }
-        if body.pointer("/params/session_id").is_some_and(|id| id != "unknown") {
+        if body
+            .pointer("/params/session_id")
+            .is_some_and(|id| id != "unknown")
+        {
             body["params"]["session_id"] = session_id.as_str().into();
         }
         let text = match &body {
@@ -65,7 +84,10 @@ async fn recorded_http_exchanges_have_the_same_form() {
             other => Some(other.to_string()),
         };
         let (status, answer) = server.request(method, &path, text.as_deref()).await;
-        let (expected, what) = (&exchange["response"], format!("{method} {path} {body}: {answer}"));
+        let (expected, what) = (
+            &exchange["response"],
+            format!("{method} {path} {body}: {answer}"),
+        );
         match exchange["status"].as_u64() {
             // An exception is an answer with words here, not an internal error.
             Some(500) => assert_eq!((status, keys(&answer)), (400, vec!["detail"]), "{what}"),
@@ -78,7 +100,11 @@ async fn recorded_http_exchanges_have_the_same_form() {
             }
             assert_eq!(keys(&answer), keys(expected), "{what}");
             assert_eq!(answer["id"], expected["id"], "{what}");
-            assert_eq!(answer.pointer("/error/code"), expected.pointer("/error/code"), "{what}");
+            assert_eq!(
+                answer.pointer("/error/code"),
+                expected.pointer("/error/code"),
+                "{what}"
+            );
             continue;
         }
         match (status, path.as_str()) {
@@ -87,13 +113,18 @@ async fn recorded_http_exchanges_have_the_same_form() {
                 let missing = |key: &&str| !known.contains(key) && *key != "total";
                 assert_eq!(keys(expected).into_iter().find(missing), None, "{what}");
             }
-            (200, "/schema" | "/reset" | "/step") => assert_eq!(keys(&answer), keys(expected), "{what}"),
+            (200, "/schema" | "/reset" | "/step") => {
+                assert_eq!(keys(&answer), keys(expected), "{what}")
+            }
             (200, "/list_environments") => assert_eq!(answer, json!(["sentinel_env"])),
             (422, _) if !only_status => {
                 let mut expected = errors(&expected["detail"]);
                 // The columns of two JSON parsers differ.
                 let mut found = errors(&answer["detail"]);
-                if expected.first().is_some_and(|error| error.0 == "json_invalid") {
+                if expected
+                    .first()
+                    .is_some_and(|error| error.0 == "json_invalid")
+                {
                     (expected[0].1, found[0].1) = (expected[0].1[0].clone(), found[0].1[0].clone());
                 }
                 assert_eq!(found, expected, "{what}");
@@ -132,7 +163,8 @@ async fn replay(client: &mut Client, name: &str, log: &[Value]) -> usize {
             client.send_text(text).await;
         }
         let reply = client.receive().await;
-        let expected: Value = serde_json::from_str(entry["recv"].as_str().expect("a frame")).expect("JSON");
+        let expected: Value =
+            serde_json::from_str(entry["recv"].as_str().expect("a frame")).expect("JSON");
         let what = format!("{what}: {reply}");
         assert_eq!(keys(&reply), keys(&expected), "{what}");
         compare_frame(&reply, &expected, vague, &what);
@@ -154,7 +186,11 @@ fn compare_frame(reply: &Value, expected: &Value, vague: bool, what: &str) {
             for key in ["observation", "reward", "done"] {
                 assert!(data.get(key).is_some(), "{what}");
             }
-            assert_eq!(data["reward"].is_null(), wanted["reward"].is_null(), "{what}");
+            assert_eq!(
+                data["reward"].is_null(),
+                wanted["reward"].is_null(),
+                "{what}"
+            );
             assert!(data["observation"]["metadata"].is_object(), "{what}");
         }
         Some("state") => assert_eq!(data["step_count"], wanted["step_count"], "{what}"),
@@ -169,7 +205,9 @@ fn compare_frame(reply: &Value, expected: &Value, vague: bool, what: &str) {
                 assert_eq!(errors(&data["errors"]), errors(&wanted["errors"]), "{what}");
             }
             let own_words = ["INVALID_JSON", "EXECUTION_ERROR"].map(Value::from);
-            let is_object_error = wanted["message"].as_str().is_some_and(|words| words.contains("'list'"));
+            let is_object_error = wanted["message"]
+                .as_str()
+                .is_some_and(|words| words.contains("'list'"));
             if !own_words.contains(&wanted["code"]) && !is_object_error {
                 assert_eq!(data["message"], wanted["message"], "{what}");
             }
@@ -184,7 +222,10 @@ async fn recorded_sessions_have_the_same_form() {
     let server = TestServer::with(|_, limits| limits.max_sessions = 2, None).await;
     let create = r#"{"jsonrpc": "2.0", "id": 3, "method": "openenv/session/create", "params": {}}"#;
     let (_, created) = server.request("POST", "/mcp", Some(create)).await;
-    let id = created["result"]["session_id"].as_str().expect("an id").to_owned();
+    let id = created["result"]["session_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let (mut held, mut compared) = (Vec::new(), 0);
     for session in recorded["ws"].as_array().expect("sessions") {
         let name = session["name"].as_str().expect("a name");

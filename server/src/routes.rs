@@ -39,7 +39,7 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
         .route("/metadata", get(http::metadata))
         .route("/mcp", post(http::mcp).get(http::mcp_ws))
         .route("/list_environments", get(http::list_environments))
-        .route("/{name}/{route}", get(http::task_api).post(http::task_api))
+        .merge(http::task_routes())
         .route("/act", post(act))
         .route("/policy/model_status", get(model_status))
         .route("/metrics", get(http::metrics))

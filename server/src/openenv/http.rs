@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{FromRequestParts, Path, Query, Request, State, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
 use sentinel_env::WorldName;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -313,8 +315,22 @@ pub(crate) async fn list_environments() -> Response {
     json_response(StatusCode::OK, &json!([NAME]))
 }
 
-/// Answers the routes of the task interface, which this environment does not have.
-pub(crate) async fn task_api(Path((name, route)): Path<(String, String)>) -> Response {
+/// Returns the routes of the task interface, which this environment does not have. Each is named, so
+/// that they take no other path with two parts from the page.
+pub(crate) fn task_routes() -> Router<Arc<App>> {
+    let post = |method| post(move |name| async move { no_tasks(name, method) });
+    Router::new()
+        .route(
+            "/{name}/splits",
+            get(|name| async { no_tasks(name, "list_splits") }),
+        )
+        .route("/{name}/tasks", post("list_tasks"))
+        .route("/{name}/num_tasks", post("num_tasks"))
+        .route("/{name}/task", post("get_task"))
+        .route("/{name}/task_range", post("get_task_range"))
+}
+
+fn no_tasks(Path(name): Path<String>, method: &'static str) -> Response {
     if name != NAME {
         let shown: String = name.chars().take(64).collect();
         return detail(
@@ -322,14 +338,6 @@ pub(crate) async fn task_api(Path((name, route)): Path<(String, String)>) -> Res
             format!("unknown environment '{shown}'"),
         );
     }
-    let method = match route.as_str() {
-        "splits" => "list_splits",
-        "tasks" => "list_tasks",
-        "num_tasks" => "num_tasks",
-        "task" => "get_task",
-        "task_range" => "get_task_range",
-        _ => return detail(StatusCode::NOT_FOUND, "Not Found"),
-    };
     let words = format!("{method} is not supported for this environment");
     detail(StatusCode::NOT_IMPLEMENTED, words)
 }

@@ -20,6 +20,9 @@ use crate::state::App;
 /// Most frames that wait while a slow step runs.
 const QUEUE: usize = 64;
 
+/// Longest time that a closing handshake takes.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+
 const NORMAL: u16 = 1000;
 const AWAY: u16 = 1001;
 const UNSUPPORTED: u16 = 1003;
@@ -311,25 +314,29 @@ impl Connection {
         }
     }
 
-    /// Sends the last frames of a connection that the server closes.
+    /// Ends a connection: sends the last frames if the server closes, and lets the client's close frame
+    /// be answered.
     async fn finish(mut self, end: End) {
-        let End::Close(code, reason, error) = end else {
-            return;
-        };
-        if let Some(error) = error {
-            self.app.metrics.count_error(error.code.name());
-            if self.send(error.to_frame()).await.is_err() {
-                return;
+        match end {
+            End::Vanished => return,
+            End::Client => {}
+            End::Close(code, reason, error) => {
+                if let Some(error) = error {
+                    self.app.metrics.count_error(error.code.name());
+                    if self.send(error.to_frame()).await.is_err() {
+                        return;
+                    }
+                }
+                let reason = Utf8Bytes::from_static(reason);
+                let close = Message::Close(Some(CloseFrame { code, reason }));
+                if self.send_message(close).await.is_err() {
+                    return;
+                }
             }
         }
-        let reason = Utf8Bytes::from_static(reason);
-        let close = Message::Close(Some(CloseFrame { code, reason }));
-        if self.send_message(close).await.is_err() {
-            return;
-        }
-        // The client answers with its own close frame; what it sent before is read and dropped.
+        // Reading also writes the answer to a close frame. What the client sent before is dropped.
         let answered = async { while let Some(Ok(_)) = self.socket.recv().await {} };
-        let patience = self.app.limits.ping_deadline.min(Duration::from_secs(2));
+        let patience = self.app.limits.ping_deadline.min(CLOSE_PATIENCE);
         let _ = tokio::time::timeout(patience, answered).await;
     }
 }

@@ -179,10 +179,14 @@ async fn page_is_served_beside_the_api() {
     let folder = std::env::temp_dir().join(format!("sentinel-page-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("index.html"), "<p>the page</p>").expect("a file");
+    std::fs::create_dir_all(folder.join("replays")).expect("a folder");
+    std::fs::write(folder.join("replays/manifest.json"), "[]").expect("a file");
     let page = folder.clone();
     let server = TestServer::with(move |options, _| options.page = Some(page), None).await;
     let (status, text) = server.request_text("GET", "/", None, None).await;
     assert_eq!((status, text.as_str()), (200, "<p>the page</p>"));
+    let (status, list) = server.request("GET", "/replays/manifest.json", None).await;
+    assert_eq!((status, list), (200, json!([])));
     assert_eq!(server.request("GET", "/health", None).await.0, 200);
     assert_eq!(server.request("GET", "/../Cargo.toml", None).await.0, 404);
     std::fs::remove_dir_all(&folder).expect("removes its own folder");

@@ -13,10 +13,20 @@ use super::client::{PATIENCE, TestServer};
 const UPGRADE: &str = "GET /ws HTTP/1.1\r\nHost: sentinel\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
+/// Returns 1 000, or fewer if the process may not open two files for each.
+fn client_count() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<usize>().ok());
+    (soft.unwrap_or(256).saturating_sub(100) / 2).min(1000)
+}
+
 /// Clients that keep their connection open and never answer again, as after a lost network.
 #[tokio::test]
 async fn vanished_clients_are_freed_after_the_deadline() {
-    const CLIENTS: usize = 1000;
+    let count = client_count();
     let server = TestServer::with(
         |_, limits| {
             limits.ping_interval = Duration::from_millis(500);
@@ -26,7 +36,7 @@ async fn vanished_clients_are_freed_after_the_deadline() {
     )
     .await;
     let mut clients = Vec::new();
-    for _ in 0..CLIENTS {
+    for _ in 0..count {
         let mut stream = TcpStream::connect(server.address).await.expect("connects");
         stream.write_all(UPGRADE.as_bytes()).await.expect("sends");
         let mut answer = [0; 12];
@@ -42,7 +52,10 @@ async fn vanished_clients_are_freed_after_the_deadline() {
         while alive.0.next().await.is_some() {}
     });
     server.wait_for_sessions(1).await;
-    assert_eq!(clients.len(), CLIENTS, "their sockets are still open");
+    assert_eq!(clients.len(), count, "their sockets are still open");
+    let (_, metrics) = server.request_text("GET", "/metrics", None, None).await;
+    let line = format!("sentinel_sessions_ended_total{{code=\"vanished\"}} {count}");
+    assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
     kept.abort();
     server.wait_for_sessions(0).await;
 }
@@ -110,6 +123,10 @@ async fn slow_headers_and_bodies_are_given_up() {
     let mut rest = Vec::new();
     let read = tokio::time::timeout(PATIENCE, headers.read_to_end(&mut rest)).await;
     assert!(read.is_ok(), "the server closes the connection");
+    // A connection that asks for nothing.
+    let mut idle = TcpStream::connect(server.address).await.expect("connects");
+    let read = tokio::time::timeout(PATIENCE, idle.read_to_end(&mut rest)).await;
+    assert!(read.is_ok(), "the server closes the connection");
     // A body that never comes.
     let mut body = TcpStream::connect(server.address).await.expect("connects");
     let head = b"POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
@@ -131,4 +148,40 @@ async fn stop_closes_sockets_and_streams() {
     assert_eq!(client.close_code().await, Some(1001));
     drop(idle);
     assert!(TcpStream::connect(address).await.is_err(), "nobody listens");
+}
+
+/// Ten thousand sessions, a hundred at a time: each plays, some close well and some just go.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: 10 000 sessions"]
+async fn ten_thousand_sessions_leave_nothing_behind() {
+    const SESSIONS: u64 = 10_000;
+    const AT_A_TIME: u64 = 100;
+    let server = std::sync::Arc::new(TestServer::start().await);
+    let mut players = Vec::new();
+    for player in 0..AT_A_TIME {
+        let server = std::sync::Arc::clone(&server);
+        players.push(tokio::spawn(async move {
+            for session in 0..SESSIONS / AT_A_TIME {
+                let world = ["trust", "cluster", "polyguard"][(session % 3) as usize];
+                let mut client = server.connect("/ws").await;
+                let seed = 100_000 + player * 1000 + session;
+                let reply = client.reset(json!({"world": world, "seed": seed})).await;
+                assert_eq!(reply["observation"]["world"], world);
+                if session % 2 == 0 {
+                    client.send_text(r#"{"type": "close"}"#).await;
+                    assert_eq!(client.close_code().await, Some(1000));
+                }
+            }
+        }));
+    }
+    for player in players {
+        player.await.expect("no panic");
+    }
+    server.wait_for_sessions(0).await;
+    let (_, metrics) = server.request_text("GET", "/metrics", None, None).await;
+    let resets: u64 = (metrics.lines())
+        .filter(|line| line.starts_with("sentinel_resets_total"))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(resets, SESSIONS);
 }

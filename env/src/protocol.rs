@@ -12,9 +12,6 @@ use crate::digest::{Digest, format_uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
 use crate::rng::derive_seed;
 
-/// Number of steps for which a session allocates memory at the start.
-const ROOM: usize = 48;
-
 /// A world with a JSON interface that takes actions and returns replies.
 pub trait Protocol: World {
     /// A request to start an episode.
@@ -143,7 +140,8 @@ impl<W: Protocol> Session<W> {
             log,
             episode_id,
             session_id,
-            steps: Vec::with_capacity(ROOM),
+            // Grows with the episode: a server holds many sessions that take few steps.
+            steps: Vec::new(),
             digest: TrajectoryDigest::default(),
         }
     }

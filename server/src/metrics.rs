@@ -34,8 +34,7 @@ pub struct Metrics {
     registry: Registry,
     /// Open connections.
     pub connections: Gauge,
-    /// OpenEnv sessions.
-    pub sessions: Gauge,
+    sessions: Gauge,
     /// OpenEnv sessions that ended by their own limits or by a vanished client.
     sessions_ended: Family<CodeLabel, Counter>,
     resets: Family<WorldLabel, Counter>,
@@ -87,6 +86,11 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Sets the number of OpenEnv sessions.
+    pub fn set_sessions(&self, count: usize) {
+        self.sessions.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
     /// Counts an episode that was started.
     pub fn count_reset(&self, world: WorldName) {
         self.resets.get_or_create(&label(world)).inc();

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use sentinel_env::{Named as _, World, WorldName, in_world};
-use sentinel_policy::text::{PromptState, PromptStyle};
+use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 use sentinel_policy::{Playable, Player, Scripted as _};
 use serde_json::{Value, json};
 
-use crate::environment::replay_actions;
 use crate::worlds::Served;
 
 /// A computation that returns an action as JSON, or the reason why there is none. It can take long.
@@ -167,4 +166,19 @@ impl ServedPolicy {
             serde_json::from_str(&text).map_err(|error| format!("the action is no JSON: {error}"))
         }))
     }
+}
+
+/// Plays `actions` from the start of an episode, for a policy that is asked about its current state.
+///
+/// # Errors
+/// Returns the refusal of the first action that does not fit.
+fn replay_actions<W: TextWorld + World>(
+    setup: &W::Setup,
+    actions: &[W::Action],
+) -> Result<PromptState<W>, String> {
+    let mut state = PromptState::<W>::new(setup);
+    for action in actions {
+        state.step(*action).map_err(|error| error.to_string())?;
+    }
+    Ok(state)
 }

@@ -66,7 +66,7 @@ impl App {
         let opened = self
             .sessions
             .open(|id| AnyEnvironment::new(&self.defaults, id));
-        self.metrics.sessions.set(self.sessions.len() as i64);
+        self.metrics.set_sessions(self.sessions.len());
         opened
     }
 
@@ -76,7 +76,7 @@ impl App {
         if closed {
             self.metrics.count_end(reason);
         }
-        self.metrics.sessions.set(self.sessions.len() as i64);
+        self.metrics.set_sessions(self.sessions.len());
         closed
     }
 
@@ -86,6 +86,6 @@ impl App {
             self.metrics.count_end("expired");
         }
         self.reference.end_expired();
-        self.metrics.sessions.set(self.sessions.len() as i64);
+        self.metrics.set_sessions(self.sessions.len());
     }
 }

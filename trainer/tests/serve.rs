@@ -77,7 +77,10 @@ fn server_starts_again_after_a_kill() {
 fn signal_ends_the_server_well() {
     let mut serving = Serving::start(&["--world", "cluster"]);
     let id = serving.child.id().to_string();
-    let sent = Command::new("kill").args(["-TERM", &id]).status().expect("kill");
+    let sent = Command::new("kill")
+        .args(["-TERM", &id])
+        .status()
+        .expect("kill");
     assert!(sent.success());
     assert!(serving.child.wait().expect("ends").success());
 }
@@ -93,7 +96,11 @@ fn policies_are_named_or_loaded() {
         assert_eq!(status, 200, "{answer}");
         assert!(answer["action"]["action_type"].is_string(), "{answer}");
         let url = format!("{}/policy/model_status", serving.address);
-        let text = ureq::get(url).call().expect("an answer").body_mut().read_to_string();
+        let text = ureq::get(url)
+            .call()
+            .expect("an answer")
+            .body_mut()
+            .read_to_string();
         let model: Value = serde_json::from_str(&text.expect("a text")).expect("JSON");
         assert_eq!(model["kind"], kind);
     }
@@ -103,7 +110,11 @@ fn policies_are_named_or_loaded() {
 fn wrong_options_are_errors_with_a_way_out() {
     let output = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
-        let output = command.args(["serve", "--port", "0"]).args(options).output().expect("runs");
+        let output = command
+            .args(["serve", "--port", "0"])
+            .args(options)
+            .output()
+            .expect("runs");
         assert!(!output.status.success(), "{options:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };

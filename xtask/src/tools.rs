@@ -136,7 +136,9 @@ fn environment(place: &Dirs, name: &str, program: &str, packages: &[&str]) -> Re
         return Ok(folder);
     }
     let listed = packages.join(" and ");
-    print_note(&format!("Python environment with {listed}: made once (a minute)"));
+    print_note(&format!(
+        "Python environment with {listed}: made once (a minute)"
+    ));
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv", "--clear"]).arg(&folder);
     logged(&mut venv, &place.log("python-venv"), None)?.require(

@@ -114,7 +114,7 @@ async fn recorded_http_exchanges_have_the_same_form() {
                 assert_eq!(keys(expected).into_iter().find(missing), None, "{what}");
             }
             (200, "/schema" | "/reset" | "/step") => {
-                assert_eq!(keys(&answer), keys(expected), "{what}")
+                assert_eq!(keys(&answer), keys(expected), "{what}");
             }
             (200, "/list_environments") => assert_eq!(answer, json!(["sentinel_env"])),
             (422, _) if !only_status => {

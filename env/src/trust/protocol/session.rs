@@ -20,14 +20,8 @@ use crate::trust::model::{Action, EpisodeOver, Observation, Scenario, Setup, Ste
 pub type Session = protocol::Session<Episode>;
 
 /// The reward events of an episode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EventLog(Vec<Event>);
-
-impl Default for EventLog {
-    fn default() -> Self {
-        Self(Vec::with_capacity(48))
-    }
-}
 
 impl Protocol for Episode {
     type Request = ResetRequest;

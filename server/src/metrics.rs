@@ -32,7 +32,7 @@ pub struct RouteLabel {
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    /// Open connections.
+    /// The number of open connections.
     pub connections: Gauge,
     sessions: Gauge,
     /// OpenEnv sessions that ended by their own limits or by a vanished client.
@@ -111,7 +111,7 @@ impl Metrics {
         self.sessions_ended.get_or_create(&CodeLabel { code }).inc();
     }
 
-    /// Counts a request.
+    /// Counts a request by its route and status.
     pub fn count_request(&self, route: &str, status: u16) {
         let route = route.to_owned();
         self.requests

@@ -47,9 +47,9 @@ pub enum ServeError {
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// The address.
+        /// The address that was asked for.
         address: SocketAddr,
-        /// The reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
 }

@@ -43,7 +43,7 @@ impl SessionEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Server at capacity: {active}/{max} sessions active. Cannot accept new connections.")]
 pub struct AtCapacity {
-    /// Number of sessions.
+    /// Number of sessions in the table.
     pub active: usize,
     /// Largest number of sessions.
     pub max: usize,

@@ -11,11 +11,11 @@ use crate::validation::FieldError;
 pub enum ClientMessage {
     /// Start an episode with these fields.
     Reset(Map<String, Value>),
-    /// Take this action.
+    /// Take this action in the episode.
     Step(Map<String, Value>),
-    /// Send the state.
+    /// Send the state of the episode.
     State,
-    /// End the session.
+    /// End the session and its connection.
     Close,
     /// Answer a JSON-RPC request.
     Mcp(Value),
@@ -32,7 +32,7 @@ pub enum ErrorCode {
     UnknownType,
     /// The message does not have the form that its type asks for.
     Validation,
-    /// The environment refused.
+    /// The environment refused the message.
     Execution,
     /// There is no room for another session; the connection is closed.
     Capacity,
@@ -55,10 +55,10 @@ impl ErrorCode {
     }
 }
 
-/// An error message.
+/// An error message of the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorMessage {
-    /// The code.
+    /// The code that programs read.
     pub code: ErrorCode,
     /// The message for a reader.
     pub message: String,
@@ -85,7 +85,7 @@ impl ErrorMessage {
         message
     }
 
-    /// Returns the frame.
+    /// Returns the text frame of the message.
     #[must_use]
     pub fn to_frame(&self) -> Vec<u8> {
         #[derive(Serialize)]

@@ -40,7 +40,7 @@ pub(crate) fn answer_bytes(app: &App, bytes: &[u8]) -> Value {
     }
 }
 
-/// Answers a request.
+/// Answers a request that is JSON already.
 pub(crate) fn answer(app: &App, request: &Value) -> Value {
     match parse(request) {
         Ok((id, method, params)) => response(id, call(app, method, &params)),

@@ -243,7 +243,7 @@ impl ReferenceEpisode {
         reply
     }
 
-    /// Returns the state.
+    /// Returns the state of the episode.
     pub(super) fn state(&self, reveal: bool) -> Value {
         let mut state = match self {
             Self::Trust(session) => to_json(&session.state()),

@@ -17,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 /// Longest time that a test waits for anything; no test measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running server.
+/// A server that runs in this process.
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) sessions: Box<dyn Fn() -> usize + Send + Sync>,
@@ -159,7 +159,7 @@ impl TestServer {
     }
 }
 
-/// A WebSocket client.
+/// A WebSocket client of a server.
 pub(crate) struct Client(pub(crate) WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Client {
@@ -209,21 +209,21 @@ impl Client {
         self.receive().await
     }
 
-    /// Starts an episode.
+    /// Starts an episode and returns its reply.
     pub(crate) async fn reset(&mut self, data: Value) -> Value {
         let reply = self.ask(&json!({"type": "reset", "data": data})).await;
         assert_eq!(reply["type"], "observation", "{reply}");
         reply["data"].clone()
     }
 
-    /// Takes a step.
+    /// Takes a step and returns its reply.
     pub(crate) async fn step(&mut self, action: Value) -> Value {
         let reply = self.ask(&json!({"type": "step", "data": action})).await;
         assert_eq!(reply["type"], "observation", "{reply}");
         reply["data"].clone()
     }
 
-    /// Returns the state.
+    /// Returns the state of the session.
     pub(crate) async fn state(&mut self) -> Value {
         self.ask(&json!({"type": "state"})).await["data"].clone()
     }

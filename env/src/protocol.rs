@@ -12,9 +12,6 @@ use crate::digest::{Digest, format_uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
 use crate::rng::derive_seed;
 
-/// Number of steps for which a session allocates memory at the start.
-const ROOM: usize = 48;
-
 /// A world with a JSON interface that takes actions and returns replies.
 pub trait Protocol: World {
     /// A request to start an episode.
@@ -143,9 +140,18 @@ impl<W: Protocol> Session<W> {
             log,
             episode_id,
             session_id,
-            steps: Vec::with_capacity(ROOM),
+            // Grows with the episode: a server holds many sessions that take few steps.
+            steps: Vec::new(),
             digest: TrajectoryDigest::default(),
         }
+    }
+
+    /// Returns the same session with another session id, for servers that number their sessions
+    /// themselves: the derived ids of equal setups are equal.
+    #[must_use]
+    pub fn with_session_id(mut self, session_id: String) -> Self {
+        self.session_id = session_id;
+        self
     }
 
     /// Applies a typed action and records the step.
@@ -169,17 +175,30 @@ impl<W: Protocol> Session<W> {
         Ok(transition)
     }
 
-    /// Applies a JSON action. At the end of an adaptive episode, the result is reported to the
-    /// caller's curriculum.
+    /// Applies a JSON action and builds the reply. At the end of an adaptive episode, the result is
+    /// reported to the caller's curriculum.
     ///
     /// # Errors
-    /// Returns an error if the episode has ended, if the message names another session or is not a
-    /// valid action, or if the episode refuses the action. Nothing changes then.
+    /// As [`Session::apply`]; nothing changes then.
     pub fn step(
         &mut self,
         message: &W::Message,
         curriculum: &mut W::Curriculum,
     ) -> Result<W::Reply, MessageErrorOf<W>> {
+        self.apply(message, curriculum)?;
+        Ok(self.reply())
+    }
+
+    /// Applies a JSON action without building the reply, which takes longer than the step itself.
+    ///
+    /// # Errors
+    /// Returns an error if the episode has ended, if the message names another session or is not a
+    /// valid action, or if the episode refuses the action. Nothing changes then.
+    pub fn apply(
+        &mut self,
+        message: &W::Message,
+        curriculum: &mut W::Curriculum,
+    ) -> Result<Transition<W::Info>, MessageErrorOf<W>> {
         self.check_message(message)?;
         let parsed = self.episode.parse_message(message);
         let (action, remark) = parsed.map_err(MessageError::Action)?;
@@ -189,7 +208,7 @@ impl<W: Protocol> Session<W> {
         if transition.is_last() {
             W::report_end(self, curriculum);
         }
-        Ok(self.reply())
+        Ok(transition)
     }
 
     /// Returns an error if the episode has ended or the message names another session.

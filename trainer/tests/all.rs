@@ -24,6 +24,7 @@ mod replay_properties;
 mod report;
 mod rollout;
 mod run_log;
+mod serve;
 mod sweep;
 mod trace;
 mod train;

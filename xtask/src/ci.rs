@@ -1,6 +1,7 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 mod browser_parts;
+mod openenv_part;
 mod python_parts;
 
 use crate::dirs::Dirs;
@@ -13,6 +14,7 @@ use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Context, Result, bail};
 use browser_parts::{e2e, firefox, site, wasm};
+use openenv_part::openenv;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -47,7 +49,7 @@ pub enum Set {
 const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 19] = [
+pub const PARTS: [Part; 20] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -150,6 +152,12 @@ pub const PARTS: [Part; 19] = [
         "package",
         "pip installs the Python package, and it works with TRL, SkyRL and Stable-Baselines3 (about 5 min; once 15 min more for PyTorch)",
         package,
+    ),
+    part(
+        Set::Full,
+        "openenv",
+        "OpenEnv's Python clients and graders accept the server (once about 2 min to install them)",
+        openenv,
     ),
     part(
         Set::Full,

@@ -145,7 +145,28 @@ pub const LEARNERS: PythonEnv = PythonEnv {
     takes: "about 15 minutes and 8 GB",
 };
 
+/// Hold the clients of OpenEnv whose versions are tested: the current one, and the one that verifiers
+/// installs.
+pub const OPENENV: [PythonEnv; 2] = [
+    PythonEnv {
+        folder: "python-openenv-0.10.0",
+        packages: &["openenv==0.10.0"],
+        takes: "a minute",
+    },
+    PythonEnv {
+        folder: "python-openenv-0.4.1",
+        packages: &["openenv==0.4.1"],
+        takes: "a minute",
+    },
+];
+
 impl PythonEnv {
+    /// Returns the name of its folder in the cache.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.folder
+    }
+
     /// Returns the folder of the environment; makes it once, which needs the network. It is made anew
     /// when its packages change.
     ///

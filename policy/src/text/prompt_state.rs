@@ -93,9 +93,14 @@ impl<W: TextWorld> PromptState<W> {
     /// [`Player::act`] observes the current state.
     #[must_use]
     pub fn player(&self, policy: W::PolicyName) -> Player<W> {
-        let setup = self.episode.setup();
-        let mut player = policy.start(setup);
-        let mut past = W::reset(setup);
+        let mut player = policy.start(self.episode.setup());
+        self.replay_to(&mut player);
+        player
+    }
+
+    /// Lets a new player observe every state before the current one.
+    pub fn replay_to(&self, player: &mut Player<W>) {
+        let mut past = W::reset(self.episode.setup());
         for action in &self.actions {
             player.observe(&past);
             // Does not happen: the same episode accepted these actions before.
@@ -103,6 +108,5 @@ impl<W: TextWorld> PromptState<W> {
                 break;
             }
         }
-        player
     }
 }

@@ -13,7 +13,7 @@ use sentinel_trainer::compact::config::Method;
 use sentinel_trainer::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Environments",
         &[
@@ -37,6 +37,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
+    ("Server", &["serve"]),
     ("Other", &["completions", "help"]),
 ];
 /// The largest number of tasks that help lists.

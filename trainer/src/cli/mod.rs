@@ -15,6 +15,7 @@ mod lm_estimate;
 mod lm_progress;
 mod progress_bar;
 mod report;
+mod serve;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
+use sentinel_server::ServeOptions;
 use sentinel_trainer::ablate::AblateConfig;
 use sentinel_trainer::analyze::AnalyzeConfig;
 use sentinel_trainer::bench::BenchConfig;
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     ModelStatus(sweep::StatusCommand),
     /// Check the success criteria of a folder of results; exit code 1 when one is not met
     Check(sweep::CheckCommand),
+    /// Serve the worlds over HTTP and WebSocket: OpenEnv, the reference's API, a policy, the page
+    Serve(Box<ServeOptions>),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -291,6 +295,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Activate(command) => sweep::activate_model(&command),
         Command::ModelStatus(command) => sweep::model_status(&command),
         Command::Check(command) => sweep::check(&command),
+        Command::Serve(options) => serve::serve(&options),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

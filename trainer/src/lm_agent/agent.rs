@@ -85,6 +85,15 @@ impl<'a> LmAgent<'a> {
         }
     }
 
+    /// Completes one prompt.
+    ///
+    /// # Errors
+    /// If the template rejects the prompt, or the model fails.
+    pub fn complete(&mut self, prompt: &str) -> Result<String, LmError> {
+        let mut texts = self.answer(&[prompt.to_owned()], &[0])?;
+        Ok(texts.pop().unwrap_or_default())
+    }
+
     fn answer(&mut self, prompts: &[String], episodes: &[usize]) -> Result<Vec<String>, LmError> {
         let mut texts = Vec::with_capacity(prompts.len());
         let size = self.batch.max(1);

@@ -86,12 +86,15 @@ impl JobRow {
     }
 }
 
-/// The observation as JSON. It contains the hidden worker profile (quirk C7), so it must not be
-/// given to a policy.
+/// The observation as JSON. With its coverage it contains the hidden worker profile (quirk C7), so
+/// it must not be given to a policy; see [`Session::agent_observation`](super::Session::agent_observation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ObservationPayload {
-    pub session_id: String,
-    pub episode_id: String,
+    /// The session's id; omitted for agents, because ids are derived from the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub episode_id: Option<String>,
     pub task_type: Task,
     pub step_count: u8,
     pub max_steps: u8,
@@ -104,7 +107,9 @@ pub struct ObservationPayload {
     pub trust_snapshot: PerSlot<f64>,
     pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
     pub audit_anomaly_scores: Anomalies,
-    pub ai_failure_coverage: Coverage,
+    /// The failure modes, which name every worker's hidden behavior; omitted for agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ai_failure_coverage: Option<Coverage>,
     pub difficulty_profile: DifficultyProfile,
     pub available_workers: [Slot; SLOTS],
     pub last_action_summary: Option<String>,

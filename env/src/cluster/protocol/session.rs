@@ -90,7 +90,12 @@ impl Protocol for Episode {
         // Building the coverage takes longer than cloning it.
         let coverage = Coverage::from_episode(&session.episode);
         StepResult {
-            observation: session.observation_payload(coverage.clone()),
+            observation: ObservationPayload {
+                session_id: Some(session.session_id().to_owned()),
+                episode_id: Some(session.episode_id().to_owned()),
+                ai_failure_coverage: Some(coverage.clone()),
+                ..session.agent_observation()
+            },
             reward: session.reward_payload(),
             done: session.episode.observation().done(),
             info: session.info(coverage),
@@ -120,11 +125,14 @@ impl Session {
         }
     }
 
-    fn observation_payload(&self, coverage: Coverage) -> ObservationPayload {
+    /// Builds the observation for an agent: the payload without ids and without the coverage, which
+    /// names every worker's hidden behavior.
+    #[must_use]
+    pub fn agent_observation(&self) -> ObservationPayload {
         let o = self.episode.observation();
         ObservationPayload {
-            session_id: self.session_id().to_owned(),
-            episode_id: self.episode_id().to_owned(),
+            session_id: None,
+            episode_id: None,
             task_type: o.task,
             step_count: o.step_count,
             max_steps: o.max_steps,
@@ -137,7 +145,7 @@ impl Session {
             trust_snapshot: o.ledger.rounded_trust(),
             behavioral_fingerprints: evidence_summaries(&o.ledger),
             audit_anomaly_scores: o.anomalies,
-            ai_failure_coverage: coverage,
+            ai_failure_coverage: None,
             difficulty_profile: self.profile(),
             available_workers: Slot::ALL,
             last_action_summary: self.last_step().map(text::step_summary),

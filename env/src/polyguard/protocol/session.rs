@@ -158,6 +158,12 @@ impl Session {
         }
     }
 
+    /// Builds the observation for an agent.
+    #[must_use]
+    pub fn agent_observation(&self) -> ObservationPayload {
+        ObservationPayload::from_observation(self.episode.observation())
+    }
+
     /// Returns the explanation of why the last answer could not be read, if it could not.
     #[must_use]
     pub fn parse_error_detail(&self) -> Option<&str> {

@@ -14,7 +14,9 @@ use crate::trust::model::{Rules, Status};
     reason = "the field names are the protocol, spec trust §11"
 )]
 pub struct ObservationPayload {
-    pub session_id: String,
+    /// The session's id; omitted for agents, because ids are derived from the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     pub scenario_id: String,
     pub task_type: Task,
     pub difficulty: &'static str,

@@ -20,14 +20,8 @@ use crate::trust::model::{Action, EpisodeOver, Observation, Scenario, Setup, Ste
 pub type Session = protocol::Session<Episode>;
 
 /// The reward events of an episode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EventLog(Vec<Event>);
-
-impl Default for EventLog {
-    fn default() -> Self {
-        Self(Vec::with_capacity(48))
-    }
-}
 
 impl Protocol for Episode {
     type Request = ResetRequest;
@@ -114,10 +108,19 @@ impl Session {
         }
     }
 
+    /// Builds the observation for an agent: the payload without the session's id.
+    #[must_use]
+    pub fn agent_observation(&self) -> ObservationPayload {
+        ObservationPayload {
+            session_id: None,
+            ..self.observation_payload()
+        }
+    }
+
     fn observation_payload(&self) -> ObservationPayload {
         let (o, scenario) = (self.episode.observation(), self.episode.scenario());
         ObservationPayload {
-            session_id: self.session_id().to_owned(),
+            session_id: Some(self.session_id().to_owned()),
             scenario_id: scenario.id(),
             task_type: o.task,
             difficulty: o.task.difficulty(),

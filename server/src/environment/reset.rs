@@ -1,0 +1,272 @@
+//! The start of an episode: the fields of a reset, the server's defaults, and what they identify.
+
+use sentinel_env::rng::Streams;
+use sentinel_env::rules::Rules;
+use sentinel_env::task::joined_task_names;
+use sentinel_env::{EpisodeSpec, TaskName, WorldName, in_world};
+use serde_json::{Map, Value, json};
+
+use super::running::{Running, RunningEpisode};
+use crate::options::{Limits, ServeOptions};
+use crate::sessions::random_bits;
+use crate::validation::{FieldError, check_object, parse_seed};
+use crate::worlds::{Schemas, Served};
+
+/// First seed of resets that name none, and their number: seeds for training.
+const RANDOM_SEEDS: (u64, u64) = (100_000, 500_000);
+/// Largest length of an episode id in characters.
+const ID_CHARS: u64 = 255;
+
+/// The choices of episodes whose reset leaves them out, and the schemas of all worlds.
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    world: WorldName,
+    task: Option<String>,
+    rules: Option<String>,
+    streams: Option<Streams>,
+    schemas: Vec<(WorldName, Schemas)>,
+    limits: Limits,
+    /// `true` if a policy may be asked about an episode.
+    pub(super) has_policy: bool,
+}
+
+impl Defaults {
+    /// Creates the defaults of a server.
+    ///
+    /// # Errors
+    /// If the task, the rules or the streams do not exist in the world.
+    pub fn new(options: &ServeOptions, limits: Limits, has_policy: bool) -> Result<Self, String> {
+        let schemas = WorldName::ALL.iter();
+        let defaults = Self {
+            world: options.world,
+            task: options.task.clone(),
+            rules: options.rules.clone(),
+            streams: options.streams,
+            schemas: schemas
+                .map(|world| (*world, Schemas::for_world(*world)))
+                .collect(),
+            limits,
+            has_policy,
+        };
+        defaults.start(ResetFields::default())?;
+        Ok(defaults)
+    }
+
+    /// Returns the world of episodes whose reset names none.
+    #[must_use]
+    pub const fn world(&self) -> WorldName {
+        self.world
+    }
+
+    /// Returns the schemas of a world.
+    #[must_use]
+    pub fn schemas(&self, world: WorldName) -> &Schemas {
+        let found = self.schemas.iter().find(|(name, _)| *name == world);
+        // Every world is in the list; the first one is the registry's default.
+        found.map_or(&self.schemas[0].1, |(_, schemas)| schemas)
+    }
+
+    pub(super) fn start(&self, fields: ResetFields) -> Result<Box<dyn Running>, String> {
+        let world = match fields.world.as_deref() {
+            None => self.world,
+            Some(name) => WorldName::parse(name).ok_or_else(|| {
+                format!(
+                    "unknown world {name:?}: use {}",
+                    WorldName::joined_names(" or ")
+                )
+            })?,
+        };
+        in_world!(world, W => {
+            let running = RunningEpisode::<W>::start(self, world, fields)?;
+            Ok(Box::new(running))
+        })
+    }
+}
+
+/// The rewards of an episode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum RewardMode {
+    /// The rewards of the world.
+    #[default]
+    Step,
+    /// 0 until the end, then the score.
+    Score,
+}
+
+/// The fields of a reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResetFields {
+    pub(super) seed: Option<u64>,
+    pub(super) episode_id: Option<String>,
+    world: Option<String>,
+    task: Option<String>,
+    rules: Option<String>,
+    streams: Option<String>,
+    pub(super) without_prompt: bool,
+    pub(super) reward: RewardMode,
+    ignored: Vec<String>,
+}
+
+impl ResetFields {
+    /// Reads the fields of a reset. Fields that no environment has are ignored, as the protocol asks,
+    /// and the first observation lists them.
+    ///
+    /// # Errors
+    /// Returns an error for each field of a wrong type.
+    pub fn parse(data: &Map<String, Value>) -> Result<Self, Vec<FieldError>> {
+        let mut fields = Self::default();
+        let mut errors = Vec::new();
+        for (name, value) in data {
+            if value.is_null() {
+                continue;
+            }
+            let place = match name.as_str() {
+                "seed" => {
+                    match parse_seed(value, &["seed"]) {
+                        Ok(seed) => fields.seed = Some(seed),
+                        Err(error) => errors.push(error),
+                    }
+                    continue;
+                }
+                "prompt" => {
+                    match choice(name, value, &["reference", "none"]) {
+                        Ok(index) => fields.without_prompt = index == 1,
+                        Err(error) => errors.push(error),
+                    }
+                    continue;
+                }
+                "reward" => {
+                    match choice(name, value, &["step", "score"]) {
+                        Ok(0) => fields.reward = RewardMode::Step,
+                        Ok(_) => fields.reward = RewardMode::Score,
+                        Err(error) => errors.push(error),
+                    }
+                    continue;
+                }
+                "episode_id" => &mut fields.episode_id,
+                "world" => &mut fields.world,
+                "task" => &mut fields.task,
+                "rules" => &mut fields.rules,
+                "streams" => &mut fields.streams,
+                _ => {
+                    fields.ignored.push(name.chars().take(64).collect());
+                    continue;
+                }
+            };
+            let schema =
+                json!({"properties": {name.as_str(): {"type": "string", "maxLength": ID_CHARS}}});
+            let one = Map::from_iter([(name.clone(), value.clone())]);
+            let found = check_object(&schema, &one, &[]);
+            if found.is_empty() {
+                *place = value.as_str().map(str::to_owned);
+            }
+            errors.extend(found);
+        }
+        if errors.is_empty() {
+            Ok(fields)
+        } else {
+            Err(errors)
+        }
+    }
+}
+
+/// Returns the index of the word that `value` is.
+fn choice(name: &str, value: &Value, words: &[&str]) -> Result<usize, FieldError> {
+    let found = value
+        .as_str()
+        .and_then(|text| words.iter().position(|word| *word == text));
+    found.ok_or_else(|| {
+        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let msg = format!("Input should be {}", words.join(" or "));
+        FieldError::new("literal_error", &[name], msg, value)
+    })
+}
+
+/// Returns the episode that a reset identifies.
+pub(super) fn episode_spec<W: Served>(
+    defaults: &Defaults,
+    world: WorldName,
+    fields: &ResetFields,
+) -> Result<EpisodeSpec<W>, String> {
+    // The server's defaults are those of its own world.
+    let own = world == defaults.world;
+    let task = fields
+        .task
+        .as_deref()
+        .or(defaults.task.as_deref().filter(|_| own));
+    let task = task.unwrap_or(W::DEFAULT_TASK);
+    let task = <W::Task as TaskName>::parse(task).ok_or_else(|| {
+        let known = joined_task_names::<W::Task>(" or ");
+        format!("unknown task {task:?} of world {}: use {known}", W::NAME)
+    })?;
+    let rules = match fields
+        .rules
+        .as_deref()
+        .or(defaults.rules.as_deref().filter(|_| own))
+    {
+        None => Rules::REFERENCE,
+        Some(text) => Rules::<W::Change>::parse(text).map_err(|error| error.to_string())?,
+    };
+    let streams = match fields.streams.as_deref() {
+        None => defaults.streams.filter(|_| own),
+        Some(name) => {
+            let known = <Streams as sentinel_env::Named>::joined_names();
+            let unknown = || format!("unknown streams {name:?}: use {known}");
+            Some(Streams::parse(name).ok_or_else(unknown)?)
+        }
+    };
+    let streams = streams.unwrap_or_else(|| W::streams_or_default(Streams::Independent));
+    if !W::STREAMS.contains(&streams) {
+        let known: Vec<&str> = W::STREAMS.iter().map(|streams| streams.name()).collect();
+        let known = known.join(" or ");
+        return Err(format!(
+            "world {} has no streams {streams}: use {known}",
+            W::NAME
+        ));
+    }
+    let random = || RANDOM_SEEDS.0 + random_bits() % RANDOM_SEEDS.1;
+    Ok(EpisodeSpec {
+        task,
+        seed: fields.seed.unwrap_or_else(random),
+        streams,
+        rules,
+    })
+}
+
+/// Returns the metadata of the first observation.
+pub(super) fn reset_metadata<W: Served>(
+    defaults: &Defaults,
+    spec: &EpisodeSpec<W>,
+    fields: &ResetFields,
+) -> Map<String, Value> {
+    let limits = &defaults.limits;
+    let is_score = fields.reward == RewardMode::Score;
+    let rule = if is_score {
+        "The reward is 0 until the end and the score on the last step"
+    } else {
+        W::SCORE_RULE
+    };
+    let mut metadata = json!({
+        "task": spec.task.name(),
+        "streams": spec.streams.name(),
+        "rules": spec.rules.to_string(),
+        "max_steps": W::max_steps(spec.task),
+        "reward_sum_is_score": is_score,
+        "score_rule": rule,
+        "budgets": {
+            "idle_timeout_s": limits.idle_timeout.as_secs_f64(),
+            "max_age_s": limits.max_age.as_secs_f64(),
+            "ping_deadline_s": limits.ping_deadline.as_secs_f64(),
+            "max_message_bytes": limits.max_message,
+            "messages_per_s": limits.rate,
+        },
+        "schema": format!("/schema?world={}", W::NAME),
+    });
+    if !fields.ignored.is_empty() {
+        metadata["ignored"] = fields.ignored.clone().into();
+    }
+    match metadata {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,33 @@
+//! The worlds behind HTTP and WebSocket.
+//!
+//! * [`openenv`]: the protocol of OpenEnv 0.10 at the root, for all worlds.
+//! * [`mod@reference`]: the HTTP API of the Python reference under `/sentinel/`.
+//! * [`policy`]: a policy that answers `/act`.
+//! * [`environment`]: an environment of any world, as one client uses it.
+//! * [`sessions`]: a bounded table of sessions with an idle time and a maximal age.
+//! * [`Server`]: binds a socket, accepts connections, and stops gracefully.
+//!
+//! The library prints nothing: it emits `tracing` events and counts in [`metrics`].
+
+#![allow(
+    clippy::result_large_err,
+    reason = "the error of a handler is the response, which is built once and moved"
+)]
+
+mod access;
+pub mod environment;
+pub mod metrics;
+mod openapi;
+pub mod openenv;
+mod options;
+pub mod policy;
+pub mod reference;
+mod routes;
+mod server;
+pub mod sessions;
+mod state;
+pub mod validation;
+pub mod worlds;
+
+pub use options::{Limits, ServeOptions};
+pub use server::{ServeError, Server};

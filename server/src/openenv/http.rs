@@ -1,0 +1,354 @@
+//! The HTTP routes of OpenEnv. `/reset` and `/step` have no session of their own: each request plays
+//! in a new environment, unless it names a session that `/mcp` created.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{FromRequestParts, Path, Query, Request, State, WebSocketUpgrade};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use sentinel_env::WorldName;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{NAME, detail, json_bytes, json_response, json_rpc, socket};
+use crate::environment::{AnyEnvironment, Failure, Transport};
+use crate::sessions::Session;
+use crate::state::App;
+use crate::validation::{FieldError, check_object};
+use crate::worlds::readme;
+
+type Shared = State<Arc<App>>;
+
+/// Reads the JSON object of a body; an empty body is an empty object.
+pub(crate) fn body_object(body: &[u8]) -> Result<Map<String, Value>, Response> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        let column = Value::from(error.column());
+        let mut found = FieldError::new("json_invalid", &["body"], "JSON decode error", &json!({}));
+        found.loc.push(column);
+        found.ctx = Some(json!({"error": error.to_string()}));
+        unprocessable(&[found])
+    })?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        other => Err(unprocessable(&[FieldError::not_an_object(
+            &["body"],
+            &other,
+        )])),
+    }
+}
+
+pub(crate) fn unprocessable(errors: &[FieldError]) -> Response {
+    detail(StatusCode::UNPROCESSABLE_ENTITY, json!(errors))
+}
+
+fn failed(failure: Failure, within_body: bool) -> Response {
+    match failure {
+        Failure::Invalid(errors) if within_body => {
+            let errors: Vec<_> = errors
+                .into_iter()
+                .map(|error| error.within("body"))
+                .collect();
+            unprocessable(&errors)
+        }
+        Failure::Invalid(errors) => unprocessable(&errors),
+        Failure::Execution(reason) => detail(StatusCode::BAD_REQUEST, reason),
+    }
+}
+
+fn reply(environment: &AnyEnvironment) -> Response {
+    let mut out = Vec::with_capacity(8 * 1024);
+    environment.write_reply(Transport::Http, &mut out);
+    json_bytes(StatusCode::OK, out)
+}
+
+fn unknown_session(id: &str) -> Response {
+    let shown: String = id.chars().take(64).collect();
+    let words = format!("no session {shown:?}: create one with openenv/session/create on /mcp");
+    detail(StatusCode::NOT_FOUND, words)
+}
+
+/// Removes the session that a body names, if it names one.
+fn named_session(
+    app: &App,
+    fields: &mut Map<String, Value>,
+) -> Result<Option<Arc<Session<AnyEnvironment>>>, Response> {
+    match fields.remove("session_id") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(id)) => match app.sessions.get(&id) {
+            Some(session) => Ok(Some(session)),
+            None => Err(unknown_session(&id)),
+        },
+        Some(other) => {
+            let msg = "Input should be a valid string";
+            let error = FieldError::new("string_type", &["body", "session_id"], msg, &other);
+            Err(unprocessable(&[error]))
+        }
+    }
+}
+
+/// Starts an episode and answers with its first observation.
+#[utoipa::path(post, path = "/reset", tag = "openenv",
+    request_body(content = Object, description = "seed, episode_id, world, task, rules, streams, prompt, reward; all optional"),
+    responses((status = 200, description = "observation, reward, done, metadata"), (status = 400, description = "a name does not exist"),
+              (status = 404, description = "no such session"), (status = 422, description = "a field has a wrong type")))]
+pub(crate) async fn reset(State(app): Shared, body: Bytes) -> Response {
+    reset_now(&app, &body).unwrap_or_else(|response| response)
+}
+
+fn reset_now(app: &App, body: &[u8]) -> Result<Response, Response> {
+    let mut fields = body_object(body)?;
+    let session = named_session(app, &mut fields)?;
+    let start = |environment: &mut AnyEnvironment| {
+        environment
+            .reset(&fields)
+            .map_err(|failure| failed(failure, true))?;
+        app.metrics.count_reset(environment.world());
+        Ok(reply(environment))
+    };
+    match session {
+        Some(session) => start(&mut session.lock()),
+        None => start(&mut AnyEnvironment::new(&app.defaults, "")),
+    }
+}
+
+/// Takes one step: in the session that the body names, else in a new episode of its reset fields.
+#[utoipa::path(post, path = "/step", tag = "openenv",
+    request_body(content = Object, description = "action, timeout_s, request_id, session_id; without a session also the fields of a reset"),
+    responses((status = 200, description = "observation, reward, done, metadata"), (status = 400, description = "the environment refused"),
+              (status = 404, description = "no such session"), (status = 422, description = "the action does not have the form of the schema")))]
+pub(crate) async fn step(State(app): Shared, body: Bytes) -> Response {
+    step_now(&app, &body).unwrap_or_else(|response| response)
+}
+
+fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
+    let mut fields = body_object(body)?;
+    let whole = Value::Object(fields.clone());
+    let action = match fields.remove("action") {
+        Some(Value::Object(action)) => action,
+        Some(other) => {
+            return Err(unprocessable(&[FieldError::not_an_object(
+                &["body", "action"],
+                &other,
+            )]));
+        }
+        None => {
+            return Err(unprocessable(&[FieldError::missing(
+                &["body", "action"],
+                &whole,
+            )]));
+        }
+    };
+    let own = json!({"properties": {
+        "timeout_s": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "null"}]},
+        "request_id": {"anyOf": [{"type": "string", "maxLength": 255}, {"type": "null"}]},
+    }});
+    let errors = check_object(&own, &fields, &["body"]);
+    if !errors.is_empty() {
+        return Err(unprocessable(&errors));
+    }
+    fields.remove("timeout_s");
+    fields.remove("request_id");
+    let session = named_session(app, &mut fields)?;
+    let take = |environment: &mut AnyEnvironment| {
+        environment
+            .step(action)
+            .map_err(|failure| failed(failure, false))?;
+        app.metrics.count_step(environment.world());
+        Ok(reply(environment))
+    };
+    match session {
+        Some(session) => take(&mut session.lock()),
+        None => {
+            let mut environment = AnyEnvironment::new(&app.defaults, "");
+            environment
+                .reset(&fields)
+                .map_err(|failure| failed(failure, true))?;
+            take(&mut environment)
+        }
+    }
+}
+
+/// The session of a query.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SessionQuery {
+    pub(crate) session_id: Option<String>,
+}
+
+/// Answers with the state of a session, or with that of a new environment.
+#[utoipa::path(get, path = "/state", tag = "openenv",
+    params(("session_id" = Option<String>, Query, description = "A session that /mcp created")),
+    responses((status = 200, description = "episode_id, step_count and more"), (status = 404, description = "no such session")))]
+pub(crate) async fn state(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
+    let state = match query.session_id {
+        None => AnyEnvironment::new(&app.defaults, "").state(),
+        Some(id) => match app.sessions.get(&id) {
+            Some(session) => session.lock().state(),
+            None => return unknown_session(&id),
+        },
+    };
+    json_response(StatusCode::OK, &state)
+}
+
+/// The world of a query.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WorldQuery {
+    world: Option<String>,
+}
+
+/// Answers with the JSON schemas of a world.
+#[utoipa::path(get, path = "/schema", tag = "openenv",
+    params(("world" = Option<String>, Query, description = "Name of a world; the server's own if left out")),
+    responses((status = 200, description = "action, observation, state, reset_observation"), (status = 404, description = "no such world")))]
+pub(crate) async fn schema(State(app): Shared, Query(query): Query<WorldQuery>) -> Response {
+    let world = match query.world.as_deref() {
+        None => app.defaults.world(),
+        Some(name) => match WorldName::parse(name) {
+            Some(world) => world,
+            None => {
+                let shown: String = name.chars().take(64).collect();
+                let words = format!(
+                    "no world {shown:?}: use {}",
+                    WorldName::joined_names(" or ")
+                );
+                return detail(StatusCode::NOT_FOUND, words);
+            }
+        },
+    };
+    json_response(StatusCode::OK, &app.defaults.schemas(world).to_json())
+}
+
+/// Answers with the description of the environment.
+#[utoipa::path(get, path = "/metadata", tag = "openenv", responses((status = 200, description = "name, description, version and more")))]
+pub(crate) async fn metadata(State(app): Shared) -> Response {
+    let world = app.defaults.world();
+    let body = json!({
+        "name": NAME,
+        "description": crate::worlds::description(world),
+        "readme_content": readme(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "author": null,
+        "documentation_url": null,
+        "world": world.name(),
+        "worlds": WorldName::ALL,
+        "reset": app.defaults.schemas(world).reset,
+    });
+    json_response(StatusCode::OK, &body)
+}
+
+/// Answers that the server runs.
+#[utoipa::path(get, path = "/health", tag = "openenv", responses((status = 200, description = "status healthy")))]
+pub(crate) async fn health() -> Response {
+    json_response(StatusCode::OK, &json!({"status": "healthy"}))
+}
+
+/// Answers a JSON-RPC request: sessions, and that there are no tools.
+#[utoipa::path(post, path = "/mcp", tag = "openenv", request_body(content = Object, description = "JSON-RPC 2.0"),
+    responses((status = 200, description = "JSON-RPC 2.0, also for errors")))]
+pub(crate) async fn mcp(State(app): Shared, body: Bytes) -> Response {
+    json_response(StatusCode::OK, &json_rpc::answer_bytes(&app, &body))
+}
+
+/// Returns the upgrade to a WebSocket with the limits of the server.
+async fn upgrade(app: &App, request: Request) -> Result<WebSocketUpgrade, Response> {
+    let (mut parts, _) = request.into_parts();
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await;
+    let upgrade = upgrade.map_err(|error| {
+        detail(
+            StatusCode::BAD_REQUEST,
+            format!("this is a WebSocket: {}", error.body_text()),
+        )
+    })?;
+    let most = app.limits.max_message;
+    // The buffer grows with a message; idle connections keep it small.
+    Ok(upgrade
+        .max_message_size(most)
+        .max_frame_size(most)
+        .read_buffer_size(2048)
+        .write_buffer_size(0))
+}
+
+/// Opens a session over a WebSocket.
+#[utoipa::path(get, path = "/ws", tag = "openenv",
+    params(("session_id" = Option<String>, Query, description = "A session that /mcp created")),
+    responses((status = 101, description = "WebSocket: reset, step, state, mcp, act, close")))]
+pub(crate) async fn ws(
+    State(app): Shared,
+    Query(query): Query<SessionQuery>,
+    request: Request,
+) -> Response {
+    match upgrade(&app, request).await {
+        Ok(upgrade) => {
+            let sockets = app.sockets.clone();
+            let token = sockets.token();
+            upgrade.on_upgrade(move |socket| async move {
+                socket::serve(socket, app, query.session_id).await;
+                drop(token);
+            })
+        }
+        Err(response) => response,
+    }
+}
+
+/// Opens a JSON-RPC connection over a WebSocket.
+pub(crate) async fn mcp_ws(State(app): Shared, request: Request) -> Response {
+    match upgrade(&app, request).await {
+        Ok(upgrade) => {
+            let token = app.sockets.token();
+            upgrade.on_upgrade(move |socket| async move {
+                socket::serve_json_rpc(socket, app).await;
+                drop(token);
+            })
+        }
+        Err(response) => response,
+    }
+}
+
+/// Answers with the names of the environments.
+#[utoipa::path(get, path = "/list_environments", tag = "openenv", responses((status = 200, description = "names")))]
+pub(crate) async fn list_environments() -> Response {
+    json_response(StatusCode::OK, &json!([NAME]))
+}
+
+/// Returns the routes of the task interface, which this environment does not have. Each is named, so
+/// that they take no other path with two parts from the page.
+pub(crate) fn task_routes() -> Router<Arc<App>> {
+    let post = |method| post(move |name| async move { no_tasks(name, method) });
+    Router::new()
+        .route(
+            "/{name}/splits",
+            get(|name| async { no_tasks(name, "list_splits") }),
+        )
+        .route("/{name}/tasks", post("list_tasks"))
+        .route("/{name}/num_tasks", post("num_tasks"))
+        .route("/{name}/task", post("get_task"))
+        .route("/{name}/task_range", post("get_task_range"))
+}
+
+fn no_tasks(Path(name): Path<String>, method: &'static str) -> Response {
+    if name != NAME {
+        let shown: String = name.chars().take(64).collect();
+        return detail(
+            StatusCode::NOT_FOUND,
+            format!("unknown environment '{shown}'"),
+        );
+    }
+    let words = format!("{method} is not supported for this environment");
+    detail(StatusCode::NOT_IMPLEMENTED, words)
+}
+
+/// Answers with the metrics in the text format of Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "server", responses((status = 200, description = "Prometheus text")))]
+pub(crate) async fn metrics(State(app): Shared) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    (
+        [(axum::http::header::CONTENT_TYPE, kind)],
+        app.metrics.text(),
+    )
+        .into_response()
+}

@@ -1,0 +1,314 @@
+//! An episode behind the reference's API: one of two worlds, with the reference's payloads.
+
+use sentinel_env::adaptive_difficulty::DifficultyController;
+use sentinel_env::cluster::{self, scheduler_prompt};
+use sentinel_env::rng::Streams;
+use sentinel_env::trust::{self, episode_prompt, mission::Mission};
+use sentinel_env::{Environment as _, Named as _, World as _, WorldName};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::policy::{ActError, ActJob, ServedPolicy};
+use crate::sessions::random_bits;
+use crate::validation::{FieldError, check_object, parse_seed};
+
+/// The world of an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Trust,
+    Cluster,
+}
+
+/// An episode of one of the reference's two worlds.
+#[derive(Debug)]
+pub enum ReferenceEpisode {
+    /// An episode of trust.
+    Trust(Box<trust::Session>),
+    /// An episode of the cluster.
+    Cluster(Box<cluster::Session>),
+}
+
+/// The reason why an episode was not started.
+pub(super) enum ResetFault {
+    /// Fields of a wrong type.
+    Fields(Vec<FieldError>),
+    /// A name that does not exist.
+    Unknown(String),
+}
+
+/// Keys of replies that tell hidden state: the workers' behaviors, and sums over the true pool.
+const HIDDEN_KEYS: [&str; 3] = ["ai_failure_coverage", "worker_profile_hidden", "cluster"];
+
+/// Starts the episode that the fields ask for.
+pub(super) fn reset_episode(
+    fields: &Map<String, Value>,
+    kind: Option<Kind>,
+    controller: &DifficultyController,
+) -> Result<ReferenceEpisode, ResetFault> {
+    let text = json!({"anyOf": [{"type": "string", "maxLength": 64}, {"type": "null"}]});
+    let schema = json!({"properties": {
+        "task_type": text, "scenario_id": text, "mode": text,
+        "adaptive": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        "streams": {"anyOf": [{"type": "string", "enum": Streams::NAMES}, {"type": "null"}]},
+    }});
+    let mut errors = check_object(&schema, fields, &["body"]);
+    let seed = match fields.get("seed") {
+        None | Some(Value::Null) => 100_000 + random_bits() % 500_000,
+        Some(value) => parse_seed(value, &["body", "seed"]).unwrap_or_else(|error| {
+            errors.push(error);
+            0
+        }),
+    };
+    if !errors.is_empty() {
+        return Err(ResetFault::Fields(errors));
+    }
+    let word = |name: &str| fields.get(name).and_then(Value::as_str);
+    let task = word("task_type").unwrap_or("task3");
+    let of_cluster = task.strip_prefix("cluster_");
+    let mode = word("mode").unwrap_or_default().to_ascii_lowercase();
+    let is_cluster = of_cluster.is_some()
+        || ["cluster", "gpu", "gpu_cluster"].contains(&mode.as_str())
+        || kind == Some(Kind::Cluster);
+    let task_type = Some(of_cluster.unwrap_or(task).to_owned());
+    let streams = word("streams")
+        .and_then(Streams::parse)
+        .unwrap_or(Streams::Reference);
+    let adaptive = fields
+        .get("adaptive")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    if is_cluster {
+        let request = cluster::ResetRequest {
+            task_type,
+            seed,
+            streams,
+            adaptive,
+        };
+        let session = cluster::Session::from_request(&request, controller);
+        let session = session.map_err(|error| ResetFault::Unknown(error.to_string()))?;
+        return Ok(ReferenceEpisode::Cluster(Box::new(session)));
+    }
+    let scenario_id = word("scenario_id").map(str::to_owned);
+    let request = trust::ResetRequest {
+        task_type,
+        scenario_id,
+        seed,
+        streams,
+        adaptive,
+    };
+    let session = trust::Session::from_request(&request, controller);
+    let session = session.map_err(|error| ResetFault::Unknown(error.to_string()))?;
+    Ok(ReferenceEpisode::Trust(Box::new(session)))
+}
+
+impl ReferenceEpisode {
+    /// Returns the same episode with another session id.
+    pub(super) fn with_session_id(self, id: &str) -> Self {
+        match self {
+            Self::Trust(session) => Self::Trust(Box::new(session.with_session_id(id.to_owned()))),
+            Self::Cluster(session) => {
+                Self::Cluster(Box::new(session.with_session_id(id.to_owned())))
+            }
+        }
+    }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Trust(_) => Kind::Trust,
+            Self::Cluster(_) => Kind::Cluster,
+        }
+    }
+
+    /// Returns the world of the episode.
+    #[must_use]
+    pub const fn world(&self) -> WorldName {
+        match self {
+            Self::Trust(_) => WorldName::Trust,
+            Self::Cluster(_) => WorldName::Cluster,
+        }
+    }
+
+    /// Returns `true` if the episode has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        match self {
+            Self::Trust(session) => trust::TrustEnv::is_done(session.episode().observation()),
+            Self::Cluster(session) => cluster::ClusterEnv::is_done(session.episode().observation()),
+        }
+    }
+
+    /// Returns the session of the cluster, if it is one.
+    pub(super) fn cluster(&self) -> Option<&cluster::Session> {
+        match self {
+            Self::Trust(_) => None,
+            Self::Cluster(session) => Some(session),
+        }
+    }
+
+    /// Checks the types of an action's fields, which both worlds share.
+    pub(super) fn check(&self, fields: &Map<String, Value>) -> Vec<FieldError> {
+        let text = json!({"anyOf": [{"type": "string"}, {"type": "null"}]});
+        let mut properties = Map::new();
+        for name in [
+            "task_type",
+            "specialist_id",
+            "worker_id",
+            "job_id",
+            "gpu_id",
+            "subtask_response",
+            "reasoning",
+        ] {
+            properties.insert(name.to_owned(), text.clone());
+        }
+        properties.insert("action_type".to_owned(), json!({"type": "string"}));
+        let flag = json!({"anyOf": [{"type": "boolean"}, {"type": "null"}]});
+        properties.insert("force_flag".to_owned(), flag);
+        let schema = json!({"properties": properties, "required": ["action_type"]});
+        check_object(&schema, fields, &["body"])
+    }
+
+    /// Applies an action. Fields that the world does not have are ignored, as in the reference.
+    pub(super) fn step(
+        &mut self,
+        mut fields: Map<String, Value>,
+        controller: &mut DifficultyController,
+    ) -> Result<(), String> {
+        fields.retain(|_, value| !value.is_null());
+        match self {
+            Self::Trust(session) => {
+                fields.retain(|name, _| {
+                    [
+                        "action_type",
+                        "specialist_id",
+                        "subtask_response",
+                        "reasoning",
+                    ]
+                    .contains(&name.as_str())
+                });
+                let message = serde_json::from_value(Value::Object(fields));
+                let message = message.map_err(|error| error.to_string())?;
+                session
+                    .apply(&message, controller)
+                    .map_err(|error| error.to_string())?;
+            }
+            Self::Cluster(session) => {
+                fields.retain(|name, _| {
+                    [
+                        "action_type",
+                        "job_id",
+                        "gpu_id",
+                        "worker_id",
+                        "specialist_id",
+                        "force_flag",
+                    ]
+                    .contains(&name.as_str())
+                });
+                let message = serde_json::from_value(Value::Object(fields));
+                let message = message.map_err(|error| error.to_string())?;
+                session
+                    .apply(&message, controller)
+                    .map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the reply to the last reset or step, with mission and prompt until the end.
+    pub(super) fn reply(&self, reveal: bool) -> Value {
+        let mut reply = match self {
+            Self::Trust(session) => to_json(&session.reply()),
+            Self::Cluster(session) => to_json(&session.reply()),
+        };
+        for part in ["observation", "info"] {
+            self.hide(&mut reply[part], reveal);
+        }
+        if !self.is_done() {
+            let info = &mut reply["info"];
+            match self {
+                Self::Trust(session) => {
+                    let episode = session.episode();
+                    info["mission"] = to_json(Mission::for_task(episode.observation().task));
+                    info["orchestrator_prompt"] = episode_prompt(episode).into();
+                    info["environment_mode"] = "abstract".into();
+                }
+                Self::Cluster(session) => {
+                    let observation = session.episode().observation();
+                    let goal = cluster::text::task_goal(observation.task);
+                    info["mission"] = json!({"name": observation.task.name(), "goal": goal});
+                    info["orchestrator_prompt"] = scheduler_prompt(observation).into();
+                    info["environment_mode"] = "cluster".into();
+                }
+            }
+        }
+        reply
+    }
+
+    /// Returns the state of the episode.
+    pub(super) fn state(&self, reveal: bool) -> Value {
+        let mut state = match self {
+            Self::Trust(session) => to_json(&session.state()),
+            Self::Cluster(session) => to_json(&session.state()),
+        };
+        self.hide(&mut state, reveal);
+        state
+    }
+
+    /// Returns the short form of the state.
+    pub(super) fn stream(&self, reveal: bool) -> Value {
+        let mut stream = match self {
+            Self::Trust(session) => to_json(&session.stream()),
+            Self::Cluster(session) => to_json(&session.stream()),
+        };
+        self.hide(&mut stream, reveal);
+        stream
+    }
+
+    /// Returns the report, which holds hidden state.
+    pub(super) fn reward_report(&self) -> Value {
+        match self {
+            Self::Trust(session) => to_json(&session.reward_report()),
+            Self::Cluster(session) => to_json(&session.reward_report()),
+        }
+    }
+
+    /// Returns the computation of what a policy would do now.
+    pub(crate) fn act(&self, policy: &std::sync::Arc<ServedPolicy>) -> Result<ActJob, ActError> {
+        if self.is_done() {
+            return Err(ActError::Over);
+        }
+        match self {
+            Self::Trust(session) => {
+                let actions = session.steps().iter().map(|step| step.action).collect();
+                policy.job::<trust::TrustEnv>(*session.episode().setup(), actions)
+            }
+            Self::Cluster(session) => {
+                let actions = session.steps().iter().map(|step| step.action).collect();
+                policy.job::<cluster::ClusterEnv>(*session.episode().setup(), actions)
+            }
+        }
+    }
+
+    /// Removes hidden state from an object of a reply, before the end.
+    fn hide(&self, object: &mut Value, reveal: bool) {
+        let is_cluster = self.kind() == Kind::Cluster;
+        if let (true, Some(fields)) = (
+            is_cluster && !reveal && !self.is_done(),
+            object.as_object_mut(),
+        ) {
+            fields.retain(|name, _| !HIDDEN_KEYS.contains(&name.as_str()));
+        }
+    }
+}
+
+/// Returns a payload as JSON. Payloads have only texts as keys, so that this cannot fail.
+pub(super) fn to_json(payload: &impl Serialize) -> Value {
+    serde_json::to_value(payload).unwrap_or_default()
+}
+
+/// Returns the step budget of a task, for documents.
+pub(super) fn max_steps(kind: Kind, task: sentinel_env::Task) -> u32 {
+    match kind {
+        Kind::Trust => trust::TrustEnv::max_steps(task),
+        Kind::Cluster => cluster::ClusterEnv::max_steps(task),
+    }
+}

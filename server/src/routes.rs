@@ -1,0 +1,198 @@
+//! The routes of a server: OpenEnv at the root, the reference's API under `/sentinel/`, the policy,
+//! the description of the API, the metrics, and the page.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::{Map, Value, json};
+use tower_http::services::ServeDir;
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
+
+use crate::access::{self, Access};
+use crate::environment::{AnyEnvironment, Failure};
+use crate::openapi;
+use crate::openenv::http::{self, body_object, unprocessable};
+use crate::openenv::{detail, json_response, socket};
+use crate::policy::{ActError, ActJob};
+use crate::reference;
+use crate::state::App;
+use crate::validation::FieldError;
+
+/// Most actions of an episode that a request of `/act` describes.
+const ACTIONS_MAX: usize = 1000;
+
+/// Returns the router of a server.
+pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
+    let limits = app.limits;
+    let api = Router::new()
+        .route("/ws", get(http::ws))
+        .route("/reset", post(http::reset))
+        .route("/step", post(http::step))
+        .route("/state", get(http::state))
+        .route("/schema", get(http::schema))
+        .route("/metadata", get(http::metadata))
+        .route("/mcp", post(http::mcp).get(http::mcp_ws))
+        .route("/list_environments", get(http::list_environments))
+        .merge(http::task_routes())
+        .route("/act", post(act))
+        .route("/policy/model_status", get(model_status))
+        .route("/metrics", get(http::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .nest("/sentinel", reference::routes())
+        .route_layer(middleware::from_fn_with_state(
+            Arc::clone(access),
+            access::check,
+        ))
+        // A container's platform asks for it without a token.
+        .route("/health", get(http::health))
+        .method_not_allowed_fallback(|| async {
+            detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+        });
+    let api = match &app.options.page {
+        Some(page) => api.fallback_service(ServeDir::new(page)),
+        None => api.fallback(|| async { detail(StatusCode::NOT_FOUND, "Not Found") }),
+    };
+    api.layer(middleware::from_fn_with_state(Arc::clone(app), count))
+        .layer(DefaultBodyLimit::max(limits.max_message))
+        .layer(RequestBodyTimeoutLayer::new(limits.request_timeout))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            limits.request_timeout,
+        ))
+        .with_state(Arc::clone(app))
+}
+
+/// Counts a request and logs it.
+async fn count(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or_else(|| "other".to_owned(), |path| path.as_str().to_owned());
+    let method = request.method().clone();
+    let start = std::time::Instant::now();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    app.metrics.count_request(&route, status);
+    tracing::debug!(%method, route, status, micros = start.elapsed().as_micros(), "request");
+    response
+}
+
+/// Answers with the action that the server's policy would take.
+#[utoipa::path(post, path = "/act", tag = "policy",
+    request_body(content = Object, description = "session_id; or observation, with its session_id; or episode, with the fields of a reset and the actions so far"),
+    responses((status = 200, description = "action, policy"), (status = 404, description = "no policy, or no such session"),
+              (status = 409, description = "the policy cannot be asked about this episode"), (status = 422, description = "a field has a wrong type")))]
+pub(crate) async fn act(State(app): State<Arc<App>>, body: Bytes) -> Response {
+    let job = match act_job(&app, &body) {
+        Ok(job) => job,
+        Err(response) => return response,
+    };
+    let name = app.policy.as_ref().map(|policy| policy.name().to_owned());
+    match socket::compute(&app, job).await {
+        Ok(action) => json_response(StatusCode::OK, &json!({"action": action, "policy": name})),
+        Err(reason) => detail(StatusCode::CONFLICT, reason),
+    }
+}
+
+fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
+    let Some(policy) = &app.policy else {
+        let words = "this server has no policy: start it with --policy NAME or --policy MODEL";
+        return Err(detail(StatusCode::NOT_FOUND, words));
+    };
+    let refused = |error: ActError| detail(StatusCode::CONFLICT, error.to_string());
+    let mut fields = body_object(body)?;
+    let of_observation = fields
+        .get("observation")
+        .and_then(|observation| observation.get("session_id"));
+    let id = fields.get("session_id").or(of_observation);
+    match id {
+        Some(Value::String(id)) => {
+            if let Some(session) = app.sessions.get(id) {
+                return session.lock().act(policy).map_err(refused);
+            }
+            if let Some(session) = app.reference.get(id) {
+                return session.lock().act(policy).map_err(refused);
+            }
+            let shown: String = id.chars().take(64).collect();
+            let words = format!("no session {shown:?}: it has ended, or its id is another one");
+            return Err(detail(StatusCode::NOT_FOUND, words));
+        }
+        Some(other) => {
+            let msg = "Input should be a valid string";
+            let error = FieldError::new("string_type", &["body", "session_id"], msg, other);
+            return Err(unprocessable(&[error]));
+        }
+        None => {}
+    }
+    match fields.remove("episode") {
+        Some(Value::Object(episode)) => described_episode(app, episode)?
+            .act(policy)
+            .map_err(refused),
+        Some(other) => Err(unprocessable(&[FieldError::not_an_object(
+            &["body", "episode"],
+            &other,
+        )])),
+        None => {
+            let words = "name a session_id, an observation with its session_id, or an episode";
+            let whole = Value::Object(fields);
+            Err(unprocessable(&[FieldError::new(
+                "missing",
+                &["body", "session_id"],
+                words,
+                &whole,
+            )]))
+        }
+    }
+}
+
+/// Plays the episode that a request describes: the fields of a reset, and the actions so far.
+fn described_episode(
+    app: &App,
+    mut episode: Map<String, Value>,
+) -> Result<AnyEnvironment, Response> {
+    let refused = |failure: Failure| match failure {
+        Failure::Invalid(errors) => {
+            let errors = errors
+                .into_iter()
+                .map(|error| error.within("episode").within("body"));
+            unprocessable(&errors.collect::<Vec<_>>())
+        }
+        Failure::Execution(reason) => detail(StatusCode::BAD_REQUEST, reason),
+    };
+    let loc = ["body", "episode", "actions"];
+    let actions = match episode.remove("actions") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(actions)) if actions.len() <= ACTIONS_MAX => actions,
+        Some(other) => {
+            let msg = format!("Input should be a list of at most {ACTIONS_MAX} actions");
+            return Err(unprocessable(&[FieldError::new(
+                "list_type",
+                &loc,
+                msg,
+                &other,
+            )]));
+        }
+    };
+    let mut environment = AnyEnvironment::new(&app.defaults, "");
+    environment.reset(&episode).map_err(refused)?;
+    for action in actions {
+        match action {
+            Value::Object(action) => environment.step(action).map_err(refused)?,
+            other => return Err(unprocessable(&[FieldError::not_an_object(&loc, &other)])),
+        }
+    }
+    Ok(environment)
+}
+
+/// Answers which policy the server has.
+#[utoipa::path(get, path = "/policy/model_status", tag = "policy",
+    responses((status = 200, description = "policy, world, kind, details; policy is null without one")))]
+pub(crate) async fn model_status(State(app): State<Arc<App>>) -> Response {
+    let none = json!({"policy": null, "world": null, "kind": null, "details": null});
+    let status = app.policy.as_ref().map_or(&none, |policy| policy.status());
+    json_response(StatusCode::OK, status)
+}

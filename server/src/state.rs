@@ -1,0 +1,91 @@
+//! The state that all connections of a server share.
+
+use std::sync::{Arc, Mutex};
+
+use sentinel_env::adaptive_difficulty::DifficultyController;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::environment::{AnyEnvironment, Defaults};
+use crate::metrics::Metrics;
+use crate::options::{Limits, ServeOptions};
+use crate::policy::ServedPolicy;
+use crate::reference::ReferenceEpisode;
+use crate::sessions::{Sessions, WhenFull};
+
+/// Most sessions of the reference's API, as in the reference.
+const REFERENCE_SESSIONS: usize = 256;
+
+/// The state that all connections share.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) options: ServeOptions,
+    pub(crate) limits: Limits,
+    pub(crate) defaults: Arc<Defaults>,
+    pub(crate) sessions: Sessions<AnyEnvironment>,
+    pub(crate) reference: Sessions<ReferenceEpisode>,
+    pub(crate) controller: Mutex<DifficultyController>,
+    pub(crate) policy: Option<Arc<ServedPolicy>>,
+    /// Permits of computations of the policy, one per core.
+    pub(crate) policy_permits: Semaphore,
+    pub(crate) metrics: Metrics,
+    pub(crate) shutdown: CancellationToken,
+    /// The WebSockets, which outlive their connection's HTTP part.
+    pub(crate) sockets: TaskTracker,
+}
+
+impl App {
+    pub(crate) fn new(
+        options: ServeOptions,
+        limits: Limits,
+        policy: Option<ServedPolicy>,
+    ) -> Result<Self, String> {
+        let defaults = Defaults::new(&options, limits, policy.is_some())?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let (idle, age) = (limits.idle_timeout, limits.max_age);
+        Ok(Self {
+            sessions: Sessions::new(limits.max_sessions, WhenFull::Refuse, idle, age),
+            reference: Sessions::new(REFERENCE_SESSIONS, WhenFull::Evict, idle, age),
+            controller: Mutex::default(),
+            policy: policy.map(Arc::new),
+            policy_permits: Semaphore::new(cores),
+            metrics: Metrics::default(),
+            shutdown: CancellationToken::new(),
+            sockets: TaskTracker::new(),
+            defaults: Arc::new(defaults),
+            options,
+            limits,
+        })
+    }
+
+    /// Adds an OpenEnv session.
+    pub(crate) fn open_session(
+        &self,
+    ) -> Result<Arc<crate::sessions::Session<AnyEnvironment>>, crate::sessions::AtCapacity> {
+        let opened = self
+            .sessions
+            .open(|id| AnyEnvironment::new(&self.defaults, id));
+        self.metrics.set_sessions(self.sessions.len());
+        opened
+    }
+
+    /// Ends an OpenEnv session and counts the reason; `false` if it had ended already.
+    pub(crate) fn close_session(&self, id: &str, reason: &'static str) -> bool {
+        let closed = self.sessions.close(id);
+        if closed {
+            self.metrics.count_end(reason);
+        }
+        self.metrics.set_sessions(self.sessions.len());
+        closed
+    }
+
+    /// Ends the sessions that are idle or too old.
+    pub(crate) fn end_expired(&self) {
+        for _ in 0..self.sessions.end_expired() {
+            self.metrics.count_end("expired");
+        }
+        self.reference.end_expired();
+        self.metrics.set_sessions(self.sessions.len());
+    }
+}

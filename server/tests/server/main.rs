@@ -1,0 +1,11 @@
+//! Tests of the server, over real sockets.
+
+mod access;
+mod client;
+mod episodes;
+mod lifetime;
+mod policy;
+mod protocol;
+mod reference;
+mod schemas;
+mod transcript;

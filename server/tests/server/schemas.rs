@@ -1,0 +1,106 @@
+//! The schemas describe what is sent: every observation of whole episodes, and every field.
+
+use jsonschema::Validator;
+use sentinel_env::WorldName;
+use serde_json::{Value, json};
+
+use super::client::TestServer;
+use super::episodes::play_with_policy;
+
+fn validator(schema: &Value) -> Validator {
+    jsonschema::validator_for(schema).expect("a schema")
+}
+
+fn assert_valid(validator: &Validator, value: &Value, what: &str) {
+    let errors: Vec<String> = (validator.iter_errors(value))
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{what}: {errors:?}");
+}
+
+/// Returns the observation with reward and done, as the schema describes it.
+fn whole(reply: &Value) -> Value {
+    let mut observation = reply["observation"].clone();
+    observation["reward"] = reply["reward"].clone();
+    observation["done"] = reply["done"].clone();
+    observation
+}
+
+#[tokio::test]
+async fn every_observation_fits_its_schema() {
+    let server = TestServer::start().await;
+    let mut client = server.connect("/ws").await;
+    for world in WorldName::ALL {
+        let (_, schemas) = server
+            .request("GET", &format!("/schema?world={world}"), None)
+            .await;
+        let [observation, first, state, action] =
+            ["observation", "reset_observation", "state", "action"]
+                .map(|name| validator(&schemas[name]));
+        let mut steps = 0;
+        for (task, rules, seed) in episodes(*world) {
+            let data = json!({"world": world, "task": task, "rules": rules, "seed": seed});
+            let reset = client.reset(data).await;
+            assert_valid(&first, &whole(&reset), "reset");
+            assert_valid(&observation, &whole(&reset), "reset");
+            for message in play_with_policy(*world, task, rules, seed) {
+                assert_valid(&action, &message, "action");
+                let reply = client.step(message).await;
+                assert_valid(&observation, &whole(&reply), "step");
+                let reward = reply["reward"].as_f64().expect("a number");
+                assert!((0.0..=1.0).contains(&reward));
+                steps += 1;
+            }
+            let last = client.state().await;
+            assert_valid(&state, &last, "state");
+            assert_eq!(last["done"], true);
+        }
+        assert!(steps > 30, "{world}: {steps} steps");
+    }
+}
+
+fn episodes(world: WorldName) -> Vec<(&'static str, &'static str, u64)> {
+    match world {
+        WorldName::Polyguard => vec![
+            ("DDI-easy", "reference", 1),
+            ("BANDIT_MINING-hard", "hardened", 2),
+            ("PRECISION_DOSING-hard", "reference", 3),
+            ("WEB_SEARCH_MISSING_DATA-hard", "hardened", 4),
+            ("NEW_DRUG_DECOMPOSITION-hard", "reference", 5),
+            ("ALTERNATIVE_SUGGESTION-medium", "hardened", 6),
+            ("DEPRESCRIBING-hard", "reference", 7),
+        ],
+        _ => vec![
+            ("task1", "reference", 1),
+            ("task2", "hardened", 2),
+            ("task3", "reference", 3),
+        ],
+    }
+}
+
+#[tokio::test]
+async fn every_field_is_described() {
+    let server = TestServer::start().await;
+    for world in WorldName::ALL {
+        let (_, schemas) = server
+            .request("GET", &format!("/schema?world={world}"), None)
+            .await;
+        for name in ["action", "observation", "state", "reset_observation"] {
+            let properties = schemas[name]["properties"].as_object().expect("fields");
+            assert!(!properties.is_empty());
+            for (field, schema) in properties {
+                let described = schema["description"]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty());
+                assert!(described, "{world}: {name}.{field} has no description");
+            }
+        }
+    }
+    let (status, body) = server.request("GET", "/schema?world=nowhere", None).await;
+    assert_eq!(status, 404);
+    assert!(
+        body["detail"]
+            .as_str()
+            .is_some_and(|words| words.contains("trust"))
+    );
+}

@@ -1,0 +1,127 @@
+//! `sentinel serve` as a program: its address, its end by a signal, and a start after kill -9.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// Returns the options that choose a free port, unless one is named.
+fn free_port(options: &[&str]) -> &'static [&'static str] {
+    if options.contains(&"--port") {
+        &[]
+    } else {
+        &["--port", "0"]
+    }
+}
+
+/// A running server, killed when the test ends.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(options: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sentinel"))
+            .arg("serve")
+            .args(options)
+            .args(free_port(options))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        let mut address = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut address).expect("a line");
+        let address = address.trim().to_owned();
+        assert!(address.starts_with("http://"), "{address:?}");
+        Self { child, address }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .into();
+        let url = format!("{}{path}", self.address);
+        let mut answer = agent.post(url).send(body.to_string()).expect("an answer");
+        let text = answer.body_mut().read_to_string().expect("a text");
+        let body = serde_json::from_str(&text).expect("JSON");
+        (answer.status().as_u16(), body)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn server_starts_again_after_a_kill() {
+    let mut first = Serving::start(&[]);
+    let (status, reply) = first.post("/reset", &json!({"seed": 3}));
+    assert_eq!((status, &reply["done"]), (200, &json!(false)));
+    first.child.kill().expect("kills");
+    first.child.wait().expect("ends");
+    let port = first.address.rsplit(':').next().expect("a port").to_owned();
+    let second = Serving::start(&["--port", &port]);
+    assert_eq!(second.address, first.address);
+    let (_, again) = second.post("/reset", &json!({"seed": 3}));
+    assert_eq!(again, reply, "equal seeds give equal observations");
+}
+
+#[cfg(unix)]
+#[test]
+fn signal_ends_the_server_well() {
+    let mut serving = Serving::start(&["--world", "cluster"]);
+    let id = serving.child.id().to_string();
+    let sent = Command::new("kill")
+        .args(["-TERM", &id])
+        .status()
+        .expect("kill");
+    assert!(sent.success());
+    assert!(serving.child.wait().expect("ends").success());
+}
+
+#[test]
+fn policies_are_named_or_loaded() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let episode = json!({"episode": {"seed": 100_001, "actions": []}});
+    let folder = format!("{root}/replays/grpo");
+    for (policy, kind) in [("bayes", "scripted"), (folder.as_str(), "compact")] {
+        let serving = Serving::start(&["--policy", policy]);
+        let (status, answer) = serving.post("/act", &episode);
+        assert_eq!(status, 200, "{answer}");
+        assert!(answer["action"]["action_type"].is_string(), "{answer}");
+        let url = format!("{}/policy/model_status", serving.address);
+        let text = ureq::get(url)
+            .call()
+            .expect("an answer")
+            .body_mut()
+            .read_to_string();
+        let model: Value = serde_json::from_str(&text.expect("a text")).expect("JSON");
+        assert_eq!(model["kind"], kind);
+    }
+}
+
+#[test]
+fn wrong_options_are_errors_with_a_way_out() {
+    let output = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
+        let output = command
+            .args(["serve", "--port", "0"])
+            .args(options)
+            .output()
+            .expect("runs");
+        assert!(!output.status.success(), "{options:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(output(&["--policy", "oracle"]).contains("hidden state"));
+    assert!(output(&["--policy", "nobody"]).contains("bayes"));
+    assert!(output(&["--host", "0.0.0.0"]).contains("--token"));
+    assert!(output(&["--task", "task9"]).contains("task3"));
+    assert!(output(&["--world", "nowhere"]).contains("polyguard"));
+    assert!(output(&["--page", "/nowhere"]).contains("--page"));
+}

@@ -1,0 +1,31 @@
+//! The part of `cargo xtask test` that plays against the server with OpenEnv's Python clients.
+
+use super::Ci;
+use crate::test_counts::Tally;
+use crate::tools;
+use anyhow::Result;
+use std::process::Command;
+
+/// The script with the checks.
+const CHECK: &str = "server/tests/openenv_check.py";
+
+/// Runs the checks with each of the clients.
+pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.place.cargo();
+    cargo.arg("build").args(super::WORKSPACE);
+    cargo.args(["--bin", "sentinel"]);
+    let mut tally = ci.one_check("openenv-build", &mut cargo)?;
+    if tally.failed > 0 {
+        return Ok(tally);
+    }
+    let program = ci.place.target.join("debug/sentinel");
+    for environment in tools::OPENENV {
+        let python = environment.ensure(&ci.place)?;
+        let mut check = Command::new(python.join("bin/python"));
+        check.arg(ci.place.root.join(CHECK)).arg(&program);
+        let checked = ci.one_check(environment.name(), &mut check)?;
+        tally.passed += checked.passed;
+        tally.failed += checked.failed;
+    }
+    Ok(tally)
+}

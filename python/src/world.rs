@@ -148,7 +148,7 @@ pub(crate) fn encode<W: PythonWorld>(
     let columns = <W::Net as Network>::FACTOR_COLUMNS;
     let choice = <W::Net as Network>::encode_action(action, observation)?;
     let mut values = vec![0; columns.len()];
-    for column in choice.columns() {
+    for column in choice.chosen_columns() {
         let factor = columns.iter().position(|range| range.contains(&column))?;
         values[factor] = i64::try_from(column - columns[factor].start).ok()?;
     }

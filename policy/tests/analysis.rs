@@ -10,8 +10,8 @@ use sentinel_env::slot::Slot;
 use sentinel_env::trust::{self, Action, Behavior, Task, TrustEnv};
 use sentinel_env::{Environment, PrivilegedState};
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, Basis, BasisReport, ContinuationPolicy, EpisodeReport,
-    Evidence as _, RestartedPolicy, Trajectory,
+    Analysis, AnalysisConfig, Analyzable, ContinuationPolicy, EpisodeReport, Evidence as _,
+    RestartedPolicy, StateSource, StateSourceReport, Trajectory,
 };
 use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::{Model, Network, TrainedPolicy};
@@ -167,22 +167,25 @@ fn chosen_action_has_exactly_no_difference_to_itself() {
     let played = played::<TrustEnv>(PolicyName::Random, &trust_setup(Task::Task2, 3));
     let report = analyze(&played, &trained::<TrustNet>("grpo"), with_rollouts(9));
     for step in &report.steps {
-        for basis in [&step.belief, &step.hindsight] {
-            let basis = basis.as_ref().expect("rollouts");
-            let best = basis.best == step.chosen;
-            assert_eq!(best, basis.loss == 0.0, "step {}", step.index);
-            assert_eq!(basis.rollouts, 9);
-            let [low, high] = basis.interval.expect("nine rollouts");
-            assert!(low <= basis.loss && basis.loss <= high);
+        for source in [&step.belief, &step.hindsight] {
+            let source = source.as_ref().expect("rollouts");
+            let best = source.best == step.chosen;
+            assert_eq!(best, source.loss == 0.0, "step {}", step.index);
+            assert_eq!(source.rollouts, 9);
+            let [low, high] = source.interval.expect("nine rollouts");
+            assert!(low <= source.loss && source.loss <= high);
         }
     }
     let lost = report.lost.expect("nine rollouts");
     let steps = report.steps.iter().filter_map(|step| step.belief.as_ref());
-    assert_eq!(lost, steps.map(BasisReport::supported_loss).sum::<f64>());
+    assert_eq!(
+        lost,
+        steps.map(StateSourceReport::supported_loss).sum::<f64>()
+    );
 }
 
 /// Returns the belief parts of a report.
-fn beliefs<A>(report: EpisodeReport<A>) -> Vec<Option<BasisReport>> {
+fn beliefs<A>(report: EpisodeReport<A>) -> Vec<Option<StateSourceReport>> {
     report.steps.into_iter().map(|step| step.belief).collect()
 }
 
@@ -234,12 +237,12 @@ fn analyses_that_divide_the_steps_find_what_one_alone_finds() {
             for _ in 0..100 {
                 other.advance();
             }
-            let early: Vec<_> = Basis::ALL
+            let early: Vec<_> = StateSource::ALL
                 .into_iter()
                 .flat_map(|b| other.estimates(b))
                 .collect();
             while other.advance() {}
-            let late: Vec<_> = Basis::ALL
+            let late: Vec<_> = StateSource::ALL
                 .into_iter()
                 .flat_map(|b| other.estimates(b))
                 .collect();
@@ -275,9 +278,9 @@ fn estimates_of_other_episodes_are_not_received() {
     };
     while short.advance() | long.advance() {}
     let before = short.report();
-    let beyond = long.estimates(Basis::Belief).last().expect("steps");
+    let beyond = long.estimates(StateSource::Belief).last().expect("steps");
     assert!(!short.receive(beyond), "a step after the end");
-    let own = short.estimates(Basis::Belief).next().expect("steps");
+    let own = short.estimates(StateSource::Belief).next().expect("steps");
     assert!(!short.receive(own), "its own step");
     assert_eq!(short.report(), before);
 }
@@ -328,7 +331,7 @@ fn mean_hindsight_loss<W: Analyzable + Playable>(
             .steps
             .iter()
             .filter_map(|step| step.hindsight.as_ref());
-        losses.extend(hindsight.map(BasisReport::supported_loss));
+        losses.extend(hindsight.map(StateSourceReport::supported_loss));
     }
     losses.iter().sum::<f64>() / losses.len() as f64
 }

@@ -79,8 +79,8 @@ fn as_json((name, value): (String, toml::Value)) -> Result<(String, Value), Opti
     Ok((name, value))
 }
 
-/// Returns options by the names that `T` has for them today: an older name, hidden on the command
-/// line, means the same in a file. Names that `T` does not know stay as they are.
+/// Returns options by the names of the fields of `T`: the name on the command line, and an older one
+/// that is hidden there, mean the same in a file. Names that `T` does not know stay as they are.
 ///
 /// # Errors
 /// Returns an error if an option occurs under two names.
@@ -93,7 +93,8 @@ pub fn with_current_names<T: clap::Args>(
         let key = name.replace('-', "_");
         let is_alias = |arg: &&clap::Arg| {
             let aliases = arg.get_all_aliases().unwrap_or_default();
-            aliases.iter().any(|alias| alias.replace('-', "_") == key)
+            let mut names = aliases.into_iter().chain(arg.get_long());
+            names.any(|name| name.replace('-', "_") == key)
         };
         let is_known = command.get_arguments().any(|arg| *arg.get_id() == *key);
         let today = match command.get_arguments().find(is_alias) {

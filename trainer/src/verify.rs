@@ -136,9 +136,9 @@ impl FileReport {
         self.problem_count == 0 && self.verification.fits()
     }
 
-    /// Returns the faults in one line; empty if there are none.
+    /// Returns the problems in one line; empty if there are none.
     #[must_use]
-    pub fn faults(&self) -> String {
+    pub fn problems(&self) -> String {
         let v = &self.verification;
         let counts = [
             (self.problem_count, "bad lines"),

@@ -78,12 +78,12 @@ fn analysis_of_each_world_has_documented_keys() {
             assert_eq!(step["line"], index + 1);
             let compared = step["actions"].as_array().unwrap();
             assert!(compared.len() >= actions, "{name}: {}", compared.len());
-            for basis in ["belief", "hindsight"] {
-                let basis = &step[basis];
-                assert_eq!(basis["rollouts"], 8);
-                assert_eq!(basis["values"].as_array().unwrap().len(), compared.len());
-                let ends = basis["interval"].as_array().unwrap();
-                let loss = basis["loss"].as_f64().unwrap();
+            for source in ["belief", "hindsight"] {
+                let source = &step[source];
+                assert_eq!(source["rollouts"], 8);
+                assert_eq!(source["values"].as_array().unwrap().len(), compared.len());
+                let ends = source["interval"].as_array().unwrap();
+                let loss = source["loss"].as_f64().unwrap();
                 assert!(ends[0].as_f64().unwrap() <= loss && loss <= ends[1].as_f64().unwrap());
             }
         }

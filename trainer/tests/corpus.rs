@@ -335,7 +335,7 @@ fn rollout_dry_run_matches_reference_score() {
     );
     assert_eq!(found["signals"]["invalid_rate"], 0.0);
     // The long prompt changes nothing for a script.
-    let long = run("lm rollout --dry-run --prompt reference --reader repair");
+    let long = run("lm rollout --dry-run --prompt reference --parser repair");
     assert_eq!(json(long.succeeds())["avg_score"], 0.7286);
     let bayes = run("lm rollout --dry-run --policy bayes --seeds 100000..100005");
     assert!(json(bayes.succeeds())["avg_score"].as_f64().unwrap() > 0.8);
@@ -348,6 +348,6 @@ fn rollout_dry_run_matches_reference_score() {
     run("rollout").fails(&["--dry-run"]);
     run("lm rollout --dry-run --invalid-penalty 0.5").fails(&["0.5", "from -1 to 0"]);
     run("lm rollout --dry-run --invalid-penalty NaN").fails(&["not a finite number"]);
-    run("lm rollout --dry-run --reader lax").fails(&["lax", "possible values: strict, repair"]);
+    run("lm rollout --dry-run --parser lax").fails(&["lax", "possible values: strict, repair"]);
     run("lm rollout --dry-run --policy coin --world cluster").fails(&["coin", "planner"]);
 }

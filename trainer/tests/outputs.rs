@@ -11,7 +11,8 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::run::{
-    Clock, Event, Scores, TRAINER_STATE_FILE, logging_steps, parse_events, read_events, tensorboard,
+    Event, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events, read_events,
+    tensorboard,
 };
 use serde_json::Value;
 
@@ -94,9 +95,9 @@ fn lines(events: &[Event]) -> String {
 /// Returns the bytes of TensorBoard's file.
 fn tensorboard(events: &[Event]) -> Vec<u8> {
     let tasks = TASKS.map(str::to_owned);
-    let mut clock = Clock::default();
+    let mut wall_times = WallTimes::default();
     (events.iter())
-        .flat_map(|event| tensorboard::records(event, &tasks, &mut clock))
+        .flat_map(|event| tensorboard::records(event, &tasks, &mut wall_times))
         .collect()
 }
 
@@ -180,7 +181,7 @@ fn trainer_state_holds_window_means() {
 #[test]
 fn log_has_at_most_150_entries() {
     for max_steps in [1_usize, 149, 150, 151, 600, 12_345] {
-        let entries = max_steps.div_ceil(logging_steps(max_steps));
+        let entries = max_steps.div_ceil(default_logging_steps(max_steps));
         assert!((1..=150).contains(&entries), "{max_steps}: {entries}");
     }
     let nothing = read_state(&config(), &[]);

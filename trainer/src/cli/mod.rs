@@ -1,7 +1,6 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
-mod active_model;
 mod analyze;
 mod charts;
 mod compact;
@@ -15,6 +14,7 @@ mod lm_estimate;
 mod lm_progress;
 mod progress_bar;
 mod report;
+mod resolve_active_model;
 mod sweep;
 #[cfg(test)]
 mod tests;

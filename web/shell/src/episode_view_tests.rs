@@ -187,7 +187,7 @@ fn captions_come_without_hidden_state() {
 }
 
 #[test]
-fn a_story_waits_for_its_episode() {
+fn a_guided_playback_waits_for_its_episode() {
     let mut state = PageState {
         world: "trust".to_owned(),
         watch: true,

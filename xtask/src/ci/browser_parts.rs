@@ -19,17 +19,17 @@ const FIREFOX_TEST: &str = "firefox";
 
 pub(super) fn wasm(ci: &mut Ci) -> Result<Tally> {
     let target = ci.wasm_target()?;
-    let module = golden::testkit_wasm(&ci.place, &target)?;
-    browser::ensure(&ci.place)?;
+    let module = golden::testkit_wasm(&ci.dirs, &target)?;
+    browser::ensure(&ci.dirs)?;
     let targets = ["--lib", "--test", WASM_TEST];
     run_tests(ci, "wasm", &targets, &[("SENTINEL_TESTKIT_WASM", module)])
 }
 
 pub(super) fn e2e(ci: &mut Ci) -> Result<Tally> {
-    let dist = page::built(&ci.place)?;
-    browser::ensure(&ci.place)?;
-    let axe = tools::axe(&ci.place)?;
-    let files = page_tests(&ci.place)?;
+    let dist = page::built(&ci.dirs)?;
+    browser::ensure(&ci.dirs)?;
+    let axe = tools::axe(&ci.dirs)?;
+    let files = page_tests(&ci.dirs)?;
     let targets: Vec<&str> = files.iter().flat_map(|file| ["--test", file]).collect();
     run_tests(
         ci,
@@ -40,8 +40,8 @@ pub(super) fn e2e(ci: &mut Ci) -> Result<Tally> {
 }
 
 pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
-    let dist = page::built(&ci.place)?;
-    let programs = browser::ensure_firefox(&ci.place)?;
+    let dist = page::built(&ci.dirs)?;
+    let programs = browser::ensure_firefox(&ci.dirs)?;
     let inputs = [
         ("SENTINEL_DIST", dist),
         ("SENTINEL_FIREFOX", programs.browser),
@@ -51,13 +51,13 @@ pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
 }
 
 pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
-    let out = ci.place.target.join("xtask/site");
+    let out = ci.dirs.target.join("xtask/site");
     if out.exists() {
         std::fs::remove_dir_all(&out)
             .with_context(|| format!("cannot remove {}", out.display()))?;
     }
-    crate::site::site(&ci.place, &out)?;
-    browser::ensure(&ci.place)?;
+    crate::site::site(&ci.dirs, &out)?;
+    browser::ensure(&ci.dirs)?;
     run_tests(
         ci,
         "site",
@@ -68,7 +68,7 @@ pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
 
 /// Runs targets of `e2e` with paths in variables.
 fn run_tests(ci: &Ci, name: &str, targets: &[&str], inputs: &[(&str, PathBuf)]) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo
         .args(["test", "-p", "sentinel-e2e", "--no-fail-fast"])
         .args(targets)
@@ -77,8 +77,8 @@ fn run_tests(ci: &Ci, name: &str, targets: &[&str], inputs: &[(&str, PathBuf)]) 
 }
 
 /// Returns the test files of `e2e` that need the page in Chromium.
-fn page_tests(place: &Dirs) -> Result<Vec<String>> {
-    let folder = place.root.join("e2e/tests");
+fn page_tests(dirs: &Dirs) -> Result<Vec<String>> {
+    let folder = dirs.root.join("e2e/tests");
     let mut names = Vec::new();
     for entry in folder
         .read_dir()

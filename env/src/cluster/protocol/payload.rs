@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::breakdown::Breakdown;
 use super::report::RewardReport;
-use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use super::summary::{ClusterSummary, FailureModes, JobsSummary};
 use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::model::{
     Anomalies, Behavior, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
@@ -104,7 +104,7 @@ pub struct ObservationPayload {
     pub trust_snapshot: PerSlot<f64>,
     pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
     pub audit_anomaly_scores: Anomalies,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub available_workers: [Slot; SLOTS],
     pub last_action_summary: Option<String>,
@@ -136,7 +136,7 @@ pub struct StepInfo {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub reward_report: Option<RewardReport>,
 }
@@ -169,7 +169,7 @@ pub struct StatePayload {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub worker_profile_hidden: PerSlot<Behavior>,
 }
@@ -190,7 +190,7 @@ pub struct StreamPayload {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub last_action_summary: Option<String>,
     pub last_reward: f64,

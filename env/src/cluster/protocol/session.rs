@@ -7,7 +7,7 @@ use super::payload::{
     StreamPayload,
 };
 use super::report::{Event, RewardReport};
-use super::summary::{ClusterSummary, Coverage, JobsSummary, evidence_summaries};
+use super::summary::{ClusterSummary, FailureModes, JobsSummary, evidence_summaries};
 use super::text;
 use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::cluster::Episode;
@@ -88,7 +88,7 @@ impl Protocol for Episode {
 
     fn reply(session: &Session) -> StepResult {
         // Building the coverage takes longer than cloning it.
-        let coverage = Coverage::from_episode(&session.episode);
+        let coverage = FailureModes::from_episode(&session.episode);
         StepResult {
             observation: session.observation_payload(coverage.clone()),
             reward: session.reward_payload(),
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    fn observation_payload(&self, coverage: Coverage) -> ObservationPayload {
+    fn observation_payload(&self, coverage: FailureModes) -> ObservationPayload {
         let o = self.episode.observation();
         ObservationPayload {
             session_id: self.session_id().to_owned(),
@@ -146,7 +146,7 @@ impl Session {
         }
     }
 
-    fn info(&self, coverage: Coverage) -> StepInfo {
+    fn info(&self, coverage: FailureModes) -> StepInfo {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
         StepInfo {
             episode_id: self.episode_id().to_owned(),
@@ -180,7 +180,7 @@ impl Session {
             trust_snapshot: o.ledger.rounded_trust(),
             cluster: ClusterSummary::from_episode(&self.episode),
             jobs: JobsSummary::from_episode(&self.episode),
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
         }
     }
@@ -206,7 +206,7 @@ impl Session {
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             worker_profile_hidden: self.episode.hidden().assignment,
         }
@@ -230,7 +230,7 @@ impl Session {
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             last_action_summary: self.last_step().map(text::step_summary),
             last_reward: self.log.events.last().map_or(0.0, |event| event.reward),

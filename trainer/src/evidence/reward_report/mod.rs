@@ -66,7 +66,7 @@ pub struct RewardReportConfig {
 }
 
 /// A world whose episodes can be reported step by step. The defaults suffice for a new world.
-pub trait Reported: Traced {
+pub trait RewardReportable: Traced {
     /// Returns the report on an ended episode, without the object `sentinel`. `notes` has a row for
     /// each step.
     fn report<'a>(session: &'a Session<Self>, notes: &'a [StepExplanation]) -> impl Serialize + 'a {
@@ -275,7 +275,7 @@ impl RewardReportConfig {
 ///
 /// # Errors
 /// Returns an error if a name is unknown, or a file cannot be written or is no report.
-pub fn write_reports<W: Reported>(
+pub fn write_reports<W: RewardReportable>(
     config: &RewardReportConfig,
     source: Option<&TrainedSource<W>>,
     progress: Progress<'_>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sentinel_env::WorldName;
-use sentinel_env::json::Json;
+use sentinel_env::strict_json::Json;
 use sentinel_page_protocol::{ForeignFile, PlayedEpisode, Reply};
 use sentinel_policy::nn::{Model, ModelError};
 
@@ -100,7 +100,7 @@ impl<W: PageWorld> Engine<W> {
             return Ok(());
         }
         if world != W::NAME {
-            let world = sentinel_env::text::abbreviate(world, 40);
+            let world = sentinel_env::truncate::abbreviate(world, 40);
             return Err(format!(
                 "{name} evaluates the world “{world}”, which this page does not have."
             ));

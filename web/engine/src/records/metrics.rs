@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{Chart, Line, Note};
 
-use super::log::TrainingLog;
+use super::training_log::TrainingLog;
 
 /// A metric with the texts of its chart.
 struct Metric {

@@ -364,7 +364,7 @@ fn luck_is_near_zero_on_average() {
         let ((expected, decisions), luck) = parts.expect("a complete analysis");
         let score = report.score.expect("the episode has ended");
         assert!((expected + decisions + luck - score).abs() < 1e-12);
-        // A random player is worse than the policy, which is no bad luck.
+        // A random player is worse than the policy, which is not bad luck.
         assert!(decisions < 0.0, "{seed}: {decisions}");
         lucks.push(luck);
     }

@@ -34,7 +34,7 @@ impl OptionsError {
 /// Reads options from a file: TOML if its name ends in `.toml`, else JSON.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, is no table of options, or holds a number that is
+/// Returns an error if the file cannot be read, is not a table of options, or holds a number that is
 /// not finite.
 pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
@@ -110,7 +110,7 @@ pub fn with_current_names<T: clap::Args>(
 }
 
 /// Returns the options of an earlier run as a current run writes them: by current names, with the
-/// defaults of options that have been added since. A value that is no set of such options is
+/// defaults of options that have been added since. A value that is not a set of such options is
 /// returned unchanged.
 #[must_use]
 pub fn to_current_form<T>(options: &Value) -> Value
@@ -159,6 +159,15 @@ mod tests {
         }
         let twice = with_current_names::<Options>(map(json!({"new_name": 7, "old_name": 7})));
         assert!(twice.is_err_and(|reason| reason.contains("new_name is there twice")));
+    }
+
+    #[test]
+    fn option_is_found_by_its_command_line_name() {
+        use crate::corpus::PromptArgs;
+        for name in ["parser", "reader"] {
+            let found = with_current_names::<PromptArgs>(map(json!({name: "repair"})));
+            assert_eq!(found, Ok(map(json!({"reader": "repair"}))));
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl CompletionCounts {
         } = self;
         (*fallbacks > 0).then(|| {
             format!(
-                "{fallbacks} of {rows} completions were no action: there the replay's fallback acted, not the model"
+                "{fallbacks} of {rows} completions were not actions: there the replay's fallback acted, not the model"
             )
         })
     }

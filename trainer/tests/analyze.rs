@@ -133,7 +133,7 @@ fn faulty_input_names_the_way_out() {
     analyze(&replay, &out, &["--task", "task3"]).fails(&["no episode", "task1 seed 0"]);
     analyze(&replay, &out, &["--rollouts", "0"]).fails(&["--rollouts"]);
     // The file of a replay is not overwritten by an analysis.
-    analyze(&replay, Path::new(&replay), &[]).fails(&["is no analysis"]);
+    analyze(&replay, Path::new(&replay), &[]).fails(&["is not an analysis"]);
     let line = ["analyze", &replay, "--out", "out.jsonl"];
     sentinel_in(folder.path(), line).fails(&["replays/grpo", "--model"]);
     sentinel(["analyze", &replay]).fails(&["--out"]);

@@ -312,7 +312,7 @@ fn bad_line_error_names_line_and_empty_corpus_fails() {
     assert!(
         read(&lines(b"\xff"))
             .unwrap_err()
-            .contains("line 3: it is no UTF-8")
+            .contains("line 3: it is not UTF-8")
     );
     assert!(read(b"").unwrap_err().contains("holds no example"));
     assert!(read(b"\n \n").unwrap_err().contains("holds no example"));
@@ -335,7 +335,7 @@ fn rollout_dry_run_matches_reference_score() {
     );
     assert_eq!(found["signals"]["invalid_rate"], 0.0);
     // The long prompt changes nothing for a script.
-    let long = run("lm rollout --dry-run --prompt reference --parser repair");
+    let long = run("lm rollout --dry-run --prompt reference --reader repair");
     assert_eq!(json(long.succeeds())["avg_score"], 0.7286);
     let bayes = run("lm rollout --dry-run --policy bayes --seeds 100000..100005");
     assert!(json(bayes.succeeds())["avg_score"].as_f64().unwrap() > 0.8);

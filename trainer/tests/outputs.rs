@@ -131,16 +131,16 @@ fn invalid_event_line_error_names_line() {
         read_events(&path).unwrap_err().to_string()
     };
     let cut = error(&text[..text.len() - 9]);
-    let expected = "events.jsonl line 4 is no event: it is cut off";
+    let expected = "events.jsonl line 4 is not an event: it is cut off";
     assert!(cut.contains(expected), "{cut}");
     let lines: Vec<&str> = text.lines().collect();
     let foreign = error(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
-    let expected = "line 2 is no event: unknown variant `dream`";
+    let expected = "line 2 is not an event: unknown variant `dream`";
     assert!(foreign.contains(expected), "{foreign}");
     let torn = error(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
-    assert!(torn.contains("line 2 is no event"), "{torn}");
+    assert!(torn.contains("line 2 is not an event"), "{torn}");
     let empty = error(&format!("{}\n\n{}\n", lines[0], lines[1]));
-    assert!(empty.contains("line 2 is no event"), "{empty}");
+    assert!(empty.contains("line 2 is not an event"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let missing = read_events(&path).unwrap_err().to_string();
     assert!(missing.contains("cannot read"), "{missing}");

@@ -89,7 +89,7 @@ fn is_shell(entry: &Entry) -> bool {
     of_file(&entry.name).is_none() && !is_engine && !is_deferred(entry)
 }
 
-/// Returns `true` for the parts of the shell that load after the first step.
+/// Returns `true` for the deferred parts of the shell, which load after the first step.
 fn is_deferred_shell(entry: &Entry) -> bool {
     split::is_deferred_module(&entry.name) && of_file(&entry.name).is_none()
 }

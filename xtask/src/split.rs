@@ -1,9 +1,9 @@
-//! Divides the programs of the page: what the first paint or the first step needs, and what loads
-//! later (`web/shell/src/deferred.rs`, `web/engine/src/engine/deferred.rs`).
+//! Splits the programs of the page into what the first paint or the first step needs and a deferred
+//! part (`web/shell/src/deferred.rs`, `web/engine/src/engine/deferred.rs`).
 //!
-//! The division reads what the linker recorded, so it happens before wasm-bindgen. Trunk calls the
-//! first `wasm-bindgen` on PATH: the build puts this program there under that name
-//! ([`install_wrapper`]), and it divides a program that wants to be before it calls the real one
+//! Splitting uses what the linker recorded, so it happens before wasm-bindgen. Trunk calls the first
+//! `wasm-bindgen` on PATH: the build puts this program there under that name ([`install_wrapper`]).
+//! It splits a program that was compiled for splitting, then calls the real wasm-bindgen
 //! ([`run_wrapper`]). [`add_parts`] then puts the parts into `dist/`, which Trunk does not know.
 
 use crate::dirs::Dirs;
@@ -24,14 +24,14 @@ const PARTS: &str = "SENTINEL_PARTS";
 const PROGRAM: &str = "wasm-bindgen";
 /// The word in the names of all parts in `dist/`, after the name of the program.
 const DEFERRED: &str = "-later-";
-/// The custom section of a program that wants to be divided.
+/// The custom section of a program that was compiled for splitting.
 const MARKER: &str = "__wasm_split_unstable";
 /// The name by which the script that loads the parts imports the program's module.
 const MAIN_MODULE: &str = "./main.js";
 /// The file with the part that is loaded first.
 const MAIN_PROGRAM: &str = "main.wasm";
 
-/// Returns `true` for the files that hold a part of a program that is loaded later.
+/// Returns `true` for the files that hold the deferred part of a program.
 #[must_use]
 pub fn is_deferred_module(name: &str) -> bool {
     name.contains(DEFERRED) && name.ends_with(".wasm")
@@ -66,7 +66,7 @@ fn parts_folder(dirs: &Dirs) -> PathBuf {
 /// Acts as wasm-bindgen if this program was called by that name; `None` otherwise.
 ///
 /// # Errors
-/// Returns an error if the program cannot be divided, or wasm-bindgen cannot be called.
+/// Returns an error if the program cannot be split, or wasm-bindgen cannot be called.
 pub fn run_wrapper() -> Result<Option<ExitCode>> {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
@@ -99,7 +99,8 @@ fn is_program(word: &OsString) -> bool {
         .is_some_and(|kind| kind == "wasm")
 }
 
-/// Divides a program if it wants to be, and returns the path of what wasm-bindgen has to read.
+/// Splits a program that was compiled for splitting; returns the path of what wasm-bindgen has to
+/// read.
 fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     let bytes = std::fs::read(input).with_context(|| format!("cannot read {}", input.display()))?;
     if !custom_sections(&bytes)?.any(|name| name == MARKER) {
@@ -118,7 +119,7 @@ fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     options.link_name = &link;
     options.main_module = MAIN_MODULE;
     if let Err(error) = wasm_split_cli_support::transform(options) {
-        bail!("cannot divide {}: {error:#}", input.display());
+        bail!("cannot split {}: {error:#}", input.display());
     }
     Ok(main)
 }
@@ -165,7 +166,7 @@ fn add_parts_of(program: &str, parts: &Path, dist: &Path) -> Result<()> {
             modules.push((name, file));
         }
     }
-    let (name, mut script) = script.context("the program was divided without a script")?;
+    let (name, mut script) = script.context("the program was split without a script")?;
     let module = module_of(program, dist)?;
     script = script.replace(MAIN_MODULE, &format!("./{module}"));
     for (part, file) in modules {

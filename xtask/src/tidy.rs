@@ -149,7 +149,7 @@ pub fn check(dirs: &Dirs) -> Result<Report> {
         "1",
     ]))
     .context("`cargo metadata --no-deps` failed: is a Cargo.toml broken?")?;
-    let metadata = serde_json::from_str(&metadata).context("cargo metadata is no JSON")?;
+    let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
     report.broken.extend(check_directions(&metadata));
     Ok(report)
 }

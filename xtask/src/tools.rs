@@ -238,7 +238,7 @@ impl Tool {
         })
     }
 
-    /// Tries to install a prebuilt program; a failure is no error, since compiling comes next.
+    /// Tries to install a prebuilt program; a failure is not an error, since compiling comes next.
     fn binstall(&self, dirs: &Dirs) -> Result<()> {
         print_note("asking cargo binstall for a ready-made program…");
         let mut binstall = dirs.cargo();

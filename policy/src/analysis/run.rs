@@ -9,7 +9,7 @@ use super::{Analyzable, ContinuationPolicy, Evidence, StateSource};
 
 /// Number of rollouts of each action and source unless another one is chosen.
 pub const DEFAULT_ROLLOUTS: u32 = 32;
-/// Loss below which a step is no mistake, unless another one is chosen.
+/// Loss below which a step is not a mistake, unless another one is chosen.
 const DEFAULT_MARGIN: f64 = 0.002;
 
 /// An episode as it was played.

@@ -59,7 +59,7 @@ pub struct EpisodeAnalysis {
     pub mistakes: Vec<usize>,
     /// Number of steps without a row, at which the replay's fallback acted.
     pub misses: usize,
-    /// Number of rows whose completion was no action, so that the replay's fallback acted.
+    /// Number of rows whose completion was not an action, so that the replay's fallback acted.
     pub fallbacks: usize,
     /// Number of rows that name another scenario.
     pub mismatches: usize,

@@ -189,7 +189,7 @@ pub(crate) enum OldCommand {
 /// Parses a command line. The second value tells which of the command's options were given.
 ///
 /// # Errors
-/// Returns an error if the words are no valid command line, or ask for help or the version.
+/// Returns an error if the words are not a valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
     let words = &corpus::with_current_names(words);
     let mut root = help::with_help(Cli::command(), words);

@@ -224,7 +224,7 @@ pub enum EventsError {
     #[error(transparent)]
     File(#[from] Error),
     /// A line is not an event.
-    #[error("{} line {line} is no event: {reason}; resume the run from its checkpoint", path.display())]
+    #[error("{} line {line} is not an event: {reason}; resume the run from its checkpoint", path.display())]
     Line {
         /// The path of the file.
         path: PathBuf,

@@ -141,7 +141,7 @@ impl ArtifactEpisodeArgs {
             ("formulary", cells.formulary.clone()),
             ("split", cells.split.clone()),
             ("prompt", prompt.map(|style| style.name().to_owned())),
-            ("reader", reader.map(|reader| reader.name().to_owned())),
+            ("parser", reader.map(|reader| reader.name().to_owned())),
             (
                 "max-completion-length",
                 max_completion_length.map(|n| n.to_string()),

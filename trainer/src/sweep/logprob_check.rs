@@ -162,7 +162,7 @@ fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let row: Row = serde_json::from_str(line).map_err(|error| {
-            let reason = format!("line {} is no completion ({error})", index + 1);
+            let reason = format!("line {} is not a completion ({error})", index + 1);
             Error::report(&path, reason, RETRAIN)
         })?;
         found.extend(row.tokens.filter(|row| !row.completion_ids.is_empty()));

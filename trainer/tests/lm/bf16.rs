@@ -139,7 +139,7 @@ fn bf16_runs_train_adapter_of_f32_model() {
     succeeds(&measure);
     std::fs::write(&out, "{\"mine\": 1}").unwrap();
     let message = fails(&measure);
-    assert!(message.contains("is no result of lm eval"), "{message}");
+    assert!(message.contains("is not a result of lm eval"), "{message}");
     // The KL term compares with the continued adapter, whose merged weights are bf16 too.
     succeeds(&format!(
         "lm grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \

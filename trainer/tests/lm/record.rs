@@ -71,7 +71,7 @@ fn invalid_completions_are_recorded_as_fallbacks() {
         output.contains("fits") && output.contains(&counted),
         "{output}"
     );
-    let warned = format!("warning: {count} of {count} completions were no action");
+    let warned = format!("warning: {count} of {count} completions were not actions");
     assert!(stderr.contains(&warned), "{stderr}");
     for row in &rows {
         assert_eq!(row["model_source"], "model_tied");

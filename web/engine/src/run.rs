@@ -281,7 +281,7 @@ impl<W: PageWorld> Run<W> {
     #[must_use]
     pub fn recording(&self) -> Option<Recording> {
         let mut recording = self.actor.as_ref()?.recording(&self.episode)?;
-        // Rows that the visitor's own actions cut off, or that are still to come, are no fault.
+        // Rows that the visitor's own actions cut off, or that are still to come, are not faults.
         if self.branch.is_some() || !self.is_done() {
             recording.unused = 0;
         }

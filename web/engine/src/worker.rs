@@ -1,8 +1,8 @@
 //! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of an
 //! engine and calls these functions.
 
-/// Exports the engine of the world `$world`. Its code that is needed later becomes a module of its
-/// own if the build of the page divides the program.
+/// Exports the engine of the world `$world`. Its deferred code becomes a separate module if the
+/// build of the page splits the program.
 #[macro_export]
 macro_rules! export_world {
     ($world:ty) => {

@@ -159,7 +159,7 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
     fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
-    /// Returns what a viewer should not miss in the last step.
+    /// Returns the notable events of the last step.
     fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent>;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;

@@ -1,8 +1,8 @@
-//! Parts of the page that no visitor sees first. Their code is a wasm module of its own, which is
-//! fetched once the first step of an episode is shown.
+//! The deferred parts of the page, which no visitor sees first. Their code is a separate wasm module,
+//! which is fetched once the first step of an episode is shown.
 //!
-//! `cargo xtask` divides the program when it builds the page: whatever only [`DeferredUi`] names
-//! goes into the second module. A program that Trunk builds alone has one module.
+//! `cargo xtask` splits the program when it builds the page: whatever only [`DeferredUi`] names goes
+//! into the second module. A program that Trunk builds alone has one module.
 
 use leptos::prelude::untrack;
 use sentinel_page_protocol::Reply;
@@ -55,9 +55,12 @@ fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
     Ok(DeferredUi::new())
 }
 
-/// Returns the functions, in a program that was not divided.
+/// Returns the functions, in a program that was not split.
 #[cfg(not(split))]
-#[expect(clippy::unused_async, reason = "divided, it fetches a module")]
+#[expect(
+    clippy::unused_async,
+    reason = "in a split program it fetches a module"
+)]
 async fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
     Ok(DeferredUi::new())
 }

@@ -162,7 +162,7 @@ fn chart(path: &Path, data: &Path, known: &BTreeSet<String>) -> Result<String, S
     let bytes = std::fs::read(path)
         .map_err(|error| format!("cannot read {}: {error}; {remedy}", path.display()))?;
     let [width, height] = png::size(&bytes)
-        .map_err(|reason| format!("{} is no picture: {reason}; {remedy}", path.display()))?;
+        .map_err(|reason| format!("{} is not a picture: {reason}; {remedy}", path.display()))?;
     let origin: ChartOrigin = json_file::read_json(data, remedy).map_err(text)?;
     let ChartOrigin { provenance } = origin;
     let shown = data.display();

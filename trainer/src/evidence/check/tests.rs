@@ -146,7 +146,7 @@ fn truncated_or_foreign_chart_fails_check() {
         ),
         ("trust_evolution", "names no input"),
         ("task_radar", "the file is cut off"),
-        ("ablation", "is no picture: it is cut off"),
+        ("ablation", "is not a picture: it is cut off"),
     ];
     assert_eq!(failed.len(), expected.len(), "{failed:?}");
     for (found, (name, reason)) in failed.iter().zip(expected) {

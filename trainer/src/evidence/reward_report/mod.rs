@@ -274,7 +274,7 @@ impl RewardReportConfig {
 /// model or the replay of [`RewardReportConfig::source`], or the recording of a language model.
 ///
 /// # Errors
-/// Returns an error if a name is unknown, or a file cannot be written or is no report.
+/// Returns an error if a name is unknown, or a file cannot be written or is not a report.
 pub fn write_reports<W: RewardReportable>(
     config: &RewardReportConfig,
     source: Option<&TrainedSource<W>>,

@@ -114,7 +114,7 @@ fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
 /// a language model it is a recording, and `model` names the model.
 ///
 /// # Errors
-/// Returns an error if the player chose an action that the world refuses, or the report is no JSON,
+/// Returns an error if the player chose an action that the world refuses, or the report is not JSON,
 /// which neither players nor worlds of this program cause.
 pub fn play<W: RewardReportable>(
     policy: EvalPolicy<W>,
@@ -205,7 +205,7 @@ fn add_step_fallbacks(steps: &[StepExplanation], provenance: &mut Provenance) {
     let (invalid, missing): (Vec<&StepExplanation>, Vec<&StepExplanation>) =
         acted.partition(has_completion);
     for (count, why) in [
-        (invalid.len(), "the completion was no action"),
+        (invalid.len(), "the completion was not an action"),
         (missing.len(), "the replay has no row"),
     ] {
         if count > 0 {

@@ -186,7 +186,7 @@ fn invalid_reward_report_requests_are_refused() -> Tested {
     let asked = config::<TrustEnv>("heuristic", "task3", folder.path());
     let path = folder.path().join("reward_report_task3_seed42.json");
     std::fs::write(&path, "{\"mine\": 1}")?;
-    assert!(refused(&asked).contains("is no reward report"));
+    assert!(refused(&asked).contains("is not a reward report"));
     assert_eq!(std::fs::read_to_string(path)?, "{\"mine\": 1}");
     Ok(())
 }

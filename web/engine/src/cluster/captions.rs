@@ -11,7 +11,7 @@ use crate::caption::CaptionEvent;
 use crate::format::percent;
 use crate::run::{Frame, PublicFrame};
 
-/// Returns what a viewer should not miss in the last step.
+/// Returns the notable events of the last step.
 pub(super) fn caption_events(frame: &PublicFrame<'_, ClusterEnv>) -> Vec<CaptionEvent> {
     let Some(step) = frame.step else {
         let text = "GPUs will fail, and some workers overstate what they have done.";

@@ -2,7 +2,7 @@
 //! files that the visitor brings or takes away.
 //!
 //! In a browser its code is a module of its own, which is fetched for the first request that needs
-//! it; such requests wait until it is there. `cargo xtask` divides the program: what only
+//! it; such requests wait until it is there. `cargo xtask` splits the program: what only
 //! [`Deferred::new`] names goes into the second module.
 
 use std::future::Future;
@@ -67,7 +67,7 @@ const fn needs_deferred(request: &Request) -> bool {
 }
 
 impl<W: PageWorld> Engine<W> {
-    /// Creates an engine without the code that is needed later; `fetch` fetches it.
+    /// Creates an engine without the deferred code; `fetch` fetches it.
     #[must_use]
     pub fn with_fetch(fetch: fn() -> Fetching<W>) -> Self {
         Self {

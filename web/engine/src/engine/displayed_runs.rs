@@ -298,7 +298,7 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
     let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
     if recording.fallbacks > 0 {
         note += &format!(
-            ", {} of them by the fallback, because a model’s answer was no action or an earlier replay had no row",
+            ", {} of them by the fallback, because a model’s answer was not an action or an earlier replay had no row",
             recording.fallbacks
         );
     }

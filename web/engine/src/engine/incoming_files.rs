@@ -106,7 +106,7 @@ impl<W: PageWorld> Engine<W> {
             ));
         }
         let read = evaluation::read::<W>(name, file);
-        let read = read.map_err(|reason| format!("{name} is no evaluation: {reason}."))?;
+        let read = read.map_err(|reason| format!("{name} is not an evaluation: {reason}."))?;
         self.report_file(format!("{name}: an evaluation, in the table below."));
         self.replies.push_back(Reply::Evaluation(read));
         Ok(())

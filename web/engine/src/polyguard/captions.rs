@@ -13,7 +13,7 @@ use crate::run::{Frame, PublicFrame};
 /// Smallest change of risk or burden that counts as one.
 const CHANGED: f64 = 0.005;
 
-/// Returns what a viewer should not miss in the last step.
+/// Returns the notable events of the last step.
 pub(super) fn caption_events(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<CaptionEvent> {
     if frame.step.is_none() {
         let (_, goal) = display_text::sub(frame.observation.task.sub_environment());

@@ -14,7 +14,7 @@ use crate::run::{Frame, PublicFrame};
 /// Believed probability of being the adversary from which a specialist counts as suspected.
 const SUSPECTED: f64 = 0.8;
 
-/// Returns what a viewer should not miss in the last step.
+/// Returns the notable events of the last step.
 pub(super) fn caption_events(frame: &PublicFrame<'_, TrustEnv>) -> Vec<CaptionEvent> {
     if frame.step.is_none() {
         let text = "One of them lies when it matters, and the agent must find out which.";

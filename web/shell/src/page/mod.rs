@@ -88,7 +88,7 @@ pub struct Page {
     pub notices: Signal<Vec<String>>,
     /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
-    /// Parts of the page that load later; `None` until they are there.
+    /// The deferred parts of the page; `None` until they have loaded.
     pub deferred: Signal<Option<DeferredUi>>,
     /// `true` while the help is open.
     pub help: Signal<bool>,

@@ -38,7 +38,7 @@ pub(super) struct PatientGenerator {
 }
 
 impl PatientGenerator {
-    /// Probability that a medicine which is no part of a planted problem is not needed.
+    /// Probability that a medicine which is not part of a planted problem is not needed.
     pub(super) const NEEDLESS_FILL: f64 = 0.15;
 
     /// Draws the patient's personal data and the target number of medicines.

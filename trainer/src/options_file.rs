@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn option_is_found_by_its_command_line_name() {
-        use crate::corpus::PromptArgs;
+        use crate::corpus::rollout::PromptArgs;
         for name in ["parser", "reader"] {
             let found = with_current_names::<PromptArgs>(map(json!({name: "repair"})));
             assert_eq!(found, Ok(map(json!({"reader": "repair"}))));

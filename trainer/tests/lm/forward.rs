@@ -14,7 +14,7 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     // As in transformers' `output_hidden_states`, the last state is taken after the last norm.
     let mut states = Vec::new();
     let last = model.hidden_states_observed(&batch, ForwardOptions::EVALUATION, |x| {
-        states.push(x.clone())
+        states.push(x.clone());
     });
     states.pop();
     states.push(last);

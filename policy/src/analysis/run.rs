@@ -144,7 +144,7 @@ struct Passes<W> {
     progress: Progress,
 }
 
-/// What one analysis found about one step, for another analysis of the same episode.
+/// The estimates of one step by one analysis, for another analysis of the same episode.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StepEstimates {
     index: usize,

@@ -1,5 +1,5 @@
-//! Prepares the shell and the engines of the worlds to be divided into parts, if the page's build is
-//! going to. Both packages use this script.
+//! Prepares the shell and the engines of the worlds for splitting, if the build of the page splits
+//! them. Both packages use this script.
 
 fn main() {
     println!("cargo:rerun-if-changed=../build.rs");
@@ -8,7 +8,7 @@ fn main() {
     let is_wasm = std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("wasm32");
     if is_wasm && std::env::var_os("SENTINEL_SPLIT").is_some() {
         println!("cargo:rustc-cfg=split");
-        // The division follows the references between functions and data.
+        // Splitting follows the references between functions and data.
         let programs: &[&str] = match std::env::var("CARGO_PKG_NAME").as_deref() {
             Ok("sentinel-page") => &["sentinel-page"],
             _ => &["sentinel-trust", "sentinel-cluster", "sentinel-polyguard"],

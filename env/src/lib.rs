@@ -10,7 +10,7 @@
 //! * [`Environment`]: the interface of every episode; [`Batch`] and [`JsonEnv`] work on any of
 //!   them.
 //! * [`rng`]: CPython-compatible random streams, and the two modes of seeding them.
-//! * [`json`]: strict parsing of untrusted JSON that keeps every field.
+//! * [`strict_json`]: strict parsing of untrusted JSON that keeps every field.
 //! * [`ledger`]: evidence about each slot and the trust derived from it.
 //! * [`adaptive_difficulty`]: adaptive difficulty, as a value that the caller owns.
 //! * [`named`]: enums whose variants have names, defined by [`named_enum!`].
@@ -23,7 +23,6 @@ pub mod batch;
 pub mod cluster;
 pub mod digest;
 pub mod environment;
-pub mod json;
 pub mod ledger;
 pub mod named;
 pub mod num;
@@ -33,8 +32,9 @@ pub mod registry;
 pub mod rng;
 pub mod rules;
 pub mod slot;
+pub mod strict_json;
 pub mod task;
-pub mod text;
+pub mod truncate;
 pub mod trust;
 
 pub use batch::Batch;

@@ -376,3 +376,9 @@ impl<W: Protocol> JsonEnv<W> {
         self.session.as_ref()
     }
 }
+
+/// Returns `value` as JSON with sorted keys, as prompts show it. The order follows from
+/// [`serde_json::Value`], which sorts its maps by key.
+pub(crate) fn sorted_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
+}

@@ -7,7 +7,7 @@
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
-use crate::text::abbreviate;
+use crate::truncate::abbreviate;
 
 /// Maximum length, in characters, of a rule set's name that an error quotes.
 const QUOTED_MAX: usize = 40;
@@ -71,9 +71,9 @@ pub(crate) use changes;
 
 /// The empty set of changes, for worlds whose rules cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoChange {}
+pub enum NoRuleChange {}
 
-impl RuleChange for NoChange {
+impl RuleChange for NoRuleChange {
     const ALL: &'static [Self] = &[];
 
     fn name(self) -> &'static str {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn rules_without_changes_parse_only_reference() {
-        type Fixed = Rules<NoChange>;
+        type Fixed = Rules<NoRuleChange>;
         assert_eq!(Fixed::parse("reference"), Ok(Fixed::REFERENCE));
         let error = Fixed::parse("hardened")
             .expect_err("no changes")

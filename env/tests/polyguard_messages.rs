@@ -19,7 +19,7 @@ fn message(json: &str) -> Message {
     serde_json::from_str(json).unwrap()
 }
 
-/// Checks that JSON that is no message gives an error that names the field, and that a bad answer
+/// Checks that JSON that is not a message gives an error that names the field, and that a bad answer
 /// is a step.
 #[test]
 fn invalid_message_is_error_and_bad_answer_uses_step() {

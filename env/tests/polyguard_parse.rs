@@ -265,7 +265,7 @@ fn parser_exploits_are_detected() {
     }
 }
 
-/// Checks that similar but honest rationales are no exploits: words in a sentence, the id of
+/// Checks that similar but honest rationales are not exploits: words in a sentence, the id of
 /// another candidate, and a name that contains a verdict within a word.
 #[test]
 fn honest_rationales_are_not_exploits() {

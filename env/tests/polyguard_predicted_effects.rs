@@ -16,7 +16,7 @@ fn simulated_regimen_matches_executed_act() {
                 assert_eq!(
                     o.predicted_exploit(candidate.act),
                     None,
-                    "a first act is no loop"
+                    "a first act is not a loop"
                 );
                 let supposed = o.simulate(candidate.act);
                 let mut episode = first.clone();

@@ -327,7 +327,7 @@ fn planted(episode: &Episode) -> u64 {
         }
         _ => bits,
     });
-    let own = match o.case.sub_environment() {
+    let own = match o.task.sub_environment() {
         Sub::Ddi => 0,
         Sub::BanditMining => rows(&|row| row.prior > 0),
         Sub::PrecisionDosing => rows(&|row| row.questioned),

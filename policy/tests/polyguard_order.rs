@@ -29,7 +29,7 @@ fn score_order_is_keep_random_rules_oracle() {
     let mut all: [Vec<f64>; 4] = Default::default();
     for case in TaskSpec::ALL {
         let players = [
-            named(case, SEEDS, PolicyName::NoChange),
+            named(case, SEEDS, PolicyName::KeepRegimen),
             named(case, SEEDS, PolicyName::Random),
             named(case, SEEDS, PolicyName::RulesOnly),
             oracle(case),

@@ -56,9 +56,9 @@ fn policies_parse_by_name_and_are_deterministic() {
 
 #[test]
 fn observing_policies_are_rarely_flagged_as_exploits() {
-    use PolicyName::{GreedyRegimen, NoChange, Random};
+    use PolicyName::{GreedyRegimen, KeepRegimen, Random};
     for policy in PolicyName::ALL {
-        if [Random, NoChange, GreedyRegimen].contains(&policy) {
+        if [Random, KeepRegimen, GreedyRegimen].contains(&policy) {
             continue;
         }
         let episodes = named(policy);
@@ -71,14 +71,14 @@ fn observing_policies_are_rarely_flagged_as_exploits() {
 
 #[test]
 fn observing_policies_beat_random_but_not_oracle() {
-    use PolicyName::{NoChange, Oracle, Random};
+    use PolicyName::{KeepRegimen, Oracle, Random};
     let chance = mean(&named(Random));
     let oracle = mean(&named(Oracle));
-    assert!(mean(&named(NoChange)) < chance);
+    assert!(mean(&named(KeepRegimen)) < chance);
     for policy in PolicyName::ALL {
         let score = mean(&named(policy));
         assert!(score <= oracle, "{} {score}", policy.name());
-        if ![Random, NoChange, PolicyName::GreedyRegimen].contains(&policy) {
+        if ![Random, KeepRegimen, PolicyName::GreedyRegimen].contains(&policy) {
             assert!(score > chance + 0.02, "{} {score} {chance}", policy.name());
         }
     }

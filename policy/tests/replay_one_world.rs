@@ -86,7 +86,7 @@ struct Claiming {
 impl Policy<PolyguardEnv> for Claiming {
     fn choose(&mut self, o: &Observation) -> Action {
         let Player::Public(inner) = &mut self.inner else {
-            unreachable!("the rules are no privileged policy")
+            unreachable!("the rules are not a privileged policy")
         };
         let mut action = inner.choose(o);
         if let Action::Choose(choice) = &mut action {

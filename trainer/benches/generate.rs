@@ -6,8 +6,8 @@ use burn::tensor::Device;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    AdamOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig, Optimizer,
-    Pass, Qwen2, TrainedPart,
+    AdamOptions, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
+    ModelConfig, Optimizer, Qwen2, TrainedPart,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -106,7 +106,7 @@ fn step(c: &mut Criterion) {
             let kept = if by_block { "checkpointed" } else { "whole" };
             group.bench_function(format!("{what}, {micro} rows, {kept}"), |b| {
                 let mut optimizer = Optimizer::new(&AdamOptions::default());
-                let pass = Pass::training(0).with_gradient_checkpointing(by_block);
+                let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
                 b.iter(|| {
                     let found = accumulate(&model, &samples, micro, &objective, pass);
                     let grads = found.expect("samples that fit").grads;

@@ -12,7 +12,7 @@
 use burn::tensor::Device;
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::{PyRandom, derive_seed};
-use sentinel_env::rules::{NoChange, Rules};
+use sentinel_env::rules::{NoRuleChange, Rules};
 use sentinel_env::task::SingleTask;
 use sentinel_env::{Environment, EpisodeSpec, Transition, World};
 use sentinel_policy::nn::{ChoiceSet, FeatureSchema, RowWriter, SetNet, TrainedPolicy};
@@ -156,7 +156,7 @@ impl Environment for LiarBandit {
 impl World for LiarBandit {
     const NAME: &'static str = "liar_bandit";
     type Task = SingleTask;
-    type Change = NoChange;
+    type Change = NoRuleChange;
 
     fn setup_from_spec(spec: EpisodeSpec<Self>) -> Self::Setup {
         spec

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sentinel_env::Named;
 use sentinel_env::World;
@@ -112,6 +113,15 @@ pub(crate) fn parse_rules<W: World>(text: &str) -> Result<Rules<W::Change>, Erro
 pub(crate) fn named_enum_parser<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::NAMES)
         .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
+}
+
+/// Returns a parser that accepts only `supported`, some values of an enum.
+pub(crate) fn supported_values<T>(supported: &'static [T]) -> impl TypedValueParser<Value = T>
+where
+    T: ValueEnum + Send + Sync,
+{
+    let values = supported.iter().filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(values).try_map(|word| T::from_str(&word, false))
 }
 
 /// Returns a parser of a world's name.

@@ -31,7 +31,7 @@ pub const MODEL_FILE: &str = "model.safetensors";
 /// ```
 ///
 /// # Errors
-/// Returns an error if it cannot be read, or is no model that this build can run.
+/// Returns an error if it cannot be read, or is not a model that this build can run.
 pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
     let path = if path.is_dir() {
         path.join(MODEL_FILE)

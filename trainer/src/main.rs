@@ -42,7 +42,7 @@ fn fail(reason: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Returns `true` if the output was a pipe that its reader closed, as `head` does, which is no
+/// Returns `true` if the output was a pipe that its reader closed, as `head` does, which is not a
 /// failure.
 fn reader_is_gone(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

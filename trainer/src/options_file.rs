@@ -34,7 +34,7 @@ impl OptionsError {
 /// Reads options from a file: TOML if its name ends in `.toml`, else JSON.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, is no table of options, or holds a number that is
+/// Returns an error if the file cannot be read, is not a table of options, or holds a number that is
 /// not finite.
 pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
@@ -79,8 +79,8 @@ fn as_json((name, value): (String, toml::Value)) -> Result<(String, Value), Opti
     Ok((name, value))
 }
 
-/// Returns options by the names that `T` has for them today: an older name, hidden on the command
-/// line, means the same in a file. Names that `T` does not know stay as they are.
+/// Returns options by the names of the fields of `T`: the name on the command line, and an older one
+/// that is hidden there, mean the same in a file. Names that `T` does not know stay as they are.
 ///
 /// # Errors
 /// Returns an error if an option occurs under two names.
@@ -93,7 +93,8 @@ pub fn with_current_names<T: clap::Args>(
         let key = name.replace('-', "_");
         let is_alias = |arg: &&clap::Arg| {
             let aliases = arg.get_all_aliases().unwrap_or_default();
-            aliases.iter().any(|alias| alias.replace('-', "_") == key)
+            let mut names = aliases.into_iter().chain(arg.get_long());
+            names.any(|name| name.replace('-', "_") == key)
         };
         let is_known = command.get_arguments().any(|arg| *arg.get_id() == *key);
         let today = match command.get_arguments().find(is_alias) {
@@ -109,7 +110,7 @@ pub fn with_current_names<T: clap::Args>(
 }
 
 /// Returns the options of an earlier run as a current run writes them: by current names, with the
-/// defaults of options that have been added since. A value that is no set of such options is
+/// defaults of options that have been added since. A value that is not a set of such options is
 /// returned unchanged.
 #[must_use]
 pub fn to_current_form<T>(options: &Value) -> Value
@@ -158,6 +159,15 @@ mod tests {
         }
         let twice = with_current_names::<Options>(map(json!({"new_name": 7, "old_name": 7})));
         assert!(twice.is_err_and(|reason| reason.contains("new_name is there twice")));
+    }
+
+    #[test]
+    fn option_is_found_by_its_command_line_name() {
+        use crate::corpus::rollout::PromptArgs;
+        for name in ["parser", "reader"] {
+            let found = with_current_names::<PromptArgs>(map(json!({name: "repair"})));
+            assert_eq!(found, Ok(map(json!({"reader": "repair"}))));
+        }
     }
 
     #[test]

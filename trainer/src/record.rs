@@ -48,7 +48,7 @@ pub struct RecordConfig {
     #[arg(long, value_name = "STYLE", requires = "model", value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// Parser of completions: repair ignores text around the action [default: strict]
-    #[arg(long, value_name = "READER", requires = "model", value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
+    #[arg(long = "parser", alias = "reader", value_name = "PARSER", requires = "model", value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
     pub reader: Option<ParserStrictness>,
     /// The replay to write
     #[arg(long, value_name = "FILE")]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
 use sentinel_env::rng::{PyRandom, Streams};
-use sentinel_env::text::truncate_chars;
+use sentinel_env::truncate::truncate_chars;
 use sentinel_policy::Scripted;
 use sentinel_policy::policy::POLICY_STREAM;
 use serde::Serialize;

@@ -86,7 +86,7 @@ impl CompletionCounts {
         } = self;
         (*fallbacks > 0).then(|| {
             format!(
-                "{fallbacks} of {rows} completions were no action: there the replay's fallback acted, not the model"
+                "{fallbacks} of {rows} completions were not actions: there the replay's fallback acted, not the model"
             )
         })
     }
@@ -136,9 +136,9 @@ impl FileReport {
         self.problem_count == 0 && self.verification.fits()
     }
 
-    /// Returns the faults in one line; empty if there are none.
+    /// Returns the problems in one line; empty if there are none.
     #[must_use]
-    pub fn faults(&self) -> String {
+    pub fn problems(&self) -> String {
         let v = &self.verification;
         let counts = [
             (self.problem_count, "bad lines"),

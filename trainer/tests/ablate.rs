@@ -190,7 +190,7 @@ fn language_model_plays_its_ablation_rows() {
     let read: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
     assert_eq!(read["model"], "tiny");
     for row in &read["ablation"].as_array().unwrap()[1..3] {
-        // The three bytes of a new model are no answer: every step counts as invalid.
+        // The three bytes of a new model are not an answer: every step counts as invalid.
         assert_eq!(
             (&row["episodes"], &row["invalid"]),
             (&2.into(), &1.0.into())

@@ -78,12 +78,12 @@ fn analysis_of_each_world_has_documented_keys() {
             assert_eq!(step["line"], index + 1);
             let compared = step["actions"].as_array().unwrap();
             assert!(compared.len() >= actions, "{name}: {}", compared.len());
-            for basis in ["belief", "hindsight"] {
-                let basis = &step[basis];
-                assert_eq!(basis["rollouts"], 8);
-                assert_eq!(basis["values"].as_array().unwrap().len(), compared.len());
-                let ends = basis["interval"].as_array().unwrap();
-                let loss = basis["loss"].as_f64().unwrap();
+            for source in ["belief", "hindsight"] {
+                let source = &step[source];
+                assert_eq!(source["rollouts"], 8);
+                assert_eq!(source["values"].as_array().unwrap().len(), compared.len());
+                let ends = source["interval"].as_array().unwrap();
+                let loss = source["loss"].as_f64().unwrap();
                 assert!(ends[0].as_f64().unwrap() <= loss && loss <= ends[1].as_f64().unwrap());
             }
         }
@@ -133,7 +133,7 @@ fn faulty_input_names_the_way_out() {
     analyze(&replay, &out, &["--task", "task3"]).fails(&["no episode", "task1 seed 0"]);
     analyze(&replay, &out, &["--rollouts", "0"]).fails(&["--rollouts"]);
     // The file of a replay is not overwritten by an analysis.
-    analyze(&replay, Path::new(&replay), &[]).fails(&["is no analysis"]);
+    analyze(&replay, Path::new(&replay), &[]).fails(&["is not an analysis"]);
     let line = ["analyze", &replay, "--out", "out.jsonl"];
     sentinel_in(folder.path(), line).fails(&["replays/grpo", "--model"]);
     sentinel(["analyze", &replay]).fails(&["--out"]);

@@ -106,7 +106,7 @@ fn eval_overwrites_only_an_evaluation() {
     run("record --policy heuristic --tasks task1 --seeds 0..2 --out a.jsonl").succeeds();
     let before = std::fs::read(folder.path().join("a.jsonl")).unwrap();
     run("eval --task task1 --episodes 2 --policies trained --replay a.jsonl --out a.jsonl")
-        .fails(&["a.jsonl exists and is no evaluation"]);
+        .fails(&["a.jsonl exists and is not an evaluation"]);
     assert_eq!(
         std::fs::read(folder.path().join("a.jsonl")).unwrap(),
         before

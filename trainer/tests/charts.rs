@@ -63,6 +63,6 @@ fn cluster_health_does_not_overwrite_other_files() {
     let path = folder.path().join("mine.json");
     std::fs::write(&path, "{}").unwrap();
     let run = sentinel_in(folder.path(), ["cluster-health", "--out", "mine.json"]);
-    run.fails(&["mine.json", "is no history of the cluster's health"]);
+    run.fails(&["mine.json", "is not a history of the cluster's health"]);
     assert_eq!(std::fs::read_to_string(path).unwrap(), "{}");
 }

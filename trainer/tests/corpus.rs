@@ -312,7 +312,7 @@ fn bad_line_error_names_line_and_empty_corpus_fails() {
     assert!(
         read(&lines(b"\xff"))
             .unwrap_err()
-            .contains("line 3: it is no UTF-8")
+            .contains("line 3: it is not UTF-8")
     );
     assert!(read(b"").unwrap_err().contains("holds no example"));
     assert!(read(b"\n \n").unwrap_err().contains("holds no example"));
@@ -348,6 +348,6 @@ fn rollout_dry_run_matches_reference_score() {
     run("rollout").fails(&["--dry-run"]);
     run("lm rollout --dry-run --invalid-penalty 0.5").fails(&["0.5", "from -1 to 0"]);
     run("lm rollout --dry-run --invalid-penalty NaN").fails(&["not a finite number"]);
-    run("lm rollout --dry-run --reader lax").fails(&["lax", "possible values: strict, repair"]);
+    run("lm rollout --dry-run --parser lax").fails(&["lax", "possible values: strict, repair"]);
     run("lm rollout --dry-run --policy coin --world cluster").fails(&["coin", "planner"]);
 }

@@ -8,7 +8,7 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::evaluate::evaluate;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact::trainer::Trainer;
-use sentinel_trainer::rl::credit::Credit;
+use sentinel_trainer::rl::credit_options::Credit;
 
 /// Returns the trainer of a short run, for what the command line does not show.
 fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {

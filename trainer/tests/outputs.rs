@@ -11,7 +11,8 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::run::{
-    Clock, Event, Scores, TRAINER_STATE_FILE, logging_steps, parse_events, read_events, tensorboard,
+    Event, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events, read_events,
+    tensorboard,
 };
 use serde_json::Value;
 
@@ -94,9 +95,9 @@ fn lines(events: &[Event]) -> String {
 /// Returns the bytes of TensorBoard's file.
 fn tensorboard(events: &[Event]) -> Vec<u8> {
     let tasks = TASKS.map(str::to_owned);
-    let mut clock = Clock::default();
+    let mut wall_times = WallTimes::default();
     (events.iter())
-        .flat_map(|event| tensorboard::records(event, &tasks, &mut clock))
+        .flat_map(|event| tensorboard::records(event, &tasks, &mut wall_times))
         .collect()
 }
 
@@ -130,16 +131,16 @@ fn invalid_event_line_error_names_line() {
         read_events(&path).unwrap_err().to_string()
     };
     let cut = error(&text[..text.len() - 9]);
-    let expected = "events.jsonl line 4 is no event: it is cut off";
+    let expected = "events.jsonl line 4 is not an event: it is cut off";
     assert!(cut.contains(expected), "{cut}");
     let lines: Vec<&str> = text.lines().collect();
     let foreign = error(&format!("{}\n{{\"event\":\"dream\"}}\n", lines[0]));
-    let expected = "line 2 is no event: unknown variant `dream`";
+    let expected = "line 2 is not an event: unknown variant `dream`";
     assert!(foreign.contains(expected), "{foreign}");
     let torn = error(&format!("{}\n{{\"event\n{}\n", lines[0], lines[2]));
-    assert!(torn.contains("line 2 is no event"), "{torn}");
+    assert!(torn.contains("line 2 is not an event"), "{torn}");
     let empty = error(&format!("{}\n\n{}\n", lines[0], lines[1]));
-    assert!(empty.contains("line 2 is no event"), "{empty}");
+    assert!(empty.contains("line 2 is not an event"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let missing = read_events(&path).unwrap_err().to_string();
     assert!(missing.contains("cannot read"), "{missing}");
@@ -180,7 +181,7 @@ fn trainer_state_holds_window_means() {
 #[test]
 fn log_has_at_most_150_entries() {
     for max_steps in [1_usize, 149, 150, 151, 600, 12_345] {
-        let entries = max_steps.div_ceil(logging_steps(max_steps));
+        let entries = max_steps.div_ceil(default_logging_steps(max_steps));
         assert!((1..=150).contains(&entries), "{max_steps}: {entries}");
     }
     let nothing = read_state(&config(), &[]);

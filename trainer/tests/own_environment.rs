@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
-use sentinel_env::rules::{NoChange, Rules};
+use sentinel_env::rules::{NoRuleChange, Rules};
 use sentinel_env::{Environment, EpisodeSpec, Seeded, TaskName, Transition, World};
 use sentinel_policy::nn::{
     Architecture, Choice, FeatureSchema, FeatureWriter, Init, Network, Observe, Output, Scratch,
@@ -21,7 +21,7 @@ use sentinel_trainer::compact::{
     Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
     train_until,
 };
-use sentinel_trainer::rl::credit::Credit;
+use sentinel_trainer::rl::credit_options::Credit;
 use sentinel_trainer::run::{Outcome, read_events};
 use sentinel_trainer::tensors::matrix;
 use serde::{Deserialize, Serialize};
@@ -167,7 +167,7 @@ impl TaskName for OnlyTask {
 impl World for Signals {
     const NAME: &'static str = "signals";
     type Task = OnlyTask;
-    type Change = NoChange;
+    type Change = NoRuleChange;
 
     fn setup_from_spec(spec: EpisodeSpec<Self>) -> Setup {
         Setup { seed: spec.seed }

@@ -7,7 +7,9 @@
 use std::path::Path;
 
 use sentinel_trainer::rl::Metrics;
-use sentinel_trainer::run::{Clock, Event, LogPosition, RunLog, Scores, read_events, tensorboard};
+use sentinel_trainer::run::{
+    Event, LogPosition, RunLog, Scores, WallTimes, read_events, tensorboard,
+};
 use serde_json::json;
 
 const TASKS: [&str; 3] = ["task1", "task2", "task3"];
@@ -51,9 +53,9 @@ fn events() -> Vec<Event> {
 /// Returns the bytes of TensorBoard's file.
 fn tensorboard(events: &[Event]) -> Vec<u8> {
     let tasks = TASKS.map(str::to_owned);
-    let mut clock = Clock::default();
+    let mut wall_times = WallTimes::default();
     (events.iter())
-        .flat_map(|event| tensorboard::records(event, &tasks, &mut clock))
+        .flat_map(|event| tensorboard::records(event, &tasks, &mut wall_times))
         .collect()
 }
 

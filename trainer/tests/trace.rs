@@ -149,7 +149,7 @@ fn bad_action_error_names_line_after_earlier_rows() {
         ),
     ];
     for (bad, words) in cases {
-        // A blank line counts as a line and is no action.
+        // A blank line counts as a line and is not an action.
         let run = play(
             folder.path(),
             "task1",

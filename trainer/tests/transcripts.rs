@@ -93,7 +93,7 @@ fn transcript_that_contradicts_action_is_reported() {
     let changes: [(Change, &str); 6] = [
         (
             |row| row.transcript.as_mut().unwrap().completion = Some("hm".to_owned()),
-            "completion is no action",
+            "completion is not an action",
         ),
         (
             |row| row.transcript.as_mut().unwrap().completion = Some(SKIP.to_owned()),
@@ -101,7 +101,7 @@ fn transcript_that_contradicts_action_is_reported() {
         ),
         (
             |row| row.transcript.as_mut().unwrap().prompt = Some("trust me".to_owned()),
-            "prompt is none",
+            "prompt is not one",
         ),
         (
             |row| row.transcript.as_mut().unwrap().repaired = true,
@@ -113,7 +113,7 @@ fn transcript_that_contradicts_action_is_reported() {
         ),
         (
             |row| row.transcript.as_mut().unwrap().completion = Some(format!("so {SOLVE}")),
-            "completion is no action",
+            "completion is not an action",
         ),
     ];
     for (change, what) in changes {

@@ -283,7 +283,7 @@ fn rules_command_compares_and_judges_rules() {
     );
     assert!((score - mean).abs() < 2e-4, "{score} and {mean}");
     run("rules --seeds 0..1 --rules reference --policies random --out e.json")
-        .fails(&["e.json exists and is no comparison of rules"]);
+        .fails(&["e.json exists and is not a comparison of rules"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::Command;
 /// # Errors
 /// Returns an error without apt-get, without root, or if apt-get fails; it names the command to
 /// type.
-pub fn install(place: &Dirs, packages: &[&str], why: &str) -> Result<()> {
+pub fn install(dirs: &Dirs, packages: &[&str], why: &str) -> Result<()> {
     if installed(packages) {
         return Ok(());
     }
@@ -25,7 +25,7 @@ pub fn install(place: &Dirs, packages: &[&str], why: &str) -> Result<()> {
     print_note(&format!(
         "installing Debian packages: {names} (about 1 min)…"
     ));
-    let log = place.log("apt");
+    let log = dirs.log("apt");
     // A failing update does not stop the task: the lists on the machine may be sufficient.
     logged(&mut apt_get(&["update", "-q"]), &log, None)?;
     let mut arguments = vec!["install", "-yq", "--no-install-recommends", "--no-remove"];

@@ -35,12 +35,12 @@ pub fn find() -> Option<Programs> {
 ///
 /// # Errors
 /// Returns an error if they are missing and cannot be installed; it names the command to type.
-pub fn ensure(place: &Dirs) -> Result<Programs> {
+pub fn ensure(dirs: &Dirs) -> Result<Programs> {
     if let Some(found) = find() {
         return Ok(found);
     }
     apt::install(
-        place,
+        dirs,
         &PACKAGES,
         "the browser test (Chromium and ChromeDriver)",
     )?;
@@ -55,17 +55,17 @@ pub fn ensure(place: &Dirs) -> Result<Programs> {
 ///
 /// # Errors
 /// Returns an error if they are missing and cannot be installed.
-pub fn ensure_firefox(place: &Dirs) -> Result<Programs> {
+pub fn ensure_firefox(dirs: &Dirs) -> Result<Programs> {
     let named = |name: &str| variable(name).map(PathBuf::from);
     let found =
         || named("SENTINEL_FIREFOX").or_else(|| FIREFOX.iter().find_map(|name| on_path(name)));
     if found().is_none() {
-        apt::install(place, &["firefox-esr"], "the test in Firefox")?;
+        apt::install(dirs, &["firefox-esr"], "the test in Firefox")?;
     }
     let browser = found().context("no firefox on PATH: name it in SENTINEL_FIREFOX")?;
     let driver = match named("SENTINEL_GECKODRIVER") {
         Some(driver) => driver,
-        None => tools::geckodriver().ensure(place, &mut Steps::inside(1))?,
+        None => tools::geckodriver().ensure(dirs, &mut Steps::inside(1))?,
     };
     Ok(Programs { browser, driver })
 }

@@ -183,7 +183,7 @@ const fn part(
 
 /// State that the parts share.
 pub struct Ci {
-    place: Dirs,
+    dirs: Dirs,
     target: Option<WasmTarget>,
 }
 
@@ -191,7 +191,7 @@ pub struct Ci {
 ///
 /// # Errors
 /// Returns an error if `only` names an unknown part. A failing part is counted, not an error.
-pub fn run(place: &Dirs, sets: &[Set], only: &[String]) -> Result<Tally> {
+pub fn run(dirs: &Dirs, sets: &[Set], only: &[String]) -> Result<Tally> {
     for name in only {
         if !PARTS.iter().any(|part| part.name == name) {
             let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
@@ -205,7 +205,7 @@ pub fn run(place: &Dirs, sets: &[Set], only: &[String]) -> Result<Tally> {
     let chosen: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
     let mut steps = Steps::new(chosen.len());
     let mut ci = Ci {
-        place: place.clone(),
+        dirs: dirs.clone(),
         target: None,
     };
     let mut results = Vec::new();
@@ -244,7 +244,7 @@ fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
 }
 
 fn fmt(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
     let tally = ci.one_check("fmt", &mut cargo)?;
     if tally.failed > 0 {
@@ -254,14 +254,14 @@ fn fmt(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn clippy(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["clippy", "--workspace", "--all-targets"]);
     cargo.args(["--", "-D", "warnings"]);
     ci.one_check("clippy", &mut cargo)
 }
 
 fn docs(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
@@ -269,7 +269,7 @@ fn docs(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn features(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo
         .args(["check", "-p", "sentinel-trainer", "--lib"])
         .arg("--no-default-features");
@@ -277,10 +277,10 @@ fn features(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn book(ci: &mut Ci) -> Result<Tally> {
-    let mdbook = tools::mdbook().ensure(&ci.place, &mut Steps::inside(1))?;
+    let mdbook = tools::mdbook().ensure(&ci.dirs, &mut Steps::inside(1))?;
     let mut build = Command::new(mdbook);
-    let folder = ci.place.target.join("book");
-    build.arg("build").arg(ci.place.root.join("docs"));
+    let folder = ci.dirs.target.join("book");
+    build.arg("build").arg(ci.dirs.root.join("docs"));
     build.arg("--dest-dir").arg(folder);
     ci.one_check("book", &mut build)
 }
@@ -289,7 +289,7 @@ fn book(ci: &mut Ci) -> Result<Tally> {
 /// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
 /// compiler.
 fn devices(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo
         .args(["check", "-p", "sentinel-trainer", "--lib"])
         .args(["--features", "wgpu,cuda"])
@@ -298,20 +298,20 @@ fn devices(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn tests(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     ci.cargo_test("tests", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
 }
 
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {
-    let report = tidy::check(&ci.place)?;
+    let report = tidy::check(&ci.dirs)?;
     for line in &report.broken {
         print_line(line);
     }
@@ -327,8 +327,8 @@ fn check_tidy(ci: &mut Ci) -> Result<Tally> {
 fn build_page(ci: &mut Ci) -> Result<Tally> {
     let target = ci.wasm_target()?;
     // A page left from an earlier run must not pass for this one.
-    let _ = std::fs::remove_dir_all(ci.place.dist());
-    page::build_with(&ci.place, &target, &mut Steps::inside(page::STEPS - 1))?;
+    let _ = std::fs::remove_dir_all(ci.dirs.dist());
+    page::build_with(&ci.dirs, &target, &mut Steps::inside(page::STEPS - 1))?;
     Ok(Tally {
         passed: 1,
         failed: 0,
@@ -340,7 +340,7 @@ fn offline(ci: &mut Ci) -> Result<Tally> {
     let xtask = std::env::current_exe().context("cannot find the running xtask")?;
     let mut demo = Command::new(xtask);
     demo.args(["demo", "--build-only"])
-        .current_dir(&ci.place.root);
+        .current_dir(&ci.dirs.root);
     for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
         demo.env(name, "http://127.0.0.1:9");
     }
@@ -350,7 +350,7 @@ fn offline(ci: &mut Ci) -> Result<Tally> {
 }
 
 fn check_size(ci: &mut Ci) -> Result<Tally> {
-    print_line(size::check(&ci.place)?.trim_end());
+    print_line(size::check(&ci.dirs)?.trim_end());
     Ok(Tally {
         passed: 1,
         failed: 0,
@@ -362,14 +362,14 @@ impl Ci {
         if let Some(target) = &self.target {
             return Ok(target.clone());
         }
-        let target = wasm_target::ensure(&self.place, &mut Steps::inside(1))?;
+        let target = wasm_target::ensure(&self.dirs, &mut Steps::inside(1))?;
         self.target = Some(target.clone());
         Ok(target)
     }
 
     /// Runs a command that either passes or fails as a whole.
     fn one_check(&self, name: &str, command: &mut Command) -> Result<Tally> {
-        let finished = logged(command, &self.place.log(name), None)?;
+        let finished = logged(command, &self.dirs.log(name), None)?;
         if !finished.ok {
             show(&finished);
         }
@@ -383,7 +383,7 @@ impl Ci {
     fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
         // A failed assertion names its line; traces would push it out of the lines that are shown.
         command.env("RUST_BACKTRACE", "0");
-        let finished = logged(command, &self.place.log(name), None)?;
+        let finished = logged(command, &self.dirs.log(name), None)?;
         let skipped = finished
             .lines
             .iter()
@@ -430,12 +430,12 @@ mod tests {
     #[test]
     fn unknown_part_error_lists_known_parts() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let place = Dirs {
+        let dirs = Dirs {
             root: folder.path().into(),
             target: folder.path().into(),
             cache: folder.path().into(),
         };
-        let error = run(&place, &[Set::Lint], &["color".into()]).expect_err("no such part");
+        let error = run(&dirs, &[Set::Lint], &["color".into()]).expect_err("no such part");
         let text = error.to_string();
         assert!(
             text.contains("`color`") && text.contains("clippy"),

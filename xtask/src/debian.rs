@@ -20,8 +20,8 @@ const LAYOUT: &str = "1";
 
 /// Returns a description of what [`ensure`] will do, for the step's line.
 #[must_use]
-pub fn plan(place: &Dirs) -> &'static str {
-    let same = Parts::find().is_ok_and(|parts| parts.is_built(&folder(place)));
+pub fn plan(dirs: &Dirs) -> &'static str {
+    let same = Parts::find().is_ok_and(|parts| parts.is_built(&folder(dirs)));
     if apt::installed(&PACKAGES) && same {
         "found, made of Debian packages"
     } else {
@@ -34,24 +34,24 @@ pub fn plan(place: &Dirs) -> &'static str {
 /// # Errors
 /// Returns an error if a package is missing and cannot be installed, or the library does not
 /// compile.
-pub fn ensure(place: &Dirs) -> Result<(PathBuf, String)> {
+pub fn ensure(dirs: &Dirs) -> Result<(PathBuf, String)> {
     apt::install(
-        place,
+        dirs,
         &PACKAGES,
         "the wasm toolchain (SENTINEL_WASM_TOOLCHAIN=debian)",
     )?;
     let parts = Parts::find()?;
-    let folder = folder(place);
+    let folder = folder(dirs);
     if !parts.is_built(&folder) {
-        parts.build(place, &folder)?;
+        parts.build(dirs, &folder)?;
     }
     let stamp = folder.join("built-by");
     let when = stamp.metadata()?.modified()?;
     Ok((folder, format!("{} {when:?}", parts.stamp())))
 }
 
-fn folder(place: &Dirs) -> PathBuf {
-    place.cache.join("wasm-toolchain")
+fn folder(dirs: &Dirs) -> PathBuf {
+    dirs.cache.join("wasm-toolchain")
 }
 
 /// The parts of the toolchain.
@@ -100,13 +100,13 @@ impl Parts {
 
     /// Builds beside the final folder and moves it there at the end, so that no partial toolchain
     /// is found.
-    fn build(&self, place: &Dirs, folder: &Path) -> Result<()> {
+    fn build(&self, dirs: &Dirs, folder: &Path) -> Result<()> {
         print_note("building the wasm standard library once (about 1 min)…");
         let new = folder.with_extension(format!("new-{}", std::process::id()));
         remove(&new)?;
         self.lay_out(&new, folder)
             .with_context(|| format!("cannot write {}", new.display()))?;
-        let library = self.compile_std(place, &new.join("tmp"))?;
+        let library = self.compile_std(dirs, &new.join("tmp"))?;
         copy_rlibs(&library, &new.join("lib/rustlib").join(TARGET).join("lib"))?;
         remove(&new.join("tmp"))?;
         std::fs::write(new.join("built-by"), self.stamp() + "\n")?;
@@ -152,7 +152,7 @@ impl Parts {
     }
 
     /// Compiles std as the dependency of an empty crate; returns the folder with the libraries.
-    fn compile_std(&self, place: &Dirs, tmp: &Path) -> Result<PathBuf> {
+    fn compile_std(&self, dirs: &Dirs, tmp: &Path) -> Result<PathBuf> {
         std::fs::create_dir_all(tmp.join("src"))?;
         std::fs::write(
             tmp.join("Cargo.toml"),
@@ -184,7 +184,7 @@ impl Parts {
             // Bitcode in the libraries: `lto = "fat"` of the page needs it.
             .env("RUSTFLAGS", "-Cembed-bitcode=yes")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &self.lld);
-        logged(&mut cargo, &place.log("wasm-std"), None)?.require(
+        logged(&mut cargo, &dirs.log("wasm-std"), None)?.require(
             "building the wasm standard library",
             "This step may need the network, once. Are rustc-web and rust-web-src of the same version?",
         )?;

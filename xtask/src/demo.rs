@@ -25,18 +25,18 @@ pub struct Options {
 ///
 /// # Errors
 /// Returns an error if a step fails, or the port is taken.
-pub fn demo(place: &Dirs, options: Options) -> Result<()> {
+pub fn demo(dirs: &Dirs, options: Options) -> Result<()> {
     let mut steps = Steps::new(page::STEPS + 1);
     if options.build_only {
-        let dist = page::build(place, &mut steps)?;
+        let dist = page::build(dirs, &mut steps)?;
         steps.next(&format!("Done: the page is in {}", dist.display()));
         return Ok(());
     }
     // Before the build, so that a taken port is reported at once.
     if let Some(port) = options.port {
-        drop(bind(&place.root, Some(port))?);
+        drop(bind(&dirs.root, Some(port))?);
     }
-    let dist = page::build(place, &mut steps)?;
+    let dist = page::build(dirs, &mut steps)?;
     let server = bind(&dist, options.port)?;
     steps.next(&format!(
         "Server: {} shows the page (Ctrl-C stops it)",

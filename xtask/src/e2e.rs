@@ -12,11 +12,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// Returns an error if there is no built page, or the page does not do what is measured.
-pub fn bench_page(place: &Dirs) -> Result<()> {
-    let dist = page::built(place)?;
+pub fn bench_page(dirs: &Dirs) -> Result<()> {
+    let dist = page::built(dirs)?;
     let mut steps = Steps::new(1);
     steps.next("Browser: plays, scrubs, loads and switches in every world (about 4 min)…");
-    run(place, "bench-page", &[], ("SENTINEL_DIST", &dist))
+    run(dirs, "bench-page", &[], ("SENTINEL_DIST", &dist))
 }
 
 /// Makes the pictures of the page in README, docs and the visual comparison, from the page in
@@ -25,32 +25,27 @@ pub fn bench_page(place: &Dirs) -> Result<()> {
 /// # Errors
 /// Returns an error if there is no built page, it does not show an episode, or a compared picture
 /// differs.
-pub fn screenshots(place: &Dirs, only_check: bool) -> Result<()> {
-    let dist = page::built(place)?;
+pub fn screenshots(dirs: &Dirs, only_check: bool) -> Result<()> {
+    let dist = page::built(dirs)?;
     let mut steps = Steps::new(1);
     steps.next("Pictures: opens the page in headless Chromium (seconds)…");
     let arguments: &[&str] = if only_check { &["--check"] } else { &[] };
-    run(place, "screenshots", arguments, ("SENTINEL_DIST", &dist))
+    run(dirs, "screenshots", arguments, ("SENTINEL_DIST", &dist))
 }
 
 /// Runs the program `name` with an input, which is a variable and a path; prints what it printed.
 ///
 /// # Errors
 /// Returns an error if there is no browser, or the program fails.
-pub(crate) fn run(
-    place: &Dirs,
-    name: &str,
-    arguments: &[&str],
-    input: (&str, &Path),
-) -> Result<()> {
-    browser::ensure(place)?;
-    let mut cargo = place.cargo();
+pub(crate) fn run(dirs: &Dirs, name: &str, arguments: &[&str], input: (&str, &Path)) -> Result<()> {
+    browser::ensure(dirs)?;
+    let mut cargo = dirs.cargo();
     cargo
         .args(["run", "-q", "-p", "sentinel-e2e", "--bin", name, "--"])
         .args(arguments)
         .env("RUST_BACKTRACE", "0")
         .env(input.0, input.1);
-    let finished = logged(&mut cargo, &place.log(name), None)?.require(name, "")?;
+    let finished = logged(&mut cargo, &dirs.log(name), None)?.require(name, "")?;
     finished.lines.iter().for_each(|line| print_line(line));
     Ok(())
 }

@@ -13,23 +13,23 @@ use std::process::Command;
 ///
 /// # Errors
 /// Returns an error if the recorder fails.
-pub fn record(place: &Dirs) -> Result<()> {
-    let file = place.root.join("testdata/digests/trust.json");
+pub fn record(dirs: &Dirs) -> Result<()> {
+    let file = dirs.root.join("testdata/digests/trust.json");
     let mut steps = Steps::new(1);
     steps.next("Digests: plays every golden episode and records its digest (about 1 min)…");
-    let mut cargo = place.cargo();
+    let mut cargo = dirs.cargo();
     cargo
         .args(["run", "-q", "--release", "-p", "sentinel-testkit"])
         .args(["--bin", "golden-digests", "--"])
         .arg(&file);
-    let finished = logged(&mut cargo, &place.log("golden"), None)?.require(
+    let finished = logged(&mut cargo, &dirs.log("golden"), None)?.require(
         "recording the digests",
         "`cargo test -p sentinel-testkit` checks every golden row",
     )?;
     finished.lines.iter().for_each(|line| print_line(line));
     let mut git = Command::new("git");
     plain(&mut git)
-        .current_dir(&place.root)
+        .current_dir(&dirs.root)
         .args(["status", "--short", "--", "testdata/digests"]);
     match output(&mut git) {
         Some(changes) if !changes.is_empty() => print_line(&changes),
@@ -46,15 +46,15 @@ pub fn record(place: &Dirs) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if it does not compile.
-pub fn testkit_wasm(place: &Dirs, target: &WasmTarget) -> Result<PathBuf> {
-    page::fetch(place)?;
-    let mut cargo = target.cargo(place);
+pub fn testkit_wasm(dirs: &Dirs, target: &WasmTarget) -> Result<PathBuf> {
+    page::fetch(dirs)?;
+    let mut cargo = target.cargo(dirs);
     cargo
         .args(["build", "--offline", "-p", "sentinel-testkit", "--lib"])
         .args(["--target", TARGET, "--profile", "web"]);
-    logged(&mut cargo, &place.log("testkit-wasm"), None)?
+    logged(&mut cargo, &dirs.log("testkit-wasm"), None)?
         .require("building the test kit for wasm", "")?;
-    let folder = place.web_target().join(TARGET).join("web");
+    let folder = dirs.web_target().join(TARGET).join("web");
     let module = folder.join("sentinel_testkit.wasm");
     if !module.is_file() {
         bail!(
@@ -69,19 +69,19 @@ pub fn testkit_wasm(place: &Dirs, target: &WasmTarget) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Returns an error if the module cannot be built or the browser cannot run it.
-pub fn bench_wasm(place: &Dirs) -> Result<()> {
+pub fn bench_wasm(dirs: &Dirs) -> Result<()> {
     let mut steps = Steps::new(4);
-    let target = wasm_target::ensure(place, &mut steps)?;
+    let target = wasm_target::ensure(dirs, &mut steps)?;
     steps.next("Test kit: compiled for wasm with the page's profile (about 1 min)…");
-    let module = testkit_wasm(place, &target)?;
+    let module = testkit_wasm(dirs, &target)?;
     steps.next("Native: runs the same steps outside the browser (about 2 min)…");
-    let mut cargo = place.cargo();
+    let mut cargo = dirs.cargo();
     cargo
         .args(["run", "-q", "--release", "-p", "sentinel-testkit"])
         .args(["--bin", "bench-native"]);
-    let finished = logged(&mut cargo, &place.log("bench-native"), None)?
+    let finished = logged(&mut cargo, &dirs.log("bench-native"), None)?
         .require("the benchmark outside the browser", "")?;
     finished.lines.iter().for_each(|line| print_line(line));
     steps.next("Browser: runs the steps in headless Chromium (about 1 min)…");
-    e2e::run(place, "bench-wasm", &[], ("SENTINEL_TESTKIT_WASM", &module))
+    e2e::run(dirs, "bench-wasm", &[], ("SENTINEL_TESTKIT_WASM", &module))
 }

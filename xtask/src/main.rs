@@ -52,35 +52,35 @@ fn run() -> Result<ExitCode> {
         None | Some(Arg::Long("help") | Arg::Short('h')) => "help".into(),
         Some(other) => return Err(other.unexpected()).context("name a task first"),
     };
-    let place = Dirs::find()?;
+    let dirs = Dirs::find()?;
     match task.as_str() {
         "help" => print_line(HELP.trim_end()),
-        "demo" => demo::demo(&place, demo_options(&mut parser)?)?,
+        "demo" => demo::demo(&dirs, demo_options(&mut parser)?)?,
         "site" => {
             let Some(Arg::Long("out")) = parser.next()? else {
                 bail!("name the folder: cargo xtask site --out DIR");
             };
             let out = std::path::PathBuf::from(parser.value()?);
             no_more(&mut parser)?;
-            site::site(&place, &out)?;
+            site::site(&dirs, &out)?;
         }
-        "test" => return test(&place, &[Set::Test], &mut parser),
-        "lint" => return test(&place, &[Set::Lint], &mut parser),
+        "test" => return test(&dirs, &[Set::Test], &mut parser),
+        "lint" => return test(&dirs, &[Set::Lint], &mut parser),
         "size" => {
             no_more(&mut parser)?;
-            print_line(size::check(&place)?.trim_end());
+            print_line(size::check(&dirs)?.trim_end());
         }
         "golden" => {
             no_more(&mut parser)?;
-            golden::record(&place)?;
+            golden::record(&dirs)?;
         }
         "bench-wasm" => {
             no_more(&mut parser)?;
-            golden::bench_wasm(&place)?;
+            golden::bench_wasm(&dirs)?;
         }
         "bench-page" => {
             no_more(&mut parser)?;
-            e2e::bench_page(&place)?;
+            e2e::bench_page(&dirs)?;
         }
         "screenshots" => {
             let only_check = match parser.next()? {
@@ -89,7 +89,7 @@ fn run() -> Result<ExitCode> {
                 None => false,
             };
             no_more(&mut parser)?;
-            e2e::screenshots(&place, only_check)?;
+            e2e::screenshots(&dirs, only_check)?;
         }
         other => bail!("no task `{other}`\n\n{HELP}"),
     }
@@ -116,7 +116,7 @@ fn demo_options(parser: &mut Parser) -> Result<demo::Options> {
     Ok(options)
 }
 
-fn test(place: &Dirs, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
+fn test(dirs: &Dirs, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
     let (mut sets, mut only) = (sets.to_vec(), Vec::new());
     while let Some(argument) = parser.next()? {
         match argument {
@@ -140,7 +140,7 @@ fn test(place: &Dirs, sets: &[Set], parser: &mut Parser) -> Result<ExitCode> {
             other => return Err(other.unexpected()).context("in `cargo xtask test` or `lint`"),
         }
     }
-    let tally = ci::run(place, &sets, &only)?;
+    let tally = ci::run(dirs, &sets, &only)?;
     Ok(if tally.failed == 0 {
         ExitCode::SUCCESS
     } else {

@@ -17,17 +17,17 @@ pub const STEPS: usize = 4;
 ///
 /// # Errors
 /// Returns an error if a step fails; the message names it, its log and a remedy.
-pub fn build(place: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
-    let target = wasm_target::ensure(place, steps)?;
-    build_with(place, &target, steps)
+pub fn build(dirs: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
+    let target = wasm_target::ensure(dirs, steps)?;
+    build_with(dirs, &target, steps)
 }
 
 /// Returns the folder of the page that was built last.
 ///
 /// # Errors
 /// Returns an error if there is none.
-pub fn built(place: &Dirs) -> Result<PathBuf> {
-    let dist = place.dist();
+pub fn built(dirs: &Dirs) -> Result<PathBuf> {
+    let dist = dirs.dist();
     if !dist.join("index.html").is_file() {
         bail!(
             "no built page in {}: run `cargo xtask demo --build-only`",
@@ -41,13 +41,13 @@ pub fn built(place: &Dirs) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Returns the errors of [`build`].
-pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
-    fetch(place)?;
+pub fn build_with(dirs: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Result<PathBuf> {
+    fetch(dirs)?;
     // Tools and page need each other only at the end, and neither alone keeps all cores busy.
     let (bindgen, trunk) = std::thread::scope(|scope| {
-        let modules = scope.spawn(|| compile(place, target));
-        let bindgen = tools::wasm_bindgen(place)?.ensure(place, steps);
-        let trunk = tools::trunk().ensure(place, steps);
+        let modules = scope.spawn(|| compile(dirs, target));
+        let bindgen = tools::wasm_bindgen(dirs)?.ensure(dirs, steps);
+        let trunk = tools::trunk().ensure(dirs, steps);
         steps.next("Page: compiles web/ into dist/ (about 5 min the first time, seconds later)…");
         let modules = modules
             .join()
@@ -55,9 +55,9 @@ pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Resul
         modules?;
         anyhow::Ok((bindgen?, trunk?))
     })?;
-    tools::clean(place);
-    run_trunk(place, target, &trunk, &bindgen)?;
-    let dist = place.dist();
+    tools::clean(dirs);
+    run_trunk(dirs, target, &trunk, &bindgen)?;
+    let dist = dirs.dist();
     if !dist.join("index.html").is_file() {
         bail!(
             "Trunk succeeded but wrote no {}/index.html: does Trunk.toml name another folder?",
@@ -65,17 +65,17 @@ pub fn build_with(place: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Resul
         );
     }
     worlds::stamp(&dist)?;
-    split::add_parts(place, &dist)?;
+    split::add_parts(dirs, &dist)?;
     worlds::list_files(&dist)?;
     Ok(dist)
 }
 
 /// Downloads the dependencies in Cargo.lock; works without a network once they are in cargo's
 /// cache.
-pub(crate) fn fetch(place: &Dirs) -> Result<()> {
-    let mut cargo = place.cargo();
+pub(crate) fn fetch(dirs: &Dirs) -> Result<()> {
+    let mut cargo = dirs.cargo();
     cargo.args(["fetch", "--target", wasm_target::TARGET]);
-    logged(&mut cargo, &place.log("fetch"), None)?.require(
+    logged(&mut cargo, &dirs.log("fetch"), None)?.require(
         "downloading the libraries in Cargo.lock",
         "This step needs the network, once; with the libraries in cargo's cache it needs none",
     )?;
@@ -84,8 +84,8 @@ pub(crate) fn fetch(place: &Dirs) -> Result<()> {
 
 /// Compiles the modules of all worlds at once; Trunk, which does it one after the other, finds them
 /// done.
-fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
-    let mut cargo = target.cargo(place);
+fn compile(dirs: &Dirs, target: &WasmTarget) -> Result<()> {
+    let mut cargo = target.cargo(dirs);
     cargo
         .env(split::SPLIT, "1")
         .args([
@@ -97,18 +97,18 @@ fn compile(place: &Dirs, target: &WasmTarget) -> Result<()> {
             "--bins",
         ])
         .args(["--profile", "web", "--target", wasm_target::TARGET]);
-    logged(&mut cargo, &place.log("web"), None)?.require(
+    logged(&mut cargo, &dirs.log("web"), None)?.require(
         "compiling web/",
         "An error in web/? Then `cargo check -p sentinel-page -p sentinel-page-engine` shows it faster",
     )?;
     Ok(())
 }
 
-fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
+fn run_trunk(dirs: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
     let mut build = Command::new(trunk);
-    let (wrapper, variables) = split::install_wrapper(place, bindgen)?;
+    let (wrapper, variables) = split::install_wrapper(dirs, bindgen)?;
     target
-        .apply(place, &mut build)
+        .apply(dirs, &mut build)
         // Offline: a missing tool is an error here, not a silent download.
         .args(["build", "--release", "--offline", "--skip-version-check"])
         .env("PATH", path_with(&wrapper)?)
@@ -116,7 +116,7 @@ fn run_trunk(place: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) ->
         .envs(variables)
         // Trunk 0.21 takes this for a boolean option and stops at `1`.
         .env_remove("NO_COLOR");
-    logged(&mut build, &place.log("trunk"), None)?.require(
+    logged(&mut build, &dirs.log("trunk"), None)?.require(
         "building the page",
         "An error in web/? Then `cargo check -p sentinel-page -p sentinel-page-engine` shows it faster",
     )?;

@@ -19,7 +19,7 @@ const BOOK: &str = "docs";
 ///
 /// # Errors
 /// Returns an error if `out` holds files, or a step fails.
-pub fn site(place: &Dirs, out: &Path) -> Result<()> {
+pub fn site(dirs: &Dirs, out: &Path) -> Result<()> {
     if out
         .read_dir()
         .is_ok_and(|mut entries| entries.next().is_some())
@@ -30,21 +30,21 @@ pub fn site(place: &Dirs, out: &Path) -> Result<()> {
         );
     }
     let mut steps = Steps::new(page::STEPS + 3);
-    let dist = page::build(place, &mut steps)?;
+    let dist = page::build(dirs, &mut steps)?;
     copy_folder(&dist, out)?;
     steps.next("Book: docs/ with live episodes…");
-    let mdbook = tools::mdbook().ensure(place, &mut steps)?;
+    let mdbook = tools::mdbook().ensure(dirs, &mut steps)?;
     let mut build = Command::new(mdbook);
     // Relative paths would be relative to docs/.
     let book = std::path::absolute(out.join(BOOK))?;
     build
         .arg("build")
-        .arg(place.root.join("docs"))
+        .arg(dirs.root.join("docs"))
         .arg("--dest-dir")
         .arg(book);
-    logged(&mut build, &place.log("book"), None)?.require("building the book", "See its log")?;
-    copy_file(&place.root.join(SPACE_README), &out.join("README.md"))?;
-    copy_file(&place.root.join(THUMBNAIL), &out.join("thumbnail.png"))?;
+    logged(&mut build, &dirs.log("book"), None)?.require("building the book", "See its log")?;
+    copy_file(&dirs.root.join(SPACE_README), &out.join("README.md"))?;
+    copy_file(&dirs.root.join(THUMBNAIL), &out.join("thumbnail.png"))?;
     steps.next(&format!("Done: the site is in {}", out.display()));
     Ok(())
 }
@@ -84,12 +84,12 @@ mod tests {
     fn folder_with_files_is_left_alone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("mine.txt"), "mine").expect("a file");
-        let place = Dirs {
+        let dirs = Dirs {
             root: folder.path().to_owned(),
             target: folder.path().join("target"),
             cache: folder.path().join("cache"),
         };
-        let error = site(&place, folder.path()).expect_err("not empty");
+        let error = site(&dirs, folder.path()).expect_err("not empty");
         assert!(error.to_string().contains("is not empty"), "{error}");
         assert!(!folder.path().join("index.html").exists());
     }

@@ -31,7 +31,7 @@ struct Budget {
     /// The shell: everything that the first paint needs.
     shell: u64,
     /// The parts of the shell that load after the first step.
-    extras: u64,
+    deferred: u64,
     /// Shell and engine of each world: everything up to the first step.
     playable: Vec<(&'static str, u64)>,
 }
@@ -41,12 +41,12 @@ struct Budget {
 /// # Errors
 /// Returns an error if there is no built page, the budget file is invalid, or the page is over the
 /// budget.
-pub fn check(place: &Dirs) -> Result<String> {
-    let file = place.root.join(BUDGET);
+pub fn check(dirs: &Dirs) -> Result<String> {
+    let file = dirs.root.join(BUDGET);
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read the budget {}", file.display()))?;
     let budget = parse_budget(&text).with_context(|| format!("in {}", file.display()))?;
-    let entries = measure(&place.dist())?;
+    let entries = measure(&dirs.dist())?;
     let table = table(&entries, &budget);
     let parts = budget.playable.iter().map(|(world, limit)| {
         let what = format!("{world} up to the first step");
@@ -55,9 +55,9 @@ pub fn check(place: &Dirs) -> Result<String> {
     let shell = [
         ("the shell".to_owned(), shell(&entries).1, budget.shell),
         (
-            "what the shell loads later".to_owned(),
-            sum(&entries, is_extra).1,
-            budget.extras,
+            "the deferred code of the shell".to_owned(),
+            sum(&entries, is_deferred_shell).1,
+            budget.deferred,
         ),
     ];
     for (what, size, limit) in shell.into_iter().chain(parts) {
@@ -73,7 +73,7 @@ pub fn check(place: &Dirs) -> Result<String> {
 }
 
 /// Beginnings of the names of files that are fetched after the first step of an episode, or never.
-const LATER: [&str; 5] = [
+const DEFERRED: [&str; 5] = [
     "service-worker",
     "sentinel-episode",
     "media-",
@@ -86,17 +86,18 @@ fn is_shell(entry: &Entry) -> bool {
     let is_engine = ["engine-", "engine."]
         .iter()
         .any(|stem| entry.name.starts_with(stem));
-    of_file(&entry.name).is_none() && !is_engine && !is_later(entry)
+    of_file(&entry.name).is_none() && !is_engine && !is_deferred(entry)
 }
 
-/// Returns `true` for the parts of the shell that load after the first step.
-fn is_extra(entry: &Entry) -> bool {
-    split::is_later(&entry.name) && of_file(&entry.name).is_none()
+/// Returns `true` for the deferred parts of the shell, which load after the first step.
+fn is_deferred_shell(entry: &Entry) -> bool {
+    split::is_deferred_module(&entry.name) && of_file(&entry.name).is_none()
 }
 
 /// Returns `true` for files that are fetched after the first step of an episode, or never.
-fn is_later(entry: &Entry) -> bool {
-    split::is_later(&entry.name) || LATER.iter().any(|stem| entry.name.starts_with(stem))
+fn is_deferred(entry: &Entry) -> bool {
+    split::is_deferred_module(&entry.name)
+        || DEFERRED.iter().any(|stem| entry.name.starts_with(stem))
 }
 
 /// Returns the size of the shell in bytes, uncompressed and after brotli.
@@ -108,7 +109,7 @@ fn shell(entries: &[Entry]) -> (u64, u64) {
 fn playable(entries: &[Entry], world: &str) -> (u64, u64) {
     sum(entries, |entry| {
         let of = of_file(&entry.name);
-        (of == Some(world) || of.is_none()) && !is_later(entry)
+        (of == Some(world) || of.is_none()) && !is_deferred(entry)
     })
 }
 
@@ -137,7 +138,7 @@ fn parse_budget(text: &str) -> Result<Budget> {
     let playable: Result<Vec<_>> = WORLDS.into_iter().map(of).collect();
     Ok(Budget {
         shell: bytes("shell_brotli_bytes")?,
-        extras: bytes("extras_brotli_bytes")?,
+        deferred: bytes("extras_brotli_bytes")?,
         playable: playable?,
     })
 }
@@ -226,7 +227,11 @@ fn table(entries: &[Entry], budget: &Budget) -> String {
         row("  its budget", "", &limit.to_string());
     };
     total("shell, first paint", shell(entries), budget.shell);
-    total("shell, later", sum(entries, is_extra), budget.extras);
+    total(
+        "shell, deferred",
+        sum(entries, is_deferred_shell),
+        budget.deferred,
+    );
     for (world, limit) in &budget.playable {
         let name = format!("{world}, first step");
         total(&name, playable(entries, world), *limit);
@@ -260,7 +265,7 @@ mod tests {
         }
     }
 
-    fn place(limit: u64) -> (tempfile::TempDir, Dirs) {
+    fn dist(limit: u64) -> (tempfile::TempDir, Dirs) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().to_owned();
         std::fs::create_dir_all(root.join("xtask")).expect("a folder");
@@ -269,28 +274,28 @@ mod tests {
         std::fs::write(root.join("dist/a.wasm"), [7_u8; 5000]).expect("a file");
         std::fs::write(root.join("dist/replays/b.js"), "later").expect("a file");
         std::fs::write(root.join("dist/c.jsonl"), "later").expect("a file");
-        let place = Dirs {
+        let dirs = Dirs {
             target: root.join("target"),
             cache: root.join("cache"),
             root,
         };
-        (folder, place)
+        (folder, dirs)
     }
 
     #[test]
     fn files_of_replays_do_not_count() {
-        let (_folder, place) = place(1000);
-        let entries = measure(&place.dist()).expect("a page");
+        let (_folder, dirs) = dist(1000);
+        let entries = measure(&dirs.dist()).expect("a page");
         assert_eq!(entries.len(), 1);
         assert_eq!((entries[0].name.as_str(), entries[0].raw), ("a.wasm", 5000));
         assert!(entries[0].brotli < 100, "5000 equal bytes compress well");
-        assert!(check(&place).expect("in budget").contains("a.wasm"));
+        assert!(check(&dirs).expect("in budget").contains("a.wasm"));
     }
 
     #[test]
     fn over_the_budget_is_an_error_with_the_table() {
-        let (_folder, place) = place(1);
-        let text = check(&place).expect_err("over budget").to_string();
+        let (_folder, dirs) = dist(1);
+        let text = check(&dirs).expect_err("over budget").to_string();
         assert!(text.contains("over the budget") && text.contains("a.wasm"));
     }
 

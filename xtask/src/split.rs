@@ -1,9 +1,9 @@
-//! Divides the programs of the page: what the first paint or the first step needs, and what loads
-//! later (`web/shell/src/extras.rs`, `web/engine/src/engine/later.rs`).
+//! Splits the programs of the page into what the first paint or the first step needs and a deferred
+//! part (`web/shell/src/deferred.rs`, `web/engine/src/engine/deferred.rs`).
 //!
-//! The division reads what the linker recorded, so it happens before wasm-bindgen. Trunk calls the
-//! first `wasm-bindgen` on PATH: the build puts this program there under that name
-//! ([`install_wrapper`]), and it divides a program that wants to be before it calls the real one
+//! Splitting uses what the linker recorded, so it happens before wasm-bindgen. Trunk calls the first
+//! `wasm-bindgen` on PATH: the build puts this program there under that name ([`install_wrapper`]).
+//! It splits a program that was compiled for splitting, then calls the real wasm-bindgen
 //! ([`run_wrapper`]). [`add_parts`] then puts the parts into `dist/`, which Trunk does not know.
 
 use crate::dirs::Dirs;
@@ -23,18 +23,18 @@ const PARTS: &str = "SENTINEL_PARTS";
 /// The name under which Trunk looks for wasm-bindgen.
 const PROGRAM: &str = "wasm-bindgen";
 /// The word in the names of all parts in `dist/`, after the name of the program.
-const LATER: &str = "-later-";
-/// The custom section of a program that wants to be divided.
+const DEFERRED: &str = "-later-";
+/// The custom section of a program that was compiled for splitting.
 const MARKER: &str = "__wasm_split_unstable";
 /// The name by which the script that loads the parts imports the program's module.
 const MAIN_MODULE: &str = "./main.js";
 /// The file with the part that is loaded first.
 const MAIN_PROGRAM: &str = "main.wasm";
 
-/// Returns `true` for the files that hold a part of a program that is loaded later.
+/// Returns `true` for the files that hold the deferred part of a program.
 #[must_use]
-pub fn is_later(name: &str) -> bool {
-    name.contains(LATER) && name.ends_with(".wasm")
+pub fn is_deferred_module(name: &str) -> bool {
+    name.contains(DEFERRED) && name.ends_with(".wasm")
 }
 
 /// Copies this program to a folder of its own as `wasm-bindgen`, and returns the folder with the
@@ -43,30 +43,30 @@ pub fn is_later(name: &str) -> bool {
 /// # Errors
 /// Returns an error if the folder cannot be written.
 pub fn install_wrapper(
-    place: &Dirs,
+    dirs: &Dirs,
     bindgen: &Path,
 ) -> Result<(PathBuf, [(&'static str, PathBuf); 2])> {
     let xtask = std::env::current_exe().context("cannot find the running xtask")?;
-    let folder = place.web_target().join(PROGRAM);
+    let folder = dirs.web_target().join(PROGRAM);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let copy = folder
         .join(PROGRAM)
         .with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::copy(&xtask, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
-    let parts = parts_folder(place);
+    let parts = parts_folder(dirs);
     let _ = std::fs::remove_dir_all(&parts);
     Ok((folder, [(REAL, bindgen.to_owned()), (PARTS, parts)]))
 }
 
-fn parts_folder(place: &Dirs) -> PathBuf {
-    place.web_target().join("parts")
+fn parts_folder(dirs: &Dirs) -> PathBuf {
+    dirs.web_target().join("parts")
 }
 
 /// Acts as wasm-bindgen if this program was called by that name; `None` otherwise.
 ///
 /// # Errors
-/// Returns an error if the program cannot be divided, or wasm-bindgen cannot be called.
+/// Returns an error if the program cannot be split, or wasm-bindgen cannot be called.
 pub fn run_wrapper() -> Result<Option<ExitCode>> {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
@@ -99,7 +99,8 @@ fn is_program(word: &OsString) -> bool {
         .is_some_and(|kind| kind == "wasm")
 }
 
-/// Divides a program if it wants to be, and returns the path of what wasm-bindgen has to read.
+/// Splits a program that was compiled for splitting; returns the path of what wasm-bindgen has to
+/// read.
 fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     let bytes = std::fs::read(input).with_context(|| format!("cannot read {}", input.display()))?;
     if !custom_sections(&bytes)?.any(|name| name == MARKER) {
@@ -110,7 +111,7 @@ fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     // The program's module imports this script, so that its name, too, changes with the program.
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
-    let link = format!("./{program}{LATER}{:016x}.js", hasher.finish());
+    let link = format!("./{program}{DEFERRED}{:016x}.js", hasher.finish());
     let main = parts.join(MAIN_PROGRAM);
     let mut options = wasm_split_cli_support::Options::new(&bytes);
     options.output_dir = &parts;
@@ -118,7 +119,7 @@ fn divide(input: &Path, parts: &Path) -> Result<PathBuf> {
     options.link_name = &link;
     options.main_module = MAIN_MODULE;
     if let Err(error) = wasm_split_cli_support::transform(options) {
-        bail!("cannot divide {}: {error:#}", input.display());
+        bail!("cannot split {}: {error:#}", input.display());
     }
     Ok(main)
 }
@@ -138,8 +139,8 @@ fn custom_sections(program: &[u8]) -> Result<impl Iterator<Item = &str>> {
 ///
 /// # Errors
 /// Returns an error if a file cannot be read or written, or `dist/` lacks the module of a program.
-pub fn add_parts(place: &Dirs, dist: &Path) -> Result<()> {
-    let parts = parts_folder(place);
+pub fn add_parts(dirs: &Dirs, dist: &Path) -> Result<()> {
+    let parts = parts_folder(dirs);
     if !parts.is_dir() {
         return Ok(());
     }
@@ -165,7 +166,7 @@ fn add_parts_of(program: &str, parts: &Path, dist: &Path) -> Result<()> {
             modules.push((name, file));
         }
     }
-    let (name, mut script) = script.context("the program was divided without a script")?;
+    let (name, mut script) = script.context("the program was split without a script")?;
     let module = module_of(program, dist)?;
     script = script.replace(MAIN_MODULE, &format!("./{module}"));
     for (part, file) in modules {
@@ -174,7 +175,7 @@ fn add_parts_of(program: &str, parts: &Path, dist: &Path) -> Result<()> {
         let bytes = without_custom_sections(&bytes)?;
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        let hashed = format!("{program}{LATER}{:016x}.wasm", hasher.finish());
+        let hashed = format!("{program}{DEFERRED}{:016x}.wasm", hasher.finish());
         script = script.replace(&format!("./{part}"), &format!("./{hashed}"));
         write(&dist.join(hashed), &bytes)?;
     }
@@ -189,7 +190,7 @@ fn module_of(program: &str, dist: &Path) -> Result<String> {
         let rest = name.strip_prefix(program);
         rest.is_some_and(|rest| rest.starts_with(['-', '.']))
             && name.ends_with(".js")
-            && !name.contains(LATER)
+            && !name.contains(DEFERRED)
     });
     let module = modules.next().map(str::to_owned);
     module.with_context(|| format!("{} has no module {program}", dist.display()))
@@ -267,23 +268,23 @@ mod tests {
     fn parts_are_named_by_content_and_find_the_module_of_the_page() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().to_owned();
-        let place = Dirs {
+        let dirs = Dirs {
             target: root.join("target"),
             cache: root.join("cache"),
             root: root.clone(),
         };
         let dist = root.join("dist");
         std::fs::create_dir_all(&dist).expect("a folder");
-        add_parts(&place, &dist).expect("nothing to do");
-        let parts = parts_folder(&place).join("sentinel-page");
+        add_parts(&dirs, &dist).expect("nothing to do");
+        let parts = parts_folder(&dirs).join("sentinel-page");
         std::fs::create_dir_all(&parts).expect("a folder");
         let script = "import { initSync } from \"./main.js\"; fetch(\"./split_extras.wasm\");";
         std::fs::write(parts.join("sentinel-page-later-1.js"), script).expect("a file");
         std::fs::write(parts.join("split_extras.wasm"), MODULE).expect("a file");
         std::fs::write(parts.join("main.wasm"), MODULE).expect("a file");
-        assert!(add_parts(&place, &dist).is_err(), "no module of the page");
+        assert!(add_parts(&dirs, &dist).is_err(), "no module of the page");
         std::fs::write(dist.join("sentinel-page-2.js"), "").expect("a file");
-        add_parts(&place, &dist).expect("parts");
+        add_parts(&dirs, &dist).expect("parts");
         let script = read_text(&dist.join("sentinel-page-later-1.js")).expect("a script");
         assert!(script.contains("\"./sentinel-page-2.js\""), "{script}");
         let name = script

@@ -40,7 +40,7 @@ mod tests {
             "running 3 tests",
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.2s",
-            "a line with 9 passed, which is no result",
+            "a line with 9 passed, which is not a result",
         ]
         .map(String::from)
         .into();

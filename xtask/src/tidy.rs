@@ -122,29 +122,29 @@ pub struct Report {
 ///
 /// # Errors
 /// When a file cannot be read or cargo cannot describe the workspace.
-pub fn check(place: &Dirs) -> Result<Report> {
+pub fn check(dirs: &Dirs) -> Result<Report> {
     let mut files = Vec::new();
-    collect(&place.root, &mut files)
-        .with_context(|| format!("cannot walk {}", place.root.display()))?;
+    collect(&dirs.root, &mut files)
+        .with_context(|| format!("cannot walk {}", dirs.root.display()))?;
     files.sort();
     let mut report = Report::default();
     for file in files {
-        let name = file.strip_prefix(&place.root).unwrap_or(&file);
+        let name = file.strip_prefix(&dirs.root).unwrap_or(&file);
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("cannot read {}", file.display()))?;
         report.files += 1;
         report.broken.extend(check_file(name, &text));
         if name.extension().is_some_and(|e| e == "rs") {
             let citations = comments::citations(&text);
-            (report.broken).extend(comments::unresolved(&place.root, name, &citations));
+            (report.broken).extend(comments::unresolved(&dirs.root, name, &citations));
             report.docs.add(name, &text);
         }
         if name.extension().is_some_and(|e| e == "md") {
-            report.broken.extend(links::check(&place.root, name, &text));
+            report.broken.extend(links::check(&dirs.root, name, &text));
         }
     }
     report.broken.extend(report.docs.broken());
-    let metadata = output(place.cargo().args([
+    let metadata = output(dirs.cargo().args([
         "metadata",
         "--no-deps",
         "--offline",
@@ -152,7 +152,7 @@ pub fn check(place: &Dirs) -> Result<Report> {
         "1",
     ]))
     .context("`cargo metadata --no-deps` failed: is a Cargo.toml broken?")?;
-    let metadata = serde_json::from_str(&metadata).context("cargo metadata is no JSON")?;
+    let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
     report.broken.extend(check_directions(&metadata));
     Ok(report)
 }

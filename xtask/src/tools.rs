@@ -55,8 +55,8 @@ enum Accept {
 ///
 /// # Errors
 /// Returns an error if Cargo.lock cannot be read or does not name wasm-bindgen.
-pub fn wasm_bindgen(place: &Dirs) -> Result<Tool> {
-    let file = place.root.join("Cargo.lock");
+pub fn wasm_bindgen(dirs: &Dirs) -> Result<Tool> {
+    let file = dirs.root.join("Cargo.lock");
     let lock = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
     let version = locked_version(&lock, "wasm-bindgen")
@@ -79,8 +79,8 @@ pub fn wasm_bindgen(place: &Dirs) -> Result<Tool> {
 ///
 /// # Errors
 /// Returns an error if there is no npm, or the registry cannot be reached.
-pub fn axe(place: &Dirs) -> Result<PathBuf> {
-    let folder = place.cache.join(format!("axe-core-{AXE}"));
+pub fn axe(dirs: &Dirs) -> Result<PathBuf> {
+    let folder = dirs.cache.join(format!("axe-core-{AXE}"));
     let script = folder.join("package/axe.min.js");
     if script.is_file() {
         return Ok(script);
@@ -91,7 +91,7 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
     let mut npm = Command::new("npm");
     npm.args(["pack", &format!("axe-core@{AXE}"), "--pack-destination"])
         .arg(&folder);
-    logged(&mut npm, &place.log("axe-core"), None)?.require(
+    logged(&mut npm, &dirs.log("axe-core"), None)?.require(
         "downloading axe-core",
         "Is npm installed (Debian: npm)? This needs the network, once",
     )?;
@@ -101,7 +101,7 @@ pub fn axe(place: &Dirs) -> Result<PathBuf> {
         .arg("--directory")
         .arg(&folder)
         .arg("package/axe.min.js");
-    logged(&mut tar, &place.log("axe-core-tar"), None)?
+    logged(&mut tar, &dirs.log("axe-core-tar"), None)?
         .require("unpacking axe-core", "See its log")?;
     Ok(script)
 }
@@ -172,8 +172,8 @@ impl PythonEnv {
     ///
     /// # Errors
     /// Returns an error if there is no Python 3 with `venv`, or the packages cannot be installed.
-    pub fn ensure(&self, place: &Dirs) -> Result<PathBuf> {
-        let folder = place.cache.join(self.folder);
+    pub fn ensure(&self, dirs: &Dirs) -> Result<PathBuf> {
+        let folder = dirs.cache.join(self.folder);
         let (mark, packages) = (folder.join("packages.txt"), self.packages.join("\n"));
         if std::fs::read_to_string(&mark).is_ok_and(|made| made == packages) {
             return Ok(folder);
@@ -185,14 +185,14 @@ impl PythonEnv {
         ));
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", "--clear"]).arg(&folder);
-        logged(&mut venv, &place.log(&format!("{name}-venv")), None)?.require(
+        logged(&mut venv, &dirs.log(&format!("{name}-venv")), None)?.require(
             "making a Python environment",
             "Is python3 with its module venv installed (Debian: python3-venv)?",
         )?;
         let mut pip = Command::new(folder.join("bin/pip"));
         pip.args(["install", "--quiet", "--disable-pip-version-check"])
             .args(self.packages);
-        logged(&mut pip, &place.log(&format!("{name}-pip")), None)?.require(
+        logged(&mut pip, &dirs.log(&format!("{name}-pip")), None)?.require(
             &format!("installing {}", self.packages.join(", ")),
             "This needs the network, once",
         )?;
@@ -262,37 +262,37 @@ impl Tool {
     ///
     /// # Errors
     /// Returns an error if it is not on the machine and cannot be installed.
-    pub fn ensure(&self, place: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
+    pub fn ensure(&self, dirs: &Dirs, steps: &mut Steps) -> Result<PathBuf> {
         let what = format!("{} {}: {}", self.program, self.version, self.purpose);
-        if let Some(found) = self.find(place) {
+        if let Some(found) = self.find(dirs) {
             steps.next(&format!("{what}; found {}", found.display()));
             return Ok(found);
         }
         steps.next(&format!(
             "{what}; not found, installing it once into {} (about {} min)…",
-            place.cache.display(),
+            dirs.cache.display(),
             self.minutes
         ));
         if on_path("cargo-binstall").is_some() {
-            self.binstall(place)?;
+            self.binstall(dirs)?;
         }
-        match self.cached(place) {
+        match self.cached(dirs) {
             Some(program) => Ok(program),
-            None => self.compile(place),
+            None => self.compile(dirs),
         }
     }
 
     /// Returns the tool on PATH or in the cache, in a version that is accepted.
     #[must_use]
-    pub fn find(&self, place: &Dirs) -> Option<PathBuf> {
+    pub fn find(&self, dirs: &Dirs) -> Option<PathBuf> {
         on_path(self.program)
             .filter(|program| self.fits(program))
-            .or_else(|| self.cached(place))
+            .or_else(|| self.cached(dirs))
     }
 
-    fn cached(&self, place: &Dirs) -> Option<PathBuf> {
+    fn cached(&self, dirs: &Dirs) -> Option<PathBuf> {
         let name = format!("{}{}", self.program, std::env::consts::EXE_SUFFIX);
-        let program = place.cache.join("tools/bin").join(name);
+        let program = dirs.cache.join("tools/bin").join(name);
         (is_program(&program) && self.fits(&program)).then_some(program)
     }
 
@@ -306,10 +306,10 @@ impl Tool {
         })
     }
 
-    /// Tries to install a prebuilt program; a failure is no error, since compiling comes next.
-    fn binstall(&self, place: &Dirs) -> Result<()> {
+    /// Tries to install a prebuilt program; a failure is not an error, since compiling comes next.
+    fn binstall(&self, dirs: &Dirs) -> Result<()> {
         print_note("asking cargo binstall for a ready-made program…");
-        let mut binstall = place.cargo();
+        let mut binstall = dirs.cargo();
         binstall
             .args([
                 "binstall",
@@ -318,53 +318,53 @@ impl Tool {
                 "compile",
             ])
             .arg("--root")
-            .arg(place.cache.join("tools"))
+            .arg(dirs.cache.join("tools"))
             .arg(format!("{}@{}", self.package, self.version));
-        let log = place.log(&format!("binstall-{}", self.package));
+        let log = dirs.log(&format!("binstall-{}", self.package));
         if !logged(&mut binstall, &log, None)?.ok {
             print_note(&format!("it has none (log: {}); compiling", log.display()));
         }
         Ok(())
     }
 
-    fn compile(&self, place: &Dirs) -> Result<PathBuf> {
+    fn compile(&self, dirs: &Dirs) -> Result<PathBuf> {
         // Not in the repository: its cargo settings and profiles are not the tool's.
-        std::fs::create_dir_all(&place.cache)
-            .with_context(|| format!("cannot make {}", place.cache.display()))?;
-        let mut cargo = place.cargo();
+        std::fs::create_dir_all(&dirs.cache)
+            .with_context(|| format!("cannot make {}", dirs.cache.display()))?;
+        let mut cargo = dirs.cargo();
         plain(&mut cargo)
-            .current_dir(&place.cache)
+            .current_dir(&dirs.cache)
             .args(["install", self.package, "--version", &self.version])
             .args(self.arguments)
             .arg("--root")
-            .arg(place.cache.join("tools"))
+            .arg(dirs.cache.join("tools"))
             // A separate folder that stays until the end: an interrupted build continues where it
             // stopped.
             .arg("--target-dir")
-            .arg(build_folder(place))
+            .arg(build_folder(dirs))
             .envs(FAST_BUILD)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.opt_level)
             .env_remove("CARGO_TARGET_DIR");
-        let log = place.log(&format!("install-{}", self.package));
+        let log = dirs.log(&format!("install-{}", self.package));
         let by_hand = format!(
             "This step needs the network, once. Without it, put {} {} on PATH",
             self.program, self.version
         );
         logged(&mut cargo, &log, None)?
             .require(&format!("installing {}", self.package), &by_hand)?;
-        self.cached(place)
+        self.cached(dirs)
             .with_context(|| format!("cargo installed no {} {}", self.program, self.version))
     }
 }
 
 /// Frees the space of [`Tool::ensure`]'s builds (about 1 GB); call it once all tools are installed.
-pub fn clean(place: &Dirs) {
+pub fn clean(dirs: &Dirs) {
     // Nothing depends on it: files that cannot be removed now are removed or reused next time.
-    let _ = std::fs::remove_dir_all(build_folder(place));
+    let _ = std::fs::remove_dir_all(build_folder(dirs));
 }
 
-fn build_folder(place: &Dirs) -> PathBuf {
-    place.cache.join("tools-build")
+fn build_folder(dirs: &Dirs) -> PathBuf {
+    dirs.cache.join("tools-build")
 }
 
 /// Returns the version in `name 1.2.3 (…)`.

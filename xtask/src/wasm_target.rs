@@ -25,10 +25,10 @@ pub struct WasmTarget {
 
 impl WasmTarget {
     /// Configures `command` to build with this toolchain, into the wasm builds' own target folder.
-    pub fn apply<'a>(&self, place: &Dirs, command: &'a mut Command) -> &'a mut Command {
+    pub fn apply<'a>(&self, dirs: &Dirs, command: &'a mut Command) -> &'a mut Command {
         plain(command)
-            .current_dir(&place.root)
-            .env("CARGO_TARGET_DIR", place.web_target());
+            .current_dir(&dirs.root)
+            .env("CARGO_TARGET_DIR", dirs.web_target());
         if let Some(folder) = &self.toolchain {
             // The settings of the outer `cargo xtask` for its own toolchain must not reach this
             // one.
@@ -36,27 +36,27 @@ impl WasmTarget {
                 command.env_remove(name);
             }
             command.env("RUSTUP_TOOLCHAIN", folder);
-            clear_library_path(place, command);
+            clear_library_path(dirs, command);
         }
         command
     }
 
     /// Returns a cargo command with this toolchain.
     #[must_use]
-    pub fn cargo(&self, place: &Dirs) -> Command {
+    pub fn cargo(&self, dirs: &Dirs) -> Command {
         let mut cargo = match &self.toolchain {
             // Rustup's proxy, which reads RUSTUP_TOOLCHAIN.
             Some(_) => Command::new("cargo"),
-            None => place.cargo(),
+            None => dirs.cargo(),
         };
-        self.apply(place, &mut cargo);
+        self.apply(dirs, &mut cargo);
         cargo
     }
 
     /// Removes objects that were built against another standard library: rustc refuses them
     /// (E0460).
-    fn sweep(&self, place: &Dirs) -> Result<()> {
-        let folder = place.web_target();
+    fn sweep(&self, dirs: &Dirs) -> Result<()> {
+        let folder = dirs.web_target();
         let stamp = folder.join("built-with");
         if std::fs::read_to_string(&stamp).ok().as_ref() == Some(&self.identity) {
             return Ok(());
@@ -77,7 +77,7 @@ impl WasmTarget {
 ///
 /// # Errors
 /// Returns an error if none is available; the message names a remedy.
-pub fn ensure(place: &Dirs, steps: &mut Steps) -> Result<WasmTarget> {
+pub fn ensure(dirs: &Dirs, steps: &mut Steps) -> Result<WasmTarget> {
     let choice = variable(CHOICE).unwrap_or_else(|| "auto".into());
     let purpose = format!("Wasm target {TARGET}: lets rustc build for the browser");
     let found = match choice.as_str() {
@@ -86,20 +86,20 @@ pub fn ensure(place: &Dirs, steps: &mut Steps) -> Result<WasmTarget> {
             WasmTarget::in_use()
         }
         "auto" if !rustup_may_install() && on_path("apt-get").is_some() => {
-            steps.next(&format!("{purpose}; {}", debian::plan(place)));
-            by_debian(place)?
+            steps.next(&format!("{purpose}; {}", debian::plan(dirs)));
+            by_debian(dirs)?
         }
         "auto" | "rustup" => {
             steps.next(&format!(
                 "{purpose}; asking rustup for it (20 MB, seconds)…"
             ));
-            match add_by_rustup(place) {
+            match add_by_rustup(dirs) {
                 Ok(()) => WasmTarget::in_use(),
                 Err(_) if choice == "auto" && on_path("apt-get").is_some() => {
-                    let log = place.log("rustup");
+                    let log = dirs.log("rustup");
                     print_note(&format!("rustup could not add it (log: {})", log.display()));
                     print_note("falling back to Debian's packages");
-                    by_debian(place)?
+                    by_debian(dirs)?
                 }
                 Err(error) => {
                     return Err(error.context(format!(
@@ -109,12 +109,12 @@ pub fn ensure(place: &Dirs, steps: &mut Steps) -> Result<WasmTarget> {
             }
         }
         "debian" => {
-            steps.next(&format!("{purpose}; {}", debian::plan(place)));
-            by_debian(place)?
+            steps.next(&format!("{purpose}; {}", debian::plan(dirs)));
+            by_debian(dirs)?
         }
         other => bail!("{CHOICE}={other}: must be auto, rustup or debian"),
     };
-    found.sweep(place)?;
+    found.sweep(dirs)?;
     Ok(found)
 }
 
@@ -129,8 +129,8 @@ impl WasmTarget {
     }
 }
 
-fn by_debian(place: &Dirs) -> Result<WasmTarget> {
-    let (folder, identity) = debian::ensure(place)?;
+fn by_debian(dirs: &Dirs) -> Result<WasmTarget> {
+    let (folder, identity) = debian::ensure(dirs)?;
     Ok(WasmTarget {
         toolchain: Some(folder),
         identity,
@@ -162,10 +162,10 @@ fn rustup_may_install() -> bool {
     variable("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
 }
 
-fn add_by_rustup(place: &Dirs) -> Result<()> {
+fn add_by_rustup(dirs: &Dirs) -> Result<()> {
     let mut rustup = Command::new("rustup");
     plain(&mut rustup).args(["target", "add", TARGET]);
-    let log = place.log("rustup");
+    let log = dirs.log("rustup");
     logged(&mut rustup, &log, Some(RUSTUP_LIMIT))?.require("rustup target add", "")?;
     if !in_use() {
         bail!("rustup added {TARGET}, but the rustc in use does not have it");
@@ -174,11 +174,11 @@ fn add_by_rustup(place: &Dirs) -> Result<()> {
 }
 
 /// Removes cargo's own additions to the library path: they would load another rustc's libraries.
-fn clear_library_path(place: &Dirs, command: &mut Command) {
+fn clear_library_path(dirs: &Dirs, command: &mut Command) {
     let Some(path) = std::env::var_os("LD_LIBRARY_PATH") else {
         return;
     };
-    let ours = |folder: &Path| folder.starts_with(&place.target) || folder.join("rustlib").exists();
+    let ours = |folder: &Path| folder.starts_with(&dirs.target) || folder.join("rustlib").exists();
     let kept: Vec<PathBuf> = std::env::split_paths(&path)
         .filter(|folder| !ours(folder))
         .collect();
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn toolchain_change_removes_wasm_objects() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let place = Dirs {
+        let dirs = Dirs {
             root: folder.path().into(),
             target: folder.path().into(),
             cache: folder.path().into(),
@@ -214,12 +214,12 @@ mod tests {
             toolchain: None,
             identity: identity.into(),
         };
-        let objects = place.web_target().join(TARGET);
-        target("one").sweep(&place).expect("sweeps nothing");
+        let objects = dirs.web_target().join(TARGET);
+        target("one").sweep(&dirs).expect("sweeps nothing");
         std::fs::create_dir_all(&objects).expect("a folder");
-        target("one").sweep(&place).expect("keeps");
+        target("one").sweep(&dirs).expect("keeps");
         assert!(objects.exists());
-        target("two").sweep(&place).expect("sweeps");
+        target("two").sweep(&dirs).expect("sweeps");
         assert!(!objects.exists());
     }
 }

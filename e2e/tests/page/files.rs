@@ -217,7 +217,7 @@ async fn errors_name_file_and_place() -> Result<()> {
         &[
             "my.jsonl, line ",
             "cut.safetensors does not contain a policy",
-            "eval.json is no evaluation: entry 1 of `episodes` has no `score`",
+            "eval.json is not an evaluation: entry 1 of `episodes` has no `score`",
             "broken.json is not JSON",
             "line 3",
             "config.json is JSON, but neither",

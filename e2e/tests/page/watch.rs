@@ -79,9 +79,9 @@ async fn first_visit_opens_on_the_playback_and_skipping_is_remembered() -> Resul
     is_silent(&browser).await
 }
 
-/// Every world has a story, which goes on in another world and leads to the visitor's own move.
+/// Every world has a guided playback, which goes on in another world and leads to the visitor's own move.
 #[tokio::test]
-async fn every_world_has_a_story_that_ends_with_a_choice() -> Result<()> {
+async fn every_world_has_a_guided_playback_that_ends_with_a_choice() -> Result<()> {
     let (server, browser) = start().await?;
     visit(&browser, &server, "?watch&speed=4").await?;
     for (world, moment) in [

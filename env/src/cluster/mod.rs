@@ -27,7 +27,7 @@ pub use model::{
 };
 pub use protocol::{
     ActionError, ActionMessage, AttackEvent, AttackPayload, AttackRow, Breakdown, ClusterSummary,
-    Counts, Coverage, Event, EventLog, GpuRow, JobRow, JobsSummary, MessageError, Metadata,
+    Counts, Event, EventLog, FailureModes, GpuRow, JobRow, JobsSummary, MessageError, Metadata,
     ObservationPayload, ReportEvent, ResetRequest, RewardPayload, RewardReport, Session,
     StatePayload, StepBreakdown, StepInfo, StepResult, StreamPayload, TraceFinal, TraceReset,
     TraceStep, UnknownTask, scheduler_prompt, text,

@@ -267,7 +267,7 @@ impl Episode {
             // Only a patient without planted problems, which the generator falls back to, has a
             // chart that no draw fits.
             None => {
-                dynamics::generate_patient(&Setup::new(first.case, seed).with_rules(first.rules))
+                dynamics::generate_patient(&Setup::new(first.task, seed).with_rules(first.rules))
             }
         };
         state.observation = now.clone();

@@ -1,7 +1,7 @@
 //! The PolyGuard world: an agent makes a risky medication regimen safer under missing data.
 //!
 //! This is a simulation for research on reinforcement learning, with made-up archetypes of
-//! medicines. It is no medical device, has no clinical authority, and must never be used for the
+//! medicines. It is not a medical device, has no clinical authority, and must never be used for the
 //! care of a patient. It keeps what PolyGuard's public pages state (names, thresholds, the thirteen
 //! weights); everything else is this project's own design.
 //!

@@ -33,7 +33,7 @@ impl World for Episode {
 
     fn episode_spec(setup: &Setup) -> EpisodeSpec<Self> {
         EpisodeSpec {
-            task: setup.case,
+            task: setup.task,
             seed: setup.seed,
             streams: Streams::Independent,
             rules: setup.rules,

@@ -6,8 +6,8 @@
 //! tried in the same states with the same future draws, so that differences between actions have
 //! little noise (common random numbers). States come from one of two sources:
 //!
-//! * [`Basis::Belief`]: hidden states that agree with the public evidence up to the step.
-//! * [`Basis::Hindsight`]: the true hidden state, with new future draws.
+//! * [`StateSource::Belief`]: hidden states that agree with the public evidence up to the step.
+//! * [`StateSource::Hindsight`]: the true hidden state, with new future draws.
 //!
 //! This module knows no world. What a world provides is [`Analyzable`] and [`Evidence`].
 
@@ -17,7 +17,7 @@ mod run;
 mod statistics;
 
 pub use continuation::{ContinuationPolicy, RestartedPolicy};
-pub use report::{BasisReport, EpisodeReport, StepReport};
+pub use report::{EpisodeReport, StateSourceReport, StepReport};
 pub use run::{Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory};
 pub use statistics::{INTERVAL_ROLLOUTS_MIN, interval_factor};
 
@@ -25,14 +25,14 @@ use sentinel_env::{Environment, PrivilegedState};
 
 /// A source of the states in which actions are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Basis {
+pub enum StateSource {
     /// States that agree with the public evidence up to the step.
     Belief,
     /// The true hidden state, with future draws that are not those of the episode.
     Hindsight,
 }
 
-impl Basis {
+impl StateSource {
     /// Both sources, in the order of the reports.
     pub const ALL: [Self; 2] = [Self::Belief, Self::Hindsight];
 }

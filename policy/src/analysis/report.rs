@@ -1,11 +1,11 @@
 //! The results of an analysis: values, losses, luck, mistakes and accuracy.
 
-use super::Basis;
+use super::StateSource;
 use super::statistics::Estimates;
 
 /// The comparison of the actions of a step in states from one source.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct BasisReport {
+pub struct StateSourceReport {
     /// Number of states in which every action was tried.
     pub rollouts: u32,
     /// Mean final score after each action, in the order of [`StepReport::actions`].
@@ -27,7 +27,7 @@ pub struct BasisReport {
     pub luck: Option<f64>,
 }
 
-impl BasisReport {
+impl StateSourceReport {
     fn new(estimates: &Estimates, chosen: usize, score: Option<f64>, margin: f64) -> Option<Self> {
         let rollouts = estimates.rollouts();
         if rollouts == 0 {
@@ -77,18 +77,18 @@ pub struct StepReport<A> {
     /// Index of the action that the continuation policy would have chosen.
     pub policy: usize,
     /// The comparison in sampled hidden states; `None` before its first rollouts.
-    pub belief: Option<BasisReport>,
+    pub belief: Option<StateSourceReport>,
     /// The comparison in the true hidden state; `None` before its first rollouts.
-    pub hindsight: Option<BasisReport>,
+    pub hindsight: Option<StateSourceReport>,
 }
 
 impl<A> StepReport<A> {
     /// Returns the comparison in states from one source; `None` before its first rollouts.
     #[must_use]
-    pub const fn of(&self, basis: Basis) -> Option<&BasisReport> {
-        match basis {
-            Basis::Belief => self.belief.as_ref(),
-            Basis::Hindsight => self.hindsight.as_ref(),
+    pub const fn of(&self, source: StateSource) -> Option<&StateSourceReport> {
+        match source {
+            StateSource::Belief => self.belief.as_ref(),
+            StateSource::Hindsight => self.hindsight.as_ref(),
         }
     }
 }
@@ -107,8 +107,8 @@ impl<A: Clone> StepReport<A> {
             actions: actions.to_vec(),
             chosen,
             policy,
-            belief: BasisReport::new(belief, chosen, score, margin),
-            hindsight: BasisReport::new(hindsight, chosen, score, margin),
+            belief: StateSourceReport::new(belief, chosen, score, margin),
+            hindsight: StateSourceReport::new(hindsight, chosen, score, margin),
         }
     }
 }

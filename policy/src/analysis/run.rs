@@ -5,11 +5,11 @@ use sentinel_env::{Environment, Seeded};
 
 use super::report::{EpisodeReport, StepReport};
 use super::statistics::Estimates;
-use super::{Analyzable, Basis, ContinuationPolicy, Evidence};
+use super::{Analyzable, ContinuationPolicy, Evidence, StateSource};
 
 /// Number of rollouts of each action and source unless another one is chosen.
 pub const DEFAULT_ROLLOUTS: u32 = 32;
-/// Loss below which a step is no mistake, unless another one is chosen.
+/// Loss below which a step is not a mistake, unless another one is chosen.
 const DEFAULT_MARGIN: f64 = 0.002;
 
 /// An episode as it was played.
@@ -126,7 +126,7 @@ struct Decision<W: Analyzable> {
     chosen: usize,
     /// The action that the continuation policy would have chosen.
     own: usize,
-    /// The estimates from each source of states, in the order of [`Basis::ALL`].
+    /// The estimates from each source of states, in the order of [`StateSource::ALL`].
     estimates: [Estimates; 2],
 }
 
@@ -144,11 +144,11 @@ struct Passes<W> {
     progress: Progress,
 }
 
-/// What one analysis found about one step, for another analysis of the same episode.
+/// The estimates of one step by one analysis, for another analysis of the same episode.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StepEstimates {
     index: usize,
-    basis: Basis,
+    source: StateSource,
     estimates: Estimates,
 }
 
@@ -173,7 +173,7 @@ pub struct Analysis<W: Analyzable> {
     config: AnalysisConfig,
     decisions: Vec<Decision<W>>,
     score: Option<f64>,
-    /// The work on each source of states, in the order of [`Basis::ALL`].
+    /// The work on each source of states, in the order of [`StateSource::ALL`].
     passes: [Passes<W>; 2],
 }
 
@@ -246,11 +246,11 @@ impl<W: Analyzable> Analysis<W> {
     /// public evidence come first, and every step gets its first rollouts before any step gets its
     /// second ones.
     pub fn advance(&mut self) -> bool {
-        let next = Basis::ALL
+        let next = StateSource::ALL
             .into_iter()
-            .find(|basis| self.has_work_on(*basis));
-        if let Some(basis) = next {
-            self.advance_basis(basis);
+            .find(|source| self.has_work_on(*source));
+        if let Some(source) = next {
+            self.advance_source(source);
         }
         next.is_some()
     }
@@ -258,35 +258,37 @@ impl<W: Analyzable> Analysis<W> {
     /// Returns `true` if a rollout is left in this share of the steps.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        Basis::ALL.into_iter().any(|basis| self.has_work_on(basis))
+        StateSource::ALL
+            .into_iter()
+            .any(|source| self.has_work_on(source))
     }
 
     /// Returns `true` if a rollout from one source of states is left in this share of the steps.
     #[must_use]
-    pub fn has_work_on(&self, basis: Basis) -> bool {
-        let (pass, at) = self.passes[basis as usize].at;
-        self.is_wanted(basis) && pass < self.config.rollouts.max(1) && at < self.decisions.len()
+    pub fn has_work_on(&self, source: StateSource) -> bool {
+        let (pass, at) = self.passes[source as usize].at;
+        self.is_wanted(source) && pass < self.config.rollouts.max(1) && at < self.decisions.len()
     }
 
-    fn is_wanted(&self, basis: Basis) -> bool {
-        basis == Basis::Belief || self.config.hindsight
+    fn is_wanted(&self, source: StateSource) -> bool {
+        source == StateSource::Belief || self.config.hindsight
     }
 
-    fn advance_basis(&mut self, basis: Basis) {
-        let passes = &mut self.passes[basis as usize];
+    fn advance_source(&mut self, source: StateSource) {
+        let passes = &mut self.passes[source as usize];
         let (pass, at) = passes.at;
         let Some(decision) = self.decisions.get_mut(at) else {
             return;
         };
         let trial = passes.trial.get_or_insert_with(|| Trial {
-            state: decision.sample(basis, trial_seed(&self.config, decision.index, pass)),
+            state: decision.sample(source, trial_seed(&self.config, decision.index, pass)),
             scores: Vec::with_capacity(decision.actions.len()),
         });
         let score = decision.play_out(&trial.state, decision.actions[trial.scores.len()]);
         trial.scores.push(score);
         passes.progress.done += 1;
         if trial.scores.len() == decision.actions.len() {
-            decision.estimates[basis as usize].push(&trial.scores, decision.chosen);
+            decision.estimates[source as usize].push(&trial.scores, decision.chosen);
             passes.trial = None;
             let (part, parts) = self.config.share;
             let next = at + parts.max(1);
@@ -300,15 +302,15 @@ impl<W: Analyzable> Analysis<W> {
 
     /// Returns what this analysis has found so far in its share of the steps, from one source of
     /// states.
-    pub fn estimates(&self, basis: Basis) -> impl Iterator<Item = StepEstimates> {
+    pub fn estimates(&self, source: StateSource) -> impl Iterator<Item = StepEstimates> {
         let own = self
             .decisions
             .iter()
             .filter(|decision| self.is_own(decision.index));
         let found = own.map(move |decision| StepEstimates {
             index: decision.index,
-            basis,
-            estimates: decision.estimates[basis as usize].clone(),
+            source,
+            estimates: decision.estimates[source as usize].clone(),
         });
         found.filter(|step| step.estimates.rollouts() > 0)
     }
@@ -324,10 +326,10 @@ impl<W: Analyzable> Analysis<W> {
         if !step.estimates.has_actions(decision.actions.len()) {
             return false;
         }
-        let known = &mut decision.estimates[step.basis as usize];
+        let known = &mut decision.estimates[step.source as usize];
         let rollouts = |estimates: &Estimates| u64::from(estimates.rollouts());
         let (old, new) = (rollouts(known), rollouts(&step.estimates));
-        let done = &mut self.passes[step.basis as usize].progress.done;
+        let done = &mut self.passes[step.source as usize].progress.done;
         let actions = decision.actions.len() as u64;
         *done = (*done + new * actions).saturating_sub(old * actions);
         *known = step.estimates;
@@ -344,9 +346,9 @@ impl<W: Analyzable> Analysis<W> {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let mut sum = Progress::default();
-        for basis in Basis::ALL {
-            if self.is_wanted(basis) {
-                let progress = self.progress_of(basis);
+        for source in StateSource::ALL {
+            if self.is_wanted(source) {
+                let progress = self.progress_of(source);
                 sum.done += progress.done;
                 sum.total += progress.total;
             }
@@ -356,8 +358,8 @@ impl<W: Analyzable> Analysis<W> {
 
     /// Returns the number of rollouts from one source of states, done or received, and of all.
     #[must_use]
-    pub const fn progress_of(&self, basis: Basis) -> Progress {
-        self.passes[basis as usize].progress
+    pub const fn progress_of(&self, source: StateSource) -> Progress {
+        self.passes[source as usize].progress
     }
 
     /// Returns the results so far.
@@ -385,10 +387,10 @@ const fn trial_seed(config: &AnalysisConfig, step: usize, pass: u32) -> u64 {
 }
 
 impl<W: Analyzable> Decision<W> {
-    fn sample(&self, basis: Basis, seed: u64) -> W {
-        match basis {
-            Basis::Belief => self.evidence.sample(self.state.observation(), seed),
-            Basis::Hindsight => self.state.with_outcome_seed(seed),
+    fn sample(&self, source: StateSource, seed: u64) -> W {
+        match source {
+            StateSource::Belief => self.evidence.sample(self.state.observation(), seed),
+            StateSource::Hindsight => self.state.with_outcome_seed(seed),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A [`Policy`] sees observations only. A [`PrivilegedPolicy`] also reads hidden state, which its
 //! type makes visible. A [`Player`] is one or the other.
 
-mod analysis;
+mod analyzable_impl;
 mod complete_action;
 mod episode_row;
 pub(crate) mod evidence;

@@ -1,7 +1,7 @@
 //! The model file: weights in safetensors format, with the configuration in its metadata.
 
 use safetensors::tensor::{Dtype, TensorView};
-use sentinel_env::json::{Fields, Json};
+use sentinel_env::strict_json::{Json, JsonFields};
 use serde::{Deserialize, Serialize};
 
 use super::architecture::{Architecture, Shape};
@@ -192,7 +192,7 @@ impl<A: Architecture> ModelConfig<A> {
 /// Parsed here rather than by the safetensors crate, which is used for writing only: its parser
 /// would add 8 kB to the page's initial download.
 struct File<'a> {
-    header: Fields,
+    header: JsonFields,
     data: &'a [u8],
 }
 
@@ -217,7 +217,7 @@ impl<'a> File<'a> {
     fn tensor(&self, name: &str) -> Option<(&str, Vec<u64>, &'a [u8])> {
         let entry = self.header.get(name)?;
         let (start, end) = offsets(entry)?;
-        let shape: Option<Vec<u64>> = (entry.get("shape")?.as_list()?.iter())
+        let shape: Option<Vec<u64>> = (entry.get("shape")?.as_array()?.iter())
             .map(Json::as_u64)
             .collect();
         Some((
@@ -231,7 +231,11 @@ impl<'a> File<'a> {
 /// Returns the byte range of a tensor in the data, as start and end.
 fn offsets(entry: &Json) -> Option<(usize, usize)> {
     let at = |index: usize| {
-        let number = entry.get("data_offsets")?.as_list()?.get(index)?.as_u64()?;
+        let number = entry
+            .get("data_offsets")?
+            .as_array()?
+            .get(index)?
+            .as_u64()?;
         usize::try_from(number).ok()
     };
     Some((at(0)?, at(1)?))

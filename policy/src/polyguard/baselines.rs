@@ -39,9 +39,9 @@ impl Policy<PolyguardEnv> for Random {
 }
 
 /// A policy that keeps the regimen at every step.
-pub struct NoChange;
+pub struct KeepRegimen;
 
-impl Policy<PolyguardEnv> for NoChange {
+impl Policy<PolyguardEnv> for KeepRegimen {
     fn choose(&mut self, o: &Observation) -> Action {
         Action::with_grounded_rationale(o, CandidateId::FIRST)
     }

@@ -51,7 +51,7 @@ impl EpisodeRow {
         let refused = o.history.iter().filter(refused).count();
         Self {
             policy: policy.to_owned(),
-            task_type: o.case.name(),
+            task_type: o.task.name(),
             seed: episode.setup().seed,
             steps: o.step_count,
             score: episode.score(),

@@ -103,8 +103,8 @@ mod tests {
     fn fit_setups_cycle_through_train_cells() {
         let all: Vec<Setup> = setups(FIT_SEEDS).collect();
         assert_eq!(all.len(), 2000);
-        assert_eq!(all[0].case, all[24].case);
-        assert_ne!(all[0].case, all[1].case);
-        assert!(all.iter().all(|setup| setup.case.split() == Split::Train));
+        assert_eq!(all[0].task, all[24].task);
+        assert_ne!(all[0].task, all[1].task);
+        assert!(all.iter().all(|setup| setup.task.split() == Split::Train));
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! [`Policy`]: crate::policy::Policy
 
-mod analysis;
+mod analyzable_impl;
 mod bandit;
 mod baselines;
 mod beam_search;
@@ -25,9 +25,9 @@ mod rules_only;
 pub mod stack;
 mod text;
 
-pub use analysis::PolyguardEvidence;
+pub use analyzable_impl::PolyguardEvidence;
 pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};
-pub use baselines::{GreedyRegimen, NoChange, Random, policy_stream};
+pub use baselines::{GreedyRegimen, KeepRegimen, Random, policy_stream};
 pub use beam_search::BeamSearch;
 pub use episode_row::EpisodeRow;
 pub use features::{FEATURES, Features, feature_names, features};

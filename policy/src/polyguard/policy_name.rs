@@ -5,7 +5,7 @@ use sentinel_env::rng::Streams;
 
 use super::{
     AgentStack, Bandit, BeamSearch, ExplorationRule, GreedyRegimen, Imitation, ImitationPolicy,
-    Mode, NoChange, Oracle, Player, Random, RulesOnly, StackConfig,
+    KeepRegimen, Mode, Oracle, Player, Random, RulesOnly, StackConfig,
 };
 
 /// Number of steps that the oracle looks ahead.
@@ -17,7 +17,7 @@ named_enum! {
         /// Chooses any shown candidate at random.
         Random = "random",
         /// Keeps the regimen at every step.
-        NoChange = "no_change",
+        KeepRegimen = "no_change",
         /// Takes the candidate with the least estimated risk.
         GreedyRegimen = "greedy_regimen",
         /// Follows an ordered list of rules.
@@ -49,7 +49,7 @@ impl PolicyName {
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Random => "Picks any of the shown candidates at random",
-            Self::NoChange => "Keeps the regimen as it is, always",
+            Self::KeepRegimen => "Keeps the regimen as it is, always",
             Self::GreedyRegimen => "Takes the candidate with the least estimated risk",
             Self::RulesOnly => "Follows plain rules, the first that applies",
             Self::Imitation => "A logistic model of what the oracle chooses",
@@ -77,7 +77,7 @@ impl PolicyName {
         let stack = |mode| Player::Public(Box::new(AgentStack::new(StackConfig::new(mode))));
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
-            Self::NoChange => Player::Public(Box::new(NoChange)),
+            Self::KeepRegimen => Player::Public(Box::new(KeepRegimen)),
             Self::GreedyRegimen => Player::Public(Box::new(GreedyRegimen)),
             Self::RulesOnly => Player::Public(Box::new(RulesOnly)),
             Self::Imitation => {

@@ -153,7 +153,7 @@ fn missing_egfr(o: &Observation) -> Found<'_> {
 
 /// Measures the level of a questioned dose that was never measured.
 fn unmeasured(o: &Observation) -> Found<'_> {
-    if o.case.sub_environment() != SubEnvironment::PrecisionDosing {
+    if o.task.sub_environment() != SubEnvironment::PrecisionDosing {
         return None;
     }
     let rows = o
@@ -274,7 +274,7 @@ fn just_failed(o: &Observation) -> bool {
 
 /// Requests evidence about a medicine whose indication is under review.
 fn stale_evidence(o: &Observation) -> Found<'_> {
-    let open = o.case.sub_environment() == SubEnvironment::Deprescribing
+    let open = o.task.sub_environment() == SubEnvironment::Deprescribing
         && o.regimen.iter().any(Medication::is_unrevealed)
         && !just_failed(o);
     open.then(|| of_kind(o, ActKind::FetchExternalEvidence))
@@ -283,7 +283,7 @@ fn stale_evidence(o: &Observation) -> Found<'_> {
 
 /// Moves a measured dose into its window, unless the dose was changed since the measurement.
 fn dose(o: &Observation) -> Found<'_> {
-    if o.case.sub_environment() != SubEnvironment::PrecisionDosing {
+    if o.task.sub_environment() != SubEnvironment::PrecisionDosing {
         return None;
     }
     o.regimen
@@ -342,7 +342,7 @@ fn conflict(o: &Observation) -> Found<'_> {
 fn evidence(o: &Observation) -> Found<'_> {
     use SubEnvironment::{AlternativeSuggestion, Ddi, RegimenRisk};
     let hunts = matches!(
-        o.case.sub_environment(),
+        o.task.sub_environment(),
         Ddi | RegimenRisk | AlternativeSuggestion
     );
     (hunts && !just_failed(o))

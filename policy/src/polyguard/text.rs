@@ -96,7 +96,7 @@ fn compact<'a>(
     o: &Observation,
     candidates: impl Iterator<Item = &'a Candidate>,
 ) -> fmt::Result {
-    let (sub, difficulty) = (o.case.sub_environment().name(), o.case.difficulty().name());
+    let (sub, difficulty) = (o.task.sub_environment().name(), o.task.difficulty().name());
     let (step, budget) = (o.step_count, o.budget);
     writeln!(out, "polyguard {sub} {difficulty} step {step}/{budget}")?;
     write!(

@@ -2,9 +2,9 @@
 //! them.
 
 use sentinel_env::WorldName;
-use sentinel_env::json::{self, Expected, Json, WrongType};
 use sentinel_env::rng::Streams;
-use sentinel_env::text::abbreviate;
+use sentinel_env::strict_json::{Expected, Json, JsonFields, WrongType};
+use sentinel_env::truncate::abbreviate;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::SEED_MAX;
@@ -126,7 +126,7 @@ impl From<WrongType> for RowError {
 
 /// The keys of an object that have not been read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(json::Fields);
+pub struct Fields(JsonFields);
 
 impl Fields {
     /// Removes a key and returns its value; `None` if it is missing or null.
@@ -243,8 +243,8 @@ pub(super) fn describe_value(value: &Json) -> String {
         Json::Null => "null".to_owned(),
         Json::Bool(on) => on.to_string(),
         Json::Number(number) => number.to_string(),
-        Json::Text(text) => format!("the text {:?}", excerpt(text)),
-        Json::List(_) => "a list".to_owned(),
+        Json::String(text) => format!("the text {:?}", excerpt(text)),
+        Json::Array(_) => "a list".to_owned(),
         Json::Object(_) => "an object".to_owned(),
     }
 }

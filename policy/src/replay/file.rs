@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use sentinel_env::task::join_names;
-use sentinel_env::text::truncate_chars;
+use sentinel_env::truncate::truncate_chars;
 use sentinel_env::{WorldName, in_world};
 
 use super::fields::{RawRow, RowError, excerpt};

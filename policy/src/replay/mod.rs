@@ -25,7 +25,7 @@ mod verify;
 pub use fields::{Fields, RawRow, RowError};
 pub use file::{AnyReplay, ReplayFile};
 pub use parse::{Diagnostic, PROBLEMS_KEPT};
-pub use player::{Playback, ReplayEpisode, play_replay};
+pub use player::{ReplayEpisode, ReplayedEpisode, play_replay};
 pub use record::{record_episode, to_lines};
 pub use row::{LmTranscript, Recordable, RecordedAction, ReplayRow};
 pub use rows::{EpisodeId, EpisodeRows, LocatedRow, Replay};

@@ -1,6 +1,6 @@
 //! Parses replay text line by line, so that memory use does not depend on the length of the text.
 
-use sentinel_env::text::truncate_chars;
+use sentinel_env::truncate::truncate_chars;
 use serde_json::error::Category;
 
 use super::fields::RawRow;

@@ -115,14 +115,14 @@ impl<W: Recordable> Policy<W> for ReplayEpisode<W> {
 
 /// An episode that was played from a replay.
 #[derive(Clone, Debug)]
-pub struct Playback<W: Recordable> {
+pub struct ReplayedEpisode<W: Recordable> {
     /// The finished episode with its rewards and digest.
     pub run: EpisodeRun<W>,
     /// The policy that played it, with its hits and misses.
     pub source: ReplayEpisode<W>,
 }
 
-impl<W: Recordable> Playback<W> {
+impl<W: Recordable> ReplayedEpisode<W> {
     /// Returns the rows whose scenario id differs from that of the played episode. They were
     /// recorded with another build, scenario or stream mode.
     pub fn mismatches(&self) -> impl Iterator<Item = &LocatedRow<W>> {
@@ -132,11 +132,11 @@ impl<W: Recordable> Playback<W> {
 
 /// Plays an episode from a replay to its end.
 #[must_use]
-pub fn play_replay<W: Recordable>(replay: &Replay<W>, setup: &W::Setup) -> Playback<W> {
+pub fn play_replay<W: Recordable>(replay: &Replay<W>, setup: &W::Setup) -> ReplayedEpisode<W> {
     let mut source = ReplayEpisode::new(replay, &W::episode_spec(setup));
     let run = run_with_choices(setup, |episode: &W| {
         let observation = episode.observation();
         (!W::is_done(observation)).then(|| source.choose(observation))
     });
-    Playback { run, source }
+    ReplayedEpisode { run, source }
 }

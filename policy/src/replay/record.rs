@@ -34,7 +34,7 @@ pub fn record_episode<W: Recordable>(
     let run = run_with_choices(setup, |episode: &W| {
         let action = player.act(episode)?;
         let row = ReplayRow::new(episode, action, model_source);
-        rows.push(row.with_thoughts(player.probabilities(), player.belief()));
+        rows.push(row.with_policy_output(player.probabilities(), player.belief()));
         Some(action)
     });
     (run, rows)
@@ -59,7 +59,7 @@ impl<W: Recordable> ReplayRow<W> {
     /// Adds what a learned policy thought before the action. Without probabilities the policy is a
     /// scripted one, whose belief is left out: running it again recomputes it.
     #[must_use]
-    pub fn with_thoughts(
+    pub fn with_policy_output(
         mut self,
         probabilities: Option<Vec<f64>>,
         belief: Option<Vec<Vec<f64>>>,

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
+use sentinel_env::strict_json::Json;
 use sentinel_env::task::{TaskName, joined_task_names};
 use sentinel_env::{EpisodeSpec, World, WorldName};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
@@ -410,7 +410,7 @@ fn belief<W: Recordable>(value: &Json) -> Result<Vec<Vec<f64>>, RowError> {
     };
     let row = |row: &Json| numbers(row).filter(|row| row.len() == classes);
     let rows: Option<Vec<Vec<f64>>> = value
-        .as_list()
+        .as_array()
         .and_then(|rows| rows.iter().map(row).collect());
     let wrong = || {
         let shape = format!("belief must be {count} lists of {classes} numbers");
@@ -421,7 +421,7 @@ fn belief<W: Recordable>(value: &Json) -> Result<Vec<Vec<f64>>, RowError> {
 
 /// Returns a list of numbers in `[0, 1]`; `None` if the value is anything else.
 fn numbers(value: &Json) -> Option<Vec<f64>> {
-    let list = value.as_list()?.iter();
+    let list = value.as_array()?.iter();
     list.map(|v| v.as_f64().filter(|x| (0.0..=1.0).contains(x)))
         .collect()
 }

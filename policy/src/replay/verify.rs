@@ -3,13 +3,13 @@
 use sentinel_env::digest::Digest;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
-use sentinel_env::text::truncate_chars;
+use sentinel_env::truncate::truncate_chars;
 use serde::ser::Serializer;
 
 use sentinel_env::{EpisodeSpec, WorldName};
 
 use super::fields::QUOTED_MAX;
-use super::{Diagnostic, EpisodeId, Playback, Recordable, Replay, play_replay};
+use super::{Diagnostic, EpisodeId, Recordable, Replay, ReplayedEpisode, play_replay};
 
 /// The result of playing one episode of a replay again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -113,7 +113,7 @@ pub struct Verification {
 pub fn verify_episode<W: Recordable>(replay: &Replay<W>, origin: &EpisodeSpec<W>) -> EpisodeCheck {
     let (setup, id) = (origin.setup(), EpisodeId::from(*origin));
     let played = play_replay(replay, &setup);
-    let Playback { run, source } = &played;
+    let ReplayedEpisode { run, source } = &played;
     let episode = run.episode();
     let steps = W::step_count(episode.observation());
     let mut findings: Vec<Diagnostic> = source

@@ -1,7 +1,7 @@
 //! Parses the single JSON object that a completion should consist of.
 
-use sentinel_env::json::{Expected, FieldFault, Fields, Json, WrongType, object_ranges};
 use sentinel_env::named_enum;
+use sentinel_env::strict_json::{Expected, FieldFault, Json, JsonFields, WrongType, object_ranges};
 use serde::de::IgnoredAny;
 
 use super::parse_error::excerpt;
@@ -24,7 +24,7 @@ named_enum! {
 /// parse their actions with it, and any other [`TextWorld`](super::TextWorld) can do the same.
 #[derive(Clone, Debug)]
 pub struct CompletionObject {
-    fields: Fields,
+    fields: JsonFields,
     /// `true` if text around the object was ignored.
     repaired: bool,
 }
@@ -132,7 +132,7 @@ fn wrong_type(wrong: WrongType) -> ParseError {
 }
 
 /// Returns the fields of a text that consists of one JSON object.
-fn whole(text: &str) -> Result<Fields, ParseError> {
+fn whole(text: &str) -> Result<JsonFields, ParseError> {
     let fault = |reason, detail: String| Err(ParseError::new(reason, detail));
     if text.contains("```") && !text.starts_with('{') {
         return fault(
@@ -183,7 +183,7 @@ fn whole(text: &str) -> Result<Fields, ParseError> {
 
 /// Returns the fields of the only JSON object within a text. `error` describes why the text as a
 /// whole is not valid; it is returned if there is no object.
-fn only(text: &str, error: ParseError) -> Result<Fields, ParseError> {
+fn only(text: &str, error: ParseError) -> Result<JsonFields, ParseError> {
     let mut found = object_ranges(text);
     match (found.next(), found.next()) {
         (Some(object), None) => whole(&text[object]),
@@ -196,7 +196,7 @@ fn only(text: &str, error: ParseError) -> Result<Fields, ParseError> {
 }
 
 /// Checks that every field is known and occurs once.
-fn check(fields: &Fields, known: &[&str]) -> Result<(), ParseError> {
+fn check(fields: &JsonFields, known: &[&str]) -> Result<(), ParseError> {
     Err(match fields.first_fault(known) {
         None => return Ok(()),
         Some(FieldFault::Unknown(name)) => {

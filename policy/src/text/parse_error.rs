@@ -1,6 +1,6 @@
 //! Errors for completions that are not a valid action.
 
-use sentinel_env::text::abbreviate;
+use sentinel_env::truncate::abbreviate;
 
 /// Longest part of a completion that an error message quotes, in characters.
 const QUOTED: usize = 40;

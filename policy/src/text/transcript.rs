@@ -41,7 +41,7 @@ fn fault<W: TextWorld>(
     if let Some(prompt) = &text.prompt {
         let is_asked = |style| prompt_state.prompt(style) == *prompt;
         if !PromptStyle::ALL.into_iter().any(is_asked) {
-            return Some("prompt is none that this build asks here".to_owned());
+            return Some("prompt is not one that this build writes here".to_owned());
         }
     }
     let completion = text.completion.as_deref()?;
@@ -65,7 +65,7 @@ fn fault<W: TextWorld>(
         Err(error) => match W::invalid_action_policy(completion, observation) {
             InvalidActionPolicy::Step(action) => action,
             InvalidActionPolicy::EndSample => {
-                return Some(format!("completion is no action: {error}"));
+                return Some(format!("completion is not an action: {error}"));
             }
         },
     };

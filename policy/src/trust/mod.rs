@@ -1,6 +1,6 @@
 //! The scripted and learned policies of the trust world.
 
-mod analysis;
+mod analyzable_impl;
 mod bayes;
 mod episode_row;
 mod heuristic;
@@ -11,7 +11,7 @@ mod random;
 mod self_solve;
 mod text;
 
-pub use analysis::TrustEvidence;
+pub use analyzable_impl::TrustEvidence;
 pub use bayes::{Bayes, Belief, PrivilegedLookahead};
 pub use episode_row::EpisodeRow;
 pub use heuristic::Heuristic;

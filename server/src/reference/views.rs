@@ -133,7 +133,7 @@ async fn coverage(State(app): Shared, Query(query): Query<SessionQuery>) -> Resp
                          --reveal-hidden";
             return Err(detail(StatusCode::CONFLICT, words));
         }
-        let coverage = |session: &cluster::Session| cluster::Coverage::from_episode(session.episode());
+        let coverage = |session: &cluster::Session| cluster::FailureModes::from_episode(session.episode());
         Ok(episode.cluster().map(|session| to_json(&coverage(session))).unwrap_or_default())
     });
     respond(answer)

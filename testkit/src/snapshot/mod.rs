@@ -57,7 +57,7 @@ pub fn render(case: TaskSpec) -> String {
 }
 
 fn head(setup: &Setup, reset: &TraceReset) -> String {
-    let case = setup.case;
+    let case = setup.task;
     let mut out = format!("{}\n{}\n\n", case.name(), text::NOTICE);
     line(
         &mut out,

@@ -30,7 +30,7 @@ use crate::compact::step::{LossGrad, TokenTable};
 use crate::rl::Metrics;
 use crate::rl::advantage::{AdvantageConfig, Rewards, advantages};
 use crate::rl::config::LossConfig;
-use crate::rl::credit::{Continuation, Credit};
+use crate::rl::credit_options::{Continuation, Credit};
 use crate::rl::loss::{Advantages, LossInput, grpo_loss};
 use crate::rng::Rng;
 

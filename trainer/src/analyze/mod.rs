@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, Basis, ContinuationPolicy, DEFAULT_ROLLOUTS,
-    EpisodeReport, Progress, RestartedPolicy, StepReport, Trajectory,
+    Analysis, AnalysisConfig, Analyzable, ContinuationPolicy, DEFAULT_ROLLOUTS, EpisodeReport,
+    Progress, RestartedPolicy, StateSource, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Policy as _;
@@ -437,9 +437,9 @@ fn analyze_episode<W: Analyzed>(
             let (part, received) = (&part, &received);
             scope.spawn(move |_| {
                 let other = part(number);
-                let found = Basis::ALL
+                let found = StateSource::ALL
                     .into_iter()
-                    .flat_map(|basis| other.estimates(basis));
+                    .flat_map(|source| other.estimates(source));
                 received
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)

@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use sentinel_policy::analysis::BasisReport;
 #[cfg(doc)]
 use sentinel_policy::analysis::EpisodeReport;
+use sentinel_policy::analysis::StateSourceReport;
 use sentinel_policy::replay::{Diagnostic, EpisodeId};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,7 +59,7 @@ pub struct EpisodeAnalysis {
     pub mistakes: Vec<usize>,
     /// Number of steps without a row, at which the replay's fallback acted.
     pub misses: usize,
-    /// Number of rows whose completion was no action, so that the replay's fallback acted.
+    /// Number of rows whose completion was not an action, so that the replay's fallback acted.
     pub fallbacks: usize,
     /// Number of rows that name another scenario.
     pub mismatches: usize,
@@ -85,9 +85,9 @@ pub struct StepAnalysis {
     /// Index of the action that the continuation policy would have chosen.
     pub policy: usize,
     /// The comparison in sampled hidden states.
-    pub belief: Option<BasisReport>,
+    pub belief: Option<StateSourceReport>,
     /// The comparison in the true hidden state.
-    pub hindsight: Option<BasisReport>,
+    pub hindsight: Option<StateSourceReport>,
 }
 
 #[expect(

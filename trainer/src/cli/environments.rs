@@ -19,8 +19,8 @@ use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
-use super::active_model;
 use super::progress_bar::EpisodeBar;
+use super::resolve_active_model;
 
 /// The maximum number of bad lines of a replay that `eval` reports.
 const PROBLEMS_SHOWN: usize = 20;
@@ -55,7 +55,7 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
     if let Some(path) = &config.out {
         eval::check_replaces(path)?;
     }
-    let trained = active_model::load_trained(config, &plan)?;
+    let trained = resolve_active_model::load_trained(config, &plan)?;
     let bar = EpisodeBar::new(Some(plan.episodes()));
     let mut found = eval::evaluate(&plan, trained.as_ref(), &|| bar.step());
     drop(bar);
@@ -82,7 +82,7 @@ fn eval_in<W: Evaluated + TextWorld>(config: &EvalConfig) -> Result<()> {
 
 /// Runs `sentinel record`, which writes a replay.
 pub(crate) fn record(config: &RecordConfig) -> Result<()> {
-    let config = &active_model::resolve_record(config)?;
+    let config = &resolve_active_model::resolve_record(config)?;
     let bar = EpisodeBar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
@@ -111,7 +111,7 @@ pub(crate) fn verify(config: &VerifyConfig) -> Result<()> {
             print(&report.text())?;
         }
         if !report.fits() {
-            faults.push(format!("{}: {}", path.display(), report.faults()));
+            faults.push(format!("{}: {}", path.display(), report.problems()));
         }
         reports.push(report);
     }
@@ -232,7 +232,7 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
 
 /// Runs `sentinel ablate`, which prints a table.
 pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
-    let config = &active_model::resolve_ablate(config)?;
+    let config = &resolve_active_model::resolve_ablate(config)?;
     let plan = config.plan()?;
     if let Some(path) = &config.out {
         ablate::check_replaces(path)?;

@@ -9,7 +9,7 @@ use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
 use sentinel_trainer::algo::sft::{self, SftConfig};
 use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
-use sentinel_trainer::evidence::report_file;
+use sentinel_trainer::evidence::json_file;
 use sentinel_trainer::evidence::run_report::{RunOrigin, RunReport, RunStatus};
 use sentinel_trainer::finetune::checkpoint::Header;
 use sentinel_trainer::finetune::{
@@ -26,12 +26,12 @@ use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::active_model;
 use super::environments::print;
 use super::interrupt::{interrupted, on_interrupt};
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
 use super::progress_bar::EpisodeBar;
+use super::resolve_active_model;
 
 /// The default output folder of a run.
 const OUTPUTS: &str = "outputs/lm";
@@ -246,7 +246,7 @@ pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
     }
-    let (config, activated) = active_model::resolve_lm_eval(config)?;
+    let (config, activated) = resolve_active_model::resolve_lm_eval(config)?;
     let bar = EpisodeBar::new(None);
     let mut played = lm_agent::play(&config, &|| bar.step())?;
     drop(bar);
@@ -315,7 +315,7 @@ impl<'a> Report<'a> {
         } else {
             RunReport::stopped(self.status, self.error, &self.origin, &self.origin.model_id)
         };
-        Ok(report_file::write(path, &report)?)
+        Ok(json_file::write_json(path, &report)?)
     }
 }
 

@@ -45,28 +45,28 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         .map(|size| format!("{:>6}", format!("{size} GB")))
         .concat();
     let mut text = format!(
-        "{:<24}{:>9}{:>9}{:>10}{:>9}{:>9}{:>10}{:>9}{fits}{:>11}{:>9}\n",
+        "{:<24}{:>9}{:>11}{:>11}{:>13}{:>10}{:>11}{:>9}{fits}{:>9}{:>9}\n",
         if config.run.bf16 {
             "GiB, frozen in bf16"
         } else {
             "GiB, all f32"
         },
         "weights",
-        "trained",
+        "trainable",
         "optimizer",
-        "passes",
-        "speech",
+        "activations",
+        "KV cache",
         "reference",
         "at most",
-        "processor",
+        "CPU",
         "params"
     );
     for (name, shape) in shapes {
         text.push_str(&line(&name, &estimate_memory(config, &lora, &shape), cores));
     }
     text.push_str(&format!(
-        "micro-batch {} x {} tokens, {} side by side in generation, {}\n\
-         at most: of an accelerator, one micro-batch at a time; processor: up to {cores} at a time here\n",
+        "micro-batch {} x {} tokens, {} prompts per generation batch, {}\n\
+         at most: of an accelerator, one micro-batch at a time; CPU: up to {cores} at a time here\n",
         config.per_device_train_batch_size,
         config.run.max_length,
         config.generation_batch_size,
@@ -91,7 +91,7 @@ fn line(name: &str, found: &MemoryEstimate, cores: usize) -> String {
         format!("{word:>6}")
     };
     format!(
-        "{name:<24}{:>9.2}{:>9.3}{:>10.2}{:>9.2}{:>9.2}{:>10.2}{:>9.2}{}{:>11.2}{:>8.3}B\n",
+        "{name:<24}{:>9.2}{:>11.3}{:>11.2}{:>13.2}{:>10.2}{:>11.2}{:>9.2}{}{:>9.2}{:>8.3}B\n",
         gib(found.weights),
         gib(found.trained * 4),
         gib(found.optimizer),

@@ -1,7 +1,6 @@
 //! The command line: its commands, the spellings of earlier versions, and the dispatch to the
 //! library.
 
-mod active_model;
 mod analyze;
 mod charts;
 mod compact;
@@ -15,6 +14,7 @@ mod lm_estimate;
 mod lm_progress;
 mod progress_bar;
 mod report;
+mod resolve_active_model;
 mod serve;
 mod sweep;
 #[cfg(test)]
@@ -193,7 +193,7 @@ pub(crate) enum OldCommand {
 /// Parses a command line. The second value tells which of the command's options were given.
 ///
 /// # Errors
-/// Returns an error if the words are no valid command line, or ask for help or the version.
+/// Returns an error if the words are not a valid command line, or ask for help or the version.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Command, ArgMatches), clap::Error> {
     let words = &corpus::with_current_names(words);
     let mut root = help::with_help(Cli::command(), words);

@@ -15,7 +15,7 @@ use sentinel_trainer::evidence::artifact::ArtifactKind;
 use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX_FILE, parse_link};
 use sentinel_trainer::evidence::check::{CheckOptions, EPISODES_DEFAULT, check_folder};
 use sentinel_trainer::evidence::gate::{self, GATE_REPORT, GateOptions};
-use sentinel_trainer::evidence::report_file;
+use sentinel_trainer::evidence::json_file;
 use sentinel_trainer::evidence::run_paths::{
     CHECKPOINTS_DIR, REPORTS_DIR, RESULTS_DIR, RunPathArgs,
 };
@@ -346,7 +346,7 @@ pub(crate) fn gate(command: &GateCommand) -> Result<()> {
     let mut report = gate::gate(&paths, &options);
     let strict = if command.strict { " --strict" } else { "" };
     report.provenance.command = Some(format!("sentinel gate{strict}{}", paths.options()));
-    report_file::write(&paths.report(GATE_REPORT), &report)?;
+    json_file::write_json(&paths.report(GATE_REPORT), &report)?;
     if command.json {
         print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
     } else {
@@ -456,7 +456,7 @@ fn index(command: &CheckCommand) -> Result<()> {
         "sentinel check --index {}",
         command.folder.display()
     ));
-    report_file::write(&path, &found)?;
+    json_file::write_json(&path, &found)?;
     let (path, files, links) = (path.display(), found.files.len(), found.links.len());
     print(&format!("wrote {path}: {files} files, {links} links\n"))
 }

@@ -12,12 +12,12 @@ use super::TrainError;
 use super::device::DeviceName;
 use super::option_values::fields;
 use crate::adamw::AdamOptions;
-use crate::arg_parsers::world_name_parser;
+use crate::arg_parsers::{supported_values, world_name_parser};
 use crate::rl::LossArgs;
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::{LossConfig, LossType};
-use crate::rl::credit::{Continuation, Credit, one_of};
-use crate::run::{Cadence, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
+use crate::rl::credit_options::{Continuation, Credit};
+use crate::run::{RunSchedule, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
 use crate::task_selection::{TypedSelection, parse_selection};
 use crate::{Error, SeedRange, seeds};
 
@@ -121,7 +121,7 @@ fields! {
         /// With --credit step, snapshots of each episode from which groups start
         snapshots_per_episode: usize = 2,
         /// Policy that plays on after an action with --credit step
-        #[arg(value_parser = one_of(&CONTINUATIONS))]
+        #[arg(value_parser = supported_values(&CONTINUATIONS))]
         continuation: Continuation = Continuation::Sampled,
         /// Return of an action, and what it is compared with
         #[serde(alias = "advantage")]
@@ -239,8 +239,8 @@ impl TrainConfig {
 
     /// Returns the steps at which the run evaluates and saves, and its early stopping.
     #[must_use]
-    pub fn cadence(&self) -> Cadence {
-        Cadence {
+    pub fn run_schedule(&self) -> RunSchedule {
+        RunSchedule {
             eval_steps: Some(self.eval_steps),
             save_steps: self.save_steps,
             save_total_limit: self.save_total_limit,

@@ -14,7 +14,7 @@ use crate::SeedRange;
 use crate::arg_parsers::{self, parse_number};
 use crate::rl::advantage::ScaleRewards;
 use crate::rl::config::LossType;
-use crate::rl::credit::{Continuation, Credit};
+use crate::rl::credit_options::{Continuation, Credit};
 use crate::run::ScheduleKind;
 
 /// Declares a struct whose fields have a help line and a default, and are read from a file by their

@@ -66,7 +66,13 @@ pub fn train_until<W: Learn>(
         trainer,
         fallback: Provenance::is_fallback_model(folder)?,
     };
-    run(&mut training, &mut log, run_dir, &config.cadence(), stop)
+    run(
+        &mut training,
+        &mut log,
+        run_dir,
+        &config.run_schedule(),
+        stop,
+    )
 }
 
 /// A trainer, with a flag for a model that was trained with a fallback.

@@ -98,7 +98,8 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
             line,
             reason,
         };
-        let text = std::str::from_utf8(&bytes).map_err(|_| at_line("it is no UTF-8".to_owned()))?;
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| at_line("it is not UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{feff}').trim();
         if !text.is_empty() {
             examples.push(parse_example(text, line).map_err(at_line)?);
@@ -119,7 +120,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
 /// Returns a description of the first fault.
 pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     if !text.starts_with('{') {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     }
     let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
     check_origin(raw.world.as_ref(), raw.seed.as_ref())?;

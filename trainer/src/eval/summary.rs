@@ -276,7 +276,7 @@ fn origin<W: Evaluated>(
 ) -> EvalOrigin {
     let mut provenance = trained.map_or_else(Provenance::new, |source| source.provenance().clone());
     let acted = replay.map_or([0; 2], |used| [used.replay_fallbacks, used.replay_misses]);
-    let why = ["the completion was no action", "the replay has no row"];
+    let why = ["the completion was not an action", "the replay has no row"];
     for (count, why) in acted.into_iter().zip(why).filter(|(count, _)| *count > 0) {
         provenance.add_fallback("eval", format!("{count} steps are the fallback's: {why}"));
     }

@@ -94,7 +94,7 @@ fn replay_line(replay: &ReplayUse) -> String {
     if replay.replay_fallbacks > 0 {
         let _ = write!(
             text,
-            "; {} of the recorded actions are the fallback's, where what the model said was no action",
+            "; {} of the recorded actions are the fallback's, where what the model said was not an action",
             replay.replay_fallbacks
         );
     }

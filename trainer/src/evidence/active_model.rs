@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::gate::{GATE_REPORT, GateReport};
 use super::improvement::ImprovementReport;
-use super::report_file;
+use super::json_file;
 use super::run_paths::{RunPaths, SWEEPS_DIR};
 use super::run_report::{FileDigest, GRPO_REPORT, RunReport, SFT_REPORT};
 use crate::Error;
@@ -167,11 +167,11 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
         provenance,
     };
     let own = manifest_path(&activation.checkpoints_dir);
-    report_file::write(&own, &model)?;
+    json_file::write_json(&own, &model)?;
     let mut written = vec![own];
     if activation.results_dir.is_dir() {
         let mirror = activation.results_dir.join(MANIFEST_FILE);
-        report_file::write(&mirror, &model)?;
+        json_file::write_json(&mirror, &model)?;
         written.push(mirror);
     }
     Ok((model, written))
@@ -180,7 +180,7 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
 /// Returns an option of the run's GRPO; `None` if its folder has none.
 fn option(paths: &RunPaths, name: &str) -> Option<String> {
     let folder = paths.checkpoints.join(ArtifactKind::GrpoAdapter.name());
-    let options: Value = report_file::read(&folder.join("training_options.json"), "").ok()?;
+    let options: Value = json_file::read_json(&folder.join("training_options.json"), "").ok()?;
     Some(options.get(name)?.as_str()?.to_owned())
 }
 
@@ -251,7 +251,7 @@ impl ActiveModel {
         if !path.exists() {
             return Ok(None);
         }
-        report_file::read(&path, ACTIVATE).map(Some)
+        json_file::read_json(&path, ACTIVATE).map(Some)
     }
 
     /// Checks that the artifact is as it was when it was activated.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::report_file;
+use super::json_file;
 use crate::Error;
 use crate::provenance::Provenance;
 
@@ -74,7 +74,7 @@ impl ArtifactIndex {
             index.files.push(IndexedFile {
                 path: parts.join("/"),
                 bytes: meta.len(),
-                sha256: report_file::digest(&whole)?,
+                sha256: json_file::digest(&whole)?,
             });
         }
         if index.files.is_empty() {
@@ -89,7 +89,7 @@ impl ArtifactIndex {
     /// # Errors
     /// Returns an error if it is missing, cut off or not an index.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        report_file::read(path, "make it with `sentinel check --index DIR`")
+        json_file::read_json(path, "make it with `sentinel check --index DIR`")
     }
 
     /// Describes each file of a folder that is not as the index says.
@@ -170,7 +170,7 @@ mod tests {
         let paths: Vec<&str> = index.files.iter().map(|f| f.path.as_str()).collect();
         assert_eq!(paths, ["b.json", "charts/a.svg"]);
         assert_eq!(index.files[0].bytes, 3);
-        report_file::write(&root.join(INDEX_FILE), &index)?;
+        json_file::write_json(&root.join(INDEX_FILE), &index)?;
         let read = ArtifactIndex::load(&root.join(INDEX_FILE))?;
         assert_eq!(read.differences(root)?, Vec::<String>::new());
         std::fs::write(root.join("b.json"), "x")?;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::artifact_index::ArtifactIndex;
 use super::improvement::{IMPROVEMENT_REPORT, ImprovementReport};
+use super::json_file;
 use super::postsave::{ModelSource, POSTSAVE_REPORT, PostSaveReport};
-use super::report_file;
 use super::run_paths::RunPaths;
 use super::run_report::{Backend, GRPO_REPORT, RunReport, RunStatus, SFT_REPORT};
 use crate::Error;
@@ -57,14 +57,14 @@ impl GateReport {
     /// Returns an error if it is missing, cut off or not a verdict.
     pub fn load(paths: &RunPaths) -> Result<Self, Error> {
         let remedy = format!("make it with `sentinel gate{}`", paths.options());
-        report_file::read(&paths.report(GATE_REPORT), &remedy)
+        json_file::read_json(&paths.report(GATE_REPORT), &remedy)
     }
 
     /// Describes the first report that is not as it was when the verdict was given.
     #[must_use]
     pub fn changed_input(&self, paths: &RunPaths) -> Option<String> {
         let changed = |(name, digest): (&String, &String)| {
-            let now = report_file::digest(&paths.report(name)).ok();
+            let now = json_file::digest(&paths.report(name)).ok();
             (now.as_ref() != Some(digest)).then(|| name.clone())
         };
         self.provenance.inputs.iter().find_map(changed)

@@ -48,7 +48,7 @@ impl Fixture {
 
     /// Writes a report of the run.
     pub(crate) fn write<T: Serialize>(&self, name: &str, report: &T) {
-        report_file::write(&self.paths.report(name), report).expect("a report");
+        json_file::write_json(&self.paths.report(name), report).expect("a report");
     }
 
     /// Reads, changes and writes a report.
@@ -57,7 +57,7 @@ impl Fixture {
         name: &str,
         change: impl FnOnce(&mut T),
     ) {
-        let mut report = report_file::read::<T>(&self.paths.report(name), "").expect("a report");
+        let mut report = json_file::read_json::<T>(&self.paths.report(name), "").expect("a report");
         change(&mut report);
         self.write(name, &report);
     }
@@ -257,11 +257,11 @@ fn required_links_must_be_in_artifact_index() {
     };
     assert!(!last().passed && last().evidence.contains("there is no such file"));
     let mut found = ArtifactIndex::default();
-    report_file::write(&index, &found).expect("a file");
+    json_file::write_json(&index, &found).expect("a file");
     assert!(!last().passed && last().evidence.contains("no links"));
     found
         .links
         .insert("model".to_owned(), "https://example.org/model".to_owned());
-    report_file::write(&index, &found).expect("a file");
+    json_file::write_json(&index, &found).expect("a file");
     assert!(last().passed && last().evidence == "links: model");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::report_file;
+use super::json_file;
 use super::run_paths::RunPaths;
 use super::run_report::MAKE;
 use crate::interval::PairedInterval;
@@ -139,7 +139,7 @@ impl ImprovementReport {
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
     pub fn load(paths: &RunPaths) -> Result<Self, Error> {
-        report_file::read(&paths.report(IMPROVEMENT_REPORT), MAKE)
+        json_file::read_json(&paths.report(IMPROVEMENT_REPORT), MAKE)
     }
 
     /// Describes a value that does not follow from the others, as in a file that was edited.

@@ -12,7 +12,7 @@
 //! * [`check`]: the success criteria of a folder of results.
 //! * [`artifact_index`]: the list of published files, with digests and links.
 //! * [`run_paths`], [`artifact`]: the folders of a run and the models in them.
-//! * [`report_file`]: the only code that reads and writes the files of a run's evidence.
+//! * [`json_file`]: the only code that reads and writes the files of a run's evidence.
 
 pub mod active_model;
 pub mod artifact;
@@ -23,11 +23,11 @@ pub mod cluster_health;
 pub mod gate;
 pub mod improvement;
 mod input;
+pub mod json_file;
 mod pairs_as_map;
 pub mod plots;
 pub mod postsave;
 pub mod report;
-pub mod report_file;
 pub mod reward_report;
 pub mod run_paths;
 pub mod run_report;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run_paths::RunPaths;
 use super::run_report::{Backend, MAKE, RunStatus};
-use super::{artifact::ArtifactKind, report_file};
+use super::{artifact::ArtifactKind, json_file};
 use crate::Error;
 use crate::provenance::Provenance;
 
@@ -259,7 +259,7 @@ impl PostSaveReport {
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
     pub fn load(paths: &RunPaths) -> Result<Self, Error> {
-        report_file::read(&paths.report(POSTSAVE_REPORT), MAKE)
+        json_file::read_json(&paths.report(POSTSAVE_REPORT), MAKE)
     }
 }
 

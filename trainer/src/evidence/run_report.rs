@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::artifact;
-use super::report_file;
+use super::json_file;
 use super::run_paths::RunPaths;
 use crate::Error;
 use crate::provenance::{self, Provenance};
@@ -74,7 +74,7 @@ impl FileDigest {
     pub fn compute(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_owned(),
-            sha256: report_file::digest(path)?,
+            sha256: json_file::digest(path)?,
         })
     }
 }
@@ -140,8 +140,8 @@ impl RunReport {
     pub fn from_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
         let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
         let state_path = folder.join(TRAINER_STATE_FILE);
-        let state: Value = report_file::read(&state_path, remedy)?;
-        let options: Value = report_file::read(&folder.join(OPTIONS), remedy)?;
+        let state: Value = json_file::read_json(&state_path, remedy)?;
+        let options: Value = json_file::read_json(&folder.join(OPTIONS), remedy)?;
         let file = folder.join(provenance::PROVENANCE_FILE);
         let own = Provenance::load(&file)?;
         let own = own.ok_or_else(|| Error::report(&file, "there is no such file", remedy))?;
@@ -226,7 +226,7 @@ impl RunReport {
     /// # Errors
     /// Returns an error if it is missing, cut off or not such a report.
     pub fn load(paths: &RunPaths, name: &str) -> Result<Self, Error> {
-        report_file::read(&paths.report(name), MAKE)
+        json_file::read_json(&paths.report(name), MAKE)
     }
 }
 

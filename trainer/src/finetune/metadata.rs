@@ -15,7 +15,7 @@ use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{GenerationDefaults, LmError};
 use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
-use crate::run::Cadence;
+use crate::run::RunSchedule;
 
 /// Files in a model's folder that determine how it reads text and where completions end. The
 /// weights are compared by their own digest.
@@ -40,7 +40,7 @@ pub struct RunMetadata {
     /// Number of steps averaged in one log entry.
     pub logging_steps: usize,
     /// Intervals of evaluations and checkpoints.
-    pub cadence: Cadence,
+    pub run_schedule: RunSchedule,
     /// Function that converts options of an earlier version: it renames them and adds the defaults
     /// of new ones.
     pub normalized: fn(&Value) -> Value,
@@ -74,7 +74,7 @@ impl RunMetadata {
             source,
             fallback,
             logging_steps: run.logging_steps,
-            cadence: run.cadence(),
+            run_schedule: run.run_schedule(),
             normalized: to_current_form::<C>,
             inputs: BTreeMap::new(),
             provenance: Provenance::new(),

@@ -10,9 +10,9 @@ use super::error::RunError;
 use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{AdamOptions, LoraConfig, Pass, Target};
+use crate::lm::{AdamOptions, ForwardOptions, LoraConfig, Target};
 use crate::rng::Rng;
-use crate::run::{Cadence, SAVE_TOTAL_LIMIT};
+use crate::run::{RunSchedule, SAVE_TOTAL_LIMIT};
 use crate::run::{Schedule, ScheduleKind};
 
 /// Indices of the random streams that every run's seed is split into; those of a method follow.
@@ -192,8 +192,8 @@ impl RunOptions {
 
     /// Returns the intervals of evaluations and checkpoints, and the patience of early stopping.
     #[must_use]
-    pub fn cadence(&self) -> Cadence {
-        Cadence {
+    pub fn run_schedule(&self) -> RunSchedule {
+        RunSchedule {
             eval_steps: Some(self.eval_steps).filter(|n| *n > 0),
             save_steps: self.save_steps,
             save_total_limit: self.save_total_limit,
@@ -309,8 +309,8 @@ impl RunOptions {
 
     /// Returns the training pass of an optimizer step.
     #[must_use]
-    pub fn pass(&self, step: usize) -> Pass {
-        let pass = Pass::training(self.rng(DROPOUT, step).next());
+    pub fn training_pass(&self, step: usize) -> ForwardOptions {
+        let pass = ForwardOptions::training(self.rng(DROPOUT, step).next());
         pass.with_gradient_checkpointing(!self.no_gradient_checkpointing)
     }
 

@@ -76,14 +76,14 @@ pub(super) fn write_trainer_state(
     .into_iter()
     .collect();
     let summary = TrainerState {
-        snapshots: metadata.cadence.save_total_limit > 0,
+        snapshots: metadata.run_schedule.save_total_limit > 0,
         tasks,
         step: state.done,
         max_steps: state.schedule.total,
         steps_per_epoch: job.steps_per_epoch(),
         logging_steps: metadata.logging_steps,
-        eval_steps: metadata.cadence.eval_steps,
-        save_steps: metadata.cadence.save_steps,
+        eval_steps: metadata.run_schedule.eval_steps,
+        save_steps: metadata.run_schedule.save_steps,
         train_batch_size: job.batch_size(),
         tokens: Some((state.tokens, flops(state))),
         extra,

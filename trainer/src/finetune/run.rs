@@ -51,7 +51,7 @@ pub fn run(
         base,
         folder: &dir.path,
     };
-    run::run(&mut training, &mut log, dir, &metadata.cadence, stop)
+    run::run(&mut training, &mut log, dir, &metadata.run_schedule, stop)
 }
 
 /// A language model with the job that trains it.

@@ -177,7 +177,7 @@ fn write(stream: &mut TcpStream, reply: &Reply) -> bool {
             [text.into_bytes(), body.clone()].concat()
         }
     };
-    // A client that went away is no failure of the server.
+    // A client that went away is not a failure of the server.
     let _ = stream.write_all(&text).and_then(|()| stream.flush());
     true
 }

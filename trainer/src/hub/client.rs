@@ -30,7 +30,7 @@ impl HubClient {
     /// Returns a client.
     ///
     /// # Errors
-    /// Returns an error if the address of the Hub is none, or network access is forbidden.
+    /// Returns an error if the address of the Hub is invalid, or network access is forbidden.
     pub fn new(access: &HubAccess) -> Result<Self, HubError> {
         Self::with_limits(access, HttpConfig::default())
     }

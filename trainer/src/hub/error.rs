@@ -86,7 +86,7 @@ pub enum HubError {
         /// The message of the failed request.
         detail: String,
     },
-    /// The address in `HF_ENDPOINT` is none.
+    /// The address in `HF_ENDPOINT` is invalid.
     #[error("HF_ENDPOINT {endpoint:?} is not the address of a Hub: {reason}")]
     Endpoint {
         /// The text of the variable.
@@ -94,7 +94,7 @@ pub enum HubError {
         /// The fault of the text.
         reason: String,
     },
-    /// The name of a repository is none.
+    /// The repository name is invalid.
     #[error("{0:?} is not the name of a repository: write owner/name")]
     RepoName(String),
     /// A pattern cannot be used.

@@ -6,7 +6,7 @@
 //! * `backend` that begins with `fallback`, or `model_source` that is a fallback's, in a report;
 //! * a row of a replay whose `model_source` is marked;
 //! * `fallback: true` at the top of a row of a replay or a corpus, where a script acted because the
-//!   model's completion was no action, or of an event of a run.
+//!   model's completion was not an action, or of an event of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::{Error, files};
 
 /// The text that every mark contains.
 const WORD: &[u8] = b"fallback";
-/// The largest JSON document that is parsed; longer ones are no reports.
+/// The largest JSON document that is parsed; longer ones are not reports.
 const LARGEST: u64 = 64 << 20;
 
 /// A fallback mark in a file.

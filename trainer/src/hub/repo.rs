@@ -53,7 +53,7 @@ impl Repo {
     /// Returns the repository `owner/name`.
     ///
     /// # Errors
-    /// Returns an error if `id` is no such name.
+    /// Returns an error if `id` is not such a name.
     pub fn new(kind: RepoType, id: &str) -> Result<Self, HubError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let is_name = |part: &str| {
@@ -131,7 +131,7 @@ pub(super) fn hub_url<'a>(
     };
     let mut url = Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
     url.path_segments_mut()
-        .map_err(|()| refused("it is no address of a server".to_owned()))?
+        .map_err(|()| refused("it is not the address of a server".to_owned()))?
         .pop_if_empty()
         .extend(segments);
     Ok(url.into())

@@ -10,8 +10,8 @@
 //!   also returns the mask of the assistant's tokens.
 //! * Trained parameters: [`Lora::attach`] or [`Lora::load`] adds an adapter to the linear layers;
 //!   [`Qwen2::set_trained_part`] selects whether the adapter, all base weights or nothing is trained.
-//! * Passes: a [`Batch`] (padded on either side) and a [`Pass`]: [`Pass::training`] records
-//!   gradients and applies dropout, [`Pass::EVALUATION`] does neither, and [`Pass::REFERENCE`] also
+//! * Passes: a [`Batch`] (padded on either side) and a [`ForwardOptions`]: [`ForwardOptions::training`] records
+//!   gradients and applies dropout, [`ForwardOptions::EVALUATION`] does neither, and [`ForwardOptions::REFERENCE`] also
 //!   disables the adapter, which gives the reference model of a KL term. [`Qwen2::forward`] returns
 //!   all logits; [`Qwen2::hidden_states`] with [`Qwen2::token_logprobs`] applies the head to selected
 //!   tokens ([`TokenSelection`]) only.
@@ -45,7 +45,7 @@
 //! let row = tokenizer.encode_chat(&chat, None, false)?;
 //! let batch = Batch::left_padded(model.config(), &[row.ids], 0)?;
 //! let chosen: Vec<bool> = (0..batch.tokens()).map(|at| at > 0).collect();
-//! let (selection, pass) = (TokenSelection::new(&batch, &chosen)?, Pass::training(0));
+//! let (selection, pass) = (TokenSelection::new(&batch, &chosen)?, ForwardOptions::training(0));
 //! let (loss, grads) = model.backward_by_block(&batch, pass, |hidden| {
 //!     let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Skipped, pass);
 //!     Ok(found.logps.mean().neg())
@@ -77,7 +77,9 @@ pub use error::LmError;
 pub use generate::{Completion, GenerateOptions, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
-pub use model::{Batch, Entropy, Pass, Qwen2, Segment, TokenLogProbs, TokenSelection, TrainedPart};
+pub use model::{
+    Batch, Entropy, ForwardOptions, Qwen2, Segment, TokenLogProbs, TokenSelection, TrainedPart,
+};
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};

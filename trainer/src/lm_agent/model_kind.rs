@@ -23,7 +23,7 @@ impl ModelKind {
             return match found {
                 Ok(_) => Ok(Self::Language),
                 Err(error) => Err(neither(format!(
-                    "{name} is no folder of a compact model, and no language model: {error}"
+                    "{name} is neither the folder of a compact model nor a language model: {error}"
                 ))),
             };
         }

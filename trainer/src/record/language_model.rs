@@ -31,7 +31,7 @@ impl RecordConfig {
         let prompt = self.prompt.map(|style| ("prompt", style.name().to_owned()));
         let reader = self
             .reader
-            .map(|reader| ("reader", reader.name().to_owned()));
+            .map(|reader| ("parser", reader.name().to_owned()));
         prompt
             .into_iter()
             .chain(reader)

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::check_length;
-use super::stats::{nan_mean, nan_std, nan_sum};
+use super::nan_stats::{nan_mean, nan_std, nan_sum};
 use super::{Metrics, RlError};
 
 /// Term added to every deviation before dividing by it.

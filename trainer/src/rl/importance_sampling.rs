@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::check_length;
-use super::stats::min_mean_max;
+use super::nan_stats::min_mean_max;
 use super::{Metrics, RlError};
 
 /// TRL's `vllm_importance_sampling_mode`: ratios per token or per sequence, clipped or masked.

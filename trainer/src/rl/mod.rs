@@ -9,13 +9,13 @@
 pub mod advantage;
 mod args;
 pub mod config;
-pub mod credit;
+pub mod credit_options;
 mod error;
 pub mod importance_sampling;
 pub mod loss;
-mod stats;
+mod nan_stats;
 
-pub(crate) use stats::{min_mean_max, nan_mean};
+pub(crate) use nan_stats::{min_mean_max, nan_mean};
 
 use std::collections::BTreeMap;
 

@@ -37,7 +37,7 @@ impl RunDirArgs {
     /// the run is read.
     ///
     /// # Errors
-    /// Returns an error if the folder is no checkpoint of the run in `--output-dir`, or cannot be
+    /// Returns an error if the folder is not a checkpoint of the run in `--output-dir`, or cannot be
     /// read or written.
     pub fn rewind(&self) -> Result<(), Error> {
         match &self.resume_from_checkpoint {

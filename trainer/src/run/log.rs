@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
-use super::tensorboard::{self, Clock};
+use super::tensorboard::{self, WallTimes};
 use crate::{Error, files};
 
 /// The name of the file with every event, one per line.
@@ -34,7 +34,7 @@ pub struct RunLog<'a> {
     listen: &'a mut dyn FnMut(&Event),
     lines: Appended,
     board: Appended,
-    clock: Clock,
+    wall_times: WallTimes,
     tasks: Vec<String>,
 }
 
@@ -121,10 +121,10 @@ impl<'a> RunLog<'a> {
             path: runs.clone(),
             source,
         })?;
-        let mut clock = Clock::default();
+        let mut wall_times = WallTimes::default();
         let mut board = Vec::new();
         for event in &events {
-            board.extend(tensorboard::records(event, &tasks, &mut clock));
+            board.extend(tensorboard::records(event, &tasks, &mut wall_times));
         }
         let path = runs.join(TENSORBOARD_FILE);
         files::write_atomic(&path, &board)?;
@@ -133,7 +133,7 @@ impl<'a> RunLog<'a> {
             events,
             listen,
             lines,
-            clock,
+            wall_times,
             tasks,
         })
     }
@@ -144,7 +144,7 @@ impl<'a> RunLog<'a> {
     /// Returns an error if the files cannot be written, or a number of the event is not finite.
     pub fn emit(&mut self, event: Event) -> Result<(), Error> {
         self.lines.write(event.to_line()?.as_bytes())?;
-        let records = tensorboard::records(&event, &self.tasks, &mut self.clock);
+        let records = tensorboard::records(&event, &self.tasks, &mut self.wall_times);
         self.board.write(&records)?;
         (self.listen)(&event);
         self.events.push(event);
@@ -165,7 +165,7 @@ impl<'a> RunLog<'a> {
     /// Returns the seconds that all steps took together.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.clock.passed()
+        self.wall_times.passed()
     }
 
     /// Flushes the events to the disk, and returns the position that a checkpoint stores for
@@ -224,7 +224,7 @@ pub enum EventsError {
     #[error(transparent)]
     File(#[from] Error),
     /// A line is not an event.
-    #[error("{} line {line} is no event: {reason}; resume the run from its checkpoint", path.display())]
+    #[error("{} line {line} is not an event: {reason}; resume the run from its checkpoint", path.display())]
     Line {
         /// The path of the file.
         path: PathBuf,

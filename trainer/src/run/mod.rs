@@ -29,10 +29,10 @@ pub use log::{
     read_events,
 };
 pub use schedule::{Schedule, ScheduleKind};
-pub use tensorboard::Clock;
+pub use tensorboard::WallTimes;
 pub(crate) use trainer_state::rounded;
-pub use trainer_state::{TrainerState, logging_steps};
-pub use training::{Cadence, Evaluation, SAVE_TOTAL_LIMIT, Training, Update, run};
+pub use trainer_state::{TrainerState, default_logging_steps};
+pub use training::{Evaluation, RunSchedule, SAVE_TOTAL_LIMIT, Training, Update, run};
 
 /// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

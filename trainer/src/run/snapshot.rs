@@ -102,7 +102,7 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
 /// checkpoint becomes that of the run, and later snapshots are removed.
 ///
 /// # Errors
-/// Returns an error if the folder is no snapshot of this run, another run holds the lock, or a file
+/// Returns an error if the folder is not a snapshot of this run, another run holds the lock, or a file
 /// cannot be written.
 pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
     let _lock = dir.lock()?;

@@ -5,15 +5,15 @@
 
 use super::event::{Event, named_scores};
 
-/// A clock that derives the time of each step from the start of the run and the durations of its
-/// steps, so that the file is always the same.
+/// The wall times of steps, derived from the start of the run and the durations of its steps, so that
+/// the file is always the same.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
+pub struct WallTimes {
     start: Option<f64>,
     passed: f64,
 }
 
-impl Clock {
+impl WallTimes {
     /// Advances by an event of the run. Returns `true` if the run began with it.
     pub fn advance(&mut self, event: &Event) -> bool {
         match event {
@@ -46,10 +46,10 @@ impl Clock {
 /// run, and a record if the event has numbers. `tasks` are the names of the tasks that scores are
 /// of.
 #[must_use]
-pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
+pub fn records(event: &Event, tasks: &[String], wall_times: &mut WallTimes) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if clock.advance(event) {
-        let mut version = wall(clock.now());
+    if wall_times.advance(event) {
+        let mut version = wall(wall_times.now());
         field(&mut version, 3, b"brain.Event:2");
         record(&mut bytes, &version);
     }
@@ -73,7 +73,7 @@ pub fn records(event: &Event, tasks: &[String], clock: &mut Clock) -> Vec<u8> {
         } => ("test", *step, named_scores(tasks, scores)),
         _ => return bytes,
     };
-    record(&mut bytes, &point(prefix, step, values, clock.now()));
+    record(&mut bytes, &point(prefix, step, values, wall_times.now()));
     bytes
 }
 

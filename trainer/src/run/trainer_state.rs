@@ -48,7 +48,7 @@ pub struct TrainerState<'a> {
 
 /// Returns the default number of steps that one training entry of the log averages.
 #[must_use]
-pub fn logging_steps(max_steps: usize) -> usize {
+pub fn default_logging_steps(max_steps: usize) -> usize {
     max_steps.div_ceil(ENTRIES).max(1)
 }
 

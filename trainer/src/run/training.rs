@@ -39,7 +39,7 @@ pub struct Evaluation {
 /// The intervals at which a run evaluates and saves, and its early stopping. Steps are those of
 /// [`Training::steps_done`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cadence {
+pub struct RunSchedule {
     /// The number of steps between two evaluations; `None` for a run without any.
     pub eval_steps: Option<usize>,
     /// The number of steps between two checkpoints.
@@ -85,7 +85,7 @@ pub trait Training {
     /// Returns an error if a number is not finite, or an episode, a device or a file fails.
     fn update(&mut self) -> Result<Update, Self::Error>;
 
-    /// Evaluates the current policy on the validation seeds. Only called if [`Cadence::eval_steps`]
+    /// Evaluates the current policy on the validation seeds. Only called if [`RunSchedule::eval_steps`]
     /// is set.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ pub fn run<T: Training>(
     training: &mut T,
     log: &mut RunLog<'_>,
     dir: &RunDir,
-    cadence: &Cadence,
+    schedule: &RunSchedule,
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
     let started = training.start_event()?;
@@ -167,17 +167,17 @@ pub fn run<T: Training>(
         for event in training.initial_events() {
             log.emit(event)?;
         }
-        if cadence.eval_steps.is_some() {
+        if schedule.eval_steps.is_some() {
             evaluate(training, log)?;
-            saved = Some(save(training, log, dir, cadence)?);
+            saved = Some(save(training, log, dir, schedule)?);
         }
     }
-    while !training.is_finished() && !is_out_of_patience(training.best(), log.events(), cadence) {
+    while !training.is_finished() && !is_out_of_patience(training.best(), log.events(), schedule) {
         if stop.load(Ordering::Relaxed) {
             log.emit(Event::Interrupted {
                 step: training.steps_done(),
             })?;
-            save(training, log, dir, cadence)?;
+            save(training, log, dir, schedule)?;
             return Ok(Outcome::Interrupted);
         }
         let before = training.steps_done();
@@ -186,19 +186,19 @@ pub fn run<T: Training>(
             // lose the progress.
             let unharmed = training.steps_done() == before && training.is_recoverable(&error);
             if unharmed && before > 0 && saved != Some(before) {
-                saved = Some(save(training, log, dir, cadence)?);
+                saved = Some(save(training, log, dir, schedule)?);
             }
             return Err(T::with_checkpoint(error, &dir.path, saved));
         }
         let (step, last) = (training.steps_done(), training.is_finished());
         let is_due = |every: usize| step / every > before / every;
-        let evaluates = cadence.eval_steps.is_some_and(|n| is_due(n) || last);
+        let evaluates = schedule.eval_steps.is_some_and(|n| is_due(n) || last);
         let is_best = evaluates && evaluate(training, log)?;
         // The end is saved below; a run that evaluates saves before it too, since the final test
         // may take long.
-        let is_saved = is_best || is_due(cadence.save_steps) && !last || last && evaluates;
+        let is_saved = is_best || is_due(schedule.save_steps) && !last || last && evaluates;
         if is_saved {
-            let done = save(training, log, dir, cadence);
+            let done = save(training, log, dir, schedule);
             saved = Some(done.map_err(|error| T::with_checkpoint(error, &dir.path, saved))?);
         }
     }
@@ -209,7 +209,7 @@ pub fn run<T: Training>(
     }
     let finished = training.finish(log.seconds())?;
     log.emit(finished)?;
-    let done = save(training, log, dir, cadence);
+    let done = save(training, log, dir, schedule);
     done.map_err(|error| T::with_checkpoint(error, &dir.path, saved))?;
     Ok(Outcome::Finished)
 }
@@ -263,8 +263,12 @@ fn evaluate<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<bool,
 }
 
 /// Returns `true` if at least `early_stopping_patience` evaluations came after the best one.
-fn is_out_of_patience(best: Option<(usize, f64)>, events: &[Event], cadence: &Cadence) -> bool {
-    let (Some(patience), Some((best, _))) = (cadence.early_stopping_patience, best) else {
+fn is_out_of_patience(
+    best: Option<(usize, f64)>,
+    events: &[Event],
+    schedule: &RunSchedule,
+) -> bool {
+    let (Some(patience), Some((best, _))) = (schedule.early_stopping_patience, best) else {
         return false;
     };
     evaluations(events).filter(|(step, _)| *step > best).count() >= patience
@@ -276,16 +280,16 @@ fn save<T: Training>(
     training: &T,
     log: &mut RunLog<'_>,
     dir: &RunDir,
-    cadence: &Cadence,
+    schedule: &RunSchedule,
 ) -> Result<usize, T::Error> {
     let step = training.steps_done();
     log.emit(Event::Saved { step })?;
     training.save_checkpoint(&dir.path, log.sync()?)?;
     write_outputs(training, &dir.path, log.events())?;
-    if cadence.save_total_limit > 0 {
+    if schedule.save_total_limit > 0 {
         let best = training.best().map(|(step, _)| step);
         snapshot::create(&dir.path, step, |folder| training.save_model(folder, true))?;
-        snapshot::keep_latest(&dir.path, cadence.save_total_limit, best)?;
+        snapshot::keep_latest(&dir.path, schedule.save_total_limit, best)?;
     }
     Ok(step)
 }

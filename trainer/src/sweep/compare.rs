@@ -7,7 +7,7 @@ use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
-use super::play_args::{PlayArgs, PlaySettings};
+use super::artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::postsave::load;
 use crate::corpus::rollout::rollout;
 use crate::corpus::validation_seeds;
@@ -15,7 +15,7 @@ use crate::evidence::artifact::ArtifactKind;
 use crate::evidence::improvement::{
     IMPROVEMENT_REPORT, ImprovementReport, SEEDS, TaskScores, check_seeds,
 };
-use crate::evidence::report_file;
+use crate::evidence::json_file;
 use crate::evidence::run_paths::{RunPathArgs, RunPaths};
 use crate::finetune::RunError;
 use crate::lm_agent::LoadedModel;
@@ -34,7 +34,7 @@ pub struct ImprovementArgs {
     pub seeds: SeedRange,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub play: PlayArgs,
+    pub play: ArtifactEpisodeArgs,
 }
 
 /// Plays the merged SFT model and the GRPO adapter on the same seeds, and writes the report.
@@ -87,13 +87,13 @@ pub fn improvement(
     report.rules.clone_from(&play.episode.rules);
     report.candidate_artifact = artifacts.pop().unwrap_or_default();
     report.baseline_artifact = artifacts.pop().unwrap_or_default();
-    report_file::write(&paths.report(IMPROVEMENT_REPORT), &report)?;
+    json_file::write_json(&paths.report(IMPROVEMENT_REPORT), &report)?;
     Ok(report)
 }
 
 /// Plays the seeds of each task greedily; returns the scores by task.
 fn scores_of<W: TextWorld + Trainable>(
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     seeds: SeedRange,
     model: &LoadedModel,
     progress: Progress<'_>,
@@ -122,7 +122,7 @@ fn scores_of<W: TextWorld + Trainable>(
 }
 
 /// Returns the seeds on which the models of a run were trained or chosen.
-fn used_seeds(paths: &RunPaths, play: &PlaySettings) -> Result<Vec<SeedRange>, Error> {
+fn used_seeds(paths: &RunPaths, play: &ArtifactEpisodes) -> Result<Vec<SeedRange>, Error> {
     let mut used = Vec::new();
     let Some(training) = &play.training else {
         return Ok(used);
@@ -136,7 +136,8 @@ fn used_seeds(paths: &RunPaths, play: &PlaySettings) -> Result<Vec<SeedRange>, E
     for folder in [ArtifactKind::SftAdapter.name(), super::plan::BASE_FOLDER] {
         let path = paths.checkpoints.join(folder).join("training_options.json");
         if path.is_file() {
-            let options: Value = report_file::read(&path, "train it again with `sentinel lm sft`")?;
+            let options: Value =
+                json_file::read_json(&path, "train it again with `sentinel lm sft`")?;
             let data = options.get("data").and_then(Value::as_str);
             used.extend(data.and_then(|data| corpus_seeds(Path::new(data))));
         }

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::play_args::PlaySettings;
+use super::artifact_episodes::ArtifactEpisodes;
 use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
 use crate::evidence::artifact::{Artifact, ArtifactKind};
+use crate::evidence::json_file;
 use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
-use crate::evidence::report_file;
 use crate::evidence::run_paths::RunPaths;
 use crate::finetune::{LoggedTokens, RunError};
-use crate::lm::{Lora, Pass, Qwen2};
+use crate::lm::{ForwardOptions, Lora, Qwen2};
 use crate::lm_agent::{Generation, LoadedModel};
 use crate::rl::config::LossConfig;
 use crate::run::TRAINER_STATE_FILE;
@@ -32,7 +32,7 @@ const MICRO: usize = 8;
 /// If the log of completions cannot be read, or the model cannot be run.
 pub(super) fn compare(
     paths: &RunPaths,
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     artifact: &Artifact,
     loaded: &LoadedModel,
     generations: &[Generation],
@@ -105,7 +105,7 @@ fn logps(
         &rows,
         MICRO,
         &objective,
-        Pass::EVALUATION,
+        ForwardOptions::EVALUATION,
     )?)
 }
 
@@ -143,7 +143,7 @@ struct Row {
 /// earlier step, or the log has no tokens.
 fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     let state: Value = match run.join(TRAINER_STATE_FILE) {
-        path if path.is_file() => report_file::read(&path, RETRAIN)?,
+        path if path.is_file() => json_file::read_json(&path, RETRAIN)?,
         _ => return Ok(Vec::new()),
     };
     let number = |name: &str| state.get(name).and_then(Value::as_u64);
@@ -162,7 +162,7 @@ fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let row: Row = serde_json::from_str(line).map_err(|error| {
-            let reason = format!("line {} is no completion ({error})", index + 1);
+            let reason = format!("line {} is not a completion ({error})", index + 1);
             Error::report(&path, reason, RETRAIN)
         })?;
         found.extend(row.tokens.filter(|row| !row.completion_ids.is_empty()));

@@ -7,23 +7,23 @@
 //! * `stages`: the work of each stage. It calls the functions behind the commands; only the check
 //!   of saved artifacts is a process of its own.
 //! * [`postsave()`], [`improvement()`]: inference with saved artifacts, and their comparison.
-//! * [`active_model`]: the active model for commands that play.
+//! * [`find_active_model`]: the active model for commands that play.
 
-pub mod active_model;
+mod artifact_episodes;
 mod compare;
+pub mod find_active_model;
 mod logprob_check;
 pub mod memory;
 pub mod plan;
-mod play_args;
 mod postsave;
 mod run;
 mod stage_options;
 mod stages;
 pub mod state;
 
+pub use artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
 pub use compare::{ImprovementArgs, improvement};
 pub use plan::{PlanEntry, SweepArgs, SweepPlan};
-pub use play_args::{PlayArgs, PlaySettings};
 pub use postsave::{PostSaveArgs, postsave};
 pub use run::{SweepActivity, SweepEvent, SweepOptions, SweepOutcome, run};
 pub use state::{Stage, StageStatus};

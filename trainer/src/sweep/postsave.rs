@@ -7,13 +7,13 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
+use super::artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::logprob_check;
-use super::play_args::{PlayArgs, PlaySettings};
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::corpus::validation_seeds;
 use crate::evidence::artifact::{Artifact, ArtifactKind};
+use crate::evidence::json_file;
 use crate::evidence::postsave::{Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow};
-use crate::evidence::report_file;
 use crate::evidence::run_paths::{RunPathArgs, RunPaths};
 use crate::finetune::RunError;
 use crate::lm_agent::{Generation, GenerationArgs, LoadedModel};
@@ -38,7 +38,7 @@ pub struct PostSaveArgs {
     pub allow_fallback: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub play: PlayArgs,
+    pub play: ArtifactEpisodeArgs,
 }
 
 /// Completes prompts with the first artifact of the run that can be loaded, and writes the report.
@@ -77,7 +77,7 @@ pub fn postsave(args: &PostSaveArgs) -> Result<PostSaveReport, RunError> {
     };
     report.attempts = attempts;
     report.provenance.command = Some(command);
-    report_file::write(&paths.report(POSTSAVE_REPORT), &report)?;
+    json_file::write_json(&paths.report(POSTSAVE_REPORT), &report)?;
     Ok(report)
 }
 
@@ -114,7 +114,7 @@ fn nothing_loaded(checkpoints: &Path, attempts: &[Attempt]) -> Error {
 /// Completes prompts with an artifact, and compares its log-probabilities.
 fn answered(
     paths: &RunPaths,
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     artifact: &Artifact,
     model: &LoadedModel,
     samples: usize,
@@ -137,7 +137,7 @@ fn answered(
 
 /// Answers with the heuristic of the world, and marks the report as a fallback.
 fn scripted(
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     attempts: &[Attempt],
     samples: usize,
 ) -> Result<PostSaveReport, RunError> {
@@ -159,7 +159,7 @@ fn scripted(
 }
 
 fn scripted_rows<W: TextWorld + Trainable>(
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     samples: usize,
 ) -> Result<Vec<SampleRow>, RunError> {
     let missing = RunError::option("allow-fallback", "left out in a world without a heuristic");
@@ -190,7 +190,7 @@ impl<W: TextWorld> Generator<W> for Heuristic<W> {
 /// Completes prompts one by one, so that each has a latency of its own: the tasks in turn, a few
 /// steps of each episode, on validation seeds.
 fn sample<W, G>(
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     samples: usize,
     generator: &mut G,
 ) -> Result<Vec<SampleRow>, RunError>
@@ -239,7 +239,7 @@ where
 /// Completes the prompt of a state and applies the action. The second value is `false` if the
 /// completion ended the episode.
 fn complete<W, G>(
-    play: &PlaySettings,
+    play: &ArtifactEpisodes,
     state: &mut PromptState<W>,
     episode: usize,
     generator: &mut G,

@@ -13,7 +13,7 @@ use super::plan::{PlanEntry, SweepPlan};
 use super::stages::{StageContext, base_of, inputs, outputs, report_of, run_folder};
 use super::state::{RunState, Stage, StageRecord, StageStatus, write_sweep};
 use crate::evidence::artifact;
-use crate::evidence::report_file;
+use crate::evidence::json_file;
 use crate::evidence::run_report::{RunReport, RunStatus};
 use crate::finetune::{Event, Outcome, RunDir, RunError};
 use crate::{Error, files};
@@ -354,7 +354,7 @@ fn failed_report(entry: &PlanEntry, stage: Stage, error: &str) {
         let (name, origin) = report_of(entry, stage);
         let error = Some(error.to_owned());
         let report = RunReport::stopped(RunStatus::Failed, error, &origin, &base_of(entry, stage));
-        let _ = report_file::write(&entry.paths.report(name), &report);
+        let _ = json_file::write_json(&entry.paths.report(name), &report);
     }
 }
 

@@ -83,7 +83,7 @@ fn words_of(name: &str, value: &Value) -> Result<Vec<String>, String> {
         // A number of TOML that is not finite, too.
         Value::Null => return Err(format!("{name} has no value")),
     };
-    // One word, so that a negative number is no option.
+    // One word, so that a negative number is not an option.
     Ok(vec![format!("--{name}={text}")])
 }
 

@@ -14,7 +14,7 @@ use crate::algo::lm_grpo;
 use crate::algo::sft;
 use crate::corpus::{demonstrate, read_corpus};
 use crate::evidence::artifact::{self, Artifact, ArtifactKind};
-use crate::evidence::report_file;
+use crate::evidence::json_file;
 use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
 use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
 use crate::lm::init::create;
@@ -126,7 +126,7 @@ struct Found(Digests);
 
 impl Found {
     fn file(&mut self, name: &str, path: &Path) -> Result<(), Error> {
-        self.0.insert(name.to_owned(), report_file::digest(path)?);
+        self.0.insert(name.to_owned(), json_file::digest(path)?);
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl StageContext<'_> {
                 RunReport::stopped(RunStatus::Interrupted, None, &origin, &base)
             }
         };
-        report_file::write(&self.entry.paths.report(name), &report)?;
+        json_file::write_json(&self.entry.paths.report(name), &report)?;
         Ok(done)
     }
 
@@ -324,7 +324,7 @@ impl StageContext<'_> {
             let mut found = lm_agent::play(&options, &|| ())?;
             found.sentinel.provenance.command = Some(eval.command.clone());
             if let Some(path) = &options.out {
-                report_file::write(path, &found)?;
+                json_file::write_json(path, &found)?;
             }
         }
         Ok(Outcome::Finished)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::report_file;
+use crate::evidence::json_file;
 use crate::evidence::run_paths::{RunPaths, SWEEPS_DIR};
 use crate::provenance::Provenance;
 use crate::{Error, files};
@@ -102,7 +102,7 @@ impl RunState {
         let path = paths.report(STAGES);
         if path.exists() {
             let remedy = "remove it, and run the sweep with --overwrite-output-dir";
-            return report_file::read(&path, remedy);
+            return json_file::read_json(&path, remedy);
         }
         Ok(Self {
             id: id.to_owned(),
@@ -116,7 +116,7 @@ impl RunState {
     /// # Errors
     /// Returns an error if they cannot be written; the earlier ones then stay.
     pub fn write(&self, paths: &RunPaths) -> Result<(), Error> {
-        report_file::write(&paths.report(STAGES), self)
+        json_file::write_json(&paths.report(STAGES), self)
     }
 
     /// Returns the record of a stage.
@@ -177,7 +177,7 @@ pub fn write_sweep(reports: &Path) -> Result<SweepState, Error> {
         if !path.is_file() {
             continue;
         }
-        let state: RunState = report_file::read(&path, "run the sweep again")?;
+        let state: RunState = json_file::read_json(&path, "run the sweep again")?;
         let last = state.last();
         entries.push(EntryState {
             stage: last.map(|(stage, _)| stage),
@@ -195,7 +195,7 @@ pub fn write_sweep(reports: &Path) -> Result<SweepState, Error> {
         entries,
         provenance: Provenance::new(),
     };
-    report_file::write(&folder.join(SWEEP), &state)?;
+    json_file::write_json(&folder.join(SWEEP), &state)?;
     Ok(state)
 }
 

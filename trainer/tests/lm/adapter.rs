@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig, Pass, Qwen2,
-    Target, TrainedPart,
+    BaseCheck, Batch, ForwardOptions, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig,
+    Qwen2, Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ fn adapter_and_merged_logits_match_peft() {
         let mut model = Qwen2::load(&base, &device()).unwrap();
         Lora::load(&mut model, &folder, BaseCheck::Weights).unwrap();
         let batch = file["input_ids"].batch(model.config(), None);
-        let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+        let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
         close(&adapter, &logits, &file["logits"].values, LOGITS);
 
         let plain = Qwen2::load(&base, &device()).unwrap();
-        let plain = numbers(plain.forward(&batch, Pass::EVALUATION));
-        let reference = numbers(model.forward(&batch, Pass::REFERENCE));
+        let plain = numbers(plain.forward(&batch, ForwardOptions::EVALUATION));
+        let reference = numbers(model.forward(&batch, ForwardOptions::REFERENCE));
         assert_eq!(plain, reference, "the reference is the base model");
 
         let target = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ fn adapter_and_merged_logits_match_peft() {
         let report = Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         assert!(report.difference <= report.tolerance);
         let read = Qwen2::load(&merged, &device()).unwrap();
-        let logits = numbers(read.forward(&batch, Pass::EVALUATION));
+        let logits = numbers(read.forward(&batch, ForwardOptions::EVALUATION));
         close(&adapter, &logits, &file["merged_logits"].values, LOGITS);
         for (name, recorded) in &file {
             let Some(name) = name.strip_prefix("merged.") else {
@@ -219,7 +219,7 @@ fn new_adapter_keeps_logits_and_sets_trainable_parameters() {
     let Some((_, base, _)) = first() else { return };
     let mut model = Qwen2::load(&base, &device()).unwrap();
     let batch = Batch::new(model.config(), vec![1, 2, 3, 4], vec![true; 4], 4).unwrap();
-    let before = numbers(model.forward(&batch, Pass::EVALUATION));
+    let before = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     let config = LoraConfig {
         rank: 2,
         dropout: 0.5,
@@ -227,7 +227,10 @@ fn new_adapter_keeps_logits_and_sets_trainable_parameters() {
         ..LoraConfig::default()
     };
     Lora::attach(&mut model, config.clone(), 5).unwrap();
-    assert_eq!(numbers(model.forward(&batch, Pass::EVALUATION)), before);
+    assert_eq!(
+        numbers(model.forward(&batch, ForwardOptions::EVALUATION)),
+        before
+    );
     let layers = model.config().num_hidden_layers;
     let trained = model.parameters().into_iter().filter(|p| p.is_trainable());
     assert_eq!(trained.count(), 4 * layers);

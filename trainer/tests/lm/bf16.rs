@@ -2,8 +2,8 @@
 
 use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    AdamOptions, Batch, GenerateOptions, GenerationDefaults, Lora, LoraConfig, ModelConfig,
-    Optimizer, Pass, Qwen2,
+    AdamOptions, Batch, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
+    ModelConfig, Optimizer, Qwen2,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -24,14 +24,14 @@ fn model() -> Qwen2 {
     let mut model = Qwen2::initialize(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
     // A new adapter has no effect, because its B matrices are 0.
-    let grads = accumulated_step(&model, Pass::training(0)).grads;
+    let grads = accumulated_step(&model, ForwardOptions::training(0)).grads;
     let mut optimizer = Optimizer::new(&AdamOptions::default());
     optimizer.step(&mut model, grads, 0.02).unwrap();
     model
 }
 
 /// Computes the gradients of a step on some completions.
-fn accumulated_step(model: &Qwen2, pass: Pass) -> Accumulated {
+fn accumulated_step(model: &Qwen2, pass: ForwardOptions) -> Accumulated {
     let sample = |row: u32| Sample {
         prompt: ids(row / 4, 9),
         completion: ids(row, 5),
@@ -70,12 +70,12 @@ fn bf16_logits_and_gradients_are_close_to_f32() {
     );
     let rows = [ids(1, 20), ids(2, 12)];
     let batch = Batch::left_padded(whole.config(), &rows, 0).unwrap();
-    let logits = |model: &Qwen2| numbers(model.forward(&batch, Pass::EVALUATION));
+    let logits = |model: &Qwen2| numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     let far = apart(&logits(&half), &logits(&whole));
     assert!(far > 1e-5 && far < 0.08, "{far}");
 
     for by_block in [false, true] {
-        let pass = Pass::training(0).with_gradient_checkpointing(by_block);
+        let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
         let (found, expected) = (
             accumulated_step(&half, pass),
             accumulated_step(&whole, pass),
@@ -105,7 +105,7 @@ fn bf16_generation_picks_near_best_tokens() {
     for (row, completion) in rows.iter().zip(&completions) {
         let text = [row.as_slice(), &completion.ids].concat();
         let batch = Batch::left_padded(half.config(), &[text], 0).unwrap();
-        let logits = numbers(half.forward(&batch, Pass::EVALUATION));
+        let logits = numbers(half.forward(&batch, ForwardOptions::EVALUATION));
         let logits: Vec<&[f32]> = logits.chunks(half.config().vocab_size).collect();
         for (at, id) in completion.ids.iter().enumerate() {
             let seen = logits[row.len() + at - 1];
@@ -139,7 +139,7 @@ fn bf16_runs_train_adapter_of_f32_model() {
     succeeds(&measure);
     std::fs::write(&out, "{\"mine\": 1}").unwrap();
     let message = fails(&measure);
-    assert!(message.contains("is no result of lm eval"), "{message}");
+    assert!(message.contains("is not a result of lm eval"), "{message}");
     // The KL term compares with the continued adapter, whose merged weights are bf16 too.
     succeeds(&format!(
         "lm grpo --model {model} --adapter {} --bf16 --beta 0.1 --task task1 --episodes 1 --batch-size 1 \

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::{Entropy, ModelConfig, Pass, Qwen2, TokenSelection};
+use sentinel_trainer::lm::{Entropy, ForwardOptions, ModelConfig, Qwen2, TokenSelection};
 
 use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
 
@@ -13,7 +13,9 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     let batch = file["a.input_ids"].batch(config, None);
     // As in transformers' `output_hidden_states`, the last state is taken after the last norm.
     let mut states = Vec::new();
-    let last = model.hidden_states_observed(&batch, Pass::EVALUATION, |x| states.push(x.clone()));
+    let last = model.hidden_states_observed(&batch, ForwardOptions::EVALUATION, |x| {
+        states.push(x.clone());
+    });
     states.pop();
     states.push(last);
     assert_eq!(states.len(), config.num_hidden_layers + 1);
@@ -27,7 +29,7 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
             tolerance * most,
         );
     }
-    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     close(
         &format!("{name} short"),
         &logits,
@@ -37,7 +39,7 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
 
     let batch = file["long.input_ids"].batch(config, None);
     let recorded = &file["long.logits_last4"].values;
-    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     let last = &logits[logits.len() - recorded.len()..];
     close(&format!("{name} long"), last, recorded, tolerance);
     padded(name, model, file, tolerance);
@@ -55,7 +57,7 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
         );
     }
     let vocabulary = model.config().vocab_size;
-    let mut logits = numbers(model.forward(&batch, Pass::EVALUATION));
+    let mut logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     for (row, on) in logits.chunks_mut(vocabulary).zip(batch.mask()) {
         if !on {
             row.fill(0.0);
@@ -73,8 +75,14 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
         |at: usize| !at.is_multiple_of(columns) && batch.mask()[at] && batch.mask()[at - 1];
     let chosen: Vec<bool> = (0..batch.ids().len()).map(follows).collect();
     let selection = TokenSelection::new(&batch, &chosen).unwrap();
-    let hidden = model.hidden_states(&batch, Pass::EVALUATION);
-    let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, Pass::EVALUATION);
+    let hidden = model.hidden_states(&batch, ForwardOptions::EVALUATION);
+    let found = model.token_logprobs(
+        hidden,
+        &selection,
+        1.0,
+        Entropy::Value,
+        ForwardOptions::EVALUATION,
+    );
     let logps = numbers(found.logps);
     let recorded = &file["pad.logprobs_next"].values;
     let places: Vec<usize> = (0..chosen.len()).filter(|at| chosen[*at]).collect();
@@ -147,7 +155,7 @@ fn bf16_checkpoint_is_loaded() {
     };
     // The mantissa of bf16 has eight bits, so the results are only close.
     let batch = file["a.input_ids"].batch(rounded.config(), None);
-    let logits = numbers(rounded.forward(&batch, Pass::EVALUATION));
+    let logits = numbers(rounded.forward(&batch, ForwardOptions::EVALUATION));
     let most = logits.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
     close("bf16", &logits, &file["a.logits"].values, 0.1 * most);
 }

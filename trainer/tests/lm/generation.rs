@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, GenerateOptions, GenerationDefaults, LmError, Lora, Pass, Qwen2,
-    Sampling, TokenSelection,
+    BaseCheck, Batch, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults, LmError, Lora,
+    Qwen2, Sampling, TokenSelection,
 };
 use serde::Deserialize;
 
@@ -118,8 +118,8 @@ fn check_logps(
         let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();
         let batch = Batch::left_padded(model.config(), &[row], 0).unwrap();
         let selection = TokenSelection::new(&batch, &chosen).unwrap();
-        let hidden = model.hidden_states(&batch, Pass::EVALUATION);
-        let pass = Pass::EVALUATION;
+        let hidden = model.hidden_states(&batch, ForwardOptions::EVALUATION);
+        let pass = ForwardOptions::EVALUATION;
         let again = model.token_logprobs(hidden, &selection, temperature, Entropy::Skipped, pass);
         close(
             "log-probabilities",
@@ -139,7 +139,7 @@ fn sampling_distributions_match_transformers() {
         };
         let context = &recorded.sampling.context_ids;
         let batch = Batch::left_padded(model.config(), &[context], 0).unwrap();
-        let logits = numbers(model.forward(&batch, Pass::EVALUATION));
+        let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
         let last = &logits[logits.len() - model.config().vocab_size..];
         for case in &recorded.sampling.cases {
             let sampling = case.params.sampling();

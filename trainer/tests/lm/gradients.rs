@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Entropy, Grads, Lora, Optimizer, Pass, Qwen2, TokenSelection,
-    TrainedPart,
+    AdamOptions, BaseCheck, Batch, Entropy, ForwardOptions, Grads, Lora, Optimizer, Qwen2,
+    TokenSelection, TrainedPart,
 };
 use serde::Deserialize;
 
@@ -68,14 +68,14 @@ fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
 }
 
 /// Returns the mean of the negative log-probabilities.
-fn loss(case: &Case, hidden: Tensor<2>, pass: Pass) -> Tensor<1> {
+fn loss(case: &Case, hidden: Tensor<2>, pass: ForwardOptions) -> Tensor<1> {
     let found = (case.model).token_logprobs(hidden, &case.selection, 1.0, Entropy::Skipped, pass);
     found.logps.mean().neg()
 }
 
 /// Computes gradients in one pass and block by block, and checks that they agree.
 fn gradients(case: &Case) -> (f32, Grads) {
-    let pass = Pass::training(0);
+    let pass = ForwardOptions::training(0);
     let whole = loss(case, case.model.hidden_states(&case.batch, pass), pass);
     let value = numbers(whole.clone())[0];
     let grads = case.model.backward(&whole).unwrap();
@@ -179,7 +179,7 @@ fn adamw_steps_match_torch() {
         };
         let mut optimizer = Optimizer::new(&options);
         for (index, step) in case.sft.steps.iter().enumerate() {
-            let pass = Pass::training(index as u64);
+            let pass = ForwardOptions::training(index as u64);
             let value = loss(&case, case.model.hidden_states(&case.batch, pass), pass);
             close(
                 "loss of a step",
@@ -231,10 +231,10 @@ fn dropout_depends_on_seed() {
         case.model.set_trained_part(TrainedPart::Adapter);
 
         let logits = |pass| numbers(case.model.forward(&case.batch, pass));
-        let [one, again, other] = [1, 1, 2].map(|seed| logits(Pass::training(seed)));
+        let [one, again, other] = [1, 1, 2].map(|seed| logits(ForwardOptions::training(seed)));
         assert_eq!(one, again);
         assert_ne!(one, other);
-        assert_ne!(one, logits(Pass::EVALUATION));
+        assert_ne!(one, logits(ForwardOptions::EVALUATION));
         // Block by block, dropout masks the same inputs.
         gradients(&case);
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
-use sentinel_trainer::lm::{AdamOptions, BaseCheck, Lora, Optimizer, Pass, Qwen2, TrainedPart};
+use sentinel_trainer::lm::{
+    AdamOptions, BaseCheck, ForwardOptions, Lora, Optimizer, Qwen2, TrainedPart,
+};
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;
 
@@ -113,7 +115,7 @@ fn grpo_step_matches_trl() {
             "{loss_tokens}"
         );
 
-        let pass = Pass::training(0);
+        let pass = ForwardOptions::training(0);
         let found = accumulate(&model, &samples, 4, &objective, pass).unwrap();
         let recorded = run["loss"].as_f64().unwrap() as f32;
         let allowed = LOGITS * recorded.abs().max(1.0);
@@ -178,7 +180,8 @@ fn micro_batch_size_does_not_change_gradient() {
     };
     let (model, samples, mut objective) = (case.model, case.samples, case.objective);
     let samples: Vec<&Sample> = samples.iter().collect();
-    let found = completion_logps(&model, &samples, 2, &objective, Pass::REFERENCE).unwrap();
+    let found =
+        completion_logps(&model, &samples, 2, &objective, ForwardOptions::REFERENCE).unwrap();
     for (sample, found) in samples.iter().zip(&found) {
         let narrow = |all: &[f64]| all.iter().map(|x| *x as f32).collect::<Vec<_>>();
         close(
@@ -195,7 +198,14 @@ fn micro_batch_size_does_not_change_gradient() {
         objective.loss.importance_sampling_level = level;
         let mut whole = None;
         for micro in [4, 2, 1] {
-            let found = accumulate(&model, &samples, micro, &objective, Pass::training(0)).unwrap();
+            let found = accumulate(
+                &model,
+                &samples,
+                micro,
+                &objective,
+                ForwardOptions::training(0),
+            )
+            .unwrap();
             let norm = found.grads.norm().unwrap();
             let (loss, first) = *whole.get_or_insert((found.loss, norm));
             assert!((found.loss - loss).abs() < 1e-5, "{level:?} {micro}");
@@ -224,7 +234,7 @@ fn every_loss_type_has_finite_gradients() {
     ] {
         objective.loss.loss_type = kind;
         let all: Vec<&Sample> = samples.iter().collect();
-        let found = accumulate(&model, &all, 4, &objective, Pass::training(0)).unwrap();
+        let found = accumulate(&model, &all, 4, &objective, ForwardOptions::training(0)).unwrap();
         let norm = found.grads.norm().unwrap();
         assert!(
             found.loss.is_finite() && norm.is_finite() && norm > 0.0,
@@ -236,6 +246,6 @@ fn every_loss_type_has_finite_gradients() {
     }
     objective.loss.loss_type = LossType::Grpo;
     let all: Vec<&Sample> = samples.iter().collect();
-    let found = accumulate(&model, &all, 4, &objective, Pass::training(0)).unwrap();
+    let found = accumulate(&model, &all, 4, &objective, ForwardOptions::training(0)).unwrap();
     assert!(found.loss.abs() < 1e-12 && found.grads.norm().unwrap() < 1e-12);
 }

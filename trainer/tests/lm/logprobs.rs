@@ -1,7 +1,7 @@
 //! Log-probabilities and entropies of completions, for the policy and the reference.
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, Lora, Pass, Qwen2, TokenSelection, TrainedPart,
+    BaseCheck, Batch, Entropy, ForwardOptions, Lora, Qwen2, TokenSelection, TrainedPart,
 };
 use serde_json::Value;
 
@@ -59,9 +59,9 @@ fn policy_and_reference_logprobs_match_trl() {
                 .collect()
         };
         for (pass, name) in [
-            (Pass::training(0), "logps"),
-            (Pass::EVALUATION, "logps"),
-            (Pass::REFERENCE, "ref_per_token_logps"),
+            (ForwardOptions::training(0), "logps"),
+            (ForwardOptions::EVALUATION, "logps"),
+            (ForwardOptions::REFERENCE, "ref_per_token_logps"),
         ] {
             let hidden = model.hidden_states(&batch, pass);
             let found = model.token_logprobs(hidden, &selection, temperature, Entropy::Value, pass);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
-use sentinel_trainer::lm::{Grads, Lora, Pass, Qwen2, TrainedPart};
+use sentinel_trainer::lm::{ForwardOptions, Grads, Lora, Qwen2, TrainedPart};
 use serde_json::Value;
 
 use crate::oracle::{alone, close, numbers, oracle};
@@ -42,7 +42,7 @@ fn packed_rows_have_same_gradient_as_single_rows() {
                 Lora::detach(&mut model);
             }
             model.set_trained_part(trained);
-            let pass = Pass::training(0);
+            let pass = ForwardOptions::training(0);
             let each: Vec<&SftRow> = rows.iter().collect();
             let alone = packed_gradient(&model, &alone(&each), rows.len(), 0, pass).unwrap();
             // Once in as few rows as possible, and once all in one row.

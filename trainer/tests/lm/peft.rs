@@ -9,7 +9,8 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Lora, LoraConfig, Optimizer, Pass, Qwen2, Target, TrainedPart,
+    AdamOptions, BaseCheck, Batch, ForwardOptions, Lora, LoraConfig, Optimizer, Qwen2, Target,
+    TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 
@@ -71,7 +72,8 @@ fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
     let rows: Vec<&SftRow> = rows.iter().collect();
     let mut optimizer = Optimizer::new(&AdamOptions::default());
     for _ in 0..5 {
-        let found = packed_gradient(&model, &alone(&rows), 2, 0, Pass::training(0)).unwrap();
+        let found =
+            packed_gradient(&model, &alone(&rows), 2, 0, ForwardOptions::training(0)).unwrap();
         optimizer.step(&mut model, found.grads, 2e-2).unwrap();
     }
     model
@@ -84,8 +86,8 @@ fn write_logits(model: &Qwen2, path: &Path) {
     let ids: Vec<u32> = ids.iter().map(|id| id % vocabulary as u32).collect();
     let all = vec![true; ROWS * TOKENS];
     let batch = Batch::new(model.config(), ids.clone(), all, TOKENS).unwrap();
-    let logits = numbers(model.forward(&batch, Pass::EVALUATION));
-    let reference = numbers(model.forward(&batch, Pass::REFERENCE));
+    let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
+    let reference = numbers(model.forward(&batch, ForwardOptions::REFERENCE));
     let apart = logits.iter().zip(&reference).map(|(a, b)| (a - b).abs());
     // Otherwise an adapter that is not loaded at all would pass.
     assert!(apart.fold(0.0, f32::max) > 0.1, "training changed nothing");

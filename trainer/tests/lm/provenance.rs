@@ -192,7 +192,7 @@ fn model_without_provenance_file_is_unmarked() {
     );
 }
 
-/// Training on replay rows whose completion was no valid action marks the model.
+/// Training on replay rows whose completion was not a valid action marks the model.
 #[test]
 fn training_on_fallback_rows_marks_model() {
     let folder = tempfile::tempdir().unwrap();

@@ -71,7 +71,7 @@ fn invalid_completions_are_recorded_as_fallbacks() {
         output.contains("fits") && output.contains(&counted),
         "{output}"
     );
-    let warned = format!("warning: {count} of {count} completions were no action");
+    let warned = format!("warning: {count} of {count} completions were not actions");
     assert!(stderr.contains(&warned), "{stderr}");
     for row in &rows {
         assert_eq!(row["model_source"], "model_tied");
@@ -85,7 +85,7 @@ fn invalid_completions_are_recorded_as_fallbacks() {
     let command = manifest["files"][0]["command"].as_str().unwrap();
     for part in [
         "--prompt compact",
-        "--reader strict",
+        "--parser strict",
         "--temperature 0",
         "--max-completion-length 12",
         "--generation-batch-size 64",
@@ -134,7 +134,7 @@ fn record_uses_adapter_and_refuses_foreign_one() {
             .all(|row| row["model_source"] == "model_tied+adapter_tied")
     );
     let first_completion = |seed: &str| {
-        let more = format!("--temperature 1.5 --seed {seed} --prompt compact --reader repair");
+        let more = format!("--temperature 1.5 --seed {seed} --prompt compact --parser repair");
         succeeds(folder, &record("model_tied", "adapter_tied", &more));
         rows(&folder.join("a.jsonl"))[0]["completion"].clone()
     };
@@ -256,7 +256,7 @@ fn record_refuses_invalid_model_and_options() {
     let language = model.display().to_string();
     let none = with(&language, "--batch-size 0");
     fails(folder, &none, &["generation-batch-size"]);
-    let lax = with(&language, "--reader lax");
+    let lax = with(&language, "--parser lax");
     fails(folder, &lax, &["lax", "possible values: strict"]);
     fails(
         folder,

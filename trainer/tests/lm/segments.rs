@@ -2,7 +2,8 @@
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    Batch, Entropy, Grads, LmError, ModelConfig, Pass, Qwen2, Segment, TokenSelection, TrainedPart,
+    Batch, Entropy, ForwardOptions, Grads, LmError, ModelConfig, Qwen2, Segment, TokenSelection,
+    TrainedPart,
 };
 use sentinel_trainer::rl::config::{LossConfig, LossType};
 
@@ -39,7 +40,7 @@ pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
 /// Returns the log-probabilities of the selected tokens, and the gradients of their sum.
 fn logps_and_gradients(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
     let selection = TokenSelection::new(batch, chosen).unwrap();
-    let pass = Pass::training(0);
+    let pass = ForwardOptions::training(0);
     let mut logps = Vec::new();
     let (_, grads) = model
         .gradients(batch, pass, |hidden| {
@@ -172,8 +173,15 @@ fn step_does_not_depend_on_row_packing() {
         num_items: 50.0,
         pad: 0,
     };
-    let together = accumulate(&model, &samples, 15, &objective, Pass::training(0)).unwrap();
-    let alone = accumulate(&model, &samples, 1, &objective, Pass::training(0)).unwrap();
+    let together = accumulate(
+        &model,
+        &samples,
+        15,
+        &objective,
+        ForwardOptions::training(0),
+    )
+    .unwrap();
+    let alone = accumulate(&model, &samples, 1, &objective, ForwardOptions::training(0)).unwrap();
     assert!((together.loss - alone.loss).abs() < 1e-6);
     for (together, alone) in together.logps.iter().zip(&alone.logps) {
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
@@ -212,7 +220,13 @@ fn smaller_last_micro_batch_is_weighted_by_rows() {
             pad: 0,
         };
         let gradient = |micro| {
-            let found = accumulate(&model, &samples, micro, &objective, Pass::training(0));
+            let found = accumulate(
+                &model,
+                &samples,
+                micro,
+                &objective,
+                ForwardOptions::training(0),
+            );
             found.unwrap()
         };
         let (whole, ragged) = (gradient(11), gradient(4));

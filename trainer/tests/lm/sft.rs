@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::sft::{
-    LongRowPolicy, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
+    OverlongRows, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
 use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, LmError, Lora, Optimizer, Pass, Qwen2, Tokenizer, TrainedPart,
+    AdamOptions, BaseCheck, ForwardOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, TrainedPart,
 };
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ fn run(oracle: &Oracle, variant: &str) -> Option<(Run, Tokenizer)> {
 
 const OPTIONS: RowOptions = RowOptions {
     max_length: 1024,
-    too_long: LongRowPolicy::Refuse,
+    too_long: OverlongRows::Refuse,
     completion_only: true,
 };
 
@@ -132,13 +132,13 @@ fn limited(run: &Run, tokenizer: &Tokenizer, limit: usize) {
     };
     let over = lines(&|at| lengths[at] > limit);
     let empty = lines(&|at| lengths[at] > limit && untrained(&run.labels[at]) >= limit);
-    let refused = with(LongRowPolicy::Refuse).unwrap_err().to_string();
+    let refused = with(OverlongRows::Refuse).unwrap_err().to_string();
     let count = format!("{} of {} rows", over.len(), lengths.len());
     assert!(refused.starts_with(&count), "{refused}");
-    let dropped = with(LongRowPolicy::Drop).unwrap();
+    let dropped = with(OverlongRows::Drop).unwrap();
     assert_eq!(dropped.dropped, over);
     assert_eq!(dropped.rows.len() + over.len(), lengths.len());
-    let cut = with(LongRowPolicy::Cut).unwrap();
+    let cut = with(OverlongRows::Cut).unwrap();
     assert_eq!(cut.dropped, empty);
     assert_eq!(cut.cut.len() + empty.len(), over.len());
     let fits = |row: &SftRow| row.ids.len() <= limit && row.label_count() > 0;
@@ -201,7 +201,8 @@ fn sft_gradients_match_torch_for_any_micro_batch_size() {
         let rows: Vec<&SftRow> = rows.iter().collect();
         for micro in 1..=rows.len() {
             let found =
-                packed_gradient(&model, &alone(&rows), micro, 0, Pass::training(0)).unwrap();
+                packed_gradient(&model, &alone(&rows), micro, 0, ForwardOptions::training(0))
+                    .unwrap();
             close(
                 "loss",
                 &[found.loss as f32],
@@ -227,7 +228,8 @@ fn sft_gradients_match_torch_for_any_micro_batch_size() {
         }
         Lora::detach(&mut model);
         model.set_trained_part(TrainedPart::Everything);
-        let found = packed_gradient(&model, &alone(&rows), 1, 0, Pass::training(0)).unwrap();
+        let found =
+            packed_gradient(&model, &alone(&rows), 1, 0, ForwardOptions::training(0)).unwrap();
         close(
             "full loss",
             &[found.loss as f32],
@@ -266,7 +268,8 @@ fn sft_run_matches_trl() {
         for (step, point) in run.curve.iter().enumerate() {
             // The last step of an epoch takes the remaining rows.
             let window = rows.chunks(4).nth(step % rows.len().div_ceil(4)).unwrap();
-            let found = packed_gradient(&model, &alone(window), 2, 0, Pass::training(0)).unwrap();
+            let found =
+                packed_gradient(&model, &alone(window), 2, 0, ForwardOptions::training(0)).unwrap();
             tokens += found.tokens;
             let rate = schedule.at(step);
             let norm = optimizer.step(&mut model, found.grads, rate).unwrap();

@@ -7,7 +7,7 @@ use crate::world::{PageWorld, SetupOf};
 
 /// The beliefs, probabilities and values of a player before its next action.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Thoughts {
+pub struct PolicyOutput {
     /// Posterior over hidden variables, `[variables, classes]`; `None` if the player has none.
     pub belief: Option<Vec<Vec<f64>>>,
     /// Probability of each kind of action; `None` if the player has none.
@@ -58,9 +58,9 @@ pub trait Actor<W: PageWorld> {
     /// Chooses the next action; the flag is `true` if a replay's fallback chose it.
     fn choose(&mut self, episode: &W) -> (Option<W::Action>, bool);
     /// Returns the player's assessment of the state that it observed last.
-    fn thoughts(&self, episode: &W) -> Thoughts;
+    fn policy_output(&self, episode: &W) -> PolicyOutput;
     /// Adds the values that the player computed for its last choice.
-    fn add_values(&self, _thoughts: &mut Thoughts) {}
+    fn add_values(&self, _output: &mut PolicyOutput) {}
     /// Returns how well a recording fits the episode; `None` for players without a recording.
     fn recording(&self, _episode: &W) -> Option<Recording> {
         None
@@ -79,17 +79,17 @@ impl<W: PageWorld> Actor<W> for PolicyActor<W> {
         (self.0.choose(episode), false)
     }
 
-    fn thoughts(&self, episode: &W) -> Thoughts {
+    fn policy_output(&self, episode: &W) -> PolicyOutput {
         let done = W::is_done(episode.observation());
-        Thoughts {
+        PolicyOutput {
             belief: self.0.belief(),
             probabilities: self.0.probabilities().filter(|_| !done),
-            ..Thoughts::default()
+            ..PolicyOutput::default()
         }
     }
 
-    fn add_values(&self, thoughts: &mut Thoughts) {
-        thoughts.values = self.0.action_values();
+    fn add_values(&self, policy_output: &mut PolicyOutput) {
+        policy_output.values = self.0.action_values();
     }
 }
 
@@ -119,12 +119,12 @@ impl<W: PageWorld> Actor<W> for ReplayActor<W> {
         (Some(action), missed)
     }
 
-    fn thoughts(&self, episode: &W) -> Thoughts {
+    fn policy_output(&self, episode: &W) -> PolicyOutput {
         let done = W::is_done(episode.observation());
-        Thoughts {
+        PolicyOutput {
             belief: self.0.belief(),
             probabilities: self.0.probabilities().filter(|_| !done),
-            ..Thoughts::default()
+            ..PolicyOutput::default()
         }
     }
 

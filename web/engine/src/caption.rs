@@ -5,30 +5,30 @@ use sentinel_page_protocol::{AgentView, Caption};
 use crate::run::PublicFrame;
 use crate::world::PageWorld;
 
-/// Something in a step that a viewer should not miss.
+/// A notable event of a step, shown as a caption.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// Name of the moment in two or three words.
+pub struct CaptionEvent {
+    /// Name of the event in two or three words.
     pub title: &'static str,
     /// Sentence that follows the headline of the frame; empty if the headline says everything.
     pub text: String,
 }
 
-impl Moment {
-    /// Creates a moment with its name and caption.
+impl CaptionEvent {
+    /// Creates an event with its name and caption.
     #[must_use]
     pub const fn new(title: &'static str, text: String) -> Self {
         Self { title, text }
     }
 }
 
-/// Returns the caption of a frame: the headline of its view with what its moments add to it.
+/// Returns the caption of a frame: the headline of its view with what its events add to it.
 #[must_use]
 pub fn caption<W: PageWorld>(frame: &PublicFrame<'_, W>, view: &AgentView) -> Caption {
-    let mut moments = W::moments(frame);
+    let mut events = W::caption_events(frame);
     if view.done {
         let text = format!("{}. Score {:.3}.", view.standing, view.score);
-        moments.push(Moment::new("The end", text));
+        events.push(CaptionEvent::new("The end", text));
     }
     let headline = view.headline.as_str();
     let verdict = headline.strip_prefix("The agent ").unwrap_or(headline);
@@ -36,11 +36,11 @@ pub fn caption<W: PageWorld>(frame: &PublicFrame<'_, W>, view: &AgentView) -> Ca
         0 => verdict.to_owned(),
         step => format!("Step {step}: {verdict}"),
     };
-    for moment in moments.iter().filter(|moment| !moment.text.is_empty()) {
+    for event in events.iter().filter(|event| !event.text.is_empty()) {
         text.push(' ');
-        text += &moment.text;
+        text += &event.text;
     }
-    let titles: Vec<&str> = moments.iter().map(|moment| moment.title).collect();
+    let titles: Vec<&str> = events.iter().map(|event| event.title).collect();
     Caption {
         moment: titles.join(" · "),
         text,

@@ -1,9 +1,9 @@
 //! Evaluation files of `sentinel eval --out` and `sentinel lm eval --out`, as rows of means.
 
-use sentinel_env::json::Json;
 use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
+use sentinel_env::strict_json::Json;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName};
 use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};
 use sentinel_policy::SEED_MAX;
@@ -69,7 +69,7 @@ pub fn read<W: PageWorld>(name: &str, file: &Json) -> Result<Evaluation, String>
 
 /// Returns the scores of a file by task and policy, in the order of the file.
 fn cells(episodes: &Json) -> Result<Vec<Cell<'_>>, String> {
-    let episodes = episodes.as_list().ok_or("`episodes` is not a list")?;
+    let episodes = episodes.as_array().ok_or("`episodes` is not a list")?;
     let mut cells: Vec<Cell<'_>> = Vec::new();
     for (index, row) in episodes.iter().enumerate() {
         let missing = |key: &str, what: &str| {
@@ -247,7 +247,7 @@ fn extreme(scores: &[(u64, f64)], is_better: fn(f64, f64) -> bool) -> Option<(u6
 
 /// Returns the rows of an evaluation of a language model, which has means only.
 fn language_model_rows(file: &Json) -> Result<Vec<EvaluationRow>, String> {
-    let tasks = file.get("tasks").and_then(Json::as_list);
+    let tasks = file.get("tasks").and_then(Json::as_array);
     let tasks = tasks.ok_or("`tasks` is not a list")?;
     let number = |json: Option<&Json>, key: &str| json?.get(key)?.as_f64();
     let interval = |place: &str, json: Option<&Json>| {
@@ -264,7 +264,7 @@ fn language_model_rows(file: &Json) -> Result<Vec<EvaluationRow>, String> {
     }
     for (index, task) in tasks.iter().enumerate() {
         let place = format!("entry {} of `tasks`", index + 1);
-        let pair = task.as_list().unwrap_or_default();
+        let pair = task.as_array().unwrap_or_default();
         let name = pair.first().and_then(Json::as_str);
         let name = name.ok_or_else(|| format!("{place} names no task"))?;
         let (mean, half_width) = interval(&place, pair.get(1))?;
@@ -310,7 +310,7 @@ fn summary(file: &Json) -> String {
     } else if common.has_model {
         text += " Links of “trained” play the trained policy that this page has loaded.";
     }
-    let fallbacks = origin.and_then(|origin| origin.get("fallbacks")?.as_list());
+    let fallbacks = origin.and_then(|origin| origin.get("fallbacks")?.as_array());
     let fallbacks = fallbacks.map_or(0, <[Json]>::len);
     if fallbacks > 0 {
         let counted = crate::format::counted(fallbacks, "fallback", "fallbacks");

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use sentinel_env::json::Json;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
+use sentinel_env::strict_json::Json;
 use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
 use sentinel_page_protocol::{ListedReplay, PlayedEpisode, PlayerInfo};
 use sentinel_policy::nn::Model;
@@ -28,7 +28,7 @@ pub struct ReadReplay<W: PageWorld> {
     pub first: Option<EpisodeSpec<W>>,
 }
 
-/// The replay files of a world, and the models that were dropped.
+/// The replays of a world, listed or dropped, and the dropped models.
 pub struct FileLibrary<W: PageWorld> {
     listed: Vec<ListedReplay>,
     files: Vec<(String, Fetched<ReadReplay<W>>)>,
@@ -192,7 +192,7 @@ pub fn episode_query(world: &str, episode: &PlayedEpisode) -> String {
 /// Parses the entries of `W` in a list. The second part are file names that no address can carry.
 fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<String>), String> {
     let manifest: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let files = manifest.get("files").and_then(Json::as_list);
+    let files = manifest.get("files").and_then(Json::as_array);
     let files = files.ok_or("it has no list `files`")?;
     let (mut listed, mut refused) = (Vec::new(), Vec::new());
     for entry in files {
@@ -215,7 +215,7 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
         }
         let tasks = entry
             .get("tasks")
-            .and_then(Json::as_list)
+            .and_then(Json::as_array)
             .into_iter()
             .flatten();
         let task = tasks.filter_map(Json::as_str).find_map(W::Task::parse);

@@ -1,6 +1,6 @@
 //! Files that the engine fetches from the page's host or that the visitor drops.
 
-use sentinel_env::json::Json;
+use sentinel_env::strict_json::Json;
 
 use crate::evaluation::is_evaluation;
 
@@ -121,7 +121,7 @@ fn unknown_json(name: &str, file: &Json) -> String {
         let keys = keys.join("”, “");
         format!(
             " It begins with “{}”.",
-            sentinel_env::text::abbreviate(&keys, 80)
+            sentinel_env::truncate::abbreviate(&keys, 80)
         )
     };
     format!(

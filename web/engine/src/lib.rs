@@ -30,7 +30,7 @@ mod trust;
 pub mod worker;
 pub mod world;
 
-pub use engine::{Engine, Fetching, Later};
+pub use engine::{Deferred, Engine, Fetching};
 pub use records::RecordsEngine;
 pub use run::{Frame, PublicFrame, Run};
 pub use world::PageWorld;

@@ -3,7 +3,7 @@
 use sentinel_env::TrajectoryDigest;
 use sentinel_page_protocol::{AgentView, StepLine, encode};
 
-use crate::actor::{Actor, Recording, Thoughts};
+use crate::actor::{Actor, PolicyOutput, Recording};
 use crate::caption::caption;
 use crate::world::{PageWorld, SetupOf};
 
@@ -14,7 +14,7 @@ pub struct Frame<W: PageWorld> {
     /// The action that led here; `None` in the first frame.
     pub taken: Option<TakenAction<W>>,
     /// The player's assessment of the state.
-    pub thoughts: Thoughts,
+    pub policy_output: PolicyOutput,
 }
 
 impl<W: PageWorld> Frame<W> {
@@ -87,7 +87,7 @@ pub struct PublicFrame<'a, W: PageWorld> {
     /// `true` if a replay had no row for the last action.
     pub missed: bool,
     /// The player's assessment of the state.
-    pub thoughts: &'a Thoughts,
+    pub policy_output: &'a PolicyOutput,
     /// The next action, if there is one.
     pub next: Option<NextAction<W>>,
     /// The frames up to here. Private, since they hold hidden state; see [`PublicFrame::history`].
@@ -101,9 +101,9 @@ impl<'a, W: PageWorld> PublicFrame<'a, W> {
     }
 
     /// Returns the observations up to here, oldest first, with the player's assessments of them.
-    pub fn assessments(&self) -> impl Iterator<Item = (&'a W::Observation, &'a Thoughts)> {
+    pub fn assessments(&self) -> impl Iterator<Item = (&'a W::Observation, &'a PolicyOutput)> {
         let frames = self.frames.iter();
-        frames.map(|frame| (frame.episode.observation(), &frame.thoughts))
+        frames.map(|frame| (frame.episode.observation(), &frame.policy_output))
     }
 
     /// Returns the observation before the last action; `None` before the first.
@@ -175,15 +175,15 @@ impl<W: PageWorld> Run<W> {
     }
 
     fn push(&mut self, taken: Option<TakenAction<W>>) {
-        let mut thoughts = Thoughts::default();
+        let mut policy_output = PolicyOutput::default();
         if let Some(actor) = &mut self.actor {
             actor.observe(&self.episode);
-            thoughts = actor.thoughts(&self.episode);
+            policy_output = actor.policy_output(&self.episode);
         }
         self.frames.push(Frame {
             episode: self.episode.clone(),
             taken,
-            thoughts,
+            policy_output,
         });
         self.complete = W::is_done(self.episode.observation());
     }
@@ -212,7 +212,7 @@ impl<W: PageWorld> Run<W> {
                 if let (Some(frame), Some(actor), Some(_)) =
                     (self.frames.last_mut(), &self.actor, action)
                 {
-                    actor.add_values(&mut frame.thoughts);
+                    actor.add_values(&mut frame.policy_output);
                 }
                 (action, missed, false)
             }
@@ -281,7 +281,7 @@ impl<W: PageWorld> Run<W> {
     #[must_use]
     pub fn recording(&self) -> Option<Recording> {
         let mut recording = self.actor.as_ref()?.recording(&self.episode)?;
-        // Rows that the visitor's own actions cut off, or that are still to come, are no fault.
+        // Rows that the visitor's own actions cut off, or that are still to come, are not faults.
         if self.branch.is_some() || !self.is_done() {
             recording.unused = 0;
         }
@@ -308,7 +308,7 @@ impl<W: PageWorld> Run<W> {
             reward: frame.reward(),
             score: W::public_score(&frame.episode),
             missed: frame.is_missed(),
-            thoughts: &frame.thoughts,
+            policy_output: &frame.policy_output,
             next,
             frames: &self.frames[..=index],
         }

@@ -6,7 +6,7 @@ use sentinel_page_protocol::{
     ActionValue, AnalysisUpdate, Bar, Chart, Line, Reply, StepAnalysis, Strip, Tone, decode,
 };
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Basis, BasisReport, StepEstimates, StepReport, Trajectory,
+    Analysis, AnalysisConfig, StateSource, StateSourceReport, StepEstimates, StepReport, Trajectory,
 };
 use sentinel_policy::nn::{Model, TrainedPolicy};
 
@@ -94,9 +94,9 @@ impl<W: PageWorld> RunAnalysis<W> {
 
     /// Returns messages with the results of this part, if there is enough news.
     pub fn partial_results(&mut self, run: u32) -> Vec<Reply> {
-        let with_news = Basis::ALL.map(|basis| self.take_news(basis).then_some(basis));
-        let message = |basis| {
-            let estimates: Vec<_> = self.analysis.estimates(basis).collect();
+        let with_news = StateSource::ALL.map(|source| self.take_update(source).then_some(source));
+        let message = |source| {
+            let estimates: Vec<_> = self.analysis.estimates(source).collect();
             let results: SentResults = (self.digest.clone(), estimates);
             Reply::PartialResults {
                 run,
@@ -122,11 +122,11 @@ impl<W: PageWorld> RunAnalysis<W> {
 
     /// Returns `true`, and counts it as sent, if there is enough news of a source of states for a
     /// message.
-    pub fn take_news(&mut self, basis: Basis) -> bool {
-        let progress = self.analysis.progress_of(basis);
-        let sent = &mut self.sent[basis as usize];
+    pub fn take_update(&mut self, source: StateSource) -> bool {
+        let progress = self.analysis.progress_of(source);
+        let sent = &mut self.sent[source as usize];
         let step = (progress.total / UPDATES).max(1);
-        let is_last = !self.analysis.has_work_on(basis);
+        let is_last = !self.analysis.has_work_on(source);
         let news = progress.done != *sent && (progress.done >= *sent + step || is_last);
         if news {
             *sent = progress.done;
@@ -136,14 +136,14 @@ impl<W: PageWorld> RunAnalysis<W> {
 
     /// Returns what is known so far from one source of states.
     #[must_use]
-    pub fn update(&self, run: u32, basis: Basis) -> AnalysisUpdate {
+    pub fn update(&self, run: u32, source: StateSource) -> AnalysisUpdate {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let report = self.analysis.report();
-        let progress = self.analysis.progress_of(basis);
+        let progress = self.analysis.progress_of(source);
         let steps = report.steps.iter().zip(&self.names);
         let steps: Vec<StepAnalysis> = steps
             .map(|(step, names)| {
-                step.of(basis).map_or_else(StepAnalysis::default, |found| {
+                step.of(source).map_or_else(StepAnalysis::default, |found| {
                     compared(found, names, step.chosen)
                 })
             })
@@ -152,15 +152,15 @@ impl<W: PageWorld> RunAnalysis<W> {
             run,
             done: count(progress.done),
             total: count(progress.total),
-            accuracy: report.accuracy.filter(|_| basis == Basis::Belief),
+            accuracy: report.accuracy.filter(|_| source == StateSource::Belief),
             chart: chart(&steps),
             steps,
         }
     }
 }
 
-fn compared(basis: &BasisReport, names: &[(String, String)], chosen: usize) -> StepAnalysis {
-    let all = names.iter().zip(&basis.values).zip(&basis.errors);
+fn compared(source: &StateSourceReport, names: &[(String, String)], chosen: usize) -> StepAnalysis {
+    let all = names.iter().zip(&source.values).zip(&source.errors);
     let all = all.enumerate();
     let mut actions: Vec<ActionValue> = all
         .map(|(index, (((code, label), value), error))| ActionValue {
@@ -176,10 +176,10 @@ fn compared(basis: &BasisReport, names: &[(String, String)], chosen: usize) -> S
     sentinel_policy::insertion_sort::sort(&mut actions, |a, b| key(a) > key(b));
     StepAnalysis {
         actions,
-        loss: basis.loss,
-        interval: basis.interval,
-        is_mistake: basis.mistake,
-        luck: basis.luck,
+        loss: source.loss,
+        interval: source.interval,
+        is_mistake: source.mistake,
+        luck: source.luck,
     }
 }
 

@@ -37,7 +37,7 @@ impl Outcome {
 }
 
 /// A player with the outcomes of its episodes.
-pub struct Entrant {
+pub struct PlayerResults {
     /// The player as the address writes it.
     pub player: String,
     /// Readable name of the player.
@@ -50,7 +50,7 @@ pub struct Entrant {
     pub is_gone: bool,
 }
 
-impl Entrant {
+impl PlayerResults {
     /// Sets the outcome of an episode.
     pub fn set(&mut self, episode: usize, outcome: Outcome) {
         if self.outcomes.len() <= episode {
@@ -117,16 +117,16 @@ impl Numbering {
 
 /// A player with its scores.
 struct Scored<'a> {
-    entrant: &'a Entrant,
+    results: &'a PlayerResults,
     scores: Vec<Numbered>,
     mean: f64,
 }
 
 impl<'a> Scored<'a> {
-    fn new(entrant: &'a Entrant) -> Self {
-        let scores = entrant.scores();
+    fn new(results: &'a PlayerResults) -> Self {
+        let scores = results.scores();
         Self {
-            entrant,
+            results,
             mean: mean(&scores),
             scores,
         }
@@ -145,32 +145,32 @@ impl<'a> Scored<'a> {
 /// Returns the results so far. The players are compared with `reference`; with the best one if it
 /// takes no part.
 #[must_use]
-pub fn standings(numbering: &Numbering, entrants: &[Entrant], reference: &str) -> Standings {
-    let present = entrants.iter().filter(|entrant| !entrant.is_gone);
+pub fn standings(numbering: &Numbering, players: &[PlayerResults], reference: &str) -> Standings {
+    let present = players.iter().filter(|results| !results.is_gone);
     let mut order: Vec<Scored<'_>> = present.map(Scored::new).collect();
     sort(&mut order, |a, b| a.rank() > b.rank());
     let score_range = score_range(order.iter().flat_map(|player| &player.scores));
-    let chosen = order.iter().map(|player| player.entrant);
-    let chosen = chosen.clone().find(|entrant| entrant.player == reference);
+    let chosen = order.iter().map(|player| player.results);
+    let chosen = chosen.clone().find(|results| results.player == reference);
     let reference = chosen.or_else(|| best(&order));
-    let others = order.iter().map(|player| player.entrant);
-    let pairs: Vec<(&Entrant, Vec<Numbered>)> = others
-        .filter(|entrant| reference.is_some_and(|reference| reference.player != entrant.player))
-        .filter_map(|entrant| Some((entrant, entrant.differences(reference?))))
+    let others = order.iter().map(|player| player.results);
+    let pairs: Vec<(&PlayerResults, Vec<Numbered>)> = others
+        .filter(|results| reference.is_some_and(|reference| reference.player != results.player))
+        .filter_map(|results| Some((results, results.differences(reference?))))
         .collect();
     let difference_range = difference_range(pairs.iter().flat_map(|(_, pairs)| pairs));
     let count = |is_counted: fn(Outcome) -> bool| {
-        let counts = order.iter().map(|player| player.entrant.count(is_counted));
+        let counts = order.iter().map(|player| player.results.count(is_counted));
         counts.fold(0, u32::saturating_add)
     };
     let mut placements: Vec<Placement> = order
         .iter()
         .map(|player| placement(numbering, player, score_range))
         .collect();
-    placements.extend(entrants.iter().filter(|e| e.is_gone).map(absent));
+    placements.extend(players.iter().filter(|e| e.is_gone).map(absent));
     let differences = pairs
         .iter()
-        .map(|(entrant, pairs)| difference(numbering, entrant, pairs, difference_range));
+        .map(|(results, pairs)| difference(numbering, results, pairs, difference_range));
     Standings {
         run: 0,
         played: count(|outcome| outcome != Outcome::Open),
@@ -186,21 +186,21 @@ pub fn standings(numbering: &Numbering, entrants: &[Entrant], reference: &str) -
 
 /// Returns the best player: of those from which no episode is left out, if there are any. A replay
 /// of a few easy episodes is not the best.
-fn best<'a>(order: &[Scored<'a>]) -> Option<&'a Entrant> {
-    let mut players = order.iter().map(|player| player.entrant);
+fn best<'a>(order: &[Scored<'a>]) -> Option<&'a PlayerResults> {
+    let mut players = order.iter().map(|player| player.results);
     let first = players.clone().next();
-    let is_whole = |entrant: &&Entrant| entrant.count(|o| o == Outcome::LeftOut) == 0;
+    let is_whole = |results: &&PlayerResults| results.count(|o| o == Outcome::LeftOut) == 0;
     players.find(is_whole).or(first)
 }
 
 fn placement(numbering: &Numbering, player: &Scored<'_>, range: [f64; 2]) -> Placement {
-    let (entrant, scores) = (player.entrant, player.scores.as_slice());
+    let (results, scores) = (player.results, player.scores.as_slice());
     let named = |scores: Vec<Numbered>| scores.into_iter().map(|score| numbering.named(score));
     Placement {
-        player: entrant.player.clone(),
-        label: entrant.label.clone(),
+        player: results.player.clone(),
+        label: results.label.clone(),
         scored: to_u32(scores.len()),
-        note: note(numbering, entrant, scores.len()),
+        note: note(numbering, results, scores.len()),
         mean: player.mean,
         half_width: half_width(scores),
         histogram: histogram(scores, range),
@@ -210,10 +210,10 @@ fn placement(numbering: &Numbering, player: &Scored<'_>, range: [f64; 2]) -> Pla
 }
 
 /// Returns the placement of a player whose file could not be loaded.
-fn absent(entrant: &Entrant) -> Placement {
+fn absent(results: &PlayerResults) -> Placement {
     Placement {
-        player: entrant.player.clone(),
-        label: entrant.label.clone(),
+        player: results.player.clone(),
+        label: results.label.clone(),
         note: "takes no part: its file could not be loaded".to_owned(),
         mean: f64::NAN,
         half_width: f64::NAN,
@@ -222,15 +222,15 @@ fn absent(entrant: &Entrant) -> Placement {
 }
 
 /// Returns a sentence about episodes that were left out, and recorded actions of a fallback.
-fn note(numbering: &Numbering, entrant: &Entrant, scored: usize) -> String {
+fn note(numbering: &Numbering, results: &PlayerResults, scored: usize) -> String {
     let mut parts = Vec::new();
-    if entrant.count(|outcome| outcome == Outcome::LeftOut) > 0 {
+    if results.count(|outcome| outcome == Outcome::LeftOut) > 0 {
         parts.push(format!("{scored} of {} episodes", numbering.episodes));
     }
-    if entrant.fallbacks > 0 {
+    if results.fallbacks > 0 {
         parts.push(format!(
             "{} recorded actions by a fallback, where the model’s answer was not an action",
-            entrant.fallbacks
+            results.fallbacks
         ));
     }
     parts.join("; ")
@@ -238,7 +238,7 @@ fn note(numbering: &Numbering, entrant: &Entrant, scored: usize) -> String {
 
 fn difference(
     numbering: &Numbering,
-    entrant: &Entrant,
+    results: &PlayerResults,
     pairs: &[Numbered],
     range: [f64; 2],
 ) -> Difference {
@@ -258,7 +258,7 @@ fn difference(
         .filter(|(_, pair)| *pair != 0.0)
         .partition(|(_, pair)| *pair > 0.0);
     Difference {
-        player: entrant.player.clone(),
+        player: results.player.clone(),
         mean,
         half_width,
         verdict: verdict.to_owned(),

@@ -8,8 +8,8 @@ const NUMBERING: Numbering = Numbering {
     episodes: 12,
 };
 
-fn entrant(player: &str, outcomes: &[Outcome]) -> Entrant {
-    Entrant {
+fn results(player: &str, outcomes: &[Outcome]) -> PlayerResults {
+    PlayerResults {
         player: player.to_owned(),
         label: player.to_owned(),
         outcomes: outcomes.to_vec(),
@@ -18,9 +18,9 @@ fn entrant(player: &str, outcomes: &[Outcome]) -> Entrant {
     }
 }
 
-fn played(player: &str, scores: &[f64]) -> Entrant {
+fn played(player: &str, scores: &[f64]) -> PlayerResults {
     let outcomes: Vec<Outcome> = scores.iter().map(|score| Outcome::Score(*score)).collect();
-    entrant(player, &outcomes)
+    results(player, &outcomes)
 }
 
 fn numbered(values: &[f64]) -> Vec<(usize, f64)> {
@@ -79,7 +79,7 @@ fn pairs_are_the_episodes_that_both_have_played() {
     use Outcome::{LeftOut, Open, Score};
     let replay = [LeftOut, Score(0.9), LeftOut, Score(0.7), LeftOut, Open];
     let all = [
-        entrant("replay", &replay),
+        results("replay", &replay),
         played("whole", &[0.1, 0.8, 0.2, 0.8]),
     ];
     let found = standings(&NUMBERING, &all, "");
@@ -143,12 +143,12 @@ fn equal_scores_are_the_same_not_undecided() {
 fn nothing_played_and_nobody_present_are_no_error() {
     let found = standings(&NUMBERING, &[], "a");
     assert_eq!((found.played, found.total), (0, 0));
-    let found = standings(&NUMBERING, &[entrant("a", &[]), entrant("b", &[])], "");
+    let found = standings(&NUMBERING, &[results("a", &[]), results("b", &[])], "");
     assert_eq!((found.played, found.total), (0, 24));
     assert_eq!(found.differences[0].verdict, "no pairs");
-    let gone = Entrant {
+    let gone = PlayerResults {
         is_gone: true,
-        ..entrant("c", &[])
+        ..results("c", &[])
     };
     let found = standings(&NUMBERING, &[played("a", &[0.5]), gone], "c");
     assert_eq!((found.reference.as_str(), found.total), ("a", 12));

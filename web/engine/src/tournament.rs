@@ -10,7 +10,7 @@ use sentinel_policy::SEED_MAX;
 
 use crate::actor::{Actor, Recording};
 use crate::run::encoded;
-use crate::standings::{Entrant, Numbering, Outcome, standings};
+use crate::standings::{Numbering, Outcome, PlayerResults, standings};
 use crate::world::PageWorld;
 
 /// Number of slices between two messages about the results.
@@ -25,7 +25,7 @@ type SentScore = (u32, u32, Option<f64>, u32);
 
 /// An episode that is being played.
 struct Current<W: PageWorld> {
-    entrant: usize,
+    player: usize,
     number: usize,
     episode: W,
     actor: Box<dyn Actor<W>>,
@@ -39,7 +39,7 @@ pub struct Tournament<W: PageWorld> {
     numbering: Numbering,
     part: usize,
     parts: usize,
-    entrants: Vec<Entrant>,
+    results: Vec<PlayerResults>,
     /// Number of the next episode of each player in this part.
     next: Vec<usize>,
     current: Option<Current<W>>,
@@ -67,7 +67,7 @@ impl<W: PageWorld> Tournament<W> {
         // Seeds end at the highest one.
         let seeds = u64::from(spec.seeds).min((SEED_MAX + 1).saturating_sub(spec.first_seed));
         let seeds = usize::try_from(seeds).unwrap_or(usize::MAX);
-        let entrant = |(player, label)| Entrant {
+        let unplayed = |(player, label)| PlayerResults {
             player,
             label,
             outcomes: Vec::new(),
@@ -87,7 +87,7 @@ impl<W: PageWorld> Tournament<W> {
             part: size(spec.part),
             parts: size(spec.parts).max(1),
             next: Vec::new(),
-            entrants: players.into_iter().map(entrant).collect(),
+            results: players.into_iter().map(unplayed).collect(),
             current: None,
             reference: spec.reference.clone(),
             unsent: Vec::new(),
@@ -96,7 +96,7 @@ impl<W: PageWorld> Tournament<W> {
             paused: false,
             stopped: false,
         };
-        tournament.next = vec![tournament.next_own(0); tournament.entrants.len()];
+        tournament.next = vec![tournament.next_own(0); tournament.results.len()];
         tournament
     }
 
@@ -108,8 +108,8 @@ impl<W: PageWorld> Tournament<W> {
 
     /// Returns the players that take part.
     pub fn players(&self) -> impl Iterator<Item = &str> {
-        let present = self.entrants.iter().filter(|entrant| !entrant.is_gone);
-        present.map(|entrant| entrant.player.as_str())
+        let present = self.results.iter().filter(|results| !results.is_gone);
+        present.map(|results| results.player.as_str())
     }
 
     /// Changes the player with which the others are compared.
@@ -127,7 +127,7 @@ impl<W: PageWorld> Tournament<W> {
     /// Returns `true` if an episode of this part is left to play and may be played now.
     #[must_use]
     pub fn is_playing(&self) -> bool {
-        let left = || self.current.is_some() || self.next_entrant().is_some();
+        let left = || self.current.is_some() || self.next_player().is_some();
         !self.paused && !self.stopped && left()
     }
 
@@ -157,34 +157,34 @@ impl<W: PageWorld> Tournament<W> {
         } else {
             (Outcome::LeftOut, 0)
         };
-        self.record(current.entrant, current.number, outcome, fallbacks);
+        self.record(current.player, current.number, outcome, fallbacks);
         true
     }
 
     /// Starts the next episode, or leaves it out; returns `false` if there is none.
     fn begin(&mut self, start: Start<'_, W>) -> bool {
-        let Some(entrant) = self.next_entrant() else {
+        let Some(player) = self.next_player() else {
             return false;
         };
-        let number = self.next[entrant];
+        let number = self.next[player];
         let (task, seed) = self.numbering.place(number);
         let origin = EpisodeSpec {
             seed,
             ..self.first[task]
         };
-        let Some(actor) = start(&self.entrants[entrant].player, &origin) else {
+        let Some(actor) = start(&self.results[player].player, &origin) else {
             // A player whose file is gone takes no further part.
-            self.entrants[entrant].is_gone = true;
+            self.results[player].is_gone = true;
             self.has_news = true;
             return true;
         };
         let episode = W::reset(&origin.setup());
         let recording = actor.recording(&episode);
         if recording.as_ref().is_some_and(|found| !holds(found)) {
-            self.record(entrant, number, Outcome::LeftOut, 0);
+            self.record(player, number, Outcome::LeftOut, 0);
         } else {
             self.current = Some(Current {
-                entrant,
+                player,
                 number,
                 episode,
                 actor,
@@ -193,10 +193,10 @@ impl<W: PageWorld> Tournament<W> {
         true
     }
 
-    fn record(&mut self, entrant: usize, number: usize, outcome: Outcome, fallbacks: usize) {
-        self.entrants[entrant].set(number, outcome);
-        self.entrants[entrant].fallbacks += fallbacks;
-        self.next[entrant] = self.next_own(number + 1);
+    fn record(&mut self, player: usize, number: usize, outcome: Outcome, fallbacks: usize) {
+        self.results[player].set(number, outcome);
+        self.results[player].fallbacks += fallbacks;
+        self.next[player] = self.next_own(number + 1);
         self.has_news = true;
         if self.part > 0 {
             let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
@@ -204,16 +204,16 @@ impl<W: PageWorld> Tournament<W> {
                 Outcome::Score(score) => Some(score),
                 Outcome::Open | Outcome::LeftOut => None,
             };
-            let sent = (index(entrant), index(number), score, index(fallbacks));
+            let sent = (index(player), index(number), score, index(fallbacks));
             self.unsent.push(sent);
         }
     }
 
     /// Returns the player whose turn it is; `None` if nothing is left to play.
-    fn next_entrant(&self) -> Option<usize> {
-        let players = self.entrants.iter().zip(&self.next).enumerate();
+    fn next_player(&self) -> Option<usize> {
+        let players = self.results.iter().zip(&self.next).enumerate();
         let open = players
-            .filter(|(_, (entrant, next))| !entrant.is_gone && **next < self.numbering.episodes);
+            .filter(|(_, (results, next))| !results.is_gone && **next < self.numbering.episodes);
         let next = open.min_by_key(|(_, (_, next))| **next);
         next.map(|(index, _)| index)
     }
@@ -230,13 +230,13 @@ impl<W: PageWorld> Tournament<W> {
     /// Adds scores that another engine has sent.
     pub fn add_scores(&mut self, scores: &[u8]) {
         let scores: Vec<SentScore> = decode(scores).unwrap_or_default();
-        for (entrant, number, score, fallbacks) in scores {
+        for (player, number, score, fallbacks) in scores {
             let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
             let number = place(number);
-            let entrant = self.entrants.get_mut(place(entrant));
-            if let Some(entrant) = entrant.filter(|_| number < self.numbering.episodes) {
-                entrant.set(number, score.map_or(Outcome::LeftOut, Outcome::Score));
-                entrant.fallbacks += place(fallbacks);
+            let results = self.results.get_mut(place(player));
+            if let Some(results) = results.filter(|_| number < self.numbering.episodes) {
+                results.set(number, score.map_or(Outcome::LeftOut, Outcome::Score));
+                results.fallbacks += place(fallbacks);
             }
             self.has_news = true;
         }
@@ -265,7 +265,7 @@ impl<W: PageWorld> Tournament<W> {
     pub fn standings(&self) -> Standings {
         Standings {
             run: self.run,
-            ..standings(&self.numbering, &self.entrants, &self.reference)
+            ..standings(&self.numbering, &self.results, &self.reference)
         }
     }
 }

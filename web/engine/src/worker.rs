@@ -1,26 +1,26 @@
 //! The connection of an engine to its Web Worker. `web/engine/engine.js` loads the program of an
 //! engine and calls these functions.
 
-/// Exports the engine of the world `$world`. Its code that is needed later becomes a module of its
-/// own if the build of the page divides the program.
+/// Exports the engine of the world `$world`. Its deferred code becomes a separate module if the
+/// build of the page splits the program.
 #[macro_export]
 macro_rules! export_world {
     ($world:ty) => {
         #[cfg(split)]
-        #[wasm_split_helpers::wasm_split(later, fallible)]
-        fn fetch_later()
-        -> Result<$crate::Later<$world>, wasm_split_helpers::SplitLoaderError> {
-            Ok($crate::Later::new())
+        #[wasm_split_helpers::wasm_split(deferred, fallible)]
+        fn fetch_deferred()
+        -> Result<$crate::Deferred<$world>, wasm_split_helpers::SplitLoaderError> {
+            Ok($crate::Deferred::new())
         }
 
         #[cfg(not(split))]
-        async fn fetch_later()
-        -> Result<$crate::Later<$world>, wasm_split_helpers::SplitLoaderError> {
-            Ok($crate::Later::new())
+        async fn fetch_deferred()
+        -> Result<$crate::Deferred<$world>, wasm_split_helpers::SplitLoaderError> {
+            Ok($crate::Deferred::new())
         }
 
         fn engine() -> $crate::Engine<$world> {
-            $crate::Engine::with_fetch(|| Box::pin(async { fetch_later().await.ok() }))
+            $crate::Engine::with_fetch(|| Box::pin(async { fetch_deferred().await.ok() }))
         }
 
         $crate::export_engine!($crate::Engine<$world>, engine());

@@ -13,7 +13,7 @@ use sentinel_policy::nn::{Model, Network};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
-use crate::caption::{Moment, tour};
+use crate::caption::{CaptionEvent, tour};
 use crate::file_library::episode;
 use crate::run::{Frame, PublicFrame};
 
@@ -73,12 +73,12 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
     const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
 
-    /// Milliseconds that a guided playback shows a step without a [`Moment`].
+    /// Milliseconds that a guided playback shows a step without a [`CaptionEvent`].
     const BRIEF_STEP_MS: u32 = 800;
     /// Seed of the guided playback's episode. It is chosen by a rule: the first validation seed
     /// (from 5000 on) whose episode of the trained policy has every moment that
-    /// `web/engine/tests/story.rs` lists for the world, and is shown in less than a minute.
-    const STORY_SEED: u64;
+    /// `web/engine/tests/guided_playback.rs` lists for the world, and is shown in less than a minute.
+    const GUIDED_PLAYBACK_SEED: u64;
     /// Name and text of the tour's stop at the first panel.
     const FOCUS: [&'static str; 2];
 
@@ -100,7 +100,7 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
         Self::default_task()
     }
     /// Returns the task of the guided playback, and the rules for it.
-    fn story_task() -> (Self::Task, Rules<Self::Change>);
+    fn guided_playback_task() -> (Self::Task, Rules<Self::Change>);
     /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
     /// Returns the policies that the page plays, in menu order.
@@ -159,8 +159,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
     fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
-    /// Returns what a viewer should not miss in the last step.
-    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment>;
+    /// Returns the notable events of the last step.
+    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent>;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
@@ -228,7 +228,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         replays: crate::file_library::MANIFEST.to_owned(),
         daily_task: W::daily_task().name().to_owned(),
         checkpoints: checkpoints::<W>(),
-        story: story::<W>(),
+        guided_playback: guided_playback::<W>(),
         tour: tour(W::FOCUS),
         ..WorldInfo::default()
     };
@@ -237,17 +237,17 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
 }
 
 /// Returns the episode of the guided playback.
-fn story<W: PageWorld>() -> PlayedEpisode {
-    let (task, rules) = W::story_task();
-    let story = EpisodeSpec {
+fn guided_playback<W: PageWorld>() -> PlayedEpisode {
+    let (task, rules) = W::guided_playback_task();
+    let spec = EpisodeSpec {
         task,
-        seed: W::STORY_SEED,
+        seed: W::GUIDED_PLAYBACK_SEED,
         streams: default_streams::<W>(),
         rules,
     };
     PlayedEpisode {
         player: TRAINED.to_owned(),
-        ..episode::<W>(&story)
+        ..episode::<W>(&spec)
     }
 }
 

@@ -49,7 +49,7 @@ pub struct WorldInfo {
     /// Earlier and later versions of the trained policy's weights, in the order of training.
     pub checkpoints: Vec<PlayerInfo>,
     /// Episode of the trained policy that a guided playback shows.
-    pub story: PlayedEpisode,
+    pub guided_playback: PlayedEpisode,
     /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis
     /// and playback.
     pub tour: Vec<(String, String)>,

@@ -26,11 +26,11 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode; `None` while the episode of the world's story, or the
+    /// Returns the inputs of the main episode; `None` while the episode of the guided playback, or the
     /// default player of an older address, is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
-        if state.is_story() {
+        if state.is_guided_playback() {
             return None;
         }
         let player = match (state.legacy, info) {

@@ -72,7 +72,7 @@ fn frames_are_replaced_from_where_the_update_says() {
     assert_eq!(codes, ["x", "b"]);
     cursor.set(1);
     assert_eq!(headline(&episode).as_deref(), Some("uno"));
-    // A new run starts over, and invalid bytes are no frame.
+    // A new run starts over, and invalid bytes are not a frame.
     let update = RunUpdate {
         run: 2,
         from: 1,
@@ -187,7 +187,7 @@ fn captions_come_without_hidden_state() {
 }
 
 #[test]
-fn a_story_waits_for_its_episode() {
+fn a_guided_playback_waits_for_its_episode() {
     let mut state = PageState {
         world: "trust".to_owned(),
         watch: true,

@@ -50,13 +50,13 @@
 pub mod address;
 pub mod browser;
 pub mod daily;
+pub mod deferred;
 pub mod dom;
 pub mod draft_action;
 pub mod embed_code;
 pub mod engine;
 pub mod engine_pool;
 pub mod episode_view;
-pub mod extras;
 pub mod own_results;
 pub mod page;
 pub mod panel_signals;

@@ -149,7 +149,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
     }
     // A frame on another page shows one moment.
     state.watch &= !state.embed;
-    state.legacy = !state.is_story()
+    state.legacy = !state.is_guided_playback()
         && state.player.is_empty()
         && (has_cursor || at.is_some() || actions.is_some());
     state.branch = actions.map(|actions| Branch {

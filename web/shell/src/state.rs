@@ -141,7 +141,7 @@ pub struct PageState {
     pub theme: Theme,
     /// Speed of the playback.
     pub speed: Speed,
-    /// `true` while a guided playback is shown. Without a task it is that of the world's story.
+    /// `true` while a guided playback is shown. Without a task it is the world's own.
     pub watch: bool,
 }
 
@@ -201,9 +201,9 @@ impl PageState {
         self.watch = false;
     }
 
-    /// Returns `true` if the world's story is to be shown.
+    /// Returns `true` if the guided playback of the world's own episode is to be shown.
     #[must_use]
-    pub const fn is_story(&self) -> bool {
+    pub const fn is_guided_playback(&self) -> bool {
         self.watch && self.task.is_empty()
     }
 
@@ -324,7 +324,7 @@ mod tests {
             watch: true,
             ..PageState::default()
         };
-        assert!(watched.in_world("cluster").is_story());
+        assert!(watched.in_world("cluster").is_guided_playback());
         let (mut acted, mut restarted) = (watched.clone(), watched);
         acted.take_action(&[], 0, "s");
         restarted.restart();

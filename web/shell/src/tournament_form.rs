@@ -54,7 +54,7 @@ impl Group {
 
 /// A player that the form offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contestant {
+pub struct PlayerOption {
     /// Group in which it is listed.
     pub group: Group,
     /// Player as the address writes it.
@@ -96,21 +96,21 @@ impl Default for TournamentForm {
 
 /// Returns the players that can take part: all but the visitor, the checkpoints and the replays.
 #[must_use]
-pub fn contestants(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<Contestant> {
+pub fn player_options(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<PlayerOption> {
     let players = info.players.iter().filter(|player| player.name != VISITOR);
     let players = players.map(|player| (Group::Players, player));
     let checkpoints = info.checkpoints.iter();
     let checkpoints = checkpoints.map(|player| (Group::Checkpoints, player));
     let players = players
         .chain(checkpoints)
-        .map(|(group, player)| Contestant {
+        .map(|(group, player)| PlayerOption {
             group,
             name: player.name.clone(),
             label: player.label.clone(),
             help: player.help.clone(),
             is_slow: player.slow,
         });
-    let replays = replays.iter().map(|replay| Contestant {
+    let replays = replays.iter().map(|replay| PlayerOption {
         group: Group::Replays,
         name: "replay:".to_owned() + &replay.name,
         label: "Replay ".to_owned() + &replay.name,
@@ -124,13 +124,13 @@ impl TournamentForm {
     /// Returns `true` if a player takes part. Slow players, checkpoints and replays do so only if
     /// they are chosen.
     #[must_use]
-    pub fn is_on(&self, player: &Contestant) -> bool {
+    pub fn is_on(&self, player: &PlayerOption) -> bool {
         let default = !player.is_slow && player.group == Group::Players;
         default != self.flipped.contains(&player.name)
     }
 
     /// Adds or removes a player.
-    pub fn flip(&mut self, player: &str) {
+    pub fn toggle_player(&mut self, player: &str) {
         let before = self.flipped.len();
         self.flipped.retain(|name| name != player);
         if self.flipped.len() == before {
@@ -199,7 +199,7 @@ impl TournamentForm {
         replays: &[ListedReplay],
         state: &PageState,
     ) -> Result<TournamentSpec, &'static str> {
-        let players = contestants(info, replays).into_iter();
+        let players = player_options(info, replays).into_iter();
         let players: Vec<String> = players
             .filter(|player| self.is_on(player))
             .map(|player| player.name)
@@ -286,15 +286,15 @@ mod tests {
         let players =
             |form: &TournamentForm| form.spec(&info(), &replays, &state()).map(|s| s.players);
         assert_eq!(players(&form), Ok(vec!["grpo".to_owned()]));
-        form.flip("oracle");
-        form.flip("checkpoint:1");
-        form.flip("replay:mine");
+        form.toggle_player("oracle");
+        form.toggle_player("checkpoint:1");
+        form.toggle_player("replay:mine");
         let all = ["grpo", "oracle", "checkpoint:1", "replay:mine"]
             .map(str::to_owned)
             .to_vec();
         assert_eq!(players(&form), Ok(all));
         for name in ["oracle", "checkpoint:1", "replay:mine", "grpo"] {
-            form.flip(name);
+            form.toggle_player(name);
         }
         assert_eq!(players(&form), Err("Choose at least one player."));
     }

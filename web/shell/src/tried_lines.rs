@@ -158,7 +158,7 @@ mod tests {
         assert!(tried.visit(line("abc", Some(0.5))));
         assert!(!tried.visit(line("abc", Some(0.5))), "it is known");
         assert_eq!(codes(&tried), ["abc"]);
-        // An earlier part of a line is no line of its own.
+        // An earlier part of a line is not a line of its own.
         assert!(!tried.visit(line("ab", None)));
         assert_eq!((codes(&tried).len(), tried.current), (1, 0));
         // Another action there is.

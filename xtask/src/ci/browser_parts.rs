@@ -11,22 +11,22 @@ use std::path::PathBuf;
 
 pub(super) fn wasm(ci: &mut Ci) -> Result<Tally> {
     let target = ci.wasm_target()?;
-    let module = golden::testkit_wasm(&ci.place, &target)?;
-    browser::ensure(&ci.place)?;
+    let module = golden::testkit_wasm(&ci.dirs, &target)?;
+    browser::ensure(&ci.dirs)?;
     run_tests(ci, "wasm", "wasm", &[("SENTINEL_TESTKIT_WASM", module)])
 }
 
 pub(super) fn e2e(ci: &mut Ci) -> Result<Tally> {
-    let dist = page::built(&ci.place)?;
-    browser::ensure(&ci.place)?;
-    let axe = tools::axe(&ci.place)?;
+    let dist = page::built(&ci.dirs)?;
+    browser::ensure(&ci.dirs)?;
+    let axe = tools::axe(&ci.dirs)?;
     let inputs = [("SENTINEL_DIST", dist), ("SENTINEL_AXE", axe)];
     run_tests(ci, "e2e", "page", &inputs)
 }
 
 pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
-    let dist = page::built(&ci.place)?;
-    let programs = browser::ensure_firefox(&ci.place)?;
+    let dist = page::built(&ci.dirs)?;
+    let programs = browser::ensure_firefox(&ci.dirs)?;
     let inputs = [
         ("SENTINEL_DIST", dist),
         ("SENTINEL_FIREFOX", programs.browser),
@@ -36,19 +36,19 @@ pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
 }
 
 pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
-    let out = ci.place.target.join("xtask/site");
+    let out = ci.dirs.target.join("xtask/site");
     if out.exists() {
         std::fs::remove_dir_all(&out)
             .with_context(|| format!("cannot remove {}", out.display()))?;
     }
-    crate::site::site(&ci.place, &out)?;
-    browser::ensure(&ci.place)?;
+    crate::site::site(&ci.dirs, &out)?;
+    browser::ensure(&ci.dirs)?;
     run_tests(ci, "site", "site", &[("SENTINEL_SITE", out)])
 }
 
 /// Runs the test program `program` of `e2e` with paths in variables.
 fn run_tests(ci: &Ci, name: &str, program: &str, inputs: &[(&str, PathBuf)]) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo
         .args(["test", "--no-fail-fast", "--test", program])
         .args(super::WORKSPACE)

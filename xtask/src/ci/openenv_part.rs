@@ -11,18 +11,18 @@ const CHECK: &str = "server/tests/openenv_check.py";
 
 /// Runs the checks with each of the clients.
 pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.arg("build").args(super::WORKSPACE);
     cargo.args(["--bin", "sentinel"]);
     let mut tally = ci.one_check("openenv-build", &mut cargo)?;
     if tally.failed > 0 {
         return Ok(tally);
     }
-    let program = ci.place.target.join("debug/sentinel");
+    let program = ci.dirs.target.join("debug/sentinel");
     for environment in tools::OPENENV {
-        let python = environment.ensure(&ci.place)?;
+        let python = environment.ensure(&ci.dirs)?;
         let mut check = Command::new(python.join("bin/python"));
-        check.arg(ci.place.root.join(CHECK)).arg(&program);
+        check.arg(ci.dirs.root.join(CHECK)).arg(&program);
         let checked = ci.one_check(environment.name(), &mut check)?;
         tally.passed += checked.passed;
         tally.failed += checked.failed;

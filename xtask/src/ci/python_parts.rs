@@ -11,23 +11,23 @@ use std::process::Command;
 /// Tests the Python package as a development build, without installing it: the library is put beside
 /// a copy of the modules.
 pub(super) fn python(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["build", "-p", "sentinel-python"]);
     let built = ci.one_check("python-build", &mut cargo)?;
     if built.failed > 0 {
         return Ok(built);
     }
-    let environment = tools::PACKAGE.ensure(&ci.place)?;
-    let folder = ci.place.target.join("python-package");
+    let environment = tools::PACKAGE.ensure(&ci.dirs)?;
+    let folder = ci.dirs.target.join("python-package");
     let modules = folder.join("sentinel_env");
     let _ = std::fs::remove_dir_all(&folder);
-    copy_modules(&ci.place.root.join("python/python/sentinel_env"), &modules)?;
+    copy_modules(&ci.dirs.root.join("python/python/sentinel_env"), &modules)?;
     let library = format!(
         "{}sentinel_native{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
     );
-    let library = ci.place.target.join("debug").join(library);
+    let library = ci.dirs.target.join("debug").join(library);
     let module = if cfg!(windows) {
         "_native.pyd"
     } else {
@@ -42,13 +42,13 @@ pub(super) fn python(ci: &mut Ci) -> Result<Tally> {
 
 /// Installs the package with pip as a user does, and tests it with everything that it works with.
 pub(super) fn package(ci: &mut Ci) -> Result<Tally> {
-    let environment = tools::LEARNERS.ensure(&ci.place)?;
+    let environment = tools::LEARNERS.ensure(&ci.dirs)?;
     let mut pip = Command::new(environment.join("bin/pip"));
     pip.args(["install", "--force-reinstall", "--no-deps"])
         .args(["--no-build-isolation", "--disable-pip-version-check"])
-        .arg(ci.place.root.join("python"))
+        .arg(ci.dirs.root.join("python"))
         .env("PATH", ci.path_with(&[&environment.join("bin")])?)
-        .env("CARGO_TARGET_DIR", &ci.place.target);
+        .env("CARGO_TARGET_DIR", &ci.dirs.target);
     let installed = ci.one_check("package-pip", &mut pip)?;
     if installed.failed > 0 {
         return Ok(installed);
@@ -76,22 +76,22 @@ fn copy_modules(from: &Path, to: &Path) -> Result<()> {
 
 /// Runs a copy of the notebook with the release of this checkout.
 pub(super) fn notebook(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.place.cargo();
+    let mut cargo = ci.dirs.cargo();
     cargo.args(["build", "--release", "-p", "sentinel-trainer"]);
     let built = ci.one_check("notebook-build", &mut cargo)?;
     if built.failed > 0 {
         return Ok(built);
     }
-    let python = tools::NOTEBOOK.ensure(&ci.place)?;
-    let folder = ci.place.target.join("notebook");
+    let python = tools::NOTEBOOK.ensure(&ci.dirs)?;
+    let folder = ci.dirs.target.join("notebook");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let copy = folder.join("one_run.ipynb");
-    let original = ci.place.root.join("notebooks/one_run.ipynb");
+    let original = ci.dirs.root.join("notebooks/one_run.ipynb");
     std::fs::copy(&original, &copy)
         .with_context(|| format!("cannot copy {}", original.display()))?;
-    let programs = [ci.place.target.join("release"), python.join("bin")];
+    let programs = [ci.dirs.target.join("release"), python.join("bin")];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = programs.into_iter().chain(std::env::split_paths(&path));
     let mut execute = Command::new(python.join("bin/jupyter-execute"));
@@ -116,10 +116,10 @@ impl Ci {
     fn pytest(&self, name: &str, python: &mut Command) -> Result<Tally> {
         python
             .args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"])
-            .arg(self.place.root.join("python/tests"))
-            .current_dir(&self.place.root)
+            .arg(self.dirs.root.join("python/tests"))
+            .current_dir(&self.dirs.root)
             .env("PYTHONDONTWRITEBYTECODE", "1");
-        let finished = logged(python, &self.place.log(name), None)?;
+        let finished = logged(python, &self.dirs.log(name), None)?;
         let mut tally = pytest_tally(&finished.lines);
         if !finished.ok {
             show(&finished);

@@ -30,7 +30,7 @@ changes! {
             "A job that times out gives its memory back",
         /// Waiting counts as drift only while a job could be placed (quirk C9).
         Waiting = "waiting":
-            "Waiting is no drift where nothing can be placed",
+            "Waiting is not drift where nothing can be placed",
         /// Steps saved by finishing early count as much as the terminal reward (quirk C10).
         Ending = "ending":
             "Steps that are saved by finishing early count like the end",

@@ -19,5 +19,5 @@ pub use payload::{
 pub use prompt::scheduler_prompt;
 pub use report::{AttackEvent, AttackPayload, Event, Metadata, ReportEvent, RewardReport};
 pub use session::{EventLog, Session};
-pub use summary::{ClusterSummary, Counts, Coverage, JobsSummary};
+pub use summary::{ClusterSummary, Counts, FailureModes, JobsSummary};
 pub use trace::{AttackRow, TraceFinal, TraceReset, TraceStep};

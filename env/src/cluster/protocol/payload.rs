@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::breakdown::Breakdown;
 use super::report::RewardReport;
-use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use super::summary::{ClusterSummary, FailureModes, JobsSummary};
 use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::model::{
     Anomalies, Behavior, GPU_MEMORY, GpuId, GpuState, GpuView, Job, JobId, JobStatus, Observation,
@@ -109,7 +109,7 @@ pub struct ObservationPayload {
     pub audit_anomaly_scores: Anomalies,
     /// The failure modes, which name every worker's hidden behavior; omitted for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ai_failure_coverage: Option<Coverage>,
+    pub ai_failure_coverage: Option<FailureModes>,
     pub difficulty_profile: DifficultyProfile,
     pub available_workers: [Slot; SLOTS],
     pub last_action_summary: Option<String>,
@@ -141,7 +141,7 @@ pub struct StepInfo {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub reward_report: Option<RewardReport>,
 }
@@ -174,7 +174,7 @@ pub struct StatePayload {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub worker_profile_hidden: PerSlot<Behavior>,
 }
@@ -195,7 +195,7 @@ pub struct StreamPayload {
     pub attack_attempts: u16,
     pub attack_detections: u16,
     pub attack_poisonings: u16,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
     pub last_action_summary: Option<String>,
     pub last_reward: f64,

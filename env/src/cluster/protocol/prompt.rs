@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::text;
 use crate::cluster::model::{Change, Observation};
-use crate::text::sorted_json;
+use crate::protocol::sorted_json;
 
 /// Examples that are complete under all rules: none leaves a choice to the environment.
 const EXAMPLES: [&str; 5] = [

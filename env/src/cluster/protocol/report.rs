@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::breakdown::{Breakdown, StepBreakdown};
 use super::message::ActionMessage;
-use super::summary::{ClusterSummary, Coverage, JobsSummary};
+use super::summary::{ClusterSummary, FailureModes, JobsSummary};
 use super::text;
 use crate::adaptive_difficulty::DifficultyProfile;
 use crate::cluster::Episode;
@@ -33,7 +33,7 @@ pub struct Event {
     pub cluster_health: f64,
     pub utilization_rate: f64,
     pub trust_snapshot: PerSlot<f64>,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub attack: Option<AttackEvent>,
     pub worker_report: Option<ReportEvent>,
 }
@@ -58,7 +58,7 @@ impl Event {
             cluster_health: o.health,
             utilization_rate: o.utilization,
             trust_snapshot: o.ledger.rounded_trust(),
-            ai_failure_coverage: Coverage::from_episode(episode),
+            ai_failure_coverage: FailureModes::from_episode(episode),
             attack: step.attack.map(|attack| AttackEvent {
                 attack_id: attack_id(),
                 level: attack.level,
@@ -88,7 +88,7 @@ impl Event {
             cluster_health: o.health,
             utilization_rate: o.utilization,
             trust_snapshot: o.ledger.rounded_trust(),
-            ai_failure_coverage: Coverage::from_episode(episode),
+            ai_failure_coverage: FailureModes::from_episode(episode),
             attack: None,
             worker_report: None,
         })
@@ -260,6 +260,6 @@ pub struct RewardReport {
     pub trust_snapshot: PerSlot<f64>,
     pub cluster: ClusterSummary,
     pub jobs: JobsSummary,
-    pub ai_failure_coverage: Coverage,
+    pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
 }

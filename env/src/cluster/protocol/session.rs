@@ -7,7 +7,7 @@ use super::payload::{
     StreamPayload,
 };
 use super::report::{Event, RewardReport};
-use super::summary::{ClusterSummary, Coverage, JobsSummary, evidence_summaries};
+use super::summary::{ClusterSummary, FailureModes, JobsSummary, evidence_summaries};
 use super::text;
 use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::cluster::Episode;
@@ -88,7 +88,7 @@ impl Protocol for Episode {
 
     fn reply(session: &Session) -> StepResult {
         // Building the coverage takes longer than cloning it.
-        let coverage = Coverage::from_episode(&session.episode);
+        let coverage = FailureModes::from_episode(&session.episode);
         StepResult {
             observation: ObservationPayload {
                 session_id: Some(session.session_id().to_owned()),
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    fn info(&self, coverage: Coverage) -> StepInfo {
+    fn info(&self, coverage: FailureModes) -> StepInfo {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
         StepInfo {
             episode_id: self.episode_id().to_owned(),
@@ -188,7 +188,7 @@ impl Session {
             trust_snapshot: o.ledger.rounded_trust(),
             cluster: ClusterSummary::from_episode(&self.episode),
             jobs: JobsSummary::from_episode(&self.episode),
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
         }
     }
@@ -214,7 +214,7 @@ impl Session {
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             worker_profile_hidden: self.episode.hidden().assignment,
         }
@@ -238,7 +238,7 @@ impl Session {
             attack_attempts: o.counters.attempts,
             attack_detections: o.counters.detections,
             attack_poisonings: o.counters.poisonings,
-            ai_failure_coverage: Coverage::from_episode(&self.episode),
+            ai_failure_coverage: FailureModes::from_episode(&self.episode),
             difficulty_profile: self.profile(),
             last_action_summary: self.last_step().map(text::step_summary),
             last_reward: self.log.events.last().map_or(0.0, |event| event.reward),

@@ -156,7 +156,7 @@ struct Scenario {
 
 /// The eight failure modes, and the reliability modifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Coverage {
+pub struct FailureModes {
     multi_step_reasoning_collapse: Entry<Score>,
     agent_loop_reliability: Entry<Loops>,
     reward_hacking: Entry<Hacking>,
@@ -168,7 +168,7 @@ pub struct Coverage {
     ai_reliability_modifier: f64,
 }
 
-impl Coverage {
+impl FailureModes {
     /// Computes the coverage for the current state of an episode.
     #[must_use]
     pub fn from_episode(episode: &Episode) -> Self {

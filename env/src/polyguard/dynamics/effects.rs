@@ -165,7 +165,7 @@ impl State {
     /// Draws for each true pair of a new medicine whether it is flagged.
     fn flag_new(&mut self, target: ArchetypeId) {
         let others = self.taken_archetypes() & !target.bit();
-        let unflagged = self.observation.case.difficulty().unflagged_probability();
+        let unflagged = self.observation.task.difficulty().unflagged_probability();
         for other in each_archetype(self.formulary.partners(target) & others) {
             if let Some(pair) = self.formulary.pair_between(target, other)
                 && self.hidden.stream.unit() >= unflagged
@@ -283,7 +283,7 @@ impl State {
 
     /// Returns the largest noise of a reading of the symptom.
     fn symptom_noise(&self) -> f64 {
-        [0.1, 0.2, 0.3][self.observation.case.difficulty() as usize]
+        [0.1, 0.2, 0.3][self.observation.task.difficulty() as usize]
     }
 
     /// Returns `true` if this state could have led to the observation `shown`: the medicines, the

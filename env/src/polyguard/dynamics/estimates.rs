@@ -45,7 +45,7 @@ impl Observation {
     pub fn broken_rules(&self) -> [(SetRule, bool); 4] {
         risk::evaluate_set_rules(
             self.formulary(),
-            self.case.formulary(),
+            self.task.formulary(),
             self.taken_archetypes(),
         )
     }
@@ -137,7 +137,7 @@ impl Observation {
         let doses = self.doses();
         let load = risk::risk_load(
             self.formulary(),
-            self.case.formulary(),
+            self.task.formulary(),
             &doses,
             self.flagged,
             self.egfr(),
@@ -241,7 +241,7 @@ impl<'a> RiskEstimator<'a> {
         if let Some(drug) = effect.enters {
             doses.add(o.known_archetypes(drug), DoseBucket::Medium);
         }
-        let name = o.case.formulary();
+        let name = o.task.formulary();
         risk::risk_from_load(risk::risk_load(
             formulary,
             name,

@@ -76,14 +76,14 @@ impl State {
 
     /// Returns the true risk of the regimen at its doses, in `[0, 1)`.
     pub(super) fn true_risk(&self, doses: &Doses) -> f64 {
-        let (name, egfr) = (self.observation.case.formulary(), Some(self.hidden.egfr()));
+        let (name, egfr) = (self.observation.task.formulary(), Some(self.hidden.egfr()));
         let mut load = risk::risk_load(self.formulary, name, doses, u64::MAX, egfr);
         for (place, row) in self.observation.regimen.iter().enumerate() {
             if row.is_active() {
                 load += 0.3 * self.window_excess(place).0;
             }
         }
-        if self.observation.case.sub_environment() == SubEnvironment::BanditMining {
+        if self.observation.task.sub_environment() == SubEnvironment::BanditMining {
             load += 0.6 * (self.hidden.symptom - 0.2).max(0.0);
         }
         risk::risk_from_load(load)
@@ -174,7 +174,7 @@ impl State {
             }
             Issue::Set(rule) => {
                 let (_, broken) =
-                    risk::evaluate_set_rules(self.formulary, o.case.formulary(), taken)
+                    risk::evaluate_set_rules(self.formulary, o.task.formulary(), taken)
                         [rule as usize];
                 !broken
             }

@@ -12,7 +12,7 @@ use super::task_spec::TaskSpec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The case that the episode is drawn from.
-    pub case: TaskSpec,
+    pub task: TaskSpec,
     /// The rules in force.
     pub rules: Rules,
     /// Number of steps taken.
@@ -61,7 +61,7 @@ impl Observation {
     /// Returns the tables of names and traits.
     #[must_use]
     pub fn formulary(&self) -> &'static Formulary {
-        self.case.formulary().tables()
+        self.task.formulary().tables()
     }
 
     /// Returns `true` if the episode has ended.

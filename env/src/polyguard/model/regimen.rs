@@ -152,7 +152,7 @@ pub struct Medication {
     pub level_is_old: bool,
     /// `true` if the dose is in question.
     pub questioned: bool,
-    /// Weight among the suspects of a symptom, 1 or 2; 0 if it is no suspect.
+    /// Weight among the suspects of a symptom, 1 or 2; 0 if it is not a suspect.
     pub prior: u8,
 }
 

@@ -19,7 +19,7 @@ pub type Rules = rules::Rules<Change>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// The case to play.
-    pub case: TaskSpec,
+    pub task: TaskSpec,
     /// Seed of the random stream.
     pub seed: u64,
     /// The rules in force, as changes to the published rules.
@@ -29,9 +29,9 @@ pub struct Setup {
 impl Setup {
     /// Creates a setup under the published rules.
     #[must_use]
-    pub const fn new(case: TaskSpec, seed: u64) -> Self {
+    pub const fn new(task: TaskSpec, seed: u64) -> Self {
         Self {
-            case,
+            task,
             seed,
             rules: Rules::REFERENCE,
         }

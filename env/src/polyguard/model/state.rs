@@ -34,12 +34,12 @@ impl State {
         };
         Self {
             setup: *setup,
-            formulary: setup.case.formulary().tables(),
+            formulary: setup.task.formulary().tables(),
             observation: Observation {
-                case: setup.case,
+                task: setup.task,
                 rules: setup.rules,
                 step_count: 0,
-                budget: setup.case.budget(),
+                budget: setup.task.budget(),
                 patient,
                 labs: ShownLabs::default(),
                 labs_ordered: false,

@@ -78,7 +78,7 @@ named_enum! {
         ProcessFidelity = "process_fidelity_score",
         /// Fraction of the terms in the rationale that occur in the observation.
         ExplanationGrounding = "explanation_grounding_score",
-        /// Absence of exploits: 1 if the step was no exploit, otherwise 0.
+        /// Absence of exploits: 1 if the step was not an exploit, otherwise 0.
         AntiCheat = "anti_cheat_score",
         /// Agreement of the stated confidence with 1 minus the shown uncertainty.
         UncertaintyCalibration = "uncertainty_calibration_score",

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::parse::{ANSWER_FIELDS, COMPLETION_MAX, ParsedCompletion};
-use crate::json::{Fields, Json, WrongType};
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::step::StepError;
-use crate::text::truncate_chars;
+use crate::strict_json::{Json, JsonFields, WrongType};
+use crate::truncate::truncate_chars;
 
 /// Maximum length, in characters, of a field name that an error quotes.
 const QUOTED_MAX: usize = 40;
@@ -140,7 +140,7 @@ fn is_field(name: &str) -> bool {
 }
 
 /// Removes a field that must be a string and occur only once.
-fn text(fields: &mut Fields, name: &'static str) -> Result<Option<String>, ShapeError> {
+fn text(fields: &mut JsonFields, name: &'static str) -> Result<Option<String>, ShapeError> {
     let taken = fields.take_string(name);
     if fields.contains(name) {
         return Err(ShapeError::Twice(name));

@@ -82,8 +82,8 @@ impl ObservationPayload {
         let [medicines, anticholinergic_burden, cns_active] = o.burden_counts();
         Self {
             research_only: true,
-            sub_environment: o.case.sub_environment().name(),
-            difficulty: o.case.difficulty().name(),
+            sub_environment: o.task.sub_environment().name(),
+            difficulty: o.task.difficulty().name(),
             step_budget: StepBudget {
                 step_count: o.step_count,
                 max_steps: o.budget,

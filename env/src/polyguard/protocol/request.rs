@@ -148,7 +148,7 @@ pub fn patient_id(setup: &Setup) -> String {
 
 fn of_patient(setup: &Setup) -> Digest {
     let mut digest = Digest::default();
-    digest.write_bytes(setup.case.name().as_bytes());
+    digest.write_bytes(setup.task.name().as_bytes());
     digest.write_u64(setup.seed);
     digest
 }

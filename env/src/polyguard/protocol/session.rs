@@ -204,7 +204,7 @@ impl Protocol for Episode {
     const ID_SALT: u64 = 30;
 
     fn id_key(&self) -> u64 {
-        0x90 << 16 | u64::from(self.setup().case.number())
+        0x90 << 16 | u64::from(self.setup().task.number())
     }
 
     fn resolve_request(request: &ResetRequest, (): &()) -> Result<(Setup, Transcript), ResetError> {

@@ -25,7 +25,7 @@ changes! {
             "Checking mends an honest mistake, for one step more and half of the accuracy",
         /// Caught poison has to be corrected like an honest mistake (quirk Q7).
         KnownLiar = "known_liar":
-            "Caught poison must be mended like a mistake: it is no free answer",
+            "Caught poison must be mended like a mistake: it is not a free answer",
         /// Detection is not graded in an episode without encounters (quirks Q8, Q17).
         Detection = "detection":
             "Who met no poison is not graded on detecting it",

@@ -7,8 +7,8 @@ use super::mission::{Mission, PROBLEM};
 use super::text;
 use crate::adaptive_difficulty::DifficultyProfile;
 use crate::environment::Environment;
+use crate::protocol::sorted_json;
 use crate::slot::Slot;
-use crate::text::sorted_json;
 use crate::trust::Episode;
 use crate::trust::model::{Change, Observation, Rules};
 

@@ -78,12 +78,12 @@ pub(super) fn features(
     row.push_one_hot(
         "sub_environment",
         SubEnvironment::ALL.len(),
-        Some(o.case.sub_environment() as usize),
+        Some(o.task.sub_environment() as usize),
     );
     row.push_one_hot(
         "difficulty",
         Difficulty::ALL.len(),
-        Some(o.case.difficulty() as usize),
+        Some(o.task.difficulty() as usize),
     );
     let left = o.budget - o.step_count;
     row.push("steps_left", f64::from(left) / MAX_STEPS as f64);

@@ -24,7 +24,7 @@ impl Scores {
     }
 
     /// Iterates over the candidates whose score is not 0, in order.
-    pub fn opinions(&self) -> impl Iterator<Item = (CandidateId, f64)> {
+    pub fn nonzero(&self) -> impl Iterator<Item = (CandidateId, f64)> {
         CandidateId::all()
             .map(|id| (id, self.get(id)))
             .filter(|(_, score)| *score != 0.0)

@@ -142,7 +142,7 @@ impl Trace {
         let suspected = said.suspected.iter();
         let notes =
             suspected.map(|(drug, pairs)| format!("{}: {pairs} suspected", self.name(*drug)));
-        AgentReport::new(2, verdict, notes.collect()).scoring(said.scores.opinions())
+        AgentReport::new(2, verdict, notes.collect()).scoring(said.scores.nonzero())
     }
 
     fn of_dosing(&self, said: &Dosing) -> AgentReport {
@@ -160,7 +160,7 @@ impl Trace {
             format!("{}: {word} the window", self.name(*drug))
         });
         let verdict = format!("{off} of {} levels off", said.levels.len());
-        AgentReport::new(3, verdict, notes.collect()).scoring(said.scores.opinions())
+        AgentReport::new(3, verdict, notes.collect()).scoring(said.scores.nonzero())
     }
 
     fn of_offer(&self) -> AgentReport {
@@ -210,11 +210,11 @@ fn of_evidence(said: &Evidence) -> AgentReport {
         ", evidence not tried"
     };
     let notes = vec![format!("{} values missing{tried}", said.missing)];
-    AgentReport::new(1, verdict, notes).scoring(said.scores.opinions())
+    AgentReport::new(1, verdict, notes).scoring(said.scores.nonzero())
 }
 
 fn of_supervision(said: &Supervision) -> AgentReport {
-    AgentReport::new(5, said.focus.name(), Vec::new()).scoring(said.scores.opinions())
+    AgentReport::new(5, said.focus.name(), Vec::new()).scoring(said.scores.nonzero())
 }
 
 fn of_critique(said: &Critique) -> AgentReport {

@@ -10,7 +10,7 @@ use crate::finetune::{RunError, RunOptions};
 use crate::rl::LossArgs;
 use crate::rl::advantage::{AdvantageConfig, MultiObjectiveAggregation, ScaleRewards};
 use crate::rl::config::{LossConfig, LossType};
-use crate::rl::credit::{Continuation, Credit};
+use crate::rl::credit_options::{Continuation, Credit};
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, ImportanceSamplingMode};
 use crate::{EpisodeArgs, SeedRange};
 

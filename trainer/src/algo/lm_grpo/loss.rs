@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
+use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
 use crate::rl::config::LossConfig;
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, importance_sampling_ratio};
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
@@ -142,7 +142,7 @@ pub fn accumulate(
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
-    pass: Pass,
+    pass: ForwardOptions,
 ) -> Result<Accumulated, LmError> {
     let mut all = Accumulated {
         loss: 0.0,
@@ -190,7 +190,7 @@ fn micro_batch(
     samples: &[&Sample],
     objective: &Objective,
     steps: f64,
-    pass: Pass,
+    pass: ForwardOptions,
 ) -> Result<(LossOutput, Grads, Vec<f64>), LmError> {
     let MicroBatch {
         batch,
@@ -275,7 +275,7 @@ fn gradient_tensor(
 }
 
 /// Computes the log-probabilities of the samples' completions without gradients: of the base model
-/// for [`Pass::REFERENCE`], of the current policy for [`Pass::EVALUATION`].
+/// for [`ForwardOptions::REFERENCE`], of the current policy for [`ForwardOptions::EVALUATION`].
 ///
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.
@@ -284,7 +284,7 @@ pub fn completion_logps(
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
-    pass: Pass,
+    pass: ForwardOptions,
 ) -> Result<Vec<Vec<f64>>, LmError> {
     let parts = samples.chunks(micro.max(1)).collect();
     let work = |part: &[&Sample]| {

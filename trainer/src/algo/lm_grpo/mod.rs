@@ -19,7 +19,9 @@ use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
     State, TrainingJob, Update, run,
 };
-use crate::lm::{GenerateOptions, GenerationDefaults, Lora, Pass, Qwen2, Tokenizer, TrainedPart};
+use crate::lm::{
+    ForwardOptions, GenerateOptions, GenerationDefaults, Lora, Qwen2, Tokenizer, TrainedPart,
+};
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
 use crate::trainable::Trainable;
@@ -125,7 +127,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
             self.config.per_device_train_batch_size,
             self.objective(&samples),
         );
-        let found = completion_logps(model, &rows, micro, &objective, Pass::EVALUATION)?;
+        let found = completion_logps(model, &rows, micro, &objective, ForwardOptions::EVALUATION)?;
         for ((row, sample), logps) in logged.iter_mut().zip(&samples).zip(found) {
             row.tokens = Some(LoggedTokens {
                 prompt_ids: sample.prompt.clone(),
@@ -144,8 +146,8 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         objective: &Objective,
     ) -> Result<(), RunError> {
         let (model, pass) = match &self.reference {
-            Some(reference) => (reference, Pass::EVALUATION),
-            None => (model, Pass::REFERENCE),
+            Some(reference) => (reference, ForwardOptions::EVALUATION),
+            None => (model, ForwardOptions::REFERENCE),
         };
         let rows: Vec<&Sample> = samples.iter().collect();
         let micro = self.config.per_device_train_batch_size;
@@ -200,7 +202,10 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
         }
         if let Some(sampling) = self.config.sampler_correction.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();
-            let (micro, pass) = (self.config.per_device_train_batch_size, Pass::EVALUATION);
+            let (micro, pass) = (
+                self.config.per_device_train_batch_size,
+                ForwardOptions::EVALUATION,
+            );
             let old = completion_logps(&state.model, &rows, micro, &objective, pass)?;
             let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
@@ -210,7 +215,7 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
             .sum();
         let mut steps = Vec::new();
         for iteration in 0..self.config.num_iterations {
-            let pass = self.config.run.pass(state.done);
+            let pass = self.config.run.training_pass(state.done);
             let rows: Vec<&Sample> = samples.iter().collect();
             let micro = self.config.per_device_train_batch_size;
             let found = accumulate(&state.model, &rows, micro, &objective, pass)?;

@@ -14,7 +14,7 @@ use crate::finetune::RunError;
 use crate::lm_agent::{Generation, LmAgent};
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
-use crate::rl::credit::{Continuation, Credit};
+use crate::rl::credit_options::{Continuation, Credit};
 use crate::rl::importance_sampling::completion_mask;
 use crate::rng::Rng;
 use crate::task_selection;

@@ -6,7 +6,7 @@ use sentinel_env::WorldName;
 use sentinel_policy::text::PromptStyle;
 use serde::{Deserialize, Serialize};
 
-use super::rows::LongRowPolicy;
+use super::rows::OverlongRows;
 use crate::CellArgs;
 use crate::arg_parsers::{self, named_enum_parser, parse_number};
 use crate::corpus::rollout::RolloutConfig;
@@ -34,7 +34,7 @@ pub struct SftConfig {
     pub gradient_accumulation_steps: usize,
     /// Treatment of rows longer than --max-length
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    pub too_long: LongRowPolicy,
+    pub too_long: OverlongRows,
     /// Pack several examples into a row of up to --max-length tokens, without attention between
     /// them. --per-device-train-batch-size then counts such rows
     #[arg(long)]

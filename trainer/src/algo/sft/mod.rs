@@ -17,7 +17,7 @@ use crate::finetune::{
     Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, Grads, LmError, Pass, Qwen2, Segment, TokenSelection};
+use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
 use crate::rl::Metrics;
 use crate::tensors::numbers;
 
@@ -25,7 +25,7 @@ mod config;
 mod rows;
 
 pub use config::SftConfig;
-pub use rows::{LongRowPolicy, PreparedRows, RowOptions, SftRow, pack_best_fit, prepare_rows};
+pub use rows::{OverlongRows, PreparedRows, RowOptions, SftRow, pack_best_fit, prepare_rows};
 
 /// The training rows with the order in which they are trained.
 pub struct SftJob {
@@ -147,7 +147,7 @@ impl TrainingJob for SftJob {
         let mut rows = self.rows(state.done);
         // Sorting by length reduces padding; the loss does not depend on the order.
         rows.sort_by_key(|row| row.iter().map(|example| example.ids.len()).sum::<usize>());
-        let pass = self.config.run.pass(state.done);
+        let pass = self.config.run.training_pass(state.done);
         let found = packed_gradient(
             &state.model,
             &rows,
@@ -254,7 +254,7 @@ pub fn packed_gradient(
     rows: &[Vec<&SftRow>],
     micro: usize,
     pad: u32,
-    pass: Pass,
+    pass: ForwardOptions,
 ) -> Result<WindowLoss, LmError> {
     let labels: usize = rows.iter().flatten().map(|row| row.label_count()).sum();
     if labels == 0 {
@@ -294,7 +294,7 @@ fn micro_batch(
     rows: &[Vec<&SftRow>],
     labels: usize,
     pad: u32,
-    pass: Pass,
+    pass: ForwardOptions,
 ) -> Result<WindowLoss, LmError> {
     let (batch, selection) = read(model, rows, pad)?;
     if selection.is_empty() {

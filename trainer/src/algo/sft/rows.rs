@@ -12,7 +12,7 @@ use crate::lm::{LmError, Message, Tokenizer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
-pub enum LongRowPolicy {
+pub enum OverlongRows {
     /// Stop before training begins
     #[default]
     Refuse,
@@ -28,7 +28,7 @@ pub struct RowOptions {
     /// Largest number of tokens in a row.
     pub max_length: usize,
     /// Treatment of longer rows.
-    pub too_long: LongRowPolicy,
+    pub too_long: OverlongRows,
     /// `true` to train on the completion only, not on the prompt.
     pub completion_only: bool,
 }
@@ -74,7 +74,7 @@ pub struct PreparedRows {
 ///
 /// # Errors
 /// If a chat needs a template and there is none, or a row is too long and `too_long` is
-/// [`LongRowPolicy::Refuse`].
+/// [`OverlongRows::Refuse`].
 pub fn prepare_rows(
     tokenizer: &Tokenizer,
     examples: &[Example],
@@ -98,7 +98,7 @@ pub fn prepare_rows(
                 longest = (length, example.line);
             }
             row.ids.truncate(options.max_length);
-            if options.too_long != LongRowPolicy::Cut || row.label_count() == 0 {
+            if options.too_long != OverlongRows::Cut || row.label_count() == 0 {
                 prepared.dropped.push(example.line);
                 continue;
             }
@@ -107,7 +107,7 @@ pub fn prepare_rows(
         prepared.longest = prepared.longest.max(row.ids.len());
         prepared.rows.push(row);
     }
-    if over > 0 && options.too_long == LongRowPolicy::Refuse {
+    if over > 0 && options.too_long == OverlongRows::Refuse {
         return Err(LmError::RowsTooLong {
             count: over,
             rows: examples.len(),

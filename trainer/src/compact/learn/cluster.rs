@@ -13,7 +13,7 @@ use super::{Learn, NamedPolicy, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
-use crate::rl::credit::Continuation;
+use crate::rl::credit_options::Continuation;
 use crate::tensors::matrix;
 
 /// The number of rows of each set: jobs, GPUs, workers.

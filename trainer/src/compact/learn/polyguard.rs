@@ -11,7 +11,7 @@ use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
 use crate::compact::set_net::SetInputs;
-use crate::rl::credit::Continuation;
+use crate::rl::credit_options::Continuation;
 use crate::tensors::matrix;
 
 /// A batch of observations on a device.

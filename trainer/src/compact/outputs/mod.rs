@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::config::TrainConfig;
 use super::learn::Learn;
-use crate::run::{Event, Scores, TRAINER_STATE_FILE, TrainerState, logging_steps};
+use crate::run::{Event, Scores, TRAINER_STATE_FILE, TrainerState, default_logging_steps};
 use crate::{Error, files};
 
 pub use crate::run::model_card::CARD_FILE;
@@ -57,7 +57,7 @@ pub fn trainer_state<W: Learn>(config: &TrainConfig, events: &[Event]) -> Result
         step: step.unwrap_or(0),
         max_steps: config.max_steps,
         steps_per_epoch: config.max_steps,
-        logging_steps: logging_steps(config.max_steps),
+        logging_steps: default_logging_steps(config.max_steps),
         eval_steps: Some(config.eval_steps),
         save_steps: config.save_steps,
         train_batch_size: config.episodes_per_update * config.num_generations,

@@ -103,7 +103,7 @@ fn document(response: &Response, address: &str) -> Result<Value, SourceError> {
     let items: Result<Vec<Value>, SourceError> = lines
         .map(|(number, line)| {
             let wrong = |error: serde_json::Error| {
-                let reason = format!("it is no JSON, and line {number} is none: {error}");
+                let reason = format!("it is not JSON, and neither is line {number}: {error}");
                 SourceError::schema(address, reason)
             };
             serde_json::from_str(line).map_err(wrong)
@@ -126,7 +126,7 @@ impl Page {
             _ => {
                 return Err(SourceError::schema(
                     address,
-                    "the answer is no list and no object",
+                    "the answer is neither a list nor an object",
                 ));
             }
         };
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the row of an item, without its license; `None` if the item is no interaction.
+/// Returns the row of an item, without its license; `None` if the item is not an interaction.
 fn parse(item: &Value, address: &str) -> Option<Row> {
     let own = || cell_text(item.get("url")).map(str::to_owned);
     let (question, answer, url) = if let Some(drugs) = item.get("drugs") {

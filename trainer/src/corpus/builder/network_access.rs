@@ -32,7 +32,7 @@ impl NetworkAccess {
     /// `HF_HUB_OFFLINE`. Pauses end when `stop` is set.
     ///
     /// # Errors
-    /// Returns an error if `HF_TOKEN` is no token.
+    /// Returns an error if `HF_TOKEN` is not a token.
     pub fn from_environment(stop: &'static AtomicBool) -> Result<Self, HttpError> {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_on = |value: String| {
@@ -101,7 +101,7 @@ pub(super) fn redact_secrets(text: &str) -> String {
     url.into()
 }
 
-/// Returns the text of a cell; `None` if it is no text or empty.
+/// Returns the text of a cell; `None` if it is not text or is empty.
 pub(super) fn cell_text(cell: Option<&Value>) -> Option<&str> {
     let text = cell?.as_str()?.trim();
     (!text.is_empty()).then_some(text)

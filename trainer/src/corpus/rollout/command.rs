@@ -65,9 +65,9 @@ pub struct RolloutReport {
 /// The script of the reference's dry run: the most trusted slot; from stakes of .70 on a coin flip
 /// decides whether it is verified. One stream of draws serves all episodes, in their order.
 #[derive(Clone, Debug)]
-pub struct CoinScript(PyRandom);
+pub struct RandomScript(PyRandom);
 
-impl CoinScript {
+impl RandomScript {
     /// The script's name on the command line.
     pub const NAME: &'static str = "coin";
 
@@ -98,7 +98,7 @@ pub fn reference_dry_run(
     rollout_config: RolloutConfig,
     progress: Progress<'_>,
 ) -> Result<Vec<Trajectory<TrustEnv>>, RolloutError> {
-    let mut stand_in = CoinScript::new(seed);
+    let mut stand_in = RandomScript::new(seed);
     let mut played = Vec::with_capacity(setups.len());
     for setup in setups {
         let mut script = Script {
@@ -116,13 +116,13 @@ pub fn reference_dry_run(
 /// # Errors
 /// Returns an error if the world has no such policy, tasks, rules or streams.
 pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<RolloutReport, Error> {
-    let is_coin = |name: &str| name == CoinScript::NAME;
+    let is_coin = |name: &str| name == RandomScript::NAME;
     let by_coin = config.policy.as_deref().is_none_or(is_coin);
     if config.episode.world == WorldName::Trust && by_coin {
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
         let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
-        return Ok(config.summarize(CoinScript::NAME, &played.map_err(stopped)?));
+        return Ok(config.summarize(RandomScript::NAME, &played.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }

@@ -18,7 +18,7 @@ mod groups;
 mod play;
 mod rollout_stats;
 
-pub use command::{CoinScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
+pub use command::{RandomScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
 pub use groups::{CompletionValue, Group, Member, generate_groups};

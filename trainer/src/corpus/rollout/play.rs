@@ -23,7 +23,7 @@ pub struct PromptArgs {
     #[arg(long, value_name = "STYLE", default_value_t, value_parser = arg_parsers::named_enum_parser::<PromptStyle>())]
     pub prompt: PromptStyle,
     /// Parser of completions; repair ignores text around the action
-    #[arg(long, value_name = "READER", default_value_t, value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
+    #[arg(long = "parser", alias = "reader", value_name = "PARSER", default_value_t, value_parser = arg_parsers::named_enum_parser::<ParserStrictness>())]
     pub reader: ParserStrictness,
 }
 

@@ -290,7 +290,7 @@ impl Chart {
     /// Checks that the chart can be drawn.
     ///
     /// # Errors
-    /// Returns an error if the name is no file name, there is nothing to draw, a number is not
+    /// Returns an error if the name is not a file name, there is nothing to draw, a number is not
     /// finite, an interval does not hold its number, or series differ in length.
     pub fn validate(&self) -> Result<(), ChartError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

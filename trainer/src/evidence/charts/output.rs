@@ -20,7 +20,7 @@ const SCALE: f32 = 2.0;
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
     /// The name cannot be that of a file.
-    #[error("`{0}` is no name of a chart: use letters, digits, `-` and `_`")]
+    #[error("`{0}` is not the name of a chart: use letters, digits, `-` and `_`")]
     Name(String),
     /// The chart has no number.
     #[error("chart {0}: there is nothing to draw")]

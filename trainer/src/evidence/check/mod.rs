@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::artifact_index::{ArtifactIndex, INDEX_FILE, files_in};
 use super::gate::Condition;
+use super::json_file;
 use super::plots;
-use super::report_file;
 use crate::Error;
 use crate::provenance::Provenance;
 use crate::verify::{FileReport, verify_file};
@@ -83,7 +83,7 @@ pub fn check_folder(options: &CheckOptions) -> Result<CheckReport, Error> {
     let mut known = BTreeSet::new();
     for folder in std::iter::once(folder).chain(&options.inputs) {
         for path in files_in(folder)? {
-            known.insert(report_file::digest(&folder.join(path))?);
+            known.insert(json_file::digest(&folder.join(path))?);
         }
     }
     let mut provenance = Provenance::new();
@@ -141,7 +141,7 @@ fn recomputed(report: &FileReport) -> Result<String, String> {
         found.episode_count, report.rows, found.score, found.digest
     );
     if !report.fits() {
-        return Err(format!("{text}; it does not fit: {}", report.faults()));
+        return Err(format!("{text}; it does not fit: {}", report.problems()));
     }
     match report.fallbacks.as_slice() {
         [] => Ok(text),
@@ -162,8 +162,8 @@ fn chart(path: &Path, data: &Path, known: &BTreeSet<String>) -> Result<String, S
     let bytes = std::fs::read(path)
         .map_err(|error| format!("cannot read {}: {error}; {remedy}", path.display()))?;
     let [width, height] = png::size(&bytes)
-        .map_err(|reason| format!("{} is no picture: {reason}; {remedy}", path.display()))?;
-    let origin: ChartOrigin = report_file::read(data, remedy).map_err(text)?;
+        .map_err(|reason| format!("{} is not a picture: {reason}; {remedy}", path.display()))?;
+    let origin: ChartOrigin = json_file::read_json(data, remedy).map_err(text)?;
     let ChartOrigin { provenance } = origin;
     let shown = data.display();
     if let Some(fallback) = provenance.fallbacks.first() {

@@ -8,7 +8,7 @@ const FRAME: usize = 12;
 /// Returns the width and the height of a whole PNG file in pixels.
 ///
 /// # Errors
-/// Returns the fault of a file that is none, is cut off, or was damaged.
+/// Returns the fault of a file that is not a PNG, is cut off, or is damaged.
 pub(super) fn size(bytes: &[u8]) -> Result<[u32; 2], String> {
     let mut rest = bytes
         .strip_prefix(SIGNATURE)
@@ -79,7 +79,7 @@ pub(super) mod tests {
         .concat()
     }
 
-    /// Returns the smallest file that passes: its data are no pixels.
+    /// Returns the smallest file that passes: its data are not pixels.
     pub(in super::super) fn picture() -> Vec<u8> {
         let mut header = Vec::new();
         header.extend([3_u32, 2].iter().flat_map(|side| side.to_be_bytes()));

@@ -40,7 +40,7 @@ fn results() -> tempfile::TempDir {
         let path = root.join(CHARTS).join(name);
         std::fs::write(path.with_extension("png"), png::tests::picture()).expect("a file");
         let data = serde_json::json!({"name": name, "provenance": provenance});
-        report_file::write(&path.with_extension("json"), &data).expect("a file");
+        json_file::write_json(&path.with_extension("json"), &data).expect("a file");
     }
     folder
 }
@@ -134,10 +134,10 @@ fn truncated_or_foreign_chart_fails_check() {
     std::fs::write(charts.join("task_radar.json"), "{\"provenance\": {").expect("a file");
     let mut provenance = Provenance::new();
     let empty = serde_json::json!({"provenance": provenance});
-    report_file::write(&charts.join("trust_evolution.json"), &empty).expect("a file");
+    json_file::write_json(&charts.join("trust_evolution.json"), &empty).expect("a file");
     provenance.inputs.insert("state".to_owned(), "0".repeat(64));
     let other = serde_json::json!({"provenance": provenance});
-    report_file::write(&charts.join("grpo_reward_curve.json"), &other).expect("a file");
+    json_file::write_json(&charts.join("grpo_reward_curve.json"), &other).expect("a file");
     let failed = failed(folder.path());
     let expected = [
         (
@@ -146,7 +146,7 @@ fn truncated_or_foreign_chart_fails_check() {
         ),
         ("trust_evolution", "names no input"),
         ("task_radar", "the file is cut off"),
-        ("ablation", "is no picture: it is cut off"),
+        ("ablation", "is not a picture: it is cut off"),
     ];
     assert_eq!(failed.len(), expected.len(), "{failed:?}");
     for (found, (name, reason)) in failed.iter().zip(expected) {
@@ -158,7 +158,7 @@ fn truncated_or_foreign_chart_fails_check() {
 fn artifact_index_must_match_folder() {
     let folder = results();
     let index = ArtifactIndex::from_folder(folder.path()).expect("an index");
-    report_file::write(&folder.path().join(INDEX_FILE), &index).expect("a file");
+    json_file::write_json(&folder.path().join(INDEX_FILE), &index).expect("a file");
     assert!(failed(folder.path()).is_empty());
     std::fs::write(folder.path().join("new.txt"), "x").expect("a file");
     let failed = failed(folder.path());

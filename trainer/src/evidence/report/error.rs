@@ -110,7 +110,7 @@ pub enum ReportError {
 }
 
 impl ReportError {
-    /// Returns the error of a file that is no JSON of the expected kind.
+    /// Returns the error of a file that is not JSON of the expected kind.
     pub(super) fn from_json(
         path: &Path,
         kind: &'static str,

@@ -5,12 +5,12 @@ use sentinel_env::{Environment as _, PrivilegedState as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Reported, StepExplanation};
+use super::{RewardReportable, StepExplanation};
 
 /// The health below which it is the main cause of what a step lacks.
 const HEALTHY: f64 = 0.7;
 
-impl Reported for ClusterEnv {
+impl RewardReportable for ClusterEnv {
     fn report<'a>(session: &'a Session, _notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         session.reward_report()
     }

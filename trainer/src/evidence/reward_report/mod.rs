@@ -66,7 +66,7 @@ pub struct RewardReportConfig {
 }
 
 /// A world whose episodes can be reported step by step. The defaults suffice for a new world.
-pub trait Reported: Traced {
+pub trait RewardReportable: Traced {
     /// Returns the report on an ended episode, without the object `sentinel`. `notes` has a row for
     /// each step.
     fn report<'a>(session: &'a Session<Self>, notes: &'a [StepExplanation]) -> impl Serialize + 'a {
@@ -274,8 +274,8 @@ impl RewardReportConfig {
 /// model or the replay of [`RewardReportConfig::source`], or the recording of a language model.
 ///
 /// # Errors
-/// Returns an error if a name is unknown, or a file cannot be written or is no report.
-pub fn write_reports<W: Reported>(
+/// Returns an error if a name is unknown, or a file cannot be written or is not a report.
+pub fn write_reports<W: RewardReportable>(
     config: &RewardReportConfig,
     source: Option<&TrainedSource<W>>,
     progress: Progress<'_>,

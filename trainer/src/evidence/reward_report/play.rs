@@ -10,7 +10,9 @@ use sentinel_policy::policy::{Player, Policy as _};
 use sentinel_policy::replay::{Replay, ReplayEpisode};
 use serde::Serialize;
 
-use super::{FORMAT, LostReward, PlayerExplanation, ReportOrigin, Reported, StepExplanation};
+use super::{
+    FORMAT, LostReward, PlayerExplanation, ReportOrigin, RewardReportable, StepExplanation,
+};
 use crate::eval::TrainedSource;
 use crate::provenance::Provenance;
 use crate::{Error, EvalPolicy};
@@ -40,12 +42,12 @@ struct File<'a, R> {
 }
 
 /// A player that can be a replay, of which rows and misses are known.
-enum Actor<W: Reported> {
+enum Actor<W: RewardReportable> {
     Player(Player<W>),
     Replay(ReplayEpisode<W>),
 }
 
-impl<W: Reported> Actor<W> {
+impl<W: RewardReportable> Actor<W> {
     fn new(policy: EvalPolicy<W>, source: Option<&TrainedSource<W>>, setup: &W::Setup) -> Self {
         match (policy, source) {
             (EvalPolicy::Scripted(name), _) => Self::Player(name.start(setup)),
@@ -112,9 +114,9 @@ fn finite(values: Vec<f64>) -> Vec<Option<f64>> {
 /// a language model it is a recording, and `model` names the model.
 ///
 /// # Errors
-/// Returns an error if the player chose an action that the world refuses, or the report is no JSON,
+/// Returns an error if the player chose an action that the world refuses, or the report is not JSON,
 /// which neither players nor worlds of this program cause.
-pub fn play<W: Reported>(
+pub fn play<W: RewardReportable>(
     policy: EvalPolicy<W>,
     source: Option<&TrainedSource<W>>,
     model: Option<&Path>,
@@ -169,7 +171,7 @@ pub fn play<W: Reported>(
 }
 
 /// Takes an action and explains the step.
-fn explain_step<W: Reported>(
+fn explain_step<W: RewardReportable>(
     session: &mut Session<W>,
     action: W::Action,
     player: PlayerExplanation,
@@ -203,7 +205,7 @@ fn add_step_fallbacks(steps: &[StepExplanation], provenance: &mut Provenance) {
     let (invalid, missing): (Vec<&StepExplanation>, Vec<&StepExplanation>) =
         acted.partition(has_completion);
     for (count, why) in [
-        (invalid.len(), "the completion was no action"),
+        (invalid.len(), "the completion was not an action"),
         (missing.len(), "the replay has no row"),
     ] {
         if count > 0 {

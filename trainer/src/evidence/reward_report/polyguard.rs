@@ -10,7 +10,7 @@ use sentinel_env::{Environment as _, World as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{PlainEvent, Reported, StepExplanation, plain_report};
+use super::{PlainEvent, RewardReportable, StepExplanation, plain_report};
 
 /// The report, with the keys of the other worlds where they mean the same.
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ struct Report<'a> {
     outcome: Option<TraceFinal>,
 }
 
-impl Reported for PolyguardEnv {
+impl RewardReportable for PolyguardEnv {
     fn report<'a>(session: &'a Session, notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         let mut sums = BTreeMap::<&str, f64>::new();
         for (name, value) in notes.iter().flat_map(|note| &note.components) {

@@ -29,7 +29,9 @@ fn config<W: World>(policy: &str, task: &str, out: &Path) -> RewardReportConfig 
 }
 
 /// Writes the reports of a configuration and reads the first.
-fn report<W: Reported>(config: &RewardReportConfig) -> Result<Value, Box<dyn std::error::Error>> {
+fn report<W: RewardReportable>(
+    config: &RewardReportConfig,
+) -> Result<Value, Box<dyn std::error::Error>> {
     let source = config.source::<W>()?;
     let written = write_reports::<W>(config, source.as_ref(), &|| {})?;
     let first = written.first().ok_or("no report")?;
@@ -107,7 +109,7 @@ fn check_consistent(report: &Value) {
 
 #[test]
 fn scripted_policies_of_all_worlds_have_consistent_reports() -> Tested {
-    fn all<W: Reported>() -> Tested {
+    fn all<W: RewardReportable>() -> Tested {
         let folder = tempfile::tempdir()?;
         let all =
             EpisodeArgs::new(WorldName::parse(W::NAME).unwrap_or_default()).tasks_or::<W>(None)?;
@@ -184,7 +186,7 @@ fn invalid_reward_report_requests_are_refused() -> Tested {
     let asked = config::<TrustEnv>("heuristic", "task3", folder.path());
     let path = folder.path().join("reward_report_task3_seed42.json");
     std::fs::write(&path, "{\"mine\": 1}")?;
-    assert!(refused(&asked).contains("is no reward report"));
+    assert!(refused(&asked).contains("is not a reward report"));
     assert_eq!(std::fs::read_to_string(path)?, "{\"mine\": 1}");
     Ok(())
 }

@@ -5,9 +5,9 @@ use sentinel_env::{Environment as _, PrivilegedState as _, Slot};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Reported, StepExplanation};
+use super::{RewardReportable, StepExplanation};
 
-impl Reported for TrustEnv {
+impl RewardReportable for TrustEnv {
     fn report<'a>(session: &'a Session, _notes: &'a [StepExplanation]) -> impl Serialize + 'a {
         session.reward_report()
     }

@@ -27,7 +27,7 @@ impl Fields {
                 path: path.to_owned(),
                 values,
             }),
-            _ => Err(format("its top level is no object".to_owned())),
+            _ => Err(format("its top level is not an object".to_owned())),
         }
     }
 

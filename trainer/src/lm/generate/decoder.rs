@@ -3,14 +3,15 @@
 use burn::tensor::{DType, Int, Tensor};
 
 use crate::lm::model::{
-    AttentionContext, Batch, Block, Cache, DecodeLayer, Pass, Qwen2, Rope, matmul_weight_few_rows,
+    AttentionContext, Batch, Block, Cache, DecodeLayer, ForwardOptions, Qwen2, Rope,
+    matmul_weight_few_rows,
 };
 use crate::lm::parameter::indices;
 
 /// A decoder with the key-value cache of the tokens it has read.
 pub(super) struct Decoder<'a> {
     model: &'a Qwen2,
-    pass: Pass,
+    pass: ForwardOptions,
     blocks: &'a [DecodeLayer],
     cache: Cache,
     /// Attention mask of generated tokens, `[rows, 1, 1, capacity]`.
@@ -22,14 +23,14 @@ pub(super) struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Prepares the layers of a model for decoding; several decoders can share the result.
     pub(super) fn prepare_layers(model: &Qwen2) -> Vec<DecodeLayer> {
-        let decode_layer = |block: &Block| block.decode_layer(Pass::EVALUATION);
+        let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
         model.blocks.iter().map(decode_layer).collect()
     }
 
     pub(super) const fn new(model: &'a Qwen2, blocks: &'a [DecodeLayer]) -> Self {
         Self {
             model,
-            pass: Pass::EVALUATION,
+            pass: ForwardOptions::EVALUATION,
             blocks,
             cache: Cache { layers: Vec::new() },
             mask: None,

@@ -9,7 +9,7 @@ use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
 use crate::lm::config::special_tokens;
-use crate::lm::{Batch, LmError, Pass, Qwen2};
+use crate::lm::{Batch, ForwardOptions, LmError, Qwen2};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
 
@@ -116,8 +116,8 @@ fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
     let mut random = crate::rng::Rng::new(0, &[]);
     let ids = (0..2 * tokens).map(|_| (random.next() % vocabulary) as u32);
     let batch = Batch::new(&model.config, ids.collect(), vec![true; 2 * tokens], tokens)?;
-    let ours = numbers(model.forward(&batch, Pass::EVALUATION))?;
-    let theirs = numbers(merged.forward(&batch, Pass::EVALUATION))?;
+    let ours = numbers(model.forward(&batch, ForwardOptions::EVALUATION))?;
+    let theirs = numbers(merged.forward(&batch, ForwardOptions::EVALUATION))?;
     let largest = ours
         .iter()
         .fold(1.0_f32, |largest, logit| largest.max(logit.abs()));

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::layers::AttentionContext;
-use super::{Batch, Pass, Qwen2};
+use super::{Batch, ForwardOptions, Qwen2};
 use crate::lm::LmError;
 use crate::lm::parameter::Grads;
 use crate::tensors::numbers;
@@ -26,7 +26,12 @@ impl Qwen2 {
     ///
     /// # Errors
     /// As [`Self::backward_by_block`].
-    pub fn gradients<F>(&self, batch: &Batch, pass: Pass, loss: F) -> Result<(f32, Grads), LmError>
+    pub fn gradients<F>(
+        &self,
+        batch: &Batch,
+        pass: ForwardOptions,
+        loss: F,
+    ) -> Result<(f32, Grads), LmError>
     where
         F: FnOnce(Tensor<2>) -> Result<Tensor<1>, LmError>,
     {
@@ -48,7 +53,7 @@ impl Qwen2 {
     pub fn backward_by_block<F>(
         &self,
         batch: &Batch,
-        pass: Pass,
+        pass: ForwardOptions,
         loss: F,
     ) -> Result<(f32, Grads), LmError>
     where
@@ -59,11 +64,11 @@ impl Qwen2 {
             return Err(untrained());
         }
         let context = AttentionContext::from_batch(&self.config, batch, &self.device);
-        let plain = Pass {
+        let plain = ForwardOptions {
             track: false,
             ..pass
         };
-        let pass = Pass {
+        let pass = ForwardOptions {
             track: true,
             ..pass
         };

@@ -4,7 +4,7 @@
 use burn::tensor::activation::silu;
 use burn::tensor::{DType, Tensor};
 
-use super::Pass;
+use super::ForwardOptions;
 use super::cache::LayerCache;
 use super::layers::{AttentionContext, Block, Linear, rms_norm};
 use super::precision::matmul_weight;
@@ -46,7 +46,7 @@ pub(crate) struct DecodeLayer {
 
 impl Block {
     /// Returns the layer for inference, with its adapter added to the weights if the pass uses it.
-    pub(crate) fn decode_layer(&self, pass: Pass) -> DecodeLayer {
+    pub(crate) fn decode_layer(&self, pass: ForwardOptions) -> DecodeLayer {
         let weight = |linear: &Linear| {
             let weight = linear.weight.get(false);
             match linear.lora.as_ref().filter(|_| pass.adapter) {

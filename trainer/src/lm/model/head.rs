@@ -4,7 +4,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use super::{Batch, Pass, Qwen2, Segment};
+use super::{Batch, ForwardOptions, Qwen2, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::indices;
@@ -121,7 +121,7 @@ impl Qwen2 {
         selection: &TokenSelection,
         temperature: f64,
         entropy: Entropy,
-        pass: Pass,
+        pass: ForwardOptions,
     ) -> TokenLogProbs {
         let count = selection.len();
         let before = indices(selection.before.iter().copied(), &self.device);

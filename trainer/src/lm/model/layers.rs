@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::cache::LayerCache;
 use super::precision::matmul_weight;
-use super::{Batch, Pass};
+use super::{Batch, ForwardOptions};
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
 use crate::rng::Rng;
@@ -40,7 +40,7 @@ pub(crate) struct Linear {
 
 impl Linear {
     /// Maps `[n, inputs]` to `[n, outputs]`.
-    pub(super) fn forward(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
+    pub(super) fn forward(&self, x: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
         let lora = self.lora.as_ref().filter(|_| pass.adapter);
         let beside = lora.map(|lora| {
             let mut x = x.clone();
@@ -266,7 +266,7 @@ impl Block {
         &self,
         x: Tensor<2>,
         context: &AttentionContext,
-        pass: Pass,
+        pass: ForwardOptions,
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let [query, key, value, output, gate, up, down] = &self.linears;

@@ -27,7 +27,7 @@ use super::parameter::{Parameter, indices};
 
 /// Settings of a forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass {
+pub struct ForwardOptions {
     /// `true` if gradients are recorded.
     pub track: bool,
     /// `true` if the LoRA adapter is applied; without it the model is the reference.
@@ -39,7 +39,7 @@ pub struct Pass {
     pub by_block: bool,
 }
 
-impl Pass {
+impl ForwardOptions {
     /// Creates a training pass: gradients, adapter, dropout from `seed`, gradient checkpointing.
     #[must_use]
     pub const fn training(seed: u64) -> Self {
@@ -184,7 +184,7 @@ impl Qwen2 {
     }
 
     /// Returns the embeddings of a batch, `[rows * tokens, hidden]`.
-    pub(crate) fn embed(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
+    pub(crate) fn embed(&self, batch: &Batch, pass: ForwardOptions) -> Tensor<2> {
         let ids = indices(batch.ids().iter().map(|id| *id as usize), &self.device);
         let rows = self.embedding.get(pass.track).select(0, ids);
         rows.cast(DType::F32)
@@ -193,7 +193,7 @@ impl Qwen2 {
     /// Returns the hidden states after the last norm, `[rows * tokens, hidden]`, to which the head
     /// is applied.
     #[must_use]
-    pub fn hidden_states(&self, batch: &Batch, pass: Pass) -> Tensor<2> {
+    pub fn hidden_states(&self, batch: &Batch, pass: ForwardOptions) -> Tensor<2> {
         self.hidden_states_observed(batch, pass, |_| ())
     }
 
@@ -203,7 +203,7 @@ impl Qwen2 {
     pub fn hidden_states_observed(
         &self,
         batch: &Batch,
-        pass: Pass,
+        pass: ForwardOptions,
         mut observe: impl FnMut(&Tensor<2>),
     ) -> Tensor<2> {
         let context = AttentionContext::from_batch(&self.config, batch, &self.device);
@@ -216,26 +216,26 @@ impl Qwen2 {
         self.last_norm(x, pass)
     }
 
-    pub(crate) fn last_norm(&self, x: Tensor<2>, pass: Pass) -> Tensor<2> {
+    pub(crate) fn last_norm(&self, x: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
         layers::rms_norm(x, self.norm.get(pass.track), self.config.rms_norm_eps)
     }
 
     /// Returns the logits of a batch, `[rows, tokens, vocabulary]`. The logits at padding are
     /// meaningless.
     #[must_use]
-    pub fn forward(&self, batch: &Batch, pass: Pass) -> Tensor<3> {
+    pub fn forward(&self, batch: &Batch, pass: ForwardOptions) -> Tensor<3> {
         let logits = self.logits(self.hidden_states(batch, pass), pass);
         logits.reshape([batch.rows(), batch.tokens(), self.config.vocab_size])
     }
 
     /// Applies the head to hidden states: `[n, hidden]` to `[n, vocabulary]`.
     #[must_use]
-    pub fn logits(&self, hidden: Tensor<2>, pass: Pass) -> Tensor<2> {
+    pub fn logits(&self, hidden: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
         matmul_weight(hidden, self.head_weight(pass))
     }
 
     /// Returns the weight of the head, `[vocabulary, hidden]`.
-    pub(crate) fn head_weight(&self, pass: Pass) -> Tensor<2> {
+    pub(crate) fn head_weight(&self, pass: ForwardOptions) -> Tensor<2> {
         self.head
             .as_ref()
             .unwrap_or(&self.embedding)

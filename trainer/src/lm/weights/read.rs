@@ -68,7 +68,7 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
             .is_none_or(|plain| plain != file.as_str())
         {
             return Err(wrong(&format!(
-                "gives {name} the file {file:?}, which is no plain name"
+                "gives {name} the file {file:?}, which is not a plain name"
             )));
         }
         shards.entry(file).or_default().insert(name);

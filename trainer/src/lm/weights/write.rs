@@ -47,7 +47,7 @@ pub(crate) fn safetensors_bytes<'a>(
         .collect();
     let bytes = safetensors::serialize(views, Some(metadata));
     let bytes = bytes.map_err(|error| format(format!("{error:?}")))?;
-    with_sorted_header(&bytes).ok_or_else(|| format("its header is no JSON".to_owned()))
+    with_sorted_header(&bytes).ok_or_else(|| format("its header is not JSON".to_owned()))
 }
 
 /// Returns a safetensors file with the names of its header in order, so that the same model has the

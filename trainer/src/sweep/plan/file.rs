@@ -22,11 +22,12 @@ const STAGES: [&str; 9] = [
     "ablate",
 ];
 /// The options that several stages share.
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 11] = [
     "world",
     "task",
     "rules",
     "prompt",
+    "parser",
     "reader",
     "sub-environment",
     "difficulty",
@@ -91,10 +92,12 @@ impl Shared {
                 // The evaluations of fine-tuning are played in the world that is learned.
                 ("base" | "sft", "world" | "task" | "rules" | "prompt") => format!("eval-{name}"),
                 ("base" | "sft", "device") => name.to_owned(),
-                ("corpus", "reader" | "device") | ("base" | "sft" | "init", _) => return None,
+                ("corpus", "parser" | "reader" | "device") | ("base" | "sft" | "init", _) => {
+                    return None;
+                }
                 // The run itself knows them.
                 ("postsave" | "improvement", _) => return None,
-                ("ablate", "world" | "reader") => return None,
+                ("ablate", "world" | "parser" | "reader") => return None,
                 _ => name.to_owned(),
             };
             Some(renamed)

@@ -4,11 +4,11 @@
 mod action_code;
 mod attacks;
 mod board;
+mod captions;
 mod chart;
 mod display_text;
 mod info;
 mod step;
-mod story;
 mod terms;
 mod truth;
 mod view;
@@ -21,7 +21,7 @@ use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::Model;
 
-use crate::caption::Moment;
+use crate::caption::CaptionEvent;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -57,7 +57,7 @@ impl PageWorld for ClusterEnv {
     const FALLBACK: &'static str = "the trust policy acts";
 
     const BRIEF_STEP_MS: u32 = 350;
-    const STORY_SEED: u64 = 5004;
+    const GUIDED_PLAYBACK_SEED: u64 = 5004;
     const FOCUS: [&'static str; 2] = [
         "The GPUs",
         "Each tile is a GPU as its reports show it; jobs and workers follow below. Pick jobs, GPUs and workers here to compose an action of your own.",
@@ -75,7 +75,7 @@ impl PageWorld for ClusterEnv {
         Task::Task2
     }
 
-    fn story_task() -> (Task, Rules) {
+    fn guided_playback_task() -> (Task, Rules) {
         (Task::Task3, Rules::HARDENED)
     }
 
@@ -158,8 +158,8 @@ impl PageWorld for ClusterEnv {
         view::agent_view(frame)
     }
 
-    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
-        story::moments(frame)
+    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
+        captions::caption_events(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -175,7 +175,7 @@ impl PageWorld for ClusterEnv {
     }
 
     fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        story::true_caption(frames, index)
+        captions::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

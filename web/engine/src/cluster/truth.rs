@@ -1,4 +1,4 @@
-//! Hidden state of the cluster world, shown only with the truth.
+//! Hidden state of the cluster world, shown only while the Truth layer is on.
 
 use sentinel_env::cluster::{
     Attack, AttackType, Behavior, Change, ClusterEnv, GPU_MEMORY, Gpu, GpuId, GpuView, Hidden,

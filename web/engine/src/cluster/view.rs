@@ -122,7 +122,7 @@ fn status(o: &Observation) -> Vec<Meter> {
 
 /// Returns the chances that the player gives each kind of action; `None` if it has none.
 fn likely(frame: &PublicFrame<'_, ClusterEnv>) -> Option<Panel> {
-    let chances = frame.thoughts.probabilities.as_ref()?;
+    let chances = frame.policy_output.probabilities.as_ref()?;
     let next = frame.next.as_ref().map(|next| next.action.action_type());
     let cards = ActionType::ALL.into_iter().zip(chances).map(|(kind, p)| {
         let chosen = next == Some(kind);

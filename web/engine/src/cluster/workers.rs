@@ -103,7 +103,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
 
 /// Returns the player's belief about a slot, as parts of a bar and in words.
 fn believed(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
-    let rows = frame.thoughts.belief.as_ref();
+    let rows = frame.policy_output.belief.as_ref();
     let row = rows.and_then(|rows| rows.get(slot.index()));
     let Some(row) = row.filter(|row| row.len() == SLOTS) else {
         return (Vec::new(), None);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sentinel_page_protocol::{Chart, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
-use sentinel_policy::analysis::Basis;
+use sentinel_policy::analysis::StateSource;
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
 
@@ -115,15 +115,15 @@ impl<W: PageWorld> Shown<W> {
             replies.extend(analysis.partial_results(run));
             return pending;
         }
-        if analysis.take_news(Basis::Belief) {
+        if analysis.take_update(StateSource::Belief) {
             replies.push_back(Reply::Analysis(Box::new(
-                analysis.update(run, Basis::Belief),
+                analysis.update(run, StateSource::Belief),
             )));
         }
         let resends = std::mem::take(&mut self.resends_hindsight) && self.truth;
-        if self.truth && (analysis.take_news(Basis::Hindsight) || resends) {
+        if self.truth && (analysis.take_update(StateSource::Hindsight) || resends) {
             replies.push_back(Reply::TrueAnalysis(Box::new(
-                analysis.update(run, Basis::Hindsight),
+                analysis.update(run, StateSource::Hindsight),
             )));
         }
         pending
@@ -209,8 +209,8 @@ impl<W: PageWorld> Shown<W> {
         }
         if let Analyzing::Started(analysis) = &self.analysis {
             let update = match truth {
-                true => analysis.update(run, Basis::Hindsight),
-                false => analysis.update(run, Basis::Belief),
+                true => analysis.update(run, StateSource::Hindsight),
+                false => analysis.update(run, StateSource::Belief),
             };
             charts.push(update.chart);
         }
@@ -298,7 +298,7 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
     let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
     if recording.fallbacks > 0 {
         note += &format!(
-            ", {} of them by the fallback, because a model’s answer was no action or an earlier replay had no row",
+            ", {} of them by the fallback, because a model’s answer was not an action or an earlier replay had no row",
             recording.fallbacks
         );
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sentinel_env::WorldName;
-use sentinel_env::json::Json;
+use sentinel_env::strict_json::Json;
 use sentinel_page_protocol::{ForeignFile, PlayedEpisode, Reply};
 use sentinel_policy::nn::{Model, ModelError};
 
@@ -100,13 +100,13 @@ impl<W: PageWorld> Engine<W> {
             return Ok(());
         }
         if world != W::NAME {
-            let world = sentinel_env::text::abbreviate(world, 40);
+            let world = sentinel_env::truncate::abbreviate(world, 40);
             return Err(format!(
                 "{name} evaluates the world “{world}”, which this page does not have."
             ));
         }
         let read = evaluation::read::<W>(name, file);
-        let read = read.map_err(|reason| format!("{name} is no evaluation: {reason}."))?;
+        let read = read.map_err(|reason| format!("{name} is not an evaluation: {reason}."))?;
         self.report_file(format!("{name}: an evaluation, in the table below."));
         self.replies.push_back(Reply::Evaluation(read));
         Ok(())

@@ -2,10 +2,10 @@
 
 mod address_names;
 mod checkpoints;
+mod deferred;
 mod displayed_runs;
 mod exports;
 mod incoming_files;
-mod later;
 mod tournaments;
 
 use std::collections::VecDeque;
@@ -26,10 +26,10 @@ use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
 use checkpoints::Models;
+use deferred::DeferredCode;
+pub use deferred::{Deferred, Fetching};
 use displayed_runs::{Analyzing, Shown, actor};
 use exports::Sent;
-use later::LaterCode;
-pub use later::{Fetching, Later};
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";
@@ -43,7 +43,7 @@ pub struct Engine<W: PageWorld> {
     tournament: Option<Tournament<W>>,
     sent: Sent,
     replies: VecDeque<Reply>,
-    later: LaterCode<W>,
+    deferred: DeferredCode<W>,
     /// Fetches the second module, if the program was divided.
     fetch: Option<fn() -> Fetching<W>>,
     /// Requests that wait for the second module.
@@ -53,14 +53,14 @@ pub struct Engine<W: PageWorld> {
 impl<W: PageWorld> Default for Engine<W> {
     fn default() -> Self {
         Self {
-            later: LaterCode::Loaded(Later::new()),
-            ..Self::default_without_later()
+            deferred: DeferredCode::Loaded(Deferred::new()),
+            ..Self::default_without_deferred()
         }
     }
 }
 
 impl<W: PageWorld> Engine<W> {
-    fn default_without_later() -> Self {
+    fn default_without_deferred() -> Self {
         Self {
             runs: Vec::new(),
             file_library: FileLibrary::default(),
@@ -68,7 +68,7 @@ impl<W: PageWorld> Engine<W> {
             tournament: None,
             sent: Sent::default(),
             replies: VecDeque::new(),
-            later: LaterCode::NotRequested,
+            deferred: DeferredCode::NotRequested,
             fetch: None,
             waiting: Vec::new(),
         }

@@ -43,9 +43,12 @@ pub fn episode_rows<W: PageWorld>(
             }
             return Some(row);
         }
-        let thoughts = &before.thoughts;
+        let policy_output = &before.policy_output;
         let row = ReplayRow::new(episode, taken.action, source);
-        Some(row.with_thoughts(thoughts.probabilities.clone(), thoughts.belief.clone()))
+        Some(row.with_policy_output(
+            policy_output.probabilities.clone(),
+            policy_output.belief.clone(),
+        ))
     };
     run.frames().windows(2).filter_map(row).collect()
 }

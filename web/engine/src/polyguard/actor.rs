@@ -7,19 +7,19 @@ use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::polyguard::stack::AgentReport;
 use sentinel_policy::polyguard::{
-    AgentStack, BeamSearch, GreedyRegimen, Mode, NoChange, Oracle, Player, PolicyName, Random,
+    AgentStack, BeamSearch, GreedyRegimen, KeepRegimen, Mode, Oracle, Player, PolicyName, Random,
     RulesOnly, StackConfig,
 };
 
 use super::names;
-use crate::actor::{Actor, PolicyActor, Remark, Thoughts};
+use crate::actor::{Actor, PolicyActor, PolicyOutput, Remark};
 use crate::format::grouped;
 
 /// Policies that the page plays. Policies fitted to data are left out, since their tables would be
 /// a large part of the download.
 pub(super) const PLAYERS: [PolicyName; 10] = [
     PolicyName::Random,
-    PolicyName::NoChange,
+    PolicyName::KeepRegimen,
     PolicyName::GreedyRegimen,
     PolicyName::RulesOnly,
     PolicyName::BeamSearchPlanner,
@@ -38,7 +38,7 @@ const ORACLE_DEPTH: u8 = 2;
 pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<PolyguardEnv>> {
     let public: Box<dyn Policy<PolyguardEnv> + Send> = match policy {
         PolicyName::Random => Box::new(Random::new(setup.seed)),
-        PolicyName::NoChange => Box::new(NoChange),
+        PolicyName::KeepRegimen => Box::new(KeepRegimen),
         PolicyName::GreedyRegimen => Box::new(GreedyRegimen),
         PolicyName::RulesOnly => Box::new(RulesOnly),
         PolicyName::BeamSearchPlanner => Box::new(BeamSearch),
@@ -88,20 +88,20 @@ impl Actor<PolyguardEnv> for StackActor {
         (action, false)
     }
 
-    fn thoughts(&self, _episode: &PolyguardEnv) -> Thoughts {
-        Thoughts::default()
+    fn policy_output(&self, _episode: &PolyguardEnv) -> PolicyOutput {
+        PolicyOutput::default()
     }
 
     /// Adds the reports of the agents. Where a person acts no agent was asked, and older reports
     /// concern another state.
-    fn add_values(&self, thoughts: &mut Thoughts) {
+    fn add_values(&self, policy_output: &mut PolicyOutput) {
         let Some(stack) = self.stack.as_ref().filter(|_| self.fresh) else {
             return;
         };
-        thoughts.values = stack.action_values();
+        policy_output.values = stack.action_values();
         if let Some(trace) = stack.last_trace() {
             let entries = trace.entries();
-            thoughts.remarks = entries
+            policy_output.remarks = entries
                 .iter()
                 .map(|entry| remark(trace.formulary, entry))
                 .collect();

@@ -7,7 +7,7 @@ use crate::run::PublicFrame;
 
 /// Returns the panel; `None` if the player has no agents or chose nothing.
 pub(super) fn panel(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Panel> {
-    let remarks = &frame.thoughts.remarks;
+    let remarks = &frame.policy_output.remarks;
     let cards = remarks.iter().map(|remark| Card {
         key: remark.speaker.clone(),
         title: remark.speaker.clone(),

@@ -94,11 +94,11 @@ fn button(
     warning: String,
 ) -> Button {
     let index = candidate.id.index();
-    let thoughts = frame.thoughts;
-    let chance = thoughts.probabilities.as_ref();
+    let policy_output = frame.policy_output;
+    let chance = policy_output.probabilities.as_ref();
     // A player gives no finite value to what it did not consider.
     let finite = |value: &&f64| value.is_finite();
-    let values = thoughts.values.as_ref();
+    let values = policy_output.values.as_ref();
     let best = values.and_then(|all| {
         let finite = all.iter().filter(finite);
         finite.copied().reduce(f64::max)

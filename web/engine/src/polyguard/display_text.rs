@@ -289,7 +289,7 @@ pub(super) const fn end(end: EndReason) -> (&'static str, &'static str) {
 pub(super) const fn policy(policy: PolicyName) -> &'static str {
     match policy {
         PolicyName::Random => "Random",
-        PolicyName::NoChange => "No change",
+        PolicyName::KeepRegimen => "No change",
         PolicyName::GreedyRegimen => "Least estimated risk",
         PolicyName::RulesOnly => "Plain rules",
         PolicyName::Imitation => "Imitation of the oracle",

@@ -8,6 +8,7 @@ mod actor;
 mod agents;
 mod anti_cheat_panel;
 mod candidates;
+mod captions;
 mod chart;
 mod describe;
 mod display_text;
@@ -18,7 +19,6 @@ mod patient;
 mod regimen;
 mod reward_reasons;
 mod step;
-mod story;
 mod terms;
 mod truth;
 mod view;
@@ -34,7 +34,7 @@ use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 
 use crate::actor::Actor;
-use crate::caption::Moment;
+use crate::caption::CaptionEvent;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
 
@@ -63,7 +63,7 @@ impl PageWorld for PolyguardEnv {
     const FALLBACK: &'static str = "the regimen is kept";
 
     const BRIEF_STEP_MS: u32 = 2600;
-    const STORY_SEED: u64 = 5009;
+    const GUIDED_PLAYBACK_SEED: u64 = 5009;
     const FOCUS: [&'static str; 2] = [
         "The candidates",
         "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",
@@ -81,7 +81,7 @@ impl PageWorld for PolyguardEnv {
         TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::Train)
     }
 
-    fn story_task() -> (TaskSpec, Rules) {
+    fn guided_playback_task() -> (TaskSpec, Rules) {
         let sub = SubEnvironment::WebSearchMissingData;
         let task = TaskSpec::new_extended(sub, Difficulty::Hard, Split::All);
         (task, Rules::HARDENED)
@@ -166,8 +166,8 @@ impl PageWorld for PolyguardEnv {
         view::agent_view(frame)
     }
 
-    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
-        story::moments(frame)
+    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
+        captions::caption_events(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -183,7 +183,7 @@ impl PageWorld for PolyguardEnv {
     }
 
     fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        story::true_caption(frames, index)
+        captions::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

@@ -302,7 +302,7 @@ mod tests {
             for policy in [
                 PolicyName::Random,
                 PolicyName::RulesOnly,
-                PolicyName::NoChange,
+                PolicyName::KeepRegimen,
             ] {
                 let mut episode = Episode::reset(&Setup::new(case, 4));
                 let mut player = policy.player(4, Streams::Independent);

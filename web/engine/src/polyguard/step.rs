@@ -215,7 +215,7 @@ fn mark(step: &PublicStep) -> (&'static str, &'static str, Tone, bool) {
         return ("✗", "refused", Tone::Bad, true);
     }
     match step.kind() {
-        // What is found may be a risk that was not visible before: that is no fault of the step.
+        // What is found may be a risk that was not visible before: that is not a fault of the step.
         Some(kind) if kind.is_information() && step.gained => {
             ("?", "finds something out", Tone::Good, false)
         }

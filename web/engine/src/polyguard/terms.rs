@@ -99,7 +99,7 @@ mod tests {
             for policy in [
                 PolicyName::Random,
                 PolicyName::RulesOnly,
-                PolicyName::NoChange,
+                PolicyName::KeepRegimen,
             ] {
                 for rules in [Rules::REFERENCE, Rules::HARDENED] {
                     let setup = Setup::new(case, 8).with_rules(rules);

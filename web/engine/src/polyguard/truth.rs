@@ -1,4 +1,4 @@
-//! Hidden state of the PolyGuard world, shown only with the truth.
+//! Hidden state of the PolyGuard world, shown only while the Truth layer is on.
 
 use sentinel_env::polyguard::{
     ArchetypeId, Channel, Episode, Issue, Lab, Observation, PolyguardEnv, Step,

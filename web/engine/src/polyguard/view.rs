@@ -61,7 +61,7 @@ fn detail(frame: &PublicFrame<'_, PolyguardEnv>) -> String {
         );
     }
     let mut text = match frame.step {
-        None => display_text::sub(o.case.sub_environment()).1.to_owned(),
+        None => display_text::sub(o.task.sub_environment()).1.to_owned(),
         Some(step) => refusals(o, step),
     };
     if !text.is_empty() {

@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{Chart, Line, Note};
 
-use super::log::TrainingLog;
+use super::training_log::TrainingLog;
 
 /// A metric with the texts of its chart.
 struct Metric {
@@ -85,7 +85,7 @@ const METRICS: [Metric; 15] = [
         key: "completions/invalid_rate",
         title: "Invalid completions",
         unit: "share of completions",
-        help: "Share of a language model’s completions that are no action.",
+        help: "Share of a language model’s completions that are not actions.",
     },
     Metric {
         id: "length",

@@ -1,10 +1,10 @@
 //! The engine of recorded results: it reads training logs and reports and plays nothing, so that no
 //! engine of a world contains this code.
 
-mod log;
 mod metrics;
 mod report;
 mod runs;
+mod training_log;
 
 use std::collections::VecDeque;
 

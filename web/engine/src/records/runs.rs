@@ -2,8 +2,8 @@
 
 use sentinel_page_protocol::{Card, Layout, Link, Panel, Records, RecordsSection};
 
-use super::log::TrainingLog;
 use super::metrics::{ShownLog, charts};
+use super::training_log::TrainingLog;
 use crate::file_library::plain_name;
 use crate::files::{Fetched, base_name, text};
 use crate::format::capitalized;

@@ -1,8 +1,8 @@
 //! The trust world: five specialists with hidden behaviors.
 
 mod action_code;
+mod captions;
 mod chart;
-mod story;
 mod terms;
 mod truth;
 mod view;
@@ -15,7 +15,7 @@ use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
 
-use crate::caption::Moment;
+use crate::caption::CaptionEvent;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -60,7 +60,7 @@ impl PageWorld for TrustEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
-    const STORY_SEED: u64 = 5001;
+    const GUIDED_PLAYBACK_SEED: u64 = 5001;
     const FOCUS: [&'static str; 2] = [
         "The specialists",
         "Each face is a helper with its record and the trust that it has earned. The buttons below it are your moves: press one to take over from the player.",
@@ -74,7 +74,7 @@ impl PageWorld for TrustEnv {
         Task::Task3
     }
 
-    fn story_task() -> (Task, Rules) {
+    fn guided_playback_task() -> (Task, Rules) {
         (Task::Task3, Rules::REFERENCE)
     }
 
@@ -174,8 +174,8 @@ impl PageWorld for TrustEnv {
         view::agent_view(frame)
     }
 
-    fn moments(frame: &PublicFrame<'_, Self>) -> Vec<Moment> {
-        story::moments(frame)
+    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
+        captions::caption_events(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -191,7 +191,7 @@ impl PageWorld for TrustEnv {
     }
 
     fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        story::true_caption(frames, index)
+        captions::true_caption(frames, index)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

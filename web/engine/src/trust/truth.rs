@@ -1,4 +1,4 @@
-//! Hidden state of the trust world, shown only with the truth.
+//! Hidden state of the trust world, shown only while the Truth layer is on.
 
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Behavior, TrustEnv, text};

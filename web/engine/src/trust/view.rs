@@ -275,7 +275,7 @@ pub(super) const fn short(behavior: Behavior) -> &'static str {
 
 /// Returns the player's belief about a slot, as parts of a bar and in words.
 fn believed(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> (Vec<Share>, Option<Note>) {
-    let rows = frame.thoughts.belief.as_ref();
+    let rows = frame.policy_output.belief.as_ref();
     let Some(row) = rows
         .and_then(|rows| rows.get(slot.index()))
         .filter(|row| row.len() == SLOTS)
@@ -317,7 +317,7 @@ fn button(frame: &PublicFrame<'_, TrustEnv>, action: Action, label: &str, name: 
     let at = Action::ALL.iter().position(|other| *other == action);
     let of = |all: &Option<Vec<f64>>| at.and_then(|at| all.as_ref()?.get(at).copied());
     let best = frame
-        .thoughts
+        .policy_output
         .values
         .as_ref()
         .map(|all| all.iter().copied().fold(f64::MIN, f64::max));
@@ -326,8 +326,8 @@ fn button(frame: &PublicFrame<'_, TrustEnv>, action: Action, label: &str, name: 
         label: label.to_owned(),
         name: name.to_owned(),
         key: None,
-        chance: of(&frame.thoughts.probabilities).map(|chance| chance as f32),
-        value: of(&frame.thoughts.values)
+        chance: of(&frame.policy_output.probabilities).map(|chance| chance as f32),
+        value: of(&frame.policy_output.values)
             .zip(best)
             .map(|(value, best)| (value - best) as f32),
         next: frame

@@ -17,7 +17,7 @@ use sentinel_env::polyguard::{
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment as _, EpisodeSpec};
-use sentinel_page_engine::actor::{Actor, PolicyActor, Thoughts};
+use sentinel_page_engine::actor::{Actor, PolicyActor, PolicyOutput};
 use sentinel_page_engine::world::world_info;
 use sentinel_page_engine::{Engine, PageWorld as _};
 use sentinel_page_protocol::{AgentView, Branch, Panel, Reply, Request, StepLine, Truth};
@@ -119,8 +119,8 @@ impl Actor<PolyguardEnv> for Erratic {
         (Some(action), false)
     }
 
-    fn thoughts(&self, _episode: &PolyguardEnv) -> Thoughts {
-        Thoughts::default()
+    fn policy_output(&self, _episode: &PolyguardEnv) -> PolicyOutput {
+        PolicyOutput::default()
     }
 }
 

@@ -74,7 +74,7 @@ fn views_do_not_depend_on_hidden_state() {
             for policy in [
                 PolicyName::Random,
                 PolicyName::RulesOnly,
-                PolicyName::NoChange,
+                PolicyName::KeepRegimen,
                 PolicyName::StackReplan,
             ] {
                 let run = |episode: &Episode| {

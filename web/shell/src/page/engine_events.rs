@@ -102,10 +102,10 @@ impl Page {
                     });
                 }
             }
-            // Only parts of the page that load later ask for the others.
+            // Only deferred parts of the page ask for the others.
             _ => {
-                if let Some(extras) = self.extras.get_untracked() {
-                    (extras.take_reply)(*self, here, reply);
+                if let Some(deferred) = self.deferred.get_untracked() {
+                    (deferred.take_reply)(*self, here, reply);
                 }
             }
         }

@@ -61,8 +61,8 @@ impl Default for FileSignals {
 impl Page {
     /// Opens files that the visitor dropped or chose.
     pub fn open_files(self, files: Vec<web_sys::File>) {
-        match self.extras.get_untracked() {
-            Some(extras) => (extras.read_files)(self, files),
+        match self.deferred.get_untracked() {
+            Some(deferred) => (deferred.read_files)(self, files),
             None => self.add_notice("The page is still loading. Open the files again.".to_owned()),
         }
     }

@@ -1,9 +1,9 @@
 //! The signals of the page, and the operations on them.
 
 mod background_work;
+mod deferred_replies;
 mod engine_events;
 mod files;
-mod later_replies;
 mod own_play;
 mod own_record;
 mod records;
@@ -17,11 +17,11 @@ use sentinel_page_protocol::{
 };
 
 use crate::browser;
+use crate::deferred::DeferredUi;
 use crate::draft_action::{CheckedAction, ComposerSignals};
 use crate::engine::EngineEvent;
 use crate::engine_pool::{EnginePool, Program, RECORDS, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
-use crate::extras::Extras;
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, VISITOR, to_u32};
@@ -88,8 +88,8 @@ pub struct Page {
     pub notices: Signal<Vec<String>>,
     /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
-    /// Parts of the page that load later; `None` until they are there.
-    pub extras: Signal<Option<Extras>>,
+    /// The deferred parts of the page; `None` until they have loaded.
+    pub deferred: Signal<Option<DeferredUi>>,
     /// `true` while the help is open.
     pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
@@ -167,7 +167,7 @@ impl Page {
             tournament: Signal::default(),
             notices: Signal::new(problems),
             failure: Signal::default(),
-            extras: Signal::new(None),
+            deferred: Signal::new(None),
             help: Signal::new(false),
             dragging: Signal::new(false),
             shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),
@@ -219,13 +219,15 @@ impl Page {
             wanted
         });
         effect(move || {
-            let is_story = |state: &PageState| state.is_story().then(|| state.world.clone());
-            let world = self.without_cursor.with(is_story);
+            let is_guided_playback =
+                |state: &PageState| state.is_guided_playback().then(|| state.world.clone());
+            let world = self.without_cursor.with(is_guided_playback);
             let info = self.info.get();
             if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
-                self.state.update(|state| state.apply_episode(&info.story));
+                self.state
+                    .update(|state| state.apply_episode(&info.guided_playback));
                 // The same episode may be shown already.
-                self.start_story();
+                self.start_guided_playback();
             }
         });
         for episode in [self.main, self.versus] {
@@ -375,7 +377,7 @@ impl Page {
     }
 
     /// Starts to play a guided playback, unless the visitor prefers pages that stand still.
-    pub fn start_story(&self) {
+    pub fn start_guided_playback(&self) {
         self.playing.set(!browser::prefers_stillness());
     }
 

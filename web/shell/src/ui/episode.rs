@@ -12,10 +12,10 @@ use super::panel::panel;
 use super::reward::score_card;
 use super::truth::truth_panels;
 use crate::chart_geometry::extent;
+use crate::deferred::deferred_view;
 use crate::dom::html::{article, div, input, label, span};
 use crate::dom::{El, each};
 use crate::episode_view::EpisodeView;
-use crate::extras::extra;
 use crate::page::Page;
 use crate::panel_signals::PanelSignal;
 use crate::reactive::memo;
@@ -62,11 +62,20 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .child(focal.child(charts(page, episode)))
         .child(main.then(|| composer(page)))
-        .child((main && !embed).then(|| extra(page, move |extras| (extras.own_play)(page))))
-        .child((!embed).then(|| extra(page, move |extras| (extras.analysis)(page, episode, main))))
+        .child(
+            (main && !embed)
+                .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
+        )
+        .child((!embed).then(|| {
+            deferred_view(page, move |deferred| {
+                (deferred.analysis)(page, episode, main)
+            })
+        }))
         .child(panels(false, 1, usize::MAX))
         .child(truth_panels(page, truth))
-        .child(extra(page, move |extras| (extras.transcript)(episode)));
+        .child(deferred_view(page, move |deferred| {
+            (deferred.transcript)(episode)
+        }));
     let narrow = div()
         .class("column narrow")
         .child(score_card(episode))

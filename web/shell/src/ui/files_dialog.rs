@@ -7,10 +7,10 @@ use wasm_bindgen::JsCast;
 use super::copy_button::copy_button;
 use super::modal::{modal, modal_head};
 use crate::address::query_of;
+use crate::deferred::deferred_view;
 use crate::dom::html::{button, div, h3, input, label, li, p, pre, span, ul};
 use crate::dom::{El, IntoView, View};
 use crate::engine_pool::Role;
-use crate::extras::extra;
 use crate::page::Page;
 use crate::state::Screen;
 use crate::{browser, embed_code};
@@ -19,7 +19,7 @@ use crate::{browser, embed_code};
 #[must_use]
 pub fn files_dialog(page: Page) -> El {
     modal("files", page.files.dialog, move || {
-        extra(page, move |extras| (extras.files)(page))
+        deferred_view(page, move |deferred| (deferred.files)(page))
     })
 }
 

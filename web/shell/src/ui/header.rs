@@ -117,7 +117,7 @@ fn world_link(page: Page, program: &Program) -> El {
         .child(program.title.clone())
 }
 
-/// Returns a link to another screen, or to the guided playback of the world's story.
+/// Returns a link to another screen, or to the world's guided playback.
 fn screen_link(page: Page, screen: Screen, watch: bool, label: &'static str) -> El {
     let there = move |state: &PageState| {
         let from = match watch {

@@ -4,18 +4,18 @@ use leptos::prelude::event_target_checked;
 
 use super::keyboard::KEYS;
 use super::modal::{modal, modal_head};
+use crate::deferred::deferred_view;
 use crate::dom::html::{
     button, dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
 };
 use crate::dom::{El, IntoView, View};
-use crate::extras::extra;
 use crate::page::Page;
 
 /// Returns the help as a modal dialog.
 #[must_use]
 pub fn help_dialog(page: Page) -> El {
     modal("help", page.help, move || {
-        extra(page, move |extras| (extras.help)(page))
+        deferred_view(page, move |deferred| (deferred.help)(page))
     })
 }
 

@@ -41,9 +41,9 @@ mod widgets;
 
 use crate::address;
 use crate::browser;
+use crate::deferred::{self, deferred_view};
 use crate::dom::html::{a, div, main, p};
 use crate::dom::{IntoView, View};
-use crate::extras::{self, extra};
 use crate::page::Page;
 use crate::reactive::{effect, memo};
 use crate::state::Screen;
@@ -55,7 +55,7 @@ pub fn app() -> View {
     page.connect();
     address::sync_with_page(page);
     keyboard::listen(page);
-    extras::load_when_idle(page);
+    deferred::load_when_idle(page);
     let shown = memo(move || page.screen());
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
     let theme = memo(move || page.without_cursor.with(|state| state.theme));
@@ -90,7 +90,7 @@ pub fn app() -> View {
     let screen = move || {
         let screen = shown.get();
         if screen != Screen::Episode {
-            return extra(page, move |extras| (extras.records)(page, screen));
+            return deferred_view(page, move |deferred| (deferred.records)(page, screen));
         }
         let versus = move || {
             double
@@ -102,11 +102,12 @@ pub fn app() -> View {
             .toggle_class("double", move || double.get())
             .child(episode::episode(page, page.main, true))
             .child(versus);
-        let tournament = (!embed).then(|| extra(page, move |extras| (extras.tournament)(page)));
+        let tournament =
+            (!embed).then(|| deferred_view(page, move |deferred| (deferred.tournament)(page)));
         let differs = move || {
             double
                 .get()
-                .then(|| extra(page, move |extras| (extras.difference)(page)))
+                .then(|| deferred_view(page, move |deferred| (deferred.difference)(page)))
         };
         View::Fragment(vec![
             differs.into_view(),
@@ -125,7 +126,9 @@ pub fn app() -> View {
         .attr("tabindex", "-1")
         .child(move || episode().then(|| controls::controls(page)))
         .child(notices::notices(page))
-        .child(extra(page, move |extras| (extras.opened_files)(page)))
+        .child(deferred_view(page, move |deferred| {
+            (deferred.opened_files)(page)
+        }))
         .child(warning)
         .child(screen)
         .child(embed.then(|| embed::full_page_link(page)))
@@ -139,8 +142,8 @@ pub fn app() -> View {
         .child(head)
         .child(content)
         .child(move || episode().then(|| timeline::timeline(page)))
-        .child((!embed).then(|| extra(page, move |extras| (extras.watch)(page))))
-        .child((!embed).then(|| extra(page, move |extras| (extras.tour)(page))))
+        .child((!embed).then(|| deferred_view(page, move |deferred| (deferred.watch)(page))))
+        .child((!embed).then(|| deferred_view(page, move |deferred| (deferred.tour)(page))))
         .child(help::help_dialog(page))
         .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))

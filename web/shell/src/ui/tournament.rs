@@ -1,7 +1,7 @@
 //! The tournament: chosen players on the same episodes, played in this tab.
 
-mod detail;
 mod form;
+mod player_details;
 mod results;
 
 use sentinel_page_protocol::{EpisodeScore, TournamentSpec};

@@ -47,7 +47,7 @@ pub fn watch(page: Page) -> View {
     };
     effect(move || {
         if ready.get() {
-            page.start_story();
+            page.start_guided_playback();
         }
     });
     effect_with_previous(move |before: Option<bool>| {

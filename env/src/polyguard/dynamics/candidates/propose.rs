@@ -36,7 +36,7 @@ pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
         formulary,
         mask: taken,
         present,
-        barred: match o.case.split() {
+        barred: match o.task.split() {
             Split::Train => formulary.held_out(),
             Split::All | Split::Holdout => 0,
         },
@@ -66,7 +66,7 @@ impl Chart<'_> {
         if target & (self.barred | self.present) != 0 {
             return false;
         }
-        self.o.case.split() != Split::Train
+        self.o.task.split() != Split::Train
             || each_archetype(target)
                 .all(|id| self.formulary.held_out_partners(id) & self.others & !self.barred == 0)
     }
@@ -159,7 +159,7 @@ impl Chart<'_> {
             self.remedies(list, row, 900);
         }
         let blind = self.o.egfr().is_none();
-        let looks = !blind || self.o.case.sub_environment() == SubEnvironment::WebSearchMissingData;
+        let looks = !blind || self.o.task.sub_environment() == SubEnvironment::WebSearchMissingData;
         if looks && self.o.known_archetypes(row.drug) & self.renal != 0 {
             self.remedies(list, row, 1300);
         }

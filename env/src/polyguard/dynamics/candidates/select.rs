@@ -29,9 +29,9 @@ const fn plain(kind: ActKind) -> Act {
 /// Returns the acts that are always among the candidates.
 fn reserved(o: &Observation) -> [Option<Act>; 3] {
     use SubEnvironment::{Deprescribing, WebSearchMissingData};
-    let fetch = o.case.difficulty() != Difficulty::Easy
+    let fetch = o.task.difficulty() != Difficulty::Easy
         || matches!(
-            o.case.sub_environment(),
+            o.task.sub_environment(),
             Deprescribing | WebSearchMissingData
         )
         || o.labs.missing() > 0;

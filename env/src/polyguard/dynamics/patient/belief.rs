@@ -32,7 +32,7 @@ pub(crate) fn sample_patient(
 ) -> Option<State> {
     let mut draft = PatientGenerator {
         state: State {
-            setup: Setup::new(first.case, 0).with_rules(first.rules),
+            setup: Setup::new(first.task, 0).with_rules(first.rules),
             formulary: first.formulary(),
             observation: first.clone(),
             hidden: Hidden::new(stream),
@@ -113,7 +113,7 @@ impl PatientGenerator {
     /// Draws the hidden part of the planted problems, and lists the issues. Returns `false` if the
     /// serious pairs or the eGFR contradict the chart, and `None` if a problem cannot be drawn.
     fn draw_problems(&mut self, now: &Observation) -> Option<bool> {
-        let (case, level) = (now.case, now.case.difficulty() as usize);
+        let (case, level) = (now.task, now.task.difficulty() as usize);
         // The serious pairs that belong to no other problem.
         let mut pairs = self.state.serious_pairs();
         let mut spared = 0;
@@ -194,7 +194,7 @@ impl PatientGenerator {
     }
 
     fn draw_rules(&mut self, count: usize) -> Option<()> {
-        let name = self.state.observation.case.formulary();
+        let name = self.state.observation.task.formulary();
         let rules = risk::evaluate_set_rules(self.formulary(), name, self.present);
         let mut broken = rules.map(|(rule, broken)| broken.then_some(rule));
         self.state.hidden.stream.shuffle(&mut broken);
@@ -293,7 +293,7 @@ impl PatientGenerator {
         self.present = present;
         // The chart shows that a medicine is not needed exactly if it could only be removed.
         let shown = row.indication.is_none() || row.stale;
-        if shown == (benign || clean) && now.case.difficulty() != Difficulty::Hard {
+        if shown == (benign || clean) && now.task.difficulty() != Difficulty::Hard {
             return None;
         }
         self.add_issue(Issue::Info);
@@ -417,7 +417,7 @@ impl PatientGenerator {
     /// Returns `true` if `fillers` can have filled up a regimen of a product and the medicines
     /// `planted`: they share no class with a component and break no set rule.
     fn fill_up(&self, parts: [ArchetypeId; 2], fillers: u64, planted: u64) -> bool {
-        let (formulary, name) = (self.formulary(), self.state.observation.case.formulary());
+        let (formulary, name) = (self.formulary(), self.state.observation.task.formulary());
         let same_class = |id: ArchetypeId| formulary.trait_sets().same_class[id.index()];
         if parts.iter().any(|id| same_class(*id) & fillers != 0) {
             return false;

@@ -12,7 +12,7 @@ impl PatientGenerator {
     /// Draws the observable part of the chart: laboratory values, a conflict, flags, and the order
     /// of rows.
     pub(super) fn generate_chart(&mut self) {
-        let difficulty = self.state.observation.case.difficulty();
+        let difficulty = self.state.observation.task.difficulty();
         let (ast, alt) = (20.0 + 20.0 * self.unit(), 20.0 + 20.0 * self.unit());
         let glucose = 90.0 + 90.0 * self.unit();
         let labs = &mut self.state.hidden.labs;
@@ -52,7 +52,7 @@ impl PatientGenerator {
         let unflagged = self
             .state
             .observation
-            .case
+            .task
             .difficulty()
             .unflagged_probability();
         let taken = self.state.taken_archetypes();

@@ -119,7 +119,7 @@ impl PatientGenerator {
             };
             let place = self.add_known(id, Some(bucket));
             let needed = conditions.len() >= needless;
-            let level = self.state.observation.case.difficulty() as usize;
+            let level = self.state.observation.task.difficulty() as usize;
             let visible = self.unit() < VISIBLE[level];
             let row = &mut self.state.observation.regimen[place];
             row.stale = true;
@@ -215,7 +215,7 @@ impl PatientGenerator {
             Issue::Renal(id)
         });
         self.missing[Lab::Egfr as usize] = true;
-        if self.state.observation.case.difficulty() != Difficulty::Easy {
+        if self.state.observation.task.difficulty() != Difficulty::Easy {
             self.missing[Lab::Inr as usize] = true;
         }
         Some(())

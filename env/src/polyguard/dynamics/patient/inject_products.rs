@@ -77,7 +77,7 @@ impl PatientGenerator {
     }
 
     fn note_problem(&mut self, problem: ArchetypeId, partner: ArchetypeId) {
-        let level = self.state.observation.case.difficulty() as usize;
+        let level = self.state.observation.task.difficulty() as usize;
         let condition = self.formulary().get(problem).indication;
         self.state.observation.problem = Some(Drug::Known(problem));
         if let Some(pair) = self.formulary().pair_between(problem, partner) {

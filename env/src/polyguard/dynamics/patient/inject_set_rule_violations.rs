@@ -27,7 +27,7 @@ impl PatientGenerator {
     }
 
     fn is_broken(&self, rule: SetRule, mask: u64) -> bool {
-        let name = self.state.observation.case.formulary();
+        let name = self.state.observation.task.formulary();
         risk::evaluate_set_rules(self.formulary(), name, mask)[rule as usize].1
     }
 

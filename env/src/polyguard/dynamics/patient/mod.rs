@@ -25,7 +25,7 @@ const ATTEMPTS: u64 = 64;
 
 /// Returns the patient of a setup, before the first candidates are chosen.
 pub(crate) fn generate_patient(setup: &Setup) -> State {
-    let stream = |seed| stream(setup.case, seed);
+    let stream = |seed| stream(setup.task, seed);
     match first_of(setup.seed, |seed| attempt(setup, stream(seed))) {
         Some((_, patient)) => patient,
         None => fallback(setup, stream(setup.seed)),
@@ -68,11 +68,11 @@ fn fallback(setup: &Setup, stream: PcgRandom) -> State {
 fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
     let mut draft = PatientGenerator::new(setup, stream);
     inject_issues(&mut draft)?;
-    if setup.case.difficulty() == Difficulty::Hard {
+    if setup.task.difficulty() == Difficulty::Hard {
         use SubEnvironment::{
             AlternativeSuggestion, NewDrugDecomposition, RegimenRisk, WebSearchMissingData,
         };
-        let sub = setup.case.sub_environment();
+        let sub = setup.task.sub_environment();
         let also = [
             RegimenRisk,
             WebSearchMissingData,
@@ -92,8 +92,8 @@ fn attempt(setup: &Setup, stream: PcgRandom) -> Option<State> {
 
 /// Plants the problems of the sub-environment. Returns `None` if that fails.
 fn inject_issues(draft: &mut PatientGenerator) -> Option<()> {
-    let level = draft.state.observation.case.difficulty() as usize;
-    match draft.state.observation.case.sub_environment() {
+    let level = draft.state.observation.task.difficulty() as usize;
+    match draft.state.observation.task.sub_environment() {
         SubEnvironment::Ddi => {
             let count = match level {
                 0 => 1,

@@ -38,7 +38,7 @@ pub(super) struct PatientGenerator {
 }
 
 impl PatientGenerator {
-    /// Probability that a medicine which is no part of a planted problem is not needed.
+    /// Probability that a medicine which is not part of a planted problem is not needed.
     pub(super) const NEEDLESS_FILL: f64 = 0.15;
 
     /// Draws the patient's personal data and the target number of medicines.
@@ -53,7 +53,7 @@ impl PatientGenerator {
         let u = w.unit();
         let egfr = (95.0 - 0.8 * over - 50.0 * u * u).clamp(15.0, 100.0);
         let inr = 1.0 + w.unit();
-        let size = match setup.case.difficulty() as usize {
+        let size = match setup.task.difficulty() as usize {
             0 => 3 + w.below(3),
             1 => 6 + w.below(4),
             _ => 10 + w.below(5),
@@ -90,7 +90,7 @@ impl PatientGenerator {
     }
 
     pub(super) fn split(&self) -> Split {
-        self.state.observation.case.split()
+        self.state.observation.task.split()
     }
 
     /// Returns the archetypes that the split allows, as bits.
@@ -260,7 +260,7 @@ impl PatientGenerator {
             NewDrugDecomposition,
         ];
         let mut conditions = Conditions::EMPTY;
-        if apart.contains(&self.state.observation.case.sub_environment()) {
+        if apart.contains(&self.state.observation.task.sub_environment()) {
             for place in 0..self.planted.min(3) {
                 conditions.insert(self.state.hidden.truths[place].condition);
             }
@@ -271,7 +271,7 @@ impl PatientGenerator {
     /// Returns `true` if adding a medicine would break a set rule, or add a member to one that is
     /// broken.
     fn breaks_a_rule(&self, id: ArchetypeId) -> bool {
-        let name = self.state.observation.case.formulary();
+        let name = self.state.observation.task.formulary();
         let present = self.present;
         let with = present | id.bit();
         let before = risk::evaluate_set_rules(self.formulary(), name, present);

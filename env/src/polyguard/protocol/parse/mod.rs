@@ -26,12 +26,12 @@ pub(super) use object::ANSWER_FIELDS;
 pub use parsed_completion::ParsedCompletion;
 pub(super) use parsed_completion::{COMPLETION_MAX, RATIONALE_MAX};
 
-use crate::json::Json;
 use crate::polyguard::model::action::{Action, Choice};
 use crate::polyguard::model::candidate::CandidateId;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::rationale_terms::RationaleTerms;
+use crate::strict_json::Json;
 use parsed_completion::{refuse, repaired_if};
 use scan::{FormLine, Mention, assigned_values, candidate_mentions, parse_form_line};
 

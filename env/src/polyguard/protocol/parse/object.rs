@@ -1,7 +1,6 @@
 //! The alternative form of an answer: a JSON object.
 
 use super::parsed_completion::{ParsedCompletion, RATIONALE_MAX, refuse, repaired_if};
-use crate::json::{FieldFault, Fields, Json};
 use crate::named::Named as _;
 use crate::polyguard::model::action::{Action, Choice, Claim, Confidence};
 use crate::polyguard::model::candidate::{ActArg, ActKind, CandidateId};
@@ -9,6 +8,7 @@ use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::rationale_terms::RationaleTerms;
 use crate::polyguard::model::regimen::Drug;
+use crate::strict_json::{FieldFault, Json, JsonFields};
 
 /// The fields that an answer may have.
 pub(in crate::polyguard) const ANSWER_FIELDS: [&str; 6] = [
@@ -25,7 +25,7 @@ const ARGS: [&str; 2] = ["bucket_delta", "target"];
 const NO_DRUG: &str = "none";
 
 /// Parses an object. A field that is `null` is treated as missing.
-pub(super) fn parse_object(fields: &Fields, formulary: &Formulary) -> ParsedCompletion {
+pub(super) fn parse_object(fields: &JsonFields, formulary: &Formulary) -> ParsedCompletion {
     match read(fields, formulary) {
         Ok(choice) => ParsedCompletion {
             action: Action::Choose(choice),
@@ -35,11 +35,11 @@ pub(super) fn parse_object(fields: &Fields, formulary: &Formulary) -> ParsedComp
     }
 }
 
-fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompletion> {
+fn read(fields: &JsonFields, formulary: &Formulary) -> Result<Choice, ParsedCompletion> {
     known(fields, &ANSWER_FIELDS)?;
     let (id, exact) = match fields.get("candidate_id") {
         None => return Err(refuse(Violation::NoCandidate, "candidate_id is missing")),
-        Some(Json::Text(text)) => {
+        Some(Json::String(text)) => {
             let plain = text.trim().to_ascii_lowercase();
             let Some(id) = CandidateId::parse(&plain) else {
                 return Err(refuse(Violation::BadId, format!("candidate_id {text:?}")));
@@ -52,7 +52,7 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompleti
         }
     };
     let cites = match fields.get("rationale") {
-        Some(Json::Text(text)) if !text.trim().is_empty() => {
+        Some(Json::String(text)) if !text.trim().is_empty() => {
             if text.chars().nth(RATIONALE_MAX).is_some() {
                 let detail = format!("a rationale of more than {RATIONALE_MAX} characters");
                 return Err(refuse(Violation::TooLong, detail));
@@ -87,18 +87,18 @@ fn read(fields: &Fields, formulary: &Formulary) -> Result<Choice, ParsedCompleti
 
 /// Returns the details stated beside the id. A detail that names something unknown is a false
 /// claim.
-fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, ParsedCompletion> {
+fn claim(fields: &JsonFields, formulary: &Formulary) -> Result<Claim, ParsedCompletion> {
     let mut claim = Claim::default();
     match fields.get("action_type") {
         None => {}
-        Some(Json::Text(text)) => claim.kind = ActKind::parse_ignore_case(text),
+        Some(Json::String(text)) => claim.kind = ActKind::parse_ignore_case(text),
         Some(_) => claim.unknown = true,
     }
     claim.unknown |= claim.kind.is_none() && fields.get("action_type").is_some();
     match fields.get("drug") {
         None => {}
-        Some(Json::Text(text)) if text == NO_DRUG => claim.drug = Some(None),
-        Some(Json::Text(text)) => match Drug::parse(&text.to_lowercase(), formulary) {
+        Some(Json::String(text)) if text == NO_DRUG => claim.drug = Some(None),
+        Some(Json::String(text)) => match Drug::parse(&text.to_lowercase(), formulary) {
             Some(drug) => claim.drug = Some(Some(drug)),
             None => claim.unknown = true,
         },
@@ -116,7 +116,7 @@ fn claim(fields: &Fields, formulary: &Formulary) -> Result<Claim, ParsedCompleti
     Ok(claim)
 }
 
-fn arg(args: &Fields, formulary: &Formulary) -> Option<ActArg> {
+fn arg(args: &JsonFields, formulary: &Formulary) -> Option<ActArg> {
     match (args.get("bucket_delta"), args.get("target")) {
         (None, None) => Some(ActArg::None),
         (Some(delta), None) => match delta.as_f64()? {
@@ -124,7 +124,7 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<ActArg> {
             -1.0 => Some(ActArg::Dose(-1)),
             _ => None,
         },
-        (None, Some(Json::Text(name))) => {
+        (None, Some(Json::String(name))) => {
             Drug::parse(&name.to_lowercase(), formulary).map(ActArg::Target)
         }
         _ => None,
@@ -132,7 +132,7 @@ fn arg(args: &Fields, formulary: &Formulary) -> Option<ActArg> {
 }
 
 /// Returns an error unless every field is known and occurs once.
-fn known(fields: &Fields, names: &[&str]) -> Result<(), ParsedCompletion> {
+fn known(fields: &JsonFields, names: &[&str]) -> Result<(), ParsedCompletion> {
     Err(match fields.first_fault(names) {
         None => return Ok(()),
         Some(FieldFault::Unknown(field)) => {

@@ -8,7 +8,7 @@ use crate::polyguard::model::candidate::CandidateId;
 pub(super) enum Mention {
     /// A valid id of a candidate.
     Id(CandidateId),
-    /// Two digits that are no valid id: 11 to 99.
+    /// Two digits that are not a valid id: 11 to 99.
     NoSuch,
     /// Digits in an invalid form, such as `cand_1`, `cand_011` or `cand_00`.
     Forged,

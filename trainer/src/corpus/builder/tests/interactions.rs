@@ -285,7 +285,7 @@ fn failed_document_fallback_error_names_both_failures() -> Tested {
         "{message}"
     );
     assert!(
-        message.contains("it is no JSON, and line 1 is none"),
+        message.contains("it is not JSON, and neither is line 1"),
         "{message}"
     );
     Ok(())

@@ -107,7 +107,7 @@ fn reference_report_draws_charts_it_supports() -> Tested {
 fn incomparable_inputs_are_refused() -> Tested {
     let inputs = Inputs::new(2)?;
     let mut config = inputs.config();
-    // A replay or a scripted policy is no ablation.
+    // A replay or a scripted policy is not an ablation.
     write_eval::<TrustEnv>(&inputs.at("ablation/a.json"), "random", None, 2)?;
     let reason = inputs.refused(&config, "ablation")?;
     assert!(

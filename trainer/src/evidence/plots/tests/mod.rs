@@ -149,7 +149,7 @@ impl Inputs {
 #[track_caller]
 fn assert_near(a: &Value, b: &Value) {
     let (Some(x), Some(y)) = (a.as_f64(), b.as_f64()) else {
-        panic!("{a} and {b} are no numbers");
+        panic!("{a} and {b} are not numbers");
     };
     assert!((x - y).abs() < 1e-9, "{x} is not {y}");
 }

@@ -52,7 +52,7 @@ pub(super) fn draw(entries: &[&SweepEntry], figures: &mut Figures) {
             metric: "reward",
             y: Axis::new("mean reward"),
             caption: "Mean reward of the sampled completions at each update, one line per model. Completions that \
-                      are no action count.",
+                      are not actions count.",
         },
         &grpo,
     );

@@ -57,7 +57,7 @@ impl Judgment {
         }
     }
 
-    /// Returns the worse of two judgments; a figure that was not measured is no evidence.
+    /// Returns the worse of two judgments; a figure that was not measured is not evidence.
     fn worse(self, other: Self) -> Self {
         let rank = |judgment: Self| match judgment {
             Self::Within => 0,

@@ -98,7 +98,7 @@ fn kind_of_file(path: &Path) -> Result<Kind, ReportError> {
         if error.is_eof() {
             ReportError::from_json(path, "JSON file", &error, remedy)
         } else {
-            unknown(format!("it is no JSON ({error})"))
+            unknown(format!("it is not JSON ({error})"))
         }
     })?;
     let has = |keys: &[&str]| keys.iter().all(|key| value.get(key).is_some());
@@ -118,7 +118,7 @@ fn kind_of_file(path: &Path) -> Result<Kind, ReportError> {
             .take(6)
             .collect();
         Err(unknown(if keys.is_empty() {
-            "it is no JSON object".to_owned()
+            "it is not a JSON object".to_owned()
         } else {
             format!("its keys are {}", keys.join(", "))
         }))

@@ -114,7 +114,7 @@ fn sweep_report_without_provenance_or_wrong_kind_is_refused() -> Tested {
     assert_fails(
         &project,
         &sweep,
-        &["sft_trl_run.json is no report of a training stage"],
+        &["sft_trl_run.json is not a report of a training stage"],
     );
     Ok(())
 }

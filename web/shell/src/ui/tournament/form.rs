@@ -8,7 +8,7 @@ use crate::dom::{El, IntoView, View};
 use crate::number_format::grouped;
 use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, memo};
-use crate::tournament_form::{Contestant, Group, Scope, TournamentForm, contestants};
+use crate::tournament_form::{Group, PlayerOption, Scope, TournamentForm, player_options};
 use crate::ui::select::{Item, select};
 
 /// Returns the settings, with the button that starts the tournament and further `buttons` in one
@@ -186,15 +186,15 @@ fn players(page: Page, form: Signal<TournamentForm>, listed: Group) -> El {
         let info = page.info.get();
         let mut all = page
             .replays
-            .with(|replays| info.map_or_else(Vec::new, |info| contestants(&info, replays)));
+            .with(|replays| info.map_or_else(Vec::new, |info| player_options(&info, replays)));
         all.retain(|player| player.group == listed);
         all
     });
-    let one = move |player: Contestant| {
+    let one = move |player: PlayerOption| {
         let (name, flipped) = (player.name.clone(), player.name.clone());
         let (text, help) = (player.label.clone(), player.help.clone());
         let is_on = move || form.with(|form| form.is_on(&player));
-        let flip = move || form.update(|form| form.flip(&flipped));
+        let flip = move || form.update(|form| form.toggle_player(&flipped));
         switch(("data-contestant", name), text, help, is_on, flip)
     };
     let switches = move || all.get().into_iter().map(one).collect::<Vec<El>>();

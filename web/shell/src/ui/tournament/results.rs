@@ -2,7 +2,8 @@
 
 use sentinel_page_protocol::{EpisodeScore, Placement, Standings};
 
-use super::{detail, episode_link, histogram};
+use super::player_details::player_details;
+use super::{episode_link, histogram};
 use crate::dom::El;
 use crate::dom::html::{button, div, small, td, th, tr};
 use crate::number_format::fixed;
@@ -58,7 +59,7 @@ pub(super) fn results(page: Page, tournament: &Tournament, open: Signal<String>)
         rows.push(row(page, tournament, standings, placement, open));
         if placement.player == shown {
             let detail = td().attr("colspan", "5");
-            let detail = detail.child(detail::detail(page, tournament, standings, placement));
+            let detail = detail.child(player_details(page, tournament, standings, placement));
             rows.push(tr().child(detail));
         }
     }

@@ -5,7 +5,7 @@
 //! is used for agents' messages, completions of language models and rows of replays.
 //!
 //! ```
-//! use sentinel_env::json::{FieldFault, Json};
+//! use sentinel_env::strict_json::{FieldFault, Json};
 //!
 //! let Json::Object(mut fields) = serde_json::from_str(r#"{"arm": "left", "sure": true}"#)? else {
 //!     panic!("it is an object");
@@ -38,17 +38,17 @@ pub enum Json {
     /// A JSON number; integers are exact.
     Number(Number),
     /// A JSON string, with escapes resolved.
-    Text(String),
+    String(String),
     /// A JSON array of values.
-    List(Vec<Json>),
+    Array(Vec<Json>),
     /// A JSON object, including duplicate fields.
-    Object(Fields),
+    Object(JsonFields),
 }
 
 /// The fields of an object in the order of the text. Methods that read a field by type remove it;
 /// `null` is treated as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(Vec<(String, Json)>);
+pub struct JsonFields(Vec<(String, Json)>);
 
 /// The error for a field whose value has the wrong type.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,7 @@ pub struct WrongType {
     pub found: Json,
 }
 
-/// The types that [`Fields`] can read.
+/// The types that [`JsonFields`] can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// A JSON string value.
@@ -96,7 +96,7 @@ impl Json {
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::String(text) => Some(text),
             _ => None,
         }
     }
@@ -121,9 +121,9 @@ impl Json {
 
     /// Returns the items if the value is an array, else `None`.
     #[must_use]
-    pub fn as_list(&self) -> Option<&[Self]> {
+    pub fn as_array(&self) -> Option<&[Self]> {
         match self {
-            Self::List(items) => Some(items),
+            Self::Array(items) => Some(items),
             _ => None,
         }
     }
@@ -140,8 +140,8 @@ impl Json {
     /// Calls `visit` with every string in the value, including field names, with escapes resolved.
     pub(crate) fn for_each_string<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
-            Self::Text(text) => visit(text),
-            Self::List(items) => items.iter().for_each(|item| item.for_each_string(visit)),
+            Self::String(text) => visit(text),
+            Self::Array(items) => items.iter().for_each(|item| item.for_each_string(visit)),
             Self::Object(fields) => {
                 for (name, value) in fields.iter() {
                     visit(name);
@@ -155,7 +155,7 @@ impl Json {
     /// Calls `visit` with every field name in the value, at any depth.
     pub(crate) fn for_each_field_name<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
         match self {
-            Self::List(items) => items
+            Self::Array(items) => items
                 .iter()
                 .for_each(|item| item.for_each_field_name(visit)),
             Self::Object(fields) => {
@@ -174,8 +174,8 @@ impl Json {
             Self::Null => "null",
             Self::Bool(_) => "true or false",
             Self::Number(_) => "a number",
-            Self::Text(_) => "a text",
-            Self::List(_) => "an array",
+            Self::String(_) => "a text",
+            Self::Array(_) => "an array",
             Self::Object(_) => "an object",
         }
     }
@@ -185,7 +185,7 @@ impl Json {
     /// # Errors
     /// Returns serde's "invalid type" error, which names what was `expected`, if the value is not
     /// an object.
-    pub fn into_object<E: Error>(self, expected: &str) -> Result<Fields, E> {
+    pub fn into_object<E: Error>(self, expected: &str) -> Result<JsonFields, E> {
         match self {
             Self::Object(fields) => Ok(fields),
             other => Err(E::invalid_type(other.unexpected(), &expected)),
@@ -201,8 +201,8 @@ impl Json {
                 (_, Some(number)) => Unexpected::Signed(number),
                 _ => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
             },
-            Self::Text(text) => Unexpected::Str(text),
-            Self::List(_) => Unexpected::Seq,
+            Self::String(text) => Unexpected::Str(text),
+            Self::Array(_) => Unexpected::Seq,
             Self::Object(_) => Unexpected::Map,
         }
     }
@@ -210,11 +210,11 @@ impl Json {
 
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+        Self::String(text.to_owned())
     }
 }
 
-impl Fields {
+impl JsonFields {
     /// Iterates over the names and values in the order of the text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
@@ -246,7 +246,7 @@ impl Fields {
     pub fn take_string(&mut self, field: &'static str) -> Result<Option<String>, WrongType> {
         match self.take(field) {
             None => Ok(None),
-            Some(Json::Text(text)) => Ok(Some(text)),
+            Some(Json::String(text)) => Ok(Some(text)),
             Some(found) => Err(WrongType {
                 field,
                 expected: Expected::Text,
@@ -345,11 +345,11 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
+        Ok(Json::String(text.to_owned()))
     }
 
     fn visit_string<E: Error>(self, text: String) -> Result<Json, E> {
-        Ok(Json::Text(text))
+        Ok(Json::String(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
@@ -357,7 +357,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Json::List(list))
+        Ok(Json::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
@@ -372,7 +372,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
                 entries.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(Json::Object(Fields(fields)))
+        Ok(Json::Object(JsonFields(fields)))
     }
 }
 
@@ -388,8 +388,8 @@ impl Serialize for Json {
             Self::Null => serializer.serialize_unit(),
             Self::Bool(on) => serializer.serialize_bool(*on),
             Self::Number(number) => number.serialize(serializer),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::List(items) => serializer.collect_seq(items),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
             Self::Object(fields) => serializer.collect_map(fields.iter()),
         }
     }
@@ -405,7 +405,7 @@ impl fmt::Display for Json {
 mod tests {
     use super::*;
 
-    fn fields(text: &str) -> Fields {
+    fn fields(text: &str) -> JsonFields {
         match serde_json::from_str(text) {
             Ok(Json::Object(fields)) => fields,
             other => panic!("{other:?}"),
@@ -418,7 +418,7 @@ mod tests {
         let json: Json = serde_json::from_str(text).expect("JSON");
         assert_eq!(json.to_string(), text);
         assert_eq!(
-            json.get("b").and_then(Json::as_list).map(<[Json]>::len),
+            json.get("b").and_then(Json::as_array).map(<[Json]>::len),
             Some(4)
         );
     }
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(found.take_string("a"), Ok(None));
         assert!(!found.contains("a"));
         assert_eq!(found.take_string("b"), Ok(Some("x".to_owned())));
-        assert_eq!(found, Fields::default());
+        assert_eq!(found, JsonFields::default());
     }
 
     #[test]

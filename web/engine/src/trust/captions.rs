@@ -1,4 +1,4 @@
-//! The moments of an episode of the trust world, for captions.
+//! The notable events of an episode of the trust world, shown as captions.
 
 use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::Slot;
@@ -6,27 +6,27 @@ use sentinel_env::trust::{Action, Behavior, Rules, TrustEnv};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 
 use super::PublicStep;
-use crate::actor::Thoughts;
-use crate::caption::Moment;
+use crate::actor::PolicyOutput;
+use crate::caption::CaptionEvent;
 use crate::format::percent;
 use crate::run::{Frame, PublicFrame};
 
 /// Believed probability of being the adversary from which a specialist counts as suspected.
 const SUSPECTED: f64 = 0.8;
 
-/// Returns what a viewer should not miss in the last step.
-pub(super) fn moments(frame: &PublicFrame<'_, TrustEnv>) -> Vec<Moment> {
+/// Returns the notable events of the last step.
+pub(super) fn caption_events(frame: &PublicFrame<'_, TrustEnv>) -> Vec<CaptionEvent> {
     if frame.step.is_none() {
         let text = "One of them lies when it matters, and the agent must find out which.";
-        return vec![Moment::new("The task", text.to_owned())];
+        return vec![CaptionEvent::new("The task", text.to_owned())];
     }
     let all = [saved(frame), lost(frame), failure(frame)];
     let later = [doubt(frame), stakes(frame)];
     all.into_iter().chain(later).flatten().collect()
 }
 
-/// Returns the moment in which checking a wrong answer first saves a subtask.
-fn saved(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
+/// Returns the event in which checking a wrong answer first saves a subtask.
+fn saved(frame: &PublicFrame<'_, TrustEnv>) -> Option<CaptionEvent> {
     let is_saved = |step: &PublicStep| {
         let checked = matches!(step.action, Action::Verify(_));
         checked && step.answer == Some(false) && step.completed == Some(true)
@@ -43,11 +43,11 @@ fn saved(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
     let text = format!("{record}Checking the answer saves the subtask.");
     frame
         .is_first(is_saved)
-        .then(|| Moment::new("A subtask saved", text))
+        .then(|| CaptionEvent::new("A subtask saved", text))
 }
 
-/// Returns the moment in which a subtask first fails for good.
-fn lost(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
+/// Returns the event in which a subtask first fails for good.
+fn lost(frame: &PublicFrame<'_, TrustEnv>) -> Option<CaptionEvent> {
     let first = frame.before()?.progress.failed() == 0 && frame.observation.progress.failed() > 0;
     let text = || {
         format!(
@@ -55,21 +55,21 @@ fn lost(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
             frame.step.map_or(0, |step| step.node + 1)
         )
     };
-    first.then(|| Moment::new("A subtask lost", text()))
+    first.then(|| CaptionEvent::new("A subtask lost", text()))
 }
 
-/// Returns the moment of the first wrong answer.
-fn failure(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
+/// Returns the event of the first wrong answer.
+fn failure(frame: &PublicFrame<'_, TrustEnv>) -> Option<CaptionEvent> {
     let slot = frame.step?.action.slot()?;
     let [was, now] = [frame.before()?, frame.observation].map(|o| o.ledger[slot].trust());
     let text = format!("Trust in {slot} falls from {was:.2} to {now:.2}.");
     let first = frame.is_first(|step| step.answer == Some(false));
-    first.then(|| Moment::new("First failure", text))
+    first.then(|| CaptionEvent::new("First failure", text))
 }
 
 /// Returns the specialist that the player most believes to be the adversary, if it suspects one.
-fn suspect(thoughts: &Thoughts) -> Option<(Slot, f64)> {
-    let rows = thoughts.belief.as_ref()?;
+fn suspect(policy_output: &PolicyOutput) -> Option<(Slot, f64)> {
+    let rows = policy_output.belief.as_ref()?;
     let chance = |slot: Slot| rows.get(slot.index())?.get(Behavior::Adversarial as usize);
     let mut chances = Slot::ALL
         .into_iter()
@@ -77,12 +77,12 @@ fn suspect(thoughts: &Thoughts) -> Option<(Slot, f64)> {
     chances.find(|(_, chance)| *chance >= SUSPECTED)
 }
 
-/// Returns the moment in which the player first takes a specialist for the adversary.
-fn doubt(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
-    let (slot, chance) = suspect(frame.thoughts)?;
+/// Returns the event in which the player first takes a specialist for the adversary.
+fn doubt(frame: &PublicFrame<'_, TrustEnv>) -> Option<CaptionEvent> {
+    let (slot, chance) = suspect(frame.policy_output)?;
     let earlier = frame.assessments().take(frame.index);
     let is_first = earlier
-        .filter_map(|(_, thoughts)| suspect(thoughts))
+        .filter_map(|(_, policy_output)| suspect(policy_output))
         .count()
         == 0;
     let evidence = &frame.observation.ledger[slot];
@@ -92,11 +92,11 @@ fn doubt(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
         evidence.calls,
         percent(chance)
     );
-    is_first.then(|| Moment::new("First doubt", text))
+    is_first.then(|| CaptionEvent::new("First doubt", text))
 }
 
-/// Returns the moment in which the stakes first are high.
-fn stakes(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
+/// Returns the event in which the stakes first are high.
+fn stakes(frame: &PublicFrame<'_, TrustEnv>) -> Option<CaptionEvent> {
     let is_high = frame.observation.stakes >= HIGH_STAKES;
     let was_high = frame.before()?.stakes >= HIGH_STAKES;
     let first = frame
@@ -108,7 +108,7 @@ fn stakes(frame: &PublicFrame<'_, TrustEnv>) -> Option<Moment> {
         "The stakes are high from here on ({:.2}): the adversary’s turn.",
         frame.observation.stakes
     );
-    (is_high && !was_high && first).then(|| Moment::new("High stakes", text))
+    (is_high && !was_high && first).then(|| CaptionEvent::new("High stakes", text))
 }
 
 /// Returns the hidden fact that belongs to a frame: who the adversary is, its first poisoned

@@ -1,4 +1,4 @@
-//! Replies to parts of the page that load later.
+//! Replies to the deferred parts of the page.
 
 use super::*;
 

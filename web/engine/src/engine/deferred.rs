@@ -2,8 +2,8 @@
 //! files that the visitor brings or takes away.
 //!
 //! In a browser its code is a module of its own, which is fetched for the first request that needs
-//! it; such requests wait until it is there. `cargo xtask` divides the program: what only
-//! [`Later::new`] names goes into the second module.
+//! it; such requests wait until it is there. `cargo xtask` splits the program: what only
+//! [`Deferred::new`] names goes into the second module.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,43 +16,43 @@ use super::address_names::Source;
 use crate::world::PageWorld;
 
 /// The functions of the second module.
-pub struct Later<W: PageWorld> {
+pub struct Deferred<W: PageWorld> {
     handle: fn(&mut Engine<W>, Request),
     work: fn(&mut Engine<W>, &mut dyn FnMut() -> bool) -> bool,
 }
 
 /// The functions once they are there; `None` if they could not be fetched.
-pub type Fetching<W> = Pin<Box<dyn Future<Output = Option<Later<W>>>>>;
+pub type Fetching<W> = Pin<Box<dyn Future<Output = Option<Deferred<W>>>>>;
 
 /// The state of the second module.
-pub(super) enum LaterCode<W: PageWorld> {
+pub(super) enum DeferredCode<W: PageWorld> {
     /// The module with its functions has arrived.
-    Loaded(Later<W>),
+    Loaded(Deferred<W>),
     /// It is fetched when it is first needed.
     NotRequested,
     /// It was requested and has not arrived.
     Loading(Fetching<W>),
 }
 
-impl<W: PageWorld> Later<W> {
+impl<W: PageWorld> Deferred<W> {
     /// Returns the functions of an engine for `W`.
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            handle: Engine::handle_later,
-            work: Engine::work_later,
+            handle: Engine::handle_deferred,
+            work: Engine::work_deferred,
         }
     }
 }
 
-impl<W: PageWorld> Default for Later<W> {
+impl<W: PageWorld> Default for Deferred<W> {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// Returns `true` if a request needs the second module.
-const fn needs_later(request: &Request) -> bool {
+const fn needs_deferred(request: &Request) -> bool {
     matches!(
         request,
         Request::Analyze { .. }
@@ -67,13 +67,13 @@ const fn needs_later(request: &Request) -> bool {
 }
 
 impl<W: PageWorld> Engine<W> {
-    /// Creates an engine without the code that is needed later; `fetch` fetches it.
+    /// Creates an engine without the deferred code; `fetch` fetches it.
     #[must_use]
     pub fn with_fetch(fetch: fn() -> Fetching<W>) -> Self {
         Self {
-            later: LaterCode::NotRequested,
+            deferred: DeferredCode::NotRequested,
             fetch: Some(fetch),
-            ..Self::default_without_later()
+            ..Self::default_without_deferred()
         }
     }
 
@@ -82,15 +82,15 @@ impl<W: PageWorld> Engine<W> {
     pub(super) fn divert(&mut self, request: Request) -> Option<Request> {
         // What ends work must not overtake what starts it.
         let is_ordered = !self.waiting.is_empty() && matches!(request, Request::Stop { .. });
-        if !needs_later(&request) && !is_ordered {
+        if !needs_deferred(&request) && !is_ordered {
             return Some(request);
         }
-        if let LaterCode::Loaded(later) = &self.later {
-            (later.handle)(self, request);
+        if let DeferredCode::Loaded(deferred) = &self.deferred {
+            (deferred.handle)(self, request);
         } else {
             self.waiting.push(request);
-            if let (LaterCode::NotRequested, Some(fetch)) = (&self.later, self.fetch) {
-                self.later = LaterCode::Loading(fetch());
+            if let (DeferredCode::NotRequested, Some(fetch)) = (&self.deferred, self.fetch) {
+                self.deferred = DeferredCode::Loading(fetch());
             }
         }
         None
@@ -99,14 +99,14 @@ impl<W: PageWorld> Engine<W> {
     /// Works on what the second module does until `is_time_up` returns `true`; returns `true` if
     /// anything is left to do, or if the module is still being fetched.
     pub(super) fn work_after_runs(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
-        if let LaterCode::Loading(fetching) = &mut self.later {
+        if let DeferredCode::Loading(fetching) = &mut self.deferred {
             // The worker asks again in its next slice.
             let mut context = Context::from_waker(Waker::noop());
             match fetching.as_mut().poll(&mut context) {
                 Poll::Pending => return true,
-                Poll::Ready(Some(later)) => self.later = LaterCode::Loaded(later),
+                Poll::Ready(Some(deferred)) => self.deferred = DeferredCode::Loaded(deferred),
                 Poll::Ready(None) => {
-                    self.later = LaterCode::NotRequested;
+                    self.deferred = DeferredCode::NotRequested;
                     self.waiting.clear();
                     self.problem("A part of the page could not be loaded, so analyses, tournaments and files do not work. Try again, or reload the page.".to_owned());
                 }
@@ -115,13 +115,13 @@ impl<W: PageWorld> Engine<W> {
                 self.handle(request);
             }
         }
-        match &self.later {
-            LaterCode::Loaded(later) => (later.work)(self, is_time_up),
-            LaterCode::NotRequested | LaterCode::Loading(_) => false,
+        match &self.deferred {
+            DeferredCode::Loaded(deferred) => (deferred.work)(self, is_time_up),
+            DeferredCode::NotRequested | DeferredCode::Loading(_) => false,
         }
     }
 
-    fn handle_later(&mut self, request: Request) {
+    fn handle_deferred(&mut self, request: Request) {
         match request {
             Request::Analyze {
                 run,
@@ -155,7 +155,7 @@ impl<W: PageWorld> Engine<W> {
         }
     }
 
-    fn work_later(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
+    fn work_deferred(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
         for (number, shown) in &mut self.runs {
             let (models, replies) = (&self.models, &mut self.replies);
             if shown.work_on_analysis(*number, models, is_time_up, replies) {

@@ -3,7 +3,6 @@
 //! Each algorithm supports some of the values; its command line accepts no others.
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
 /// The return that an action is credited with, and the actions that it is compared with.
@@ -41,13 +40,4 @@ pub enum Continuation {
     /// of sampling
     #[default]
     Greedy,
-}
-
-/// Returns a parser that accepts only the values that an algorithm supports.
-pub(crate) fn one_of<T>(supported: &'static [T]) -> impl TypedValueParser<Value = T>
-where
-    T: ValueEnum + Send + Sync,
-{
-    let values = supported.iter().filter_map(ValueEnum::to_possible_value);
-    PossibleValuesParser::new(values).try_map(|word| T::from_str(&word, false))
 }

@@ -1,4 +1,4 @@
-//! The moments of an episode of the cluster world, for captions.
+//! The notable events of an episode of the cluster world, shown as captions.
 
 use sentinel_env::PrivilegedState as _;
 use sentinel_env::cluster::{ClusterEnv, Hidden, JobId};
@@ -7,20 +7,20 @@ use sentinel_env::slot::Slot;
 use super::step::PublicStep;
 use super::truth::attack_words;
 use super::workers::short;
-use crate::caption::Moment;
+use crate::caption::CaptionEvent;
 use crate::format::percent;
 use crate::run::{Frame, PublicFrame};
 
-/// Returns what a viewer should not miss in the last step.
-pub(super) fn moments(frame: &PublicFrame<'_, ClusterEnv>) -> Vec<Moment> {
+/// Returns the notable events of the last step.
+pub(super) fn caption_events(frame: &PublicFrame<'_, ClusterEnv>) -> Vec<CaptionEvent> {
     let Some(step) = frame.step else {
         let text = "GPUs will fail, and some workers overstate what they have done.";
-        return vec![Moment::new("The task", text.to_owned())];
+        return vec![CaptionEvent::new("The task", text.to_owned())];
     };
     // The headline already says what happened, except where a text is added.
     let first = |title, is_match: fn(&PublicStep) -> bool| {
-        let moment = Moment::new(title, String::new());
-        frame.is_first(is_match).then_some(moment)
+        let event = CaptionEvent::new(title, String::new());
+        frame.is_first(is_match).then_some(event)
     };
     let all = [
         first("First attack", |step| step.attacked),
@@ -38,19 +38,19 @@ fn is_wrong(step: &PublicStep) -> bool {
     step.report.is_some_and(|report| !report.right)
 }
 
-/// Returns the moment of the first report that the record counts as wrong.
-fn failure(frame: &PublicFrame<'_, ClusterEnv>) -> Option<Moment> {
+/// Returns the event of the first report that the record counts as wrong.
+fn failure(frame: &PublicFrame<'_, ClusterEnv>) -> Option<CaptionEvent> {
     let slot = frame.step?.report?.worker;
     let [was, now] = [frame.before()?, frame.observation].map(|o| o.ledger[slot].trust());
     let text = format!("Trust in {slot} falls from {was:.2} to {now:.2}.");
     frame
         .is_first(is_wrong)
-        .then(|| Moment::new("A worker exposed", text))
+        .then(|| CaptionEvent::new("A worker exposed", text))
 }
 
-/// Returns the moment in which a job is first given to another worker than the one that was
+/// Returns the event in which a job is first given to another worker than the one that was
 /// exposed first.
-fn doubt(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Moment> {
+fn doubt(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<CaptionEvent> {
     let turns = |step: &PublicStep, from: Slot| {
         let worker = step.names.worker.filter(|_| step.names.gpu.is_some());
         worker.filter(|worker| *worker != from)
@@ -61,11 +61,11 @@ fn doubt(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Momen
     let count = history.filter(|step| turns(step, from).is_some()).count();
     let to = turns(step, from).filter(|_| count == 1)?;
     let text = format!("The agent turns from {from} to {to}.");
-    Some(Moment::new("First doubt", text))
+    Some(CaptionEvent::new("First doubt", text))
 }
 
-/// Returns the moment of the first failed GPU.
-fn broken(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Moment> {
+/// Returns the event of the first failed GPU.
+fn broken(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<CaptionEvent> {
     let first = frame.is_first(|step| !step.failed.is_empty());
     // The headline takes the first event at most, and a failure is never the first one it takes.
     let text = || {
@@ -75,17 +75,17 @@ fn broken(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Mome
         });
         about.collect::<Vec<String>>().join(" ")
     };
-    first.then(|| Moment::new("A GPU fails", text()))
+    first.then(|| CaptionEvent::new("A GPU fails", text()))
 }
 
-/// Returns the moment in which a job that a failure had interrupted is first done.
-fn saved(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<Moment> {
+/// Returns the event in which a job that a failure had interrupted is first done.
+fn saved(frame: &PublicFrame<'_, ClusterEnv>, step: &PublicStep) -> Option<CaptionEvent> {
     let interrupted = |job: &JobId| frame.history().any(|step| step.requeued.contains(job));
     let saved = |step: &PublicStep| step.done.iter().copied().find(interrupted);
     let job = saved(step)?;
     let first = frame.history().filter(|step| saved(step).is_some()).count() == 1;
     let text = format!("{job} is saved: it had lost its GPU.");
-    first.then(|| Moment::new("A job saved", text))
+    first.then(|| CaptionEvent::new("A job saved", text))
 }
 
 /// Returns the hidden fact that belongs to a frame: the first attack, and the behavior of the

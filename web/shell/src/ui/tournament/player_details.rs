@@ -10,7 +10,7 @@ use crate::page::{Page, Tournament};
 use crate::standings::{describe_pairs, difference_of, label_of};
 
 /// Returns the details of a player.
-pub(super) fn detail(
+pub(super) fn player_details(
     page: Page,
     tournament: &Tournament,
     standings: &Standings,

@@ -41,7 +41,7 @@ fn captions<W: PageWorld>(engine: &mut Engine<W>, episode: &EpisodeRef) -> Vec<(
     captions.zip(truths).collect()
 }
 
-/// Contents that a story must have.
+/// Contents that a guided playback must have.
 struct Wanted {
     /// Moments of different steps, in order, each with a part of its caption of the Truth layer.
     moments: &'static [(&'static str, &'static str)],
@@ -70,25 +70,25 @@ fn duration(captions: &[(Caption, String)]) -> u32 {
         .sum()
 }
 
-/// Checks that the story's seed is the first one that fits, and that its captions are short.
-fn story_is_the_first_that_fits<W: PageWorld>(wanted: &Wanted) {
-    let story = world_info::<W>().story;
-    let story = EpisodeRef {
-        task: story.task,
-        seed: story.seed,
-        streams: story.streams,
-        rules: story.rules,
+/// Checks that the guided playback's seed is the first one that fits, and that its captions are short.
+fn guided_playback_is_the_first_that_fits<W: PageWorld>(wanted: &Wanted) {
+    let own = world_info::<W>().guided_playback;
+    let own = EpisodeRef {
+        task: own.task,
+        seed: own.seed,
+        streams: own.streams,
+        rules: own.rules,
     };
     let mut engine = Engine::<W>::default();
     let mut fitting = VALIDATION.filter(|seed| {
         let episode = EpisodeRef {
             seed: *seed,
-            ..story.clone()
+            ..own.clone()
         };
         fits(&captions(&mut engine, &episode), wanted)
     });
-    assert_eq!(fitting.next(), Some(W::STORY_SEED), "{}", W::NAME);
-    let told = captions(&mut engine, &story);
+    assert_eq!(fitting.next(), Some(W::GUIDED_PLAYBACK_SEED), "{}", W::NAME);
+    let told = captions(&mut engine, &own);
     for (step, (caption, truth)) in told.iter().enumerate() {
         let length = caption.text.len() + truth.len();
         assert!(length < 420, "{}: {caption:?} {truth}", W::NAME);
@@ -103,7 +103,7 @@ fn story_is_the_first_that_fits<W: PageWorld>(wanted: &Wanted) {
 
 #[test]
 fn trust_shows_a_doubt_that_saves_a_subtask() {
-    story_is_the_first_that_fits::<TrustEnv>(&Wanted {
+    guided_playback_is_the_first_that_fits::<TrustEnv>(&Wanted {
         moments: &[
             ("The task", "is the adversary"),
             ("First failure", ""),
@@ -116,7 +116,7 @@ fn trust_shows_a_doubt_that_saves_a_subtask() {
 
 #[test]
 fn cluster_shows_an_exposed_worker_and_a_saved_job() {
-    story_is_the_first_that_fits::<ClusterEnv>(&Wanted {
+    guided_playback_is_the_first_that_fits::<ClusterEnv>(&Wanted {
         moments: &[
             ("A worker exposed", "is overstating"),
             ("First doubt", ""),
@@ -130,7 +130,7 @@ fn cluster_shows_an_exposed_worker_and_a_saved_job() {
 
 #[test]
 fn polyguard_shows_a_question_a_risk_and_a_substitute() {
-    story_is_the_first_that_fits::<PolyguardEnv>(&Wanted {
+    guided_playback_is_the_first_that_fits::<PolyguardEnv>(&Wanted {
         moments: &[
             ("The task", "issues have to be resolved"),
             ("A question first · A risk found", ""),

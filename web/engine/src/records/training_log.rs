@@ -1,6 +1,6 @@
 //! The log of a training run: its `trainer_state.json`.
 
-use sentinel_env::json::Json;
+use sentinel_env::strict_json::Json;
 use sentinel_policy::insertion_sort::sort;
 use serde::Deserialize;
 

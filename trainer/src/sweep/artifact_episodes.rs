@@ -12,7 +12,7 @@ use crate::arg_parsers::{self, named_enum_parser};
 use crate::compact::device::DeviceName;
 use crate::corpus::rollout::RolloutConfig;
 use crate::evidence::artifact::ArtifactKind;
-use crate::evidence::report_file;
+use crate::evidence::json_file;
 use crate::evidence::run_paths::RunPaths;
 use crate::finetune::RunError;
 use crate::lm_agent::GenerationArgs;
@@ -25,7 +25,7 @@ const OPTIONS: &str = "training_options.json";
 /// Options of the episodes that artifacts play.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Episodes")]
-pub struct PlayArgs {
+pub struct ArtifactEpisodeArgs {
     /// The world to play [default: that of the run]
     #[arg(long, value_name = "WORLD", value_parser = arg_parsers::world_parser())]
     pub world: Option<WorldName>,
@@ -42,7 +42,7 @@ pub struct PlayArgs {
     #[arg(long, value_name = "STYLE", value_parser = named_enum_parser::<PromptStyle>())]
     pub prompt: Option<PromptStyle>,
     /// Parser of completions [default: that of the run]
-    #[arg(long, value_name = "READER", value_parser = named_enum_parser::<ParserStrictness>())]
+    #[arg(long = "parser", alias = "reader", value_name = "PARSER", value_parser = named_enum_parser::<ParserStrictness>())]
     pub reader: Option<ParserStrictness>,
     /// Longest completion, in tokens [default: that of the run]
     #[arg(long, value_name = "N")]
@@ -57,7 +57,7 @@ pub struct PlayArgs {
 
 /// The episodes that artifacts play, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlaySettings {
+pub struct ArtifactEpisodes {
     /// World, rules and tasks; the tasks are those for training, without anything held out.
     pub episode: EpisodeArgs,
     /// Style of the prompts and parser of the completions.
@@ -68,12 +68,12 @@ pub struct PlaySettings {
     pub training: Option<GrpoConfig>,
 }
 
-impl PlayArgs {
+impl ArtifactEpisodeArgs {
     /// Fills in the options of the run.
     ///
     /// # Errors
     /// If the run's options cannot be read, or the world has no such tasks.
-    pub fn resolve(&self, paths: &RunPaths) -> Result<PlaySettings, RunError> {
+    pub fn resolve(&self, paths: &RunPaths) -> Result<ArtifactEpisodes, RunError> {
         let training = training_options(paths)?;
         let usual = training.as_ref();
         let own = usual.map(|run| &run.episode);
@@ -93,7 +93,7 @@ impl PlayArgs {
         let rules = self.rules.clone().or(own.map(|own| own.rules.clone()));
         let rollout = usual.map(GrpoConfig::rollout_config).transpose()?;
         let rollout = rollout.unwrap_or_default();
-        Ok(PlaySettings {
+        Ok(ArtifactEpisodes {
             episode: EpisodeArgs {
                 rules: rules.unwrap_or_else(|| "reference".to_owned()),
                 task: Some(task),
@@ -141,7 +141,7 @@ impl PlayArgs {
             ("formulary", cells.formulary.clone()),
             ("split", cells.split.clone()),
             ("prompt", prompt.map(|style| style.name().to_owned())),
-            ("reader", reader.map(|reader| reader.name().to_owned())),
+            ("parser", reader.map(|reader| reader.name().to_owned())),
             (
                 "max-completion-length",
                 max_completion_length.map(|n| n.to_string()),
@@ -174,7 +174,7 @@ fn training_options(paths: &RunPaths) -> Result<Option<GrpoConfig>, Error> {
         return Ok(None);
     }
     let remedy = "train the adapter again with `sentinel lm grpo`";
-    let value: Value = report_file::read(&path, remedy)?;
+    let value: Value = json_file::read_json(&path, remedy)?;
     let config = serde_json::from_value(to_current_form::<GrpoConfig>(&value));
     config.map(Some).map_err(|error| {
         let reason = format!("not the options of `lm grpo` ({error})");

@@ -1,4 +1,4 @@
-//! The moments of an episode of the PolyGuard world, for captions.
+//! The notable events of an episode of the PolyGuard world, shown as captions.
 
 use sentinel_env::Environment as _;
 use sentinel_env::polyguard::{ActKind, PolyguardEnv};
@@ -6,25 +6,25 @@ use sentinel_env::polyguard::{ActKind, PolyguardEnv};
 use super::display_text;
 use super::step::PublicStep;
 use super::truth::headline;
-use crate::caption::Moment;
+use crate::caption::CaptionEvent;
 use crate::format::{capitalized, counted};
 use crate::run::{Frame, PublicFrame};
 
 /// Smallest change of risk or burden that counts as one.
 const CHANGED: f64 = 0.005;
 
-/// Returns what a viewer should not miss in the last step.
-pub(super) fn moments(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<Moment> {
+/// Returns the notable events of the last step.
+pub(super) fn caption_events(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<CaptionEvent> {
     if frame.step.is_none() {
-        let (_, goal) = display_text::sub(frame.observation.case.sub_environment());
-        return vec![Moment::new("The task", goal.to_owned())];
+        let (_, goal) = display_text::sub(frame.observation.task.sub_environment());
+        return vec![CaptionEvent::new("The task", goal.to_owned())];
     }
     let all = [asked(frame), found(frame), substituted(frame)];
     all.into_iter().flatten().collect()
 }
 
-/// Returns the moment in which a missing value is first asked for.
-fn asked(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
+/// Returns the event in which a missing value is first asked for.
+fn asked(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<CaptionEvent> {
     let asks = |step: &PublicStep| {
         let kind = step.kind();
         matches!(
@@ -38,21 +38,21 @@ fn asked(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
         "The agent asks before it acts: {} missing.",
         counted(missing, "laboratory value was", "laboratory values were")
     );
-    (frame.is_first(asks) && missing > 0).then(|| Moment::new("A question first", text))
+    (frame.is_first(asks) && missing > 0).then(|| CaptionEvent::new("A question first", text))
 }
 
-/// Returns the moment in which an answer first brings a risk to light.
-fn found(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
+/// Returns the event in which an answer first brings a risk to light.
+fn found(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<CaptionEvent> {
     let first = frame.is_first(|step| {
         let asks = step.kind().is_some_and(ActKind::is_information);
         asks && step.risk[1] > step.risk[0] + CHANGED
     });
     let text = "The answer brings a risk to light that the chart did not show.";
-    first.then(|| Moment::new("A risk found", text.to_owned()))
+    first.then(|| CaptionEvent::new("A risk found", text.to_owned()))
 }
 
-/// Returns the moment of the first substitution that lowers the visible risk or the burden.
-fn substituted(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
+/// Returns the event of the first substitution that lowers the visible risk or the burden.
+fn substituted(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<CaptionEvent> {
     let first = frame.is_first(|step| is_substitution(step) && lightens(step));
     let step = frame.step?;
     let [was, now] = step.burden;
@@ -60,7 +60,7 @@ fn substituted(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<Moment> {
         true => format!("The burden of the regimen falls from {was:.2} to {now:.2}."),
         false => String::new(),
     };
-    first.then(|| Moment::new("A safer substitute", text))
+    first.then(|| CaptionEvent::new("A safer substitute", text))
 }
 
 fn is_substitution(step: &PublicStep) -> bool {

@@ -1,8 +1,8 @@
-//! Parts of the page that no visitor sees first. Their code is a wasm module of its own, which is
-//! fetched once the first step of an episode is shown.
+//! The deferred parts of the page, which no visitor sees first. Their code is a separate wasm module,
+//! which is fetched once the first step of an episode is shown.
 //!
-//! `cargo xtask` divides the program when it builds the page: whatever only [`Extras`] names
-//! goes into the second module. A program that Trunk builds alone has one module.
+//! `cargo xtask` splits the program when it builds the page: whatever only [`DeferredUi`] names goes
+//! into the second module. A program that Trunk builds alone has one module.
 
 use leptos::prelude::untrack;
 use sentinel_page_protocol::Reply;
@@ -19,7 +19,7 @@ use crate::ui;
 
 /// The functions of these parts.
 #[derive(Clone, Copy)]
-pub struct Extras {
+pub struct DeferredUi {
     /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
@@ -50,19 +50,22 @@ pub struct Extras {
 
 /// Returns the functions of the second module.
 #[cfg(split)]
-#[wasm_split(extras, fallible)]
-fn fetch_extras() -> Result<Extras, SplitLoaderError> {
-    Ok(Extras::new())
+#[wasm_split(deferred, fallible)]
+fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
+    Ok(DeferredUi::new())
 }
 
-/// Returns the functions, in a program that was not divided.
+/// Returns the functions, in a program that was not split.
 #[cfg(not(split))]
-#[expect(clippy::unused_async, reason = "divided, it fetches a module")]
-async fn fetch_extras() -> Result<Extras, SplitLoaderError> {
-    Ok(Extras::new())
+#[expect(
+    clippy::unused_async,
+    reason = "in a split program it fetches a module"
+)]
+async fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
+    Ok(DeferredUi::new())
 }
 
-impl Extras {
+impl DeferredUi {
     const fn new() -> Self {
         Self {
             analysis: |page, episode, main| {
@@ -90,12 +93,12 @@ pub fn load_when_idle(page: Page) {
     let is_wanted =
         memo(move || page.screen() != Screen::Episode || page.main.frame.with(Option::is_some));
     effect(move || {
-        if is_wanted.get() && page.extras.with_untracked(Option::is_none) {
+        if is_wanted.get() && page.deferred.with_untracked(Option::is_none) {
             leptos::task::spawn_local(async move {
-                match fetch_extras().await {
+                match fetch_deferred().await {
                     // Asked for twice, it arrives twice; a second time would draw everything anew.
-                    Ok(_) if page.extras.with_untracked(Option::is_some) => {}
-                    Ok(extras) => page.extras.set(Some(extras)),
+                    Ok(_) if page.deferred.with_untracked(Option::is_some) => {}
+                    Ok(deferred) => page.deferred.set(Some(deferred)),
                     Err(_) => page.add_notice(
                         "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),
                     ),
@@ -107,10 +110,10 @@ pub fn load_when_idle(page: Page) {
 
 /// Returns a view that one of the functions draws, and nothing until they are there.
 #[must_use]
-pub fn extra<V: IntoView>(page: Page, draw: impl Fn(Extras) -> V + 'static) -> View {
+pub fn deferred_view<V: IntoView>(page: Page, draw: impl Fn(DeferredUi) -> V + 'static) -> View {
     let view = move || {
-        let drawn = |extras| untrack(|| draw(extras).into_view());
-        let view = page.extras.get().map(drawn);
+        let drawn = |deferred| untrack(|| draw(deferred).into_view());
+        let view = page.deferred.get().map(drawn);
         view.unwrap_or_else(|| View::Fragment(Vec::new()))
     };
     view.into_view()

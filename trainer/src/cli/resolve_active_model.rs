@@ -15,7 +15,7 @@ use sentinel_trainer::evidence::run_paths::CHECKPOINTS_DIR;
 use sentinel_trainer::lm_agent::{EvalArgs, GenerationArgs};
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::record::{RecordConfig, play_language_model};
-use sentinel_trainer::sweep::active_model::{
+use sentinel_trainer::sweep::find_active_model::{
     check_trained_world, find_active_model, generation_args, is_active, require_active_model,
 };
 use sentinel_trainer::{EpisodeArgs, EvalPolicy};

@@ -15,7 +15,7 @@ use crate::{Error, files};
 ///
 /// # Errors
 /// Returns an error if the file is missing, cut off or not a report of this kind.
-pub fn read<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> {
+pub fn read_json<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> {
     let report = |reason: String| Error::Report {
         path: path.to_owned(),
         reason,
@@ -43,7 +43,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> 
 ///
 /// # Errors
 /// Returns an error if it cannot be written; an earlier file then stays.
-pub fn write<T: Serialize>(path: &Path, report: &T) -> Result<(), Error> {
+pub fn write_json<T: Serialize>(path: &Path, report: &T) -> Result<(), Error> {
     files::create_folder(files::parent_folder(path))?;
     let text = serde_json::to_string_pretty(report)? + "\n";
     files::write_atomic(path, text.as_bytes())
@@ -67,15 +67,15 @@ mod tests {
     type Tested = Result<(), Box<dyn std::error::Error>>;
 
     #[test]
-    fn invalid_report_file_error_names_reason_and_remedy() -> Tested {
+    fn invalid_json_file_error_names_reason_and_remedy() -> Tested {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a/b/report.json");
         let read_text = |path: &Path| {
-            let read = read::<Vec<u32>>(path, "make it with `sentinel x`");
+            let read = read_json::<Vec<u32>>(path, "make it with `sentinel x`");
             read.map_or_else(|error| error.to_string(), |found| format!("{found:?}"))
         };
         assert!(read_text(&path).contains("there is no such file; make it with `sentinel x`"));
-        write(&path, &vec![1, 2])?;
+        write_json(&path, &vec![1, 2])?;
         assert_eq!(read_text(&path), "[1, 2]");
         assert_eq!(std::fs::read_to_string(&path)?, "[\n  1,\n  2\n]\n");
         std::fs::write(&path, "[1, ")?;
@@ -94,12 +94,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn failed_report_write_is_an_error() -> Tested {
-        let full = write(Path::new("/dev/full"), &1).map_err(|error| error.to_string());
+        let full = write_json(Path::new("/dev/full"), &1).map_err(|error| error.to_string());
         assert!(full.is_err_and(|text| text.contains("/dev/full")));
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("file");
         std::fs::write(&file, "x")?;
-        let below = write(&file.join("report.json"), &1).map_err(|error| error.to_string());
+        let below = write_json(&file.join("report.json"), &1).map_err(|error| error.to_string());
         assert!(below.is_err_and(|text| text.contains("cannot write")));
         assert_eq!(std::fs::read_to_string(&file)?, "x");
         Ok(())

@@ -1,4 +1,4 @@
-//! Text helpers: truncation of possibly very long text, and JSON for prompts.
+//! Truncation of text that may be very long.
 
 /// Returns the first `max` characters of `text`.
 #[must_use]
@@ -15,12 +15,6 @@ pub fn abbreviate(text: &str, max: usize) -> String {
     let start = truncate_chars(text, max);
     let mark = if start.len() < text.len() { "…" } else { "" };
     format!("{start}{mark}")
-}
-
-/// Returns `value` as JSON with sorted keys, which follow from [`serde_json::Value`] ordering its
-/// maps by key.
-pub(crate) fn sorted_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 #[cfg(test)]

@@ -220,7 +220,7 @@ fn record_refuses_invalid_model_and_options() {
         &with("nowhere", ""),
         &[
             "nowhere",
-            "no folder of a compact model",
+            "neither the folder of a compact model",
             "no language model",
         ],
     );

@@ -221,7 +221,7 @@ fn record_refuses_invalid_model_and_options() {
         &[
             "nowhere",
             "neither the folder of a compact model",
-            "no language model",
+            "nor a language model",
         ],
     );
     let adapter = oracle("adapter_tied");

@@ -66,11 +66,11 @@ pub enum Error {
         reason: String,
     },
     /// An output file exists and is not of the kind that this command writes.
-    #[error("{} exists and is no {kind}: name another file, or remove it first", path.display())]
+    #[error("{} exists and is not {kind}: name another file, or remove it first", path.display())]
     NotReplaceable {
         /// The path of the file.
         path: PathBuf,
-        /// The kind of file that the command writes.
+        /// The kind of file that the command writes, with its article.
         kind: &'static str,
     },
     /// A replay has no row that can be played.

@@ -145,7 +145,7 @@ fn ablate_prints_table_and_writes_json() {
     // An earlier ablation may be replaced, any other file not.
     sentinel(args).succeeds();
     std::fs::write(&file, "{\"mine\": 1}").unwrap();
-    sentinel(args).fails(&["ablation.json", "no ablation"]);
+    sentinel(args).fails(&["ablation.json", "is not an ablation"]);
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn refused(text: &str, what: &str) {
 #[test]
 fn invalid_example_error_names_reason() {
     for (text, what) in [
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("{", "EOF"),
         ("{}", "neither prompt and completion nor messages"),
         (r#"{"text":"x"}"#, "where the completion begins"),

@@ -111,7 +111,7 @@ impl Plan {
 /// # Errors
 /// Returns an error if the file exists and is something else, or cannot be written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "ablation", &["ablation", "cells"])
+    files::check_replaces(path, "an ablation", &["ablation", "cells"])
 }
 
 /// Plays all rows: scripted ones in parallel, those of a language model only if `words` has one.

@@ -165,6 +165,6 @@ pub fn check_out(path: &Path) -> Result<(), Error> {
     }
     Err(Error::NotReplaceable {
         path: path.to_owned(),
-        kind: "analysis",
+        kind: "an analysis",
     })
 }

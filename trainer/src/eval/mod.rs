@@ -151,7 +151,7 @@ impl<W: Evaluated> Plan<'_, W> {
 /// Returns an error if the file exists and is something else, such as a replay, or cannot be
 /// written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "evaluation", &["summary", "episodes"])
+    files::check_replaces(path, "an evaluation", &["summary", "episodes"])
 }
 
 /// The row of an episode, with the counts of its replay and what it adds to the diagnostics.

@@ -337,7 +337,7 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
     files::create_folder(files::parent_folder(path))?;
     files::check_replaces(
         path,
-        "history of the cluster's health",
+        "a history of the cluster's health",
         &["series", "steps"],
     )
 }

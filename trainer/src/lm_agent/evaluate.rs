@@ -54,7 +54,7 @@ pub struct EvalArgs {
 /// # Errors
 /// If it cannot be written, or another file is there.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "result of lm eval", &["score", "validity"])
+    files::check_replaces(path, "a result of lm eval", &["score", "validity"])
 }
 
 /// The results of an evaluation.

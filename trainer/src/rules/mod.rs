@@ -247,7 +247,7 @@ pub struct Findings {
 /// # Errors
 /// Returns an error if the file exists and is something else, or cannot be written.
 pub fn check_replaces(path: &Path) -> Result<(), Error> {
-    files::check_replaces(path, "comparison of rules", &["cells", "verdicts"])
+    files::check_replaces(path, "a comparison of rules", &["cells", "verdicts"])
 }
 
 /// Plays all episodes in parallel over cores and returns the findings.

@@ -84,7 +84,7 @@ fn unsupported_config_value_error_names_key() {
     }
     let Some(folder) = copy(None) else { return };
     fs::write(folder.path().join("config.json"), "[1]").unwrap();
-    fails(folder.path(), &["config.json", "no object"]);
+    fails(folder.path(), &["config.json", "not an object"]);
     fs::remove_file(folder.path().join("config.json")).unwrap();
     fails(folder.path(), &["cannot read", "config.json"]);
 }
@@ -201,7 +201,7 @@ fn shards_must_match_index() {
         fs::write(&path, index.to_string()).unwrap();
     };
     with("model.norm.weight", json!("../elsewhere.safetensors"));
-    fails(folder.path(), &["weight_map", "no plain name"]);
+    fails(folder.path(), &["weight_map", "not a plain name"]);
     with("model.extra.weight", json!(shard));
     fails(
         folder.path(),

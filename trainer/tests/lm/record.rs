@@ -220,8 +220,8 @@ fn record_refuses_invalid_model_and_options() {
         &with("nowhere", ""),
         &[
             "nowhere",
-            "no folder of a compact model",
-            "no language model",
+            "neither the folder of a compact model",
+            "nor a language model",
         ],
     );
     let adapter = oracle("adapter_tied");

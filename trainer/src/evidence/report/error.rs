@@ -42,11 +42,11 @@ pub enum ReportError {
         remedy: String,
     },
     /// A file is not of the kind that its name or place says.
-    #[error("{} is no {kind}: {reason}; {remedy}", path.display())]
+    #[error("{} is not {kind}: {reason}; {remedy}", path.display())]
     Invalid {
         /// The path of the file.
         path: PathBuf,
-        /// The kind of file that was expected.
+        /// The kind of file that was expected, with its article.
         kind: &'static str,
         /// The fault, with its place in the file.
         reason: String,

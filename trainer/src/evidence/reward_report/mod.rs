@@ -291,7 +291,7 @@ pub fn write_reports<W: RewardReportable>(
             let path = config
                 .out
                 .join(format!("reward_report_{}_seed{seed}.json", task.name()));
-            files::check_replaces(&path, "reward report", &KEYS)?;
+            files::check_replaces(&path, "a reward report", &KEYS)?;
             let origin = EpisodeSpec::<W> {
                 task,
                 seed,

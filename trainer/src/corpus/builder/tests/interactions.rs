@@ -139,7 +139,7 @@ fn unexpected_api_answer_error_describes_content() -> Tested {
             "{\"rows\": [1]}",
             "the answer has no list `results`; its keys are rows",
         ),
-        ("7", "no list and no object"),
+        ("7", "neither a list nor an object"),
         (
             "{\"results\": [{\"name\": \"a\"}]}",
             "the keys of the first are name; expected are drugs",

@@ -58,7 +58,7 @@ pub(super) fn read(
     };
     let mut charts = Vec::new();
     for path in paths {
-        let file: ChartFile = read_json(&path, "chart", REMEDY, sources)?;
+        let file: ChartFile = read_json(&path, "a chart", REMEDY, sources)?;
         if file.format > FORMAT {
             return Err(ReportError::Format {
                 path,

@@ -16,8 +16,8 @@ use crate::interval::ConfidenceInterval;
 use crate::provenance::Provenance;
 
 /// The kinds of file in errors.
-const EVAL: &str = "file of `eval --out`";
-const LM_EVAL: &str = "file of `lm eval --out`";
+const EVAL: &str = "a file of `eval --out`";
+const LM_EVAL: &str = "a file of `lm eval --out`";
 /// The key of the mean score in a summary.
 const SCORE: &str = "avg_score";
 /// The name of a language model among policies.

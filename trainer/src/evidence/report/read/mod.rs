@@ -96,7 +96,7 @@ fn kind_of_file(path: &Path) -> Result<Kind, ReportError> {
     let bytes = std::fs::read(path).map_err(|source| ReportError::read(path, source))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
         if error.is_eof() {
-            ReportError::from_json(path, "JSON file", &error, remedy)
+            ReportError::from_json(path, "a JSON file", &error, remedy)
         } else {
             unknown(format!("it is not JSON ({error})"))
         }

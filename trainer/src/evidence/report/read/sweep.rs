@@ -71,7 +71,7 @@ pub(super) fn read(folder: &Path, id: String, sources: &mut Sources) -> Result<S
     let manifest = folder.join(MANIFEST);
     if manifest.is_file() {
         let remedy = "run `sentinel sweep` again, which continues the sweep";
-        let manifest: Value = read_json(&manifest, "manifest of a sweep", remedy, sources)?;
+        let manifest: Value = read_json(&manifest, "the manifest of a sweep", remedy, sources)?;
         let order = order_of(&manifest);
         let place = |path: &PathBuf| order.iter().position(|run| *run == name_of(path));
         folders.sort_by_key(|path| place(path).unwrap_or(usize::MAX));
@@ -86,7 +86,7 @@ pub(super) fn read(folder: &Path, id: String, sources: &mut Sources) -> Result<S
     } else {
         optional(
             &folder.join(GATE),
-            "verdict of the gate",
+            "the verdict of the gate",
             GATE_REMEDY,
             sources,
         )?
@@ -119,17 +119,18 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
     let grpo = read_stage(&path(GRPO), sources)?;
     let postsave: Option<Postsave> = optional(
         &path(POSTSAVE),
-        "report of a post-save check",
+        "a report of a post-save check",
         "make it again with `sentinel lm postsave`",
         sources,
     )?;
     let improvement: Option<Improvement> = optional(
         &path(IMPROVEMENT),
-        "comparison of SFT and GRPO",
+        "a comparison of SFT and GRPO",
         SWEEP_REMEDY,
         sources,
     )?;
-    let gate: Option<Gate> = optional(&path(GATE), "verdict of the gate", GATE_REMEDY, sources)?;
+    let gate: Option<Gate> =
+        optional(&path(GATE), "the verdict of the gate", GATE_REMEDY, sources)?;
     let run = name_of(folder);
     let evaluations = read_evaluations(folder, &format!("{id}-{run}"), sources)?;
     for name in COPIED {
@@ -137,7 +138,7 @@ fn read_entry(folder: &Path, id: &str, sources: &mut Sources) -> Result<SweepEnt
     }
     let state: Option<RunState> = optional(
         &path(STAGES),
-        "list of stages",
+        "a list of stages",
         "remove it, and run `sentinel sweep` again",
         sources,
     )?;
@@ -217,7 +218,7 @@ fn read_evaluations(
         else {
             continue;
         };
-        let of_model = read_json::<Value>(&path, "evaluation", SWEEP_REMEDY, sources)?
+        let of_model = read_json::<Value>(&path, "an evaluation", SWEEP_REMEDY, sources)?
             .get("validity")
             .is_some();
         let id = format!("{id}-{stem}");
@@ -233,7 +234,7 @@ fn read_evaluations(
 
 /// Reads the report of a stage with the log that it names.
 fn read_stage(path: &Path, sources: &mut Sources) -> Result<Option<StageReport>, ReportError> {
-    let found = optional(path, "report of a training stage", SWEEP_REMEDY, sources)?;
+    let found = optional(path, "a report of a training stage", SWEEP_REMEDY, sources)?;
     let Some(mut stage): Option<StageReport> = found else {
         return Ok(None);
     };

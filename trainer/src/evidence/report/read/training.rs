@@ -148,7 +148,7 @@ pub(super) fn read(
     let events = parse_events(&path, &sources.read(&path)?)?;
     let path = folder.join(provenance::PROVENANCE_FILE);
     let provenance = if path.is_file() {
-        read_json(&path, "provenance file", REMEDY, sources)?
+        read_json(&path, "a provenance file", REMEDY, sources)?
     } else {
         // Runs of versions before this file existed count as unmarked.
         Provenance {
@@ -194,5 +194,5 @@ pub(super) fn read(
 
 /// Reads a file `trainer_state.json`.
 pub(super) fn read_log(path: &Path, sources: &mut Sources) -> Result<TrainerLog, ReportError> {
-    read_json(path, "log of a run", REMEDY, sources)
+    read_json(path, "the log of a run", REMEDY, sources)
 }

@@ -174,8 +174,8 @@ fn unknown_file_formats_are_refused() -> Tested {
             "{\"a\": 1, \"b\": 2}",
             ["unknown format", "its keys are a, b"],
         ),
-        ("[1]", ["unknown format", "no JSON object"]),
-        ("a: 1", ["unknown format", "no JSON"]),
+        ("[1]", ["unknown format", "not a JSON object"]),
+        ("a: 1", ["unknown format", "not JSON"]),
         (
             "{\"backend\": 1, \"provenance\": 2}",
             ["unknown format", "name its folder"],

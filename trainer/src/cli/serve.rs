@@ -17,7 +17,7 @@ use sentinel_trainer::Error;
 use sentinel_trainer::compact_model::load_model;
 use sentinel_trainer::evidence::active_model::ActiveModel;
 use sentinel_trainer::lm_agent::{GenerationArgs, LoadedModel, ModelKind};
-use sentinel_trainer::sweep::active_model::{
+use sentinel_trainer::sweep::find_active_model::{
     check_trained_world, find_active_model, generation_args, is_active, require_active_model,
 };
 use sentinel_trainer::trainable::Trainable;

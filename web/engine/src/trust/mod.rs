@@ -157,6 +157,9 @@ impl PageWorld for TrustEnv {
         let (sign, result, tone, notable) = match (step.action, step.completed) {
             (Action::Skip, _) => ("–", "skipped", Tone::Quiet, true),
             (Action::SolveIndependently, _) => ("●", "solved alone", Tone::Neutral, false),
+            (_, Some(true)) if step.answer == Some(false) => {
+                ("↺", "wrong, corrected", Tone::Good, true)
+            }
             (_, Some(true)) => ("✓", "correct", Tone::Good, false),
             _ => ("✗", "wrong", Tone::Bad, true),
         };

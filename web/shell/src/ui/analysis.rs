@@ -102,6 +102,7 @@ fn summary(analysis: &AnalysisUpdate) -> El {
     });
     let count = analysis.steps.iter().filter(|step| step.is_mistake).count();
     let mistakes = match count {
+        0 if !is_complete(analysis) => "No mistake so far".to_owned(),
         0 => "No mistake that stands out from the noise".to_owned(),
         1 => "1 mistake".to_owned(),
         _ => format!("{count} mistakes"),
@@ -158,7 +159,7 @@ fn verdict(action: usize, step: &StepAnalysis) -> El {
         }
         Some(chosen) if chosen.code == best.code => format!("{name} was the best one found."),
         _ => format!(
-            "{name} is as good as {}, within the noise: {}.",
+            "{name} is as good as {}, within the noise: {} less.",
             best.label,
             loss(step)
         ),
@@ -208,8 +209,8 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
         tr().toggle_class("active", action.is_chosen)
             .child(name.child(taken))
             .child(td().class("bar-cell").child(bar(action.value as f32)))
-            .child(td().class("num").child(worth))
-            .child(td().class("num").child(signed(action.value - best, 3)))
+            .child(number("Expected score", worth))
+            .child(number("To the best", signed(action.value - best, 3)))
             .child(td().class("links").child(open))
     };
     let headings = vec![
@@ -221,6 +222,12 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
     ];
     let rows: Vec<El> = step.actions.iter().map(row).collect();
     Some(result_table("Actions at this step", headings, rows))
+}
+
+/// Returns a cell with a number, and with its heading where the table is stacked.
+fn number(name: &'static str, text: String) -> El {
+    let cell = td().class("num").attr("data-label", name);
+    cell.child(text)
 }
 
 /// Moves the cursor to the next or previous mistake of the main episode, if there is one.

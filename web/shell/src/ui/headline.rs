@@ -74,6 +74,8 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
 /// Splits a text so that names such as JOB-013 are not broken after their hyphen.
 fn unbroken(text: &str) -> Vec<View> {
     let is_name = |word: &str| word.contains('-') && word.contains(|c: char| c.is_ascii_digit());
+    // Nor a number before its percent sign.
+    let text = text.replace(" %", "\u{a0}%");
     let mut parts = Vec::new();
     let mut plain = String::new();
     for (index, word) in text.split(' ').enumerate() {

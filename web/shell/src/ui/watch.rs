@@ -158,7 +158,7 @@ fn bar(watch: Watch) -> El {
         (false, playing) => [
             ("watch-play", if playing { "Pause" } else { "Play" }),
             ("watch-next", "Next"),
-            ("watch-skip", "Skip"),
+            ("watch-skip", "Skip intro"),
         ],
     };
     let button = |(index, (id, name)): (usize, (&'static str, &'static str))| {

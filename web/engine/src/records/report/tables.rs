@@ -146,7 +146,7 @@ fn baseline(evaluation: &Evaluation) -> RecordsSection {
     RecordsSection {
         title: format!("Baselines: {}", title_of(&evaluation.world)),
         detail: format!(
-            "{} The links open the episodes with the lowest, the middle and the highest score.",
+            "{} The links open episodes: those with the lowest and the highest score, and others in between where there are more.",
             conditions(evaluation)
         ),
         panels: vec![scores, tasks],

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from sentinel_env import TextEnv, load_policy, read_replay
-from sentinel_env.completions import evaluation_mean
+from sentinel_env.completions import EpisodeNames, Turn, evaluation_mean, play_completions, read_rows
 
 if not os.environ.get("SENTINEL_PYTHON_ALL"):
     pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'sentinel-env[inspect]'")
@@ -151,7 +151,7 @@ def test_invalid_completion_ends_the_episode_and_is_a_fallback_row(tmp_path):
     assert env.aborted and found["episode_score"] == round(env.score, 4) and found["validity"] == 0.5
     replay = tmp_path / "replay.jsonl"
     assert inspect_export.main([log.location, "--out", str(replay)]) == 0
-    rows = [json.loads(line) for line in replay.read_text().splitlines()]
+    rows = read_rows(replay.read_text())
     assert read_replay(replay).verify()["fits"]
     assert [row.get("completion") for row in rows[:3]] == [first, "I trust S1.", None]
     assert "fallback" not in rows[0] and rows[1]["fallback"] is True
@@ -269,13 +269,15 @@ def test_tasks_are_registered_and_the_log_is_read_by_inspect(tmp_path):
         "model = get_model('mockllm/model', custom_outputs=lambda *_: said)\n"
         "for name in ('trust', 'cluster', 'polyguard'):\n"
         "    arguments = dict(task='DDI-easy' if name == 'polyguard' else 1, seeds='3..5')\n"
-        f"    (log,) = inspect_ai.eval('sentinel_env/' + name, task_args=arguments, model=model, log_dir={str(tmp_path)!r}, display='none')\n"
+        f"    options = dict(task_args=arguments, model=model, log_dir={str(tmp_path)!r}, display='none')\n"
+        "    (log,) = inspect_ai.eval('sentinel_env/' + name, **options)\n"
         "    print(log.eval.task, log.status, len(log.samples), log.location)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [line[:3] for line in lines] == [[f"sentinel_env/{name}", "success", "2"] for name in ("trust", "cluster", "polyguard")]
+    names = ("trust", "cluster", "polyguard")
+    assert [line[:3] for line in lines] == [[f"sentinel_env/{name}", "success", "2"] for name in names]
     dump = [sys.executable, "-m", "inspect_ai", "log", "dump", lines[0][3]]
     shown = json.loads(subprocess.run(dump, capture_output=True, text=True, check=True, timeout=600).stdout)
     assert shown["eval"]["task_args"]["seeds"] == "3..5" and shown["samples"][0]["metadata"]["seed"] == 3
@@ -298,6 +300,48 @@ def test_tasks_are_registered_and_the_log_is_read_by_inspect(tmp_path):
 def test_bad_options_are_refused(build, options, words):
     with pytest.raises(ValueError, match=words):
         getattr(inspect_tasks, build)(**options)
+
+
+def test_options_are_read_as_the_command_line_splits_them():
+    """`-T task=1,2` arrives as a list, and so does a system message with commas."""
+    task = inspect_tasks.trust(task=[1, "task2"], seeds=4, system=["Be brief", " please"])
+    assert [sample.id for sample in task.dataset] == ["task1-4", "task2-4"]
+
+
+@pytest.mark.parametrize(("world", "task"), [("trust", "task3"), ("cluster", "task1"), ("polyguard", "DDI-hard")])
+@pytest.mark.parametrize("style", ["compact", "reference"])
+def test_stand_ins_play_what_the_model_did_not(world, task, style):
+    names = EpisodeNames(world, task, 1, "independent", RULES)
+    for turns in ([], [Turn("bah")]):
+        played = play_completions(names, turns, style=style, reader="strict", model="m")
+        assert not played.finished and played.detection is None and played.score < 0.01
+        assert played.stand_in_rows >= len(played.rows) - len(turns) > 0
+        assert all("invalid" not in row["action"] for row in played.rows[len(turns) :])
+        assert read_replay(played.text().encode()).verify()["fits"]
+    with pytest.raises(ValueError, match="and is an action"):
+        answer = names.text_env(style, "strict").example(load_policy(world, "random"))
+        play_completions(names, [Turn("bah", (answer,))], style=style, reader="strict", model="m")
+    with pytest.raises(ValueError, match="after the end"):
+        play_completions(names, [Turn("bah")] * 500, style=style, reader="strict", model="m")
+
+
+@pytest.mark.parametrize("text", ["", "\ud800", "a\u2028b\x85c", '{"action_type":"skip","reasoning":"x\u2028y"}'])
+def test_any_completion_is_played_and_exported(text, tmp_path):
+    log = play(inspect_tasks.trust(task=1, seeds=4, style="compact"), mock(lambda _: text), tmp_path)
+    metrics(log)
+    replay = tmp_path / "replay.jsonl"
+    assert inspect_export.main([log.location, "--out", str(replay)]) == 0
+    assert read_replay(replay).verify()["fits"]
+
+
+def test_the_lines_of_the_documentation_run(root, tmp_path, monkeypatch, capsys):
+    """The Python block of docs/how-to/inspect.md, with a mock in place of a provider's model."""
+    text = (root / "docs/how-to/inspect.md").read_text(encoding="utf-8")
+    (block,) = (part.split("```")[0] for part in text.split("```python\n")[1:])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INSPECT_DISPLAY", "none")
+    exec(compile(block, "inspect.md", "exec"), {"model": mock(lambda _: '{"action_type":"skip"}')})
+    assert "episode_score" in capsys.readouterr().out and read_replay("replay.jsonl").verify()["fits"]
 
 
 def test_splits_and_defaults_name_the_episodes():

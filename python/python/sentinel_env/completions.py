@@ -20,6 +20,9 @@ STAND_IN = " (fallback)"
 #: Reason of completions that may not be tried again: they try to influence the grader.
 EXPLOIT = "parser_exploit"
 
+#: The completion of PolyGuard's stand-in. In the other worlds one that is no action makes the script act.
+KEEP_REGIMEN = '{"candidate_id":"cand_01","rationale":"The regimen is kept."}'
+
 #: Keys of the counts of adversarial answers in the payload of a world: caught, and let in.
 ADVERSARIAL_COUNTS = {
     "trust": ("adversarial_detections", "adversarial_poisonings"),
@@ -164,9 +167,8 @@ def play_completions(
     own = len(rejected)
     env.abort()
     while not shown.done:
-        # PolyGuard's stand-in keeps the regimen; elsewhere an empty completion makes the script act.
-        shown.step('{"candidate_id":"cand_01"}' if names.world == "polyguard" else "")
-    rows = [json.loads(line) for line in shown.transcript(model).splitlines()]
+        shown.step(KEEP_REGIMEN if names.world == "polyguard" else "")
+    rows = read_rows(shown.transcript(model))
     for row, texts in zip(rows, rejected):
         if texts:
             row["rejected"] = list(texts)
@@ -177,6 +179,14 @@ def play_completions(
         row["model_source"] = model + STAND_IN
     caught, let_in = adversarial_counts(names, rows) if finished else (None, None)
     return PlayedEpisode(names, env.score, finished, valid, completions, caught, let_in, tuple(rows))
+
+
+def read_rows(text: str) -> list[dict[str, Any]]:
+    """Returns the rows of a replay as dicts with all their keys.
+
+    Lines end with a line feed only: texts of a model may contain other characters that break lines.
+    """
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def rejection(env: TextEnv, completion: str) -> str | None:
@@ -248,16 +258,4 @@ def parse_seeds(seeds: int | str) -> range:
     if stop - start > 1_000_000:
         raise ValueError(f"seeds {text!r} are more than 1000000")
     return range(start, stop)
-
-
-__all__ = [
-    "EpisodeNames",
-    "PlayedEpisode",
-    "Turn",
-    "adversarial_counts",
-    "evaluation_mean",
-    "is_stand_in",
-    "parse_seeds",
-    "play_completions",
-]
 

@@ -39,7 +39,8 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
         if not {"world", "task", "seed", "streams", "rules", "style", "reader"} <= sample.metadata.keys():
             raise ValueError(f"sample {sample.id} is no episode of a sentinel_env task")
         if sample.error is not None:
-            raise ValueError(f"sample {sample.id} failed: {sample.error.message}; play it with inspect eval-retry first")
+            message = sample.error.message
+            raise ValueError(f"sample {sample.id} failed: {message}; play it with inspect eval-retry first")
         episode = replay_sample(sample.metadata, sample.store, model or log.eval.model)
         logged = (sample.scores or {}).get("episode_score")
         if logged is not None and logged.as_float() != round(episode.score, 4):
@@ -52,7 +53,9 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m sentinel_env.inspect_export", description="Writes an Inspect log as a replay.")
+    parser = argparse.ArgumentParser(
+        prog="python -m sentinel_env.inspect_export", description="Writes an Inspect log as a replay."
+    )
     parser.add_argument("log", help="a log of a sentinel_env task")
     parser.add_argument("--out", required=True, metavar="FILE", help="the replay file to write")
     parser.add_argument("--model", metavar="NAME", help="name of the model in the replay")

@@ -39,7 +39,7 @@ TURNS = "sentinel_env:turns"
 
 @inspect_ai.task
 def trust(
-    task: int | str = "all",
+    task: int | str | list[int | str] = "all",
     seeds: int | str | None = None,
     streams: str = "independent",
     rules: str = "hardened",
@@ -47,7 +47,7 @@ def trust(
     reader: str = "strict",
     attempts: int = 1,
     history: int = 0,
-    system: str | None = None,
+    system: str | list[str] | None = None,
     analyzer: str | None = None,
     rollouts: int = 8,
 ) -> inspect_ai.Task:
@@ -66,14 +66,14 @@ def trust(
         analyzer: Path of the ``sentinel`` command, which computes the decision loss.
         rollouts: Rollouts of each action in the decision loss.
     """
-    names = [(name, seed) for name in task_names("trust", task) for seed in test_seeds("trust", seeds)]
+    names = [(name, seed) for name in task_names("trust", task) for seed in chosen_seeds("trust", seeds)]
     options = {"streams": streams, "rules": rules, "style": style, "reader": reader}
     return episode_task("trust", names, options, attempts, history, system, analyzer, rollouts)
 
 
 @inspect_ai.task
 def cluster(
-    task: int | str = "all",
+    task: int | str | list[int | str] = "all",
     seeds: int | str | None = None,
     streams: str = "independent",
     rules: str = "hardened",
@@ -81,7 +81,7 @@ def cluster(
     reader: str = "strict",
     attempts: int = 1,
     history: int = 0,
-    system: str | None = None,
+    system: str | list[str] | None = None,
     analyzer: str | None = None,
     rollouts: int = 8,
 ) -> inspect_ai.Task:
@@ -92,21 +92,21 @@ def cluster(
     Args:
         task: As for `trust`, like all others.
     """
-    names = [(name, seed) for name in task_names("cluster", task) for seed in test_seeds("cluster", seeds)]
+    names = [(name, seed) for name in task_names("cluster", task) for seed in chosen_seeds("cluster", seeds)]
     options = {"streams": streams, "rules": rules, "style": style, "reader": reader}
     return episode_task("cluster", names, options, attempts, history, system, analyzer, rollouts)
 
 
 @inspect_ai.task
 def polyguard(
-    task: int | str = "all",
+    task: int | str | list[int | str] = "all",
     seeds: int | str | None = None,
     split: str = "all",
     rules: str = "hardened",
     style: str = "reference",
     attempts: int = 1,
     history: int = 0,
-    system: str | None = None,
+    system: str | list[str] | None = None,
     analyzer: str | None = None,
     rollouts: int = 8,
 ) -> inspect_ai.Task:
@@ -121,18 +121,27 @@ def polyguard(
         raise ValueError(f"split is {split!r}: use all, train or holdout")
     suffix = "" if split == "all" else f"-{split}"
     cells = [name + suffix for name in task_names("polyguard", task)]
-    names = [(name, seed) for name in cells for seed in test_seeds("polyguard", seeds)]
+    names = [(name, seed) for name in cells for seed in chosen_seeds("polyguard", seeds)]
     options = {"streams": "independent", "rules": rules, "style": style, "reader": "strict"}
     return episode_task("polyguard", names, options, attempts, history, system, analyzer, rollouts)
 
 
-def task_names(world: str, task: int | str) -> list[str]:
-    """Returns the names of the tasks that an option selects."""
+def comma_text(value: Any) -> str:
+    """Returns an option as the text that was typed: Inspect's command line splits texts at commas."""
+    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
+
+
+def task_names(world: str, task: int | str | list[int | str]) -> list[str]:
+    """Returns the names of the tasks that an option selects.
+
+    Raises:
+        ValueError: If it names a task twice, or a number that no task has.
+    """
     described = describe(world)
-    if str(task).strip() == "all":
+    if comma_text(task).strip() == "all":
         return list(described.tasks)
     names = []
-    for word in str(task).split(","):
+    for word in comma_text(task).split(","):
         word = word.strip()
         names.append(described.task_name(int(word) if word.isdecimal() else word) or word)
     if len(set(names)) < len(names):
@@ -140,7 +149,7 @@ def task_names(world: str, task: int | str) -> list[str]:
     return names
 
 
-def test_seeds(world: str, seeds: int | str | None) -> range:
+def chosen_seeds(world: str, seeds: int | str | None) -> range:
     """Returns the seeds that an option names; by default those of the leaderboard."""
     return DEFAULT_SET.seeds[world] if seeds is None else parse_seeds(seeds)
 
@@ -151,7 +160,7 @@ def episode_task(
     options: dict[str, str],
     attempts: int,
     history: int,
-    system: str | None,
+    system: str | list[str] | None,
     analyzer: str | None,
     rollouts: int,
 ) -> inspect_ai.Task:
@@ -173,7 +182,7 @@ def episode_task(
     scorers.append(decision_loss(analyzer, rollouts))
     return inspect_ai.Task(
         dataset=MemoryDataset(samples, name=f"sentinel-{world}"),
-        solver=play_episode(attempts, history, system),
+        solver=play_episode(attempts, history, None if system is None else comma_text(system)),
         scorer=scorers,
         version=1,
     )
@@ -206,7 +215,8 @@ def play_episode(attempts: int = 1, history: int = 0, system: str | None = None)
                 state.output = await get_model().generate(context)
                 step.append(state.output.message)
                 state.messages.append(state.output.message)
-                completion = state.output.completion
+                # Half a surrogate pair is no Unicode text, and nothing that an action contains.
+                completion = state.output.completion.encode("utf-8", "replace").decode()
                 reason = rejection(env, completion)
                 if reason is None or len(rejected) + 1 >= attempts:
                     break

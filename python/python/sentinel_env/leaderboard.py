@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from sentinel_env._native import EpisodeEnded
 from sentinel_env.completions import (
     EpisodeNames,
     PlayedEpisode,
@@ -27,6 +28,7 @@ from sentinel_env.completions import (
     is_stand_in,
     parse_seeds,
     play_completions,
+    read_rows,
 )
 from sentinel_env.episodes import Policy, load_policy
 from sentinel_env.replays import read_replay
@@ -41,6 +43,12 @@ KINDS = {"scripted": ("policy",), "compact": ("model", "replay"), "language-mode
 
 #: Keys of an entry that the checker computes again.
 COMPUTED = ("episodes", "score", "scores", "detection", "validity")
+
+#: Keys of an entry that are claims about the player.
+CLAIMED = ("player", "kind", "world", "privileged", "training_seeds", "evidence", "style", "reader", "note")
+
+#: All keys of an entry.
+ENTRY_KEYS = {*CLAIMED, *COMPUTED}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +69,8 @@ class SeedSet:
 
     def episodes(self, world: str) -> list[EpisodeNames]:
         """Returns the episodes of a world, by task and seed."""
-        tasks = describe(world).tasks
-        return [EpisodeNames(world, task, seed, self.streams, self.rules) for task in tasks for seed in self.seeds[world]]
+        pairs = [(task, seed) for task in describe(world).tasks for seed in self.seeds[world]]
+        return [EpisodeNames(world, task, seed, self.streams, self.rules) for task, seed in pairs]
 
 
 #: The set of this version.
@@ -123,17 +131,9 @@ def check(path: str | os.PathLike[str]) -> tuple[int, list[str]]:
             for key in COMPUTED:
                 if entry.get(key) != found[key]:
                     raise EntryError(f"{key} is {entry.get(key)!r}, and played again it is {found[key]!r}")
-            if len(entry) > len(ENTRY_KEYS & entry.keys()):
-                raise EntryError(f"unknown keys: {', '.join(sorted(entry.keys() - ENTRY_KEYS))}")
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, EpisodeEnded) as error:
             problems.append(f"entry {number} ({name}): {error}")
     return len(board["entries"]), problems
-
-
-#: All keys of an entry.
-ENTRY_KEYS = {
-    "player", "kind", "world", "privileged", "training_seeds", "evidence", "style", "reader", "note", *COMPUTED
-}  # fmt: skip
 
 
 def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
@@ -144,6 +144,8 @@ def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
     """
     if not isinstance(entry, dict):
         raise EntryError("an entry is an object")
+    if entry.keys() - ENTRY_KEYS:
+        raise EntryError(f"unknown keys: {', '.join(sorted(entry.keys() - ENTRY_KEYS))}")
     player, kind, world, evidence = (entry.get(key) for key in ("player", "kind", "world", "evidence"))
     if not isinstance(player, str) or not player.strip():
         raise EntryError("key player is no name")
@@ -151,7 +153,8 @@ def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
         raise EntryError(f"unknown kind {kind!r}: use {', '.join(KINDS)}")
     if world not in WORLDS or world not in seed_set.seeds:
         raise EntryError(f"unknown world {world!r}: use {', '.join(seed_set.seeds)}")
-    if not isinstance(evidence, dict) or len(set(KINDS[kind]) & evidence.keys()) != 1:
+    named = {"policy", "model", "replay"} & evidence.keys() if isinstance(evidence, dict) else set()
+    if len(named) != 1 or not named <= set(KINDS[kind]):
         raise EntryError(f"evidence of kind {kind} needs one of the keys {', '.join(KINDS[kind])}")
     if not all(isinstance(value, str) for value in evidence.values()):
         raise EntryError("the values of evidence are texts")
@@ -159,7 +162,7 @@ def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
         raise EntryError("key privileged is neither true nor false")
     if kind != "scripted" and entry["privileged"]:
         raise EntryError("only scripted policies can read hidden state")
-    if kind == "language-model" and not {"style", "reader"} <= entry.keys():
+    if kind == "language-model" and not all(isinstance(entry.get(key), str) for key in ("style", "reader")):
         raise EntryError("a language model needs the keys style and reader")
     check_training_seeds(entry.get("training_seeds"), seed_set.seeds[world])
     return world, player
@@ -198,7 +201,8 @@ def compute(entry: dict[str, Any], seed_set: SeedSet, folder: pathlib.Path) -> d
     if "policy" in evidence:
         policy = load_policy(entry["world"], evidence["policy"])
         if policy.is_privileged != entry["privileged"]:
-            raise EntryError(f"privileged is {entry['privileged']}, and of policy {policy.name} it is {policy.is_privileged}")
+            words = "reads" if policy.is_privileged else "does not read"
+            raise EntryError(f"policy {policy.name} {words} hidden state, and privileged is {entry['privileged']}")
     else:
         path = evidence_file(evidence, "model", folder)
         policy = load_policy(entry["world"], model=path)
@@ -252,14 +256,14 @@ def play_replay(entry: dict[str, Any], seed_set: SeedSet, path: pathlib.Path) ->
     found = replay.verify()
     if replay.problem_count or not found["fits"]:
         words = [f"line {line}: {reason}" for line, reason in replay.problems()[:1]]
-        words += [f"{e['task']} seed {e['seed']}: misses or findings" for e in found["episodes"] if e["misses"] or e["findings"]]
-        raise EntryError(f"{path.name} does not fit its episodes; {'; '.join(words[:3])}")
+        for episode in found["episodes"]:
+            if episode["misses"] or episode["findings"] or episode["unused"] or episode["mismatches"]:
+                words.append(f"{episode['task']} seed {episode['seed']} was played otherwise, or has rows missing")
+        raise EntryError(f"{path.name} does not fit its episodes: {'; '.join(words[:3])}")
     rows: dict[EpisodeNames, list[dict[str, Any]]] = {}
-    for line in data.decode().splitlines():
-        row = json.loads(line)
-        names = EpisodeNames(
-            row.get("world", "trust"), row["task_type"], row["seed"], row.get("streams", "reference"), row.get("rules", "reference")
-        )
+    for row in read_rows(data.decode()):
+        streams, rules = row.get("streams", "reference"), row.get("rules", "reference")
+        names = EpisodeNames(row.get("world", "trust"), row["task_type"], row["seed"], streams, rules)
         rows.setdefault(names, []).append(row)
     wanted = seed_set.episodes(entry["world"])
     missing, foreign = set(wanted) - rows.keys(), rows.keys() - set(wanted)
@@ -267,8 +271,8 @@ def play_replay(entry: dict[str, Any], seed_set: SeedSet, path: pathlib.Path) ->
         one = min(missing or foreign, key=lambda names: (names.task, names.seed))
         what = "is missing" if missing else "is not of the set"
         raise EntryError(
-            f"{path.name}: {one.world} {one.task} seed {one.seed} ({one.streams} streams, {one.rules} rules) {what}; "
-            f"{seed_set.name} has {len(wanted)} episodes, {len(missing)} are missing and {len(foreign)} are others"
+            f"{path.name}: {one.world} {one.task} seed {one.seed} ({one.streams} streams, {one.rules} rules) {what};"
+            f" {seed_set.name} has {len(wanted)} episodes, {len(missing)} are missing and {len(foreign)} are others"
         )
     play = play_model_rows if entry["kind"] == "language-model" else play_policy_rows
     return [play(entry, names, sorted(rows[names], key=lambda row: row["step"])) for names in wanted]
@@ -299,13 +303,11 @@ def play_model_rows(entry: dict[str, Any], names: EpisodeNames, rows: list[dict[
         turns.append(Turn(row["completion"]))
         if row.get("fallback"):
             break
-    else:
-        if not rows:
-            raise EntryError(f"{names.task} seed {names.seed}: no row")
     played = play_completions(names, turns, style=entry["style"], reader=entry["reader"], model=entry["player"])
     for row, again in zip(rows, played.rows[: len(turns)]):
         if row.get("prompt") != again["prompt"]:
-            raise EntryError(f"{names.task} seed {names.seed} step {row['step']}: not the prompt of style {entry['style']}")
+            where = f"{names.task} seed {names.seed} step {row['step']}"
+            raise EntryError(f"{where}: not the prompt of style {entry['style']}")
     return played
 
 
@@ -417,10 +419,12 @@ def write_whole(path: pathlib.Path, text: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
-    top = argparse.ArgumentParser(prog="python -m sentinel_env.leaderboard", description="Leaderboards on fixed test seeds.")
+    name, words = "python -m sentinel_env.leaderboard", "Leaderboards on fixed test seeds."
+    top = argparse.ArgumentParser(prog=name, description=words)
     commands = top.add_subparsers(dest="command", required=True)
-    for name, words in (("check", "play every entry again; exit code 1 if one is not what it claims"), ("table", "print a table in Markdown")):
-        commands.add_parser(name, help=words).add_argument("file")
+    words = "play every entry again; exit code 1 if one is not what it claims"
+    commands.add_parser("check", help=words).add_argument("file")
+    commands.add_parser("table", help="print a table in Markdown").add_argument("file")
     new = commands.add_parser("add", help="play the test seeds and add an entry")
     new.add_argument("file")
     new.add_argument("--world", required=True, choices=WORLDS)
@@ -429,7 +433,8 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("--replay", metavar="FILE", help="a replay of the episodes of the set")
     new.add_argument("--kind", choices=KINDS, help="kind of player; by default that of the evidence")
     new.add_argument("--player", metavar="NAME", help="name in the table")
-    new.add_argument("--training-seeds", nargs="*", default=[], metavar="A..B", help="seeds that the player was trained on")
+    words = "seeds that the player was trained on"
+    new.add_argument("--training-seeds", nargs="*", default=[], metavar="A..B", help=words)
     new.add_argument("--style", default="reference", help="style of the prompts of a language model")
     new.add_argument("--reader", default="strict", help="how its completions are read")
     new.add_argument("--replace", action="store_true", help="replace an entry of the same player")

@@ -13,6 +13,7 @@ from typing import Any
 
 from sentinel_env.episodes import Episode
 from sentinel_env.text import TextEnv
+from sentinel_env.worlds import seed_range
 
 #: Ending of the name of whatever acts in place of a model whose completion is no action.
 STAND_IN = " (fallback)"
@@ -253,9 +254,7 @@ def parse_seeds(seeds: int | str) -> range:
         stop = int(last.removeprefix("=")) + closed if dots else start + 1
     except ValueError:
         raise ValueError(f"seeds {text!r} are no range: use A..B without B, A..=B, or A") from None
-    if not 0 <= start < stop <= 2**63:
-        raise ValueError(f"seeds {text!r} are no range from 0 to 2**63")
+    start, stop = seed_range((start, stop))
     if stop - start > 1_000_000:
         raise ValueError(f"seeds {text!r} are more than 1000000")
     return range(start, stop)
-

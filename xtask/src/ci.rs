@@ -150,7 +150,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Full,
         "package",
-        "pip installs the Python package, and it works with TRL, SkyRL and Stable-Baselines3 (about 5 min; once 15 min more for PyTorch)",
+        "pip installs the Python package, and it works with Inspect, TRL, SkyRL and Stable-Baselines3 (about 5 min; once 15 min more for PyTorch)",
         package,
     ),
     part(

@@ -135,6 +135,7 @@ pub const LEARNERS: PythonEnv = PythonEnv {
     folder: "python-learners",
     packages: &[
         "gymnasium==1.4.0",
+        "inspect-ai==0.3.285",
         "jmespath",
         "maturin==1.16.0",
         "pytest==9.2.0",

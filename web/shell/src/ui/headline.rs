@@ -74,13 +74,12 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
 /// Splits a text so that names such as JOB-013 are not broken after their hyphen.
 fn unbroken(text: &str) -> Vec<View> {
     let is_name = |word: &str| word.contains('-') && word.contains(|c: char| c.is_ascii_digit());
-    // Nor a number before its percent sign.
-    let text = text.replace(" %", "\u{a0}%");
     let mut parts = Vec::new();
     let mut plain = String::new();
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {
-            plain.push(' ');
+            // Nor is a number separated from its percent sign.
+            plain.push(if word.starts_with('%') { '\u{a0}' } else { ' ' });
         }
         if is_name(word) {
             parts.push(std::mem::take(&mut plain).into_view());

@@ -6,7 +6,7 @@ use super::widgets::{bar, css_percent, text_with_help};
 use crate::dom::El;
 use crate::dom::html::{caption, details, h2, p, section, summary, table, tbody, td, th, tr};
 use crate::episode_view::EpisodeView;
-use crate::number_format::{fixed, signed};
+use crate::number_format::fixed;
 use crate::reactive::memo;
 
 /// Returns the score so far, with the reward of the last action.

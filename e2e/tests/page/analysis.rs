@@ -1,7 +1,7 @@
 //! The analysis of an episode in a real browser.
 
 use anyhow::{Context, Result};
-use sentinel_e2e::{is_played, is_silent, open, open_page, screenshots};
+use sentinel_e2e::{Browser, is_played, is_silent, open, open_page, screenshots};
 use sentinel_env::Environment as _;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Setup, Task, TrustEnv};
@@ -15,6 +15,27 @@ use std::sync::Arc;
 
 const COMPLETE: &str = "document.querySelector('[data-analysis=complete]')";
 
+/// Looks at the analysis on a phone: nothing is wider than the screen.
+async fn fits_on_a_phone(browser: &Browser, name: &str) -> Result<()> {
+    browser.viewport(360, 740).await?;
+    let overflow = "document.documentElement.scrollWidth > window.innerWidth";
+    browser.wait_until(&format!("!({overflow})")).await?;
+    let row = "document.querySelector('.analysis tbody tr')";
+    browser
+        .execute(
+            &format!("{row}.scrollIntoView({{block: 'center'}})"),
+            vec![],
+        )
+        .await?;
+    // Stacked, so that a name has the whole width.
+    let wide = format!("{row}.firstElementChild.getBoundingClientRect().width > 200");
+    browser.wait_until(&wide).await?;
+    browser
+        .save_screenshot(&screenshots().join(format!("analysis-360-{name}.png")))
+        .await?;
+    browser.viewport(1280, 800).await
+}
+
 #[tokio::test]
 async fn decisions_are_judged_in_every_world_and_mistakes_lead_to_branches() -> Result<()> {
     let (server, browser) = open_page("").await?;
@@ -26,6 +47,7 @@ async fn decisions_are_judged_in_every_world_and_mistakes_lead_to_branches() -> 
         is_played(&browser).await?;
         browser.click("#analyze").await?;
         browser.wait_for(".analysis tbody tr").await?;
+        fits_on_a_phone(&browser, &query[6..9]).await?;
     }
     // In the cluster it takes long enough to be ended before it is complete.
     browser.click("#analyze-stop").await?;

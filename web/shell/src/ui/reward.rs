@@ -23,7 +23,7 @@ pub fn score_card(episode: EpisodeView) -> El {
             .frame
             .with(|frame| frame.as_ref().and_then(|frame| frame.reward));
         reward.map_or_else(String::new, |reward| {
-            format!("mean of the rewards; the last one was {}", fixed(reward, 3))
+            format!("last reward {}", fixed(reward, 3))
         })
     };
     let note = move || {

@@ -90,7 +90,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Test,
         "tests",
-        "unit, golden, property and doc tests (about 4 min cold)",
+        "unit, golden, property and doc tests (about 4 min; 14 min cold)",
         tests,
     ),
     part(
@@ -120,7 +120,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Test,
         "e2e",
-        "the page works in headless Chromium (about 1 min)",
+        "the page works in headless Chromium (about 5 min)",
         e2e,
     ),
     part(

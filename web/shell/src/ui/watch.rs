@@ -12,6 +12,9 @@ use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{Screen, Speed, VISITOR};
 
+/// Time below which a sentence cannot be read, in milliseconds.
+const READABLE_MS: u32 = 700;
+
 /// Signals of the guided playback.
 #[derive(Clone, Copy)]
 struct Watch {
@@ -136,7 +139,19 @@ fn caption(page: Page) -> Caption {
 /// meaning changes.
 fn bar(watch: Watch) -> El {
     let page = watch.page;
-    let Caption { moment, text, .. } = caption(page);
+    let Caption {
+        moment,
+        mut text,
+        brief_ms,
+    } = caption(page);
+    // Steps that pass faster than they can be read only count.
+    if page.playing.get() && moment.is_empty() && brief_ms < READABLE_MS {
+        let standing = page
+            .main
+            .frame
+            .with(|frame| frame.as_ref().map(|frame| frame.standing.clone()));
+        text = format!("Step {}: {}.", page.cursor(), standing.unwrap_or_default());
+    }
     // A screen reader is told the moments, not every step.
     let live = if moment.is_empty() { "off" } else { "polite" };
     let line = p()

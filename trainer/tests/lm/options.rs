@@ -100,7 +100,7 @@ fn memory_estimate_needs_no_network() {
         "Qwen2.5-3B-Instruct",
         "16 GB",
         "80 GB",
-        "processor",
+        "KV cache",
         "yes",
         "no",
     ] {

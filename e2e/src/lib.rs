@@ -123,6 +123,21 @@ pub async fn axe_findings(browser: &Browser) -> Result<Vec<String>> {
     Ok(lines.iter().map(ToString::to_string).collect())
 }
 
+/// Saves a screenshot of this name without `.png`, and returns the findings of axe-core, each after
+/// the name.
+///
+/// # Errors
+/// Returns an error if the screenshot cannot be saved, and those of [`axe_findings`].
+pub async fn inspect_view(browser: &Browser, name: &str) -> Result<Vec<String>> {
+    let file = screenshots().join(format!("{name}.png"));
+    browser.save_screenshot(&file).await?;
+    let found = axe_findings(browser).await?;
+    Ok(found
+        .into_iter()
+        .map(|line| format!("{name}: {line}"))
+        .collect())
+}
+
 /// Drops a file with this name and text onto the page.
 ///
 /// # Errors

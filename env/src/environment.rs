@@ -10,9 +10,10 @@ use std::fmt::{Debug, Display};
 
 use crate::adaptive_difficulty::{DifficultyController, DifficultyProfile};
 use crate::digest::Digest;
+use crate::named::Named;
 use crate::rng::Streams;
-use crate::rules::{RuleChange, Rules};
-use crate::task::TaskName;
+use crate::rules::{RuleChange, Rules, RulesError};
+use crate::task::{TaskName, joined_task_names};
 
 /// Number of episodes that [`Environment::reset_many`] starts in one call.
 pub const RESET_LANES: usize = 16;
@@ -236,11 +237,92 @@ impl<W: World> EpisodeSpec<W> {
         }
     }
 
+    /// Parses the names of an episode. Without a task it is the first one of the world, without
+    /// streams the independent ones if the world has them, and without rules the published ones.
+    ///
+    /// # Errors
+    /// Returns an error with the names that are known.
+    pub fn from_names(names: EpisodeNames<'_>, seed: u64) -> Result<Self, EpisodeNameError> {
+        let task = match names.task {
+            None => W::Task::ALL[0],
+            Some(name) => W::Task::parse(name).ok_or_else(|| EpisodeNameError::UnknownTask {
+                name: name.to_owned(),
+                world: W::NAME,
+                known: joined_task_names::<W::Task>(" or "),
+            })?,
+        };
+        let rules = match names.rules {
+            None => Rules::REFERENCE,
+            Some(text) => Rules::parse(text)?,
+        };
+        let streams = match names.streams {
+            None => W::streams_or_default(Streams::Independent),
+            Some(name) => Streams::parse(name)
+                .ok_or_else(|| EpisodeNameError::UnknownStreams(name.to_owned()))?,
+        };
+        if !W::STREAMS.contains(&streams) {
+            let known: Vec<&str> = W::STREAMS.iter().map(|known| known.name()).collect();
+            return Err(EpisodeNameError::OtherStreams {
+                streams,
+                world: W::NAME,
+                known: known.join(" or "),
+            });
+        }
+        Ok(Self {
+            task,
+            seed,
+            streams,
+            rules,
+        })
+    }
+
     /// Returns the setup of the episode.
     #[must_use]
     pub fn setup(self) -> W::Setup {
         W::setup_from_spec(self)
     }
+}
+
+/// The names of an episode, as a request or a caller in another language states them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpisodeNames<'a> {
+    /// Name of the task.
+    pub task: Option<&'a str>,
+    /// Name of the stream mode.
+    pub streams: Option<&'a str>,
+    /// Named rule set with single changes.
+    pub rules: Option<&'a str>,
+}
+
+/// A name that identifies no episode of a world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EpisodeNameError {
+    /// The world has no such task.
+    #[error("unknown task {name:?} of world {world}: use {known}")]
+    UnknownTask {
+        /// The name.
+        name: String,
+        /// Name of the world.
+        world: &'static str,
+        /// The tasks of the world.
+        known: String,
+    },
+    /// There is no such stream mode.
+    #[error("unknown streams {0:?}: use {known}", known = <Streams as Named>::joined_names())]
+    UnknownStreams(String),
+    /// The world does not support the stream mode.
+    #[error("world {world} has no streams {streams}: use {known}")]
+    OtherStreams {
+        /// The stream mode.
+        streams: Streams,
+        /// Name of the world.
+        world: &'static str,
+        /// The stream modes of the world.
+        known: String,
+    },
+    /// The rules cannot be parsed.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
 }
 
 /// Lets a world use its spec as the complete setup.

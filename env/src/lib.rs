@@ -39,8 +39,8 @@ pub mod trust;
 
 pub use batch::Batch;
 pub use environment::{
-    AdaptiveDifficulty, Environment, EpisodeSpec, PrivilegedState, RESET_LANES, Seeded, Transition,
-    World,
+    AdaptiveDifficulty, Environment, EpisodeNameError, EpisodeNames, EpisodeSpec, PrivilegedState,
+    RESET_LANES, Seeded, Transition, World,
 };
 pub use named::Named;
 pub use protocol::{JsonEnv, Protocol, Session, TrajectoryDigest};

@@ -3,10 +3,10 @@
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use sentinel_env::{Batch, EpisodeSpec, Seeded, in_world};
+use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, in_world};
 use sentinel_policy::nn::{Network, Observe};
 
-use crate::spec::{Names, contiguous, parse_seed, parse_spec, parse_world, value_error};
+use crate::spec::{contiguous, parse_seed, parse_world, value_error};
 use crate::world::{ObserverOf, PythonWorld, decode, observation_size, write_mask, wrong_value};
 
 /// The arrays that a step writes, one entry or row per episode.
@@ -314,14 +314,14 @@ impl PyBatch {
             let reason = format!("the range of seeds {first_seed}..{end_seed} is empty");
             return Err(value_error(reason));
         }
-        let names = Names {
+        let names = EpisodeNames {
             task,
             streams,
             rules,
         };
         let seeds = first_seed..end_seed;
         let inner: Box<dyn AnyBatch> = in_world!(parse_world(world)?, W => {
-            let spec = parse_spec::<W>(&names, first_seed)?;
+            let spec = EpisodeSpec::<W>::from_names(names, first_seed).map_err(value_error)?;
             py.detach(|| Box::new(BatchOf::<W>::new(spec, seeds, count, next_step, features)))
         });
         Ok(Self {

@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use sentinel_env::{Seeded, Session, in_world};
+use sentinel_env::{EpisodeNames, EpisodeSpec, Seeded, Session, in_world};
 use sentinel_policy::nn::{Network, Observe};
 use sentinel_policy::replay::{ReplayRow, to_lines};
 
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
-use crate::spec::{Names, contiguous, ended, parse_seed, parse_spec, parse_world, value_error};
+use crate::spec::{contiguous, ended, parse_seed, parse_world, value_error};
 use crate::world::{
     ObserverOf, PythonWorld, decode, encode, observation_size, write_mask, wrong_value,
 };
@@ -254,14 +254,14 @@ impl PyEpisode {
         streams: Option<&str>,
         rules: Option<&str>,
     ) -> PyResult<Self> {
-        let names = Names {
+        let names = EpisodeNames {
             task,
             streams,
             rules,
         };
         let seed = parse_seed(seed)?;
         let inner: Box<dyn AnyEpisode> = in_world!(parse_world(world)?, W => {
-            Box::new(EpisodeOf::<W>::new(&parse_spec::<W>(&names, seed)?.setup()))
+            Box::new(EpisodeOf::<W>::new(&EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup()))
         });
         Ok(Self { inner })
     }

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sentinel_env::{Named, WorldName, in_world};
+use sentinel_env::{EpisodeNames, EpisodeSpec, Named, WorldName, in_world};
 use sentinel_policy::nn::{Model, ModelError, TrainedPolicy};
 use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Player, Scripted};
 
-use crate::spec::{Names, parse_seed, parse_spec, parse_world, value_error};
+use crate::spec::{parse_seed, parse_world, value_error};
 use crate::world::PythonWorld;
 
 /// A policy of one world, from which players are started.
@@ -121,7 +121,7 @@ struct Results {
 
 fn run_all<W: PythonWorld>(
     policy: &PolicyOf<W>,
-    names: &Names<'_>,
+    names: &EpisodeNames<'_>,
     seeds: &[u64],
 ) -> PyResult<Results> {
     let mut results = Results {
@@ -130,7 +130,9 @@ fn run_all<W: PythonWorld>(
         digests: Vec::with_capacity(seeds.len()),
     };
     for seed in seeds {
-        let setup = parse_spec::<W>(names, *seed)?.setup();
+        let setup = EpisodeSpec::<W>::from_names(*names, *seed)
+            .map_err(value_error)?
+            .setup();
         let run = run_episode(&setup, &mut policy.start(&setup));
         results.scores.push(run.episode().score());
         results.actions.push(run.rewards().len() as u64);
@@ -187,7 +189,7 @@ impl PyPolicy {
         streams: Option<&str>,
         rules: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let names = Names {
+        let names = EpisodeNames {
             task,
             streams,
             rules,
@@ -217,7 +219,7 @@ impl PyPolicy {
         name: Option<&str>,
     ) -> PyResult<String> {
         let (names, seed) = (
-            Names {
+            EpisodeNames {
                 task,
                 streams,
                 rules,
@@ -227,7 +229,7 @@ impl PyPolicy {
         let name = name.unwrap_or(&self.name);
         in_world!(self.world, W => {
             let policy = self.of::<W>()?;
-            let setup = parse_spec::<W>(&names, seed)?.setup();
+            let setup = EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup();
             let (_, rows) = py.detach(|| {
                 record_episode(&setup, &mut policy.start(&setup), name)
             });

@@ -1,12 +1,10 @@
-//! Which episode: names from Python as the types of a world.
+//! Values from Python, such as names and seeds, as the types of a world.
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use sentinel_env::rng::Streams;
-use sentinel_env::rules::{RuleChange, Rules};
-use sentinel_env::task::joined_task_names;
-use sentinel_env::{EpisodeSpec, TaskName, World, WorldName, in_world};
+use sentinel_env::rules::RuleChange;
+use sentinel_env::{EpisodeNames, EpisodeSpec, TaskName, WorldName, in_world};
 use sentinel_policy::nn::Network;
 
 use crate::world::{PythonWorld, observation_size};
@@ -17,14 +15,6 @@ pyo3::create_exception!(
     PyRuntimeError,
     "A step after the end of an episode: reset first."
 );
-
-/// Names that identify an episode apart from its seed.
-#[derive(Clone, Debug)]
-pub(crate) struct Names<'a> {
-    pub(crate) task: Option<&'a str>,
-    pub(crate) streams: Option<&'a str>,
-    pub(crate) rules: Option<&'a str>,
-}
 
 /// Returns a `ValueError`.
 pub(crate) fn value_error(reason: impl std::fmt::Display) -> PyErr {
@@ -45,57 +35,15 @@ pub(crate) fn parse_world(name: &str) -> PyResult<WorldName> {
     WorldName::parse(name).ok_or_else(unknown)
 }
 
-/// Returns the spec of the episode that the names identify. Without a task it is the first one of the
-/// world, without streams the independent ones, and without rules those of the reference.
-pub(crate) fn parse_spec<W: World>(names: &Names<'_>, seed: u64) -> PyResult<EpisodeSpec<W>> {
-    let task = match names.task {
-        None => W::Task::ALL[0],
-        Some(name) => W::Task::parse(name).ok_or_else(|| {
-            let known = joined_task_names::<W::Task>(" or ");
-            value_error(format!(
-                "unknown task {name:?} of world {}: use {known}",
-                W::NAME
-            ))
-        })?,
-    };
-    let streams = match names.streams {
-        None => W::streams_or_default(Streams::Independent),
-        Some(name) => parse_streams::<W>(name)?,
-    };
-    let rules = match names.rules {
-        None => Rules::REFERENCE,
-        Some(text) => Rules::parse(text).map_err(value_error)?,
-    };
-    Ok(EpisodeSpec {
-        task,
-        seed,
-        streams,
-        rules,
-    })
-}
-
-fn parse_streams<W: World>(name: &str) -> PyResult<Streams> {
-    let known = || {
-        let names: Vec<&str> = W::STREAMS.iter().map(|mode| mode.name()).collect();
-        names.join(" or ")
-    };
-    let found = Streams::parse(name).filter(|streams| W::STREAMS.contains(streams));
-    found.ok_or_else(|| {
-        let world = W::NAME;
-        value_error(format!(
-            "unknown streams {name:?} of world {world}: use {}",
-            known()
-        ))
-    })
-}
-
 /// Returns a seed from any Python or NumPy integer.
 pub(crate) fn parse_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     seed.extract::<u64>().map_err(|_| {
         let found = seed
             .repr()
             .map_or_else(|_| "this".to_owned(), |text| text.to_string());
-        value_error(format!("seed {found} is no integer from 0 to 2**64 - 1"))
+        value_error(format!(
+            "seed {found} is not an integer from 0 to 2**64 - 1"
+        ))
     })
 }
 
@@ -152,13 +100,12 @@ fn describe<W: PythonWorld>(py: Python<'_>) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 #[pyo3(signature = (world, task=None))]
 pub(crate) fn action_sizes(world: &str, task: Option<&str>) -> PyResult<Vec<usize>> {
-    let names = Names {
+    let names = EpisodeNames {
         task,
-        streams: None,
-        rules: None,
+        ..EpisodeNames::default()
     };
     in_world!(parse_world(world)?, W => {
-        let setup = parse_spec::<W>(&names, 0)?.setup();
+        let setup = EpisodeSpec::<W>::from_names(names, 0).map_err(value_error)?.setup();
         Ok(<W as sentinel_env::Environment>::reset(&setup).action_sizes())
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sentinel_env::{Named, Seeded, TaskName, in_world};
+use sentinel_env::{EpisodeNames, EpisodeSpec, Named, Seeded, TaskName, in_world};
 use sentinel_policy::replay::{ReplayRow, to_lines};
 use sentinel_policy::text::{
     CompletionStep, InvalidReward, ParserStrictness, PromptState, PromptStyle, RolloutConfig,
@@ -13,7 +13,7 @@ use sentinel_policy::text::{
 
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
-use crate::spec::{Names, ended, parse_seed, parse_spec, parse_world, value_error};
+use crate::spec::{ended, parse_seed, parse_world, value_error};
 use crate::world::PythonWorld;
 
 /// The parts of a step that do not depend on the world.
@@ -200,7 +200,7 @@ impl PyTextEpisode {
         invalid_reward: f64,
         fallback: bool,
     ) -> PyResult<Self> {
-        let names = Names {
+        let names = EpisodeNames {
             task,
             streams,
             rules,
@@ -212,7 +212,7 @@ impl PyTextEpisode {
             invalid: InvalidReward::new(invalid_reward).map_err(value_error)?,
         };
         let inner: Box<dyn AnyTextEpisode> = in_world!(parse_world(world)?, W => {
-            let setup = parse_spec::<W>(&names, seed)?.setup();
+            let setup = EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup();
             Box::new(TextEpisodeOf::<W> {
                 episode: TextEpisode::new(PromptState::new(&setup)),
                 config,

@@ -163,7 +163,7 @@ impl ServedPolicy {
             let action = actor.act(&state)?;
             let observation = state.observation();
             let text = W::format_action(PromptStyle::Compact, observation, action);
-            serde_json::from_str(&text).map_err(|error| format!("the action is no JSON: {error}"))
+            serde_json::from_str(&text).map_err(|error| format!("the action is not JSON: {error}"))
         }))
     }
 }

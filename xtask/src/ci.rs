@@ -389,17 +389,21 @@ impl Ci {
             .iter()
             .filter(|line| line.starts_with("skipped: "));
         skipped.for_each(|line| print_note(line));
-        let mut tally = count(&finished.lines);
-        if !finished.ok {
-            show(&finished);
-            // It did not compile, or a test process died before it could count.
-            tally.failed = tally.failed.max(1);
-        } else if tally.passed == 0 {
-            print_line(&format!("no test ran: {}", finished.log.display()));
-            tally.failed += 1;
-        }
-        Ok(tally)
+        Ok(checked_tally(&finished, count(&finished.lines)))
     }
+}
+
+/// Returns the counts of a finished run of tests, as a failure if it failed otherwise or ran no test.
+fn checked_tally(finished: &Finished, mut tally: Tally) -> Tally {
+    if !finished.ok {
+        show(finished);
+        // It did not compile, or a test process died before it could count.
+        tally.failed = tally.failed.max(1);
+    } else if tally.passed == 0 {
+        print_line(&format!("no test ran: {}", finished.log.display()));
+        tally.failed += 1;
+    }
+    tally
 }
 
 /// Prints the relevant lines of a failed command.

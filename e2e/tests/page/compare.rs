@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use sentinel_e2e::{
-    Browser, axe_findings, drop_file, is_played, is_silent, open, open_page, screenshots,
+    Browser, drop_file, inspect_view, is_played, is_silent, open, open_page, screenshots,
 };
 use serde_json::{Value, json};
 
@@ -84,9 +84,8 @@ async fn results_fit_and_are_accessible(browser: &Browser) -> Result<()> {
         browser.execute(table, vec![]).await?;
         let overflow = "document.documentElement.scrollWidth > window.innerWidth";
         browser.wait_until(&format!("!({overflow})")).await?;
-        let name = format!("tournament-{width}{}.png", if dark { "-dark" } else { "" });
-        browser.save_screenshot(&screenshots().join(name)).await?;
-        let findings = axe_findings(browser).await?;
+        let shade = if dark { "-dark" } else { "" };
+        let findings = inspect_view(browser, &format!("tournament-{width}{shade}")).await?;
         ensure!(findings.is_empty(), "{}", findings.join("\n"));
     }
     browser.viewport(1280, 800).await?;
@@ -275,10 +274,7 @@ async fn the_first_difference_of_two_players_is_named_and_marked() -> Result<()>
             vec![],
         )
         .await?;
-    browser
-        .save_screenshot(&screenshots().join("difference-phone.png"))
-        .await?;
-    let findings = axe_findings(&browser).await?;
+    let findings = inspect_view(&browser, "difference-phone").await?;
     ensure!(findings.is_empty(), "{}", findings.join("\n"));
     is_silent(&browser).await
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, axe_findings, is_played, is_silent, open, open_page, screenshots, shows_action,
+    Browser, inspect_view, is_played, is_silent, open, open_page, screenshots, shows_action,
 };
 use sentinel_policy::replay::ReplayFile;
 use serde_json::{Value, json};
@@ -451,14 +451,7 @@ async fn the_dialog_is_reached_by_keyboard_and_looks_right() -> Result<()> {
         browser.wait_until(fits).await?;
         let inside = "document.querySelector('#files').scrollWidth <= document.querySelector('#files').clientWidth";
         browser.wait_until(inside).await?;
-        let picture = screenshots().join(format!("files-{theme}-{width}.png"));
-        browser.save_screenshot(&picture).await?;
-        let found = axe_findings(&browser).await?;
-        findings.extend(
-            found
-                .into_iter()
-                .map(|line| format!("{theme} {width}: {line}")),
-        );
+        findings.extend(inspect_view(&browser, &format!("files-{theme}-{width}")).await?);
         // The file field is in the order of the keys.
         let reach = "document.activeElement.id === 'files-open'";
         for _ in 0..4 {
@@ -479,14 +472,7 @@ async fn the_dialog_is_reached_by_keyboard_and_looks_right() -> Result<()> {
         drop_files(&browser, &[("eval_post.json", &evaluation)]).await?;
         browser.wait_for("#evaluation tbody tr").await?;
         browser.wait_until(fits).await?;
-        let picture = screenshots().join(format!("evaluation-{theme}-{width}.png"));
-        browser.save_screenshot(&picture).await?;
-        let found = axe_findings(&browser).await?;
-        findings.extend(
-            found
-                .into_iter()
-                .map(|line| format!("{theme} {width}: {line}")),
-        );
+        findings.extend(inspect_view(&browser, &format!("evaluation-{theme}-{width}")).await?);
     }
     ensure!(findings.is_empty(), "{}", findings.join("\n"));
     is_silent(&browser).await

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, SUB_PATH, axe_findings, input, is_played, is_silent, open, open_page, screenshots,
+    Browser, SUB_PATH, input, inspect_view, is_played, is_silent, open, open_page, screenshots,
     serve, serve_page, shows_action,
 };
 use serde_json::json;
@@ -57,13 +57,10 @@ async fn views_are_accessible(width: u32, height: u32, dark: bool) -> Result<()>
     for (name, query) in VIEWS {
         show(&browser, &server, query).await?;
         let shade = if dark { "-dark" } else { "" };
-        let file = screenshots().join(format!("{name}-{width}{shade}.png"));
-        browser.save_screenshot(&file).await?;
+        findings.extend(inspect_view(&browser, &format!("{name}-{width}{shade}")).await?);
         if browser.wait_until(NO_SIDEWAYS).await.is_err() {
             findings.push(format!("{name}: sticks out at {width} pixels"));
         }
-        let found = axe_findings(&browser).await?;
-        findings.extend(found.into_iter().map(|line| format!("{name}: {line}")));
     }
     ensure!(findings.is_empty(), "{}", findings.join("\n"));
     is_silent(&browser).await

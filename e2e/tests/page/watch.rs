@@ -3,8 +3,8 @@
 use anyhow::Result;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, Server, axe_findings, is_silent, open, open_page, screenshots, serve_page,
-    shows_action,
+    Browser, Server, axe_findings, inspect_view, is_silent, open, open_page, screenshots,
+    serve_page, shows_action,
 };
 use serde_json::{Value, json};
 
@@ -239,9 +239,7 @@ async fn playback_and_tour_are_accessible() -> Result<()> {
             let query = format!("?watch=1&t={at}&theme={theme}");
             visit(&browser, &server, &query).await?;
             shows_action(&browser, at).await?;
-            findings.extend(axe_findings(&browser).await?);
-            let file = format!("watch-{at}-{theme}.png");
-            browser.save_screenshot(&screenshots().join(file)).await?;
+            findings.extend(inspect_view(&browser, &format!("watch-{at}-{theme}")).await?);
         }
         browser.click("#watch-learn").await?;
         browser.wait_for(".tour").await?;

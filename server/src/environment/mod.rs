@@ -3,6 +3,8 @@
 mod reset;
 mod running;
 
+pub(crate) use reset::random_seed;
+
 use std::sync::Arc;
 
 use sentinel_env::WorldName;

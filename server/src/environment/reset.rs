@@ -1,9 +1,7 @@
 //! The start of an episode: the fields of a reset, the server's defaults, and what they identify.
 
 use sentinel_env::rng::Streams;
-use sentinel_env::rules::Rules;
-use sentinel_env::task::joined_task_names;
-use sentinel_env::{EpisodeSpec, TaskName, WorldName, in_world};
+use sentinel_env::{EpisodeNames, EpisodeSpec, TaskName, WorldName, in_world};
 use serde_json::{Map, Value, json};
 
 use super::running::{Running, RunningEpisode};
@@ -190,47 +188,27 @@ pub(super) fn episode_spec<W: Served>(
 ) -> Result<EpisodeSpec<W>, String> {
     // The server's defaults are those of its own world.
     let own = world == defaults.world;
-    let task = fields
-        .task
-        .as_deref()
-        .or(defaults.task.as_deref().filter(|_| own));
-    let task = task.unwrap_or(W::DEFAULT_TASK);
-    let task = <W::Task as TaskName>::parse(task).ok_or_else(|| {
-        let known = joined_task_names::<W::Task>(" or ");
-        format!("unknown task {task:?} of world {}: use {known}", W::NAME)
-    })?;
-    let rules = match fields
-        .rules
-        .as_deref()
-        .or(defaults.rules.as_deref().filter(|_| own))
-    {
-        None => Rules::REFERENCE,
-        Some(text) => Rules::<W::Change>::parse(text).map_err(|error| error.to_string())?,
-    };
-    let streams = match fields.streams.as_deref() {
-        None => defaults.streams.filter(|_| own),
-        Some(name) => {
-            let known = <Streams as sentinel_env::Named>::joined_names();
-            let unknown = || format!("unknown streams {name:?}: use {known}");
-            Some(Streams::parse(name).ok_or_else(unknown)?)
-        }
-    };
-    let streams = streams.unwrap_or_else(|| W::streams_or_default(Streams::Independent));
-    if !W::STREAMS.contains(&streams) {
-        let known: Vec<&str> = W::STREAMS.iter().map(|streams| streams.name()).collect();
-        let known = known.join(" or ");
-        return Err(format!(
-            "world {} has no streams {streams}: use {known}",
-            W::NAME
-        ));
+    fn or_own<'a>(
+        given: &'a Option<String>,
+        default: &'a Option<String>,
+        own: bool,
+    ) -> Option<&'a str> {
+        given.as_deref().or(default.as_deref().filter(|_| own))
     }
-    let random = || RANDOM_SEEDS.0 + random_bits() % RANDOM_SEEDS.1;
-    Ok(EpisodeSpec {
-        task,
-        seed: fields.seed.unwrap_or_else(random),
-        streams,
-        rules,
-    })
+    let streams = defaults.streams.filter(|_| own).map(Streams::name);
+    let names = EpisodeNames {
+        task: Some(or_own(&fields.task, &defaults.task, own).unwrap_or(W::DEFAULT_TASK)),
+        streams: fields.streams.as_deref().or(streams),
+        rules: or_own(&fields.rules, &defaults.rules, own),
+    };
+    let seed = fields.seed.unwrap_or_else(random_seed);
+    EpisodeSpec::from_names(names, seed).map_err(|error| error.to_string())
+}
+
+/// Returns a random seed for training.
+pub(crate) fn random_seed() -> u64 {
+    let (first, count) = RANDOM_SEEDS;
+    first + random_bits() % count
 }
 
 /// Returns the metadata of the first observation.

@@ -2,14 +2,15 @@
 
 use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::cluster::{self, scheduler_prompt};
+use sentinel_env::protocol::{Protocol, Session};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{self, episode_prompt, mission::Mission};
 use sentinel_env::{Environment as _, Named as _, World as _, WorldName};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::environment::random_seed;
 use crate::policy::{ActError, ActJob, ServedPolicy};
-use crate::sessions::random_bits;
 use crate::validation::{FieldError, check_object, parse_seed};
 
 /// The world of an episode.
@@ -39,6 +40,23 @@ pub(super) enum ResetFault {
 /// Keys of replies that tell hidden state: the workers' behaviors, and sums over the true pool.
 const HIDDEN_KEYS: [&str; 3] = ["ai_failure_coverage", "worker_profile_hidden", "cluster"];
 
+/// Fields of an action in trust.
+const TRUST_FIELDS: [&str; 4] = [
+    "action_type",
+    "specialist_id",
+    "subtask_response",
+    "reasoning",
+];
+/// Fields of an action in the cluster.
+const CLUSTER_FIELDS: [&str; 6] = [
+    "action_type",
+    "job_id",
+    "gpu_id",
+    "worker_id",
+    "specialist_id",
+    "force_flag",
+];
+
 /// Starts the episode that the fields ask for.
 pub(super) fn reset_episode(
     fields: &Map<String, Value>,
@@ -53,7 +71,7 @@ pub(super) fn reset_episode(
     }});
     let mut errors = check_object(&schema, fields, &["body"]);
     let seed = match fields.get("seed") {
-        None | Some(Value::Null) => 100_000 + random_bits() % 500_000,
+        None | Some(Value::Null) => random_seed(),
         Some(value) => parse_seed(value, &["body", "seed"]).unwrap_or_else(|error| {
             errors.push(error);
             0
@@ -175,42 +193,9 @@ impl ReferenceEpisode {
     ) -> Result<(), String> {
         fields.retain(|_, value| !value.is_null());
         match self {
-            Self::Trust(session) => {
-                fields.retain(|name, _| {
-                    [
-                        "action_type",
-                        "specialist_id",
-                        "subtask_response",
-                        "reasoning",
-                    ]
-                    .contains(&name.as_str())
-                });
-                let message = serde_json::from_value(Value::Object(fields));
-                let message = message.map_err(|error| error.to_string())?;
-                session
-                    .apply(&message, controller)
-                    .map_err(|error| error.to_string())?;
-            }
-            Self::Cluster(session) => {
-                fields.retain(|name, _| {
-                    [
-                        "action_type",
-                        "job_id",
-                        "gpu_id",
-                        "worker_id",
-                        "specialist_id",
-                        "force_flag",
-                    ]
-                    .contains(&name.as_str())
-                });
-                let message = serde_json::from_value(Value::Object(fields));
-                let message = message.map_err(|error| error.to_string())?;
-                session
-                    .apply(&message, controller)
-                    .map_err(|error| error.to_string())?;
-            }
+            Self::Trust(session) => apply(session, fields, &TRUST_FIELDS, controller),
+            Self::Cluster(session) => apply(session, fields, &CLUSTER_FIELDS, controller),
         }
-        Ok(())
     }
 
     /// Returns the reply to the last reset or step, with mission and prompt until the end.
@@ -311,4 +296,18 @@ pub(super) fn max_steps(kind: Kind, task: sentinel_env::Task) -> u32 {
         Kind::Trust => trust::TrustEnv::max_steps(task),
         Kind::Cluster => cluster::ClusterEnv::max_steps(task),
     }
+}
+
+/// Applies an action of which the fields in `known` count.
+fn apply<W: Protocol>(
+    session: &mut Session<W>,
+    mut fields: Map<String, Value>,
+    known: &[&str],
+    controller: &mut W::Curriculum,
+) -> Result<(), String> {
+    fields.retain(|name, _| known.contains(&name.as_str()));
+    let message = serde_json::from_value(Value::Object(fields));
+    let message = message.map_err(|error| error.to_string())?;
+    let applied = session.apply(&message, controller);
+    applied.map(drop).map_err(|error| error.to_string())
 }

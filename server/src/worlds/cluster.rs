@@ -9,8 +9,6 @@ impl Served for ClusterEnv {
     const DEFAULT_TASK: &'static str = "task3";
     const DESCRIPTION: &'static str =
         "A scheduler runs jobs on failing GPUs while workers lie and an adversary attacks";
-    const SCORE_RULE: &'static str = "The score is the mean of all reward events, and the last step pays the terminal reward \
-                                      in place of its own, so the sum of the step rewards is not the score";
     const SCHEMAS: &'static str = include_str!("cluster.schema.json");
 
     fn agent_observation(session: &Session) -> impl Serialize {

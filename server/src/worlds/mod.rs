@@ -17,7 +17,8 @@ pub trait Served: TextWorld + Protocol<Message: Send> {
     /// The description of the world, for `/metadata`.
     const DESCRIPTION: &'static str;
     /// The relation of the score to the rewards of the steps, in one sentence.
-    const SCORE_RULE: &'static str;
+    const SCORE_RULE: &'static str = "The score is the mean of all reward events, and the last step pays the terminal reward \
+                                      in place of its own, so the sum of the step rewards is not the score";
     /// The JSON object with the schemas of the world: `action`, the properties of `observation`, and
     /// which of these are `optional`.
     const SCHEMAS: &'static str;

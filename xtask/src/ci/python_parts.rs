@@ -1,7 +1,7 @@
 //! The parts of `cargo xtask test` that need Python: the package `sentinel-env`, and the notebooks.
 
-use super::{Ci, show};
-use crate::run::{logged, print_line};
+use super::{Ci, checked_tally};
+use crate::run::logged;
 use crate::test_counts::Tally;
 use crate::tools;
 use anyhow::{Context, Result};
@@ -120,15 +120,7 @@ impl Ci {
             .current_dir(&self.dirs.root)
             .env("PYTHONDONTWRITEBYTECODE", "1");
         let finished = logged(python, &self.dirs.log(name), None)?;
-        let mut tally = pytest_tally(&finished.lines);
-        if !finished.ok {
-            show(&finished);
-            tally.failed = tally.failed.max(1);
-        } else if tally.passed == 0 {
-            print_line(&format!("no test ran: {}", finished.log.display()));
-            tally.failed += 1;
-        }
-        Ok(tally)
+        Ok(checked_tally(&finished, pytest_tally(&finished.lines)))
     }
 }
 

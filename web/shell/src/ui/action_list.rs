@@ -105,11 +105,14 @@ fn row(page: Page, action: usize, line: &StepLine, differs: bool) -> El {
     li().child(row)
 }
 
+/// Returns the row of an action; `None` for action 0 and beyond the end.
+fn row_element(list: &web_sys::Element, action: u32) -> Option<web_sys::Element> {
+    list.children().item(action.checked_sub(1)?)
+}
+
 /// Marks the row of an action as the current one, or removes the mark.
 fn set_current(list: &web_sys::Element, action: u32, current: bool) {
-    let row = action
-        .checked_sub(1)
-        .and_then(|row| list.children().item(row));
+    let row = row_element(list, action);
     let Some(button) = row.and_then(|row| row.first_element_child()) else {
         return;
     };
@@ -123,11 +126,11 @@ fn set_current(list: &web_sys::Element, action: u32, current: bool) {
 /// Marks the row of an action, or the list for action 0, as the last one that a guided playback shows;
 /// or removes the mark. Style sheets hide what follows.
 fn mark_last(list: &web_sys::Element, action: u32, last: bool) {
-    let row = match action.checked_sub(1) {
-        Some(row) => list.children().item(row),
-        None => Some(list.clone()),
+    let element = match action {
+        0 => Some(list.clone()),
+        _ => row_element(list, action),
     };
-    let _ = row.map(|row| row.toggle_attribute_with_force("data-last", last));
+    let _ = element.map(|row| row.toggle_attribute_with_force("data-last", last));
 }
 
 /// Scrolls the list, but not the page, so that the current action is near its middle.

@@ -312,6 +312,18 @@ pub fn focus(element: Option<web_sys::Element>) {
     }
 }
 
+/// Scrolls until the first element that matches `selector` is above the bar that matches `bar`, if
+/// the bar covers it.
+pub fn reveal_above(selector: &str, bar: &str) {
+    let find = |selector| document().query_selector(selector).ok().flatten();
+    if let (Some(element), Some(bar)) = (find(selector), find(bar)) {
+        let place = element.get_bounding_client_rect();
+        if place.width() > 0.0 && place.bottom() > bar.get_bounding_client_rect().top() {
+            element.scroll_into_view_with_bool(false);
+        }
+    }
+}
+
 /// Scrolls to the element with this id and moves the focus to it, if there is one.
 pub fn show(id: &str) {
     let found = document().get_element_by_id(id);

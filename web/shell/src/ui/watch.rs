@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
+use leptos::prelude::{TimeoutHandle, request_animation_frame, set_timeout_with_handle};
 use sentinel_page_protocol::Caption;
 
 use super::truth::{true_caption, truth_caption};
+use crate::browser;
 use crate::dom::html::{b, button, div, p, section};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
@@ -14,6 +15,9 @@ use crate::state::{Screen, Speed, VISITOR};
 
 /// Time below which a sentence cannot be read, in milliseconds.
 const READABLE_MS: u32 = 700;
+
+/// Selects the button of the player's next action.
+const NEXT: &str = "[data-pane=main] .act.next";
 
 /// Signals of the guided playback.
 #[derive(Clone, Copy)]
@@ -66,6 +70,13 @@ pub fn watch(page: Page) -> View {
         entry.track();
         if before.is_some() {
             skipped.set(false);
+        }
+    });
+    // The bar covers the end of a long panel, where the player's next action may be.
+    effect(move || {
+        page.main.frame.track();
+        if ready.get() {
+            request_animation_frame(|| browser::reveal_above(NEXT, ".watch"));
         }
     });
     watch.run_clock();

@@ -6,6 +6,7 @@ mod compare;
 mod episode;
 mod files;
 mod harness;
+mod hints;
 mod input;
 mod looks;
 mod pictures;

@@ -16,6 +16,7 @@ mod analysis;
 mod caption;
 mod chart;
 pub mod chart_geometry;
+mod decode;
 mod files;
 pub mod number_format;
 mod panel;
@@ -28,6 +29,7 @@ mod world;
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
 pub use caption::Caption;
 pub use chart::{Bar, Chart, Line, Strip};
+pub use decode::{DecodeError, decode};
 pub use files::{Conversion, Evaluation, EvaluationRow, Export, ExportedFile, ForeignFile};
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use records::{Link, Records, RecordsSection};
@@ -40,7 +42,6 @@ pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
 pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo, readable_task};
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// Encodes a message.
 ///
@@ -48,12 +49,4 @@ use serde::de::DeserializeOwned;
 /// Returns an error if a sequence has no length; the types of this crate always have one.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, postcard::Error> {
     postcard::to_allocvec(message)
-}
-
-/// Decodes a message.
-///
-/// # Errors
-/// Returns an error if the bytes are not a message of this type.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcard::Error> {
-    postcard::from_bytes(bytes)
 }

@@ -1,0 +1,262 @@
+//! Short answers of the page in a real browser: how good a score is, why a button waits, what a key
+//! found, and messages that go once they are over.
+
+use anyhow::{Result, ensure};
+use fantoccini::key::Key;
+use sentinel_e2e::{
+    Browser, drop_file, inspect_view, is_played, is_silent, open, open_page, shows_action,
+};
+use serde_json::{Value, json};
+
+async fn ask(browser: &Browser, expression: &str) -> Result<Value> {
+    let script = format!("return {expression};");
+    Ok(browser.execute(&script, vec![]).await?)
+}
+
+/// The end of an episode says how its score compares; the same numbers are in the table.
+#[tokio::test]
+async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    let mut findings = Vec::new();
+    for query in [
+        "task=1&seed=8&policy=heuristic",
+        "world=cluster&task=1&seed=5&policy=planner",
+        "world=polyguard&task=DDI-easy&seed=4&policy=rules_only",
+    ] {
+        open(&browser, &server, query).await?;
+        is_played(&browser).await?;
+        let shown = "document.querySelector('.yardstick') !== null";
+        ensure!(ask(&browser, shown).await? == false, "{query}: too early");
+        browser.press(&Key::End.to_string()).await?;
+        browser
+            .wait_until("/policies (reach|scores lower)/.test(document.querySelector('.yardstick b')?.textContent)")
+            .await?;
+        let text = browser.text(".yardstick").await?;
+        let score = browser.text("[data-pane=main] [data-score]").await?;
+        ensure!(text.starts_with(&format!("{score}: ")), "{text}");
+        ensure!(text.contains("Random"), "{text}");
+        ensure!(text.contains("Trained policy (GRPO)"), "{text}");
+        // Each number is that of the table below.
+        let equal = "[...document.querySelectorAll('.yardstick .num')].every(found =>
+            [...document.querySelectorAll('[data-compared] .num')].some(cell => cell.textContent === found.textContent))";
+        ensure!(ask(&browser, equal).await? == true, "{query}");
+        findings.extend(inspect_view(&browser, &format!("yardstick-{}", findings.len())).await?);
+        browser.press(&Key::Home.to_string()).await?;
+        browser.wait_until(&format!("!({shown})")).await?;
+    }
+    browser.viewport(360, 740).await?;
+    browser.press(&Key::End.to_string()).await?;
+    browser.wait_for(".yardstick b").await?;
+    browser
+        .wait_until("document.documentElement.scrollWidth <= window.innerWidth")
+        .await?;
+    findings.extend(inspect_view(&browser, "yardstick-360").await?);
+    assert_eq!(findings, Vec::<String>::new());
+    is_silent(&browser).await
+}
+
+/// Under rules that demand a choice, the button says what is missing and does not waste the step.
+#[tokio::test]
+async fn a_wasted_action_is_not_taken() -> Result<()> {
+    let query = "world=cluster&task=1&seed=5&policy=you&rules=hardened";
+    let (_server, browser) = open_page(query).await?;
+    browser
+        .wait_until("document.querySelector('#act-warning').textContent.includes('must name')")
+        .await?;
+    browser.wait_for("#act[aria-disabled=true]").await?;
+    browser.click("#act").await?;
+    for part in ["j0", "g1", "w2"] {
+        browser.click(&format!("[data-pick={part}]")).await?;
+    }
+    browser
+        .wait_for("#act[data-act=aj0g1w2]:not([aria-disabled])")
+        .await?;
+    shows_action(&browser, 0).await?;
+    browser.click("#act").await?;
+    shows_action(&browser, 1).await?;
+    browser
+        .wait_until("location.search.includes('acts=aj0g1w2')")
+        .await?;
+    is_silent(&browser).await
+}
+
+/// A world opens with the rules under which its trained policy was trained; links keep theirs.
+#[tokio::test]
+async fn a_world_opens_with_the_rules_of_its_training() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    let rules = "new URLSearchParams(location.search).get('rules')";
+    for (world, expected) in [
+        ("cluster", json!("hardened")),
+        ("polyguard", json!("hardened")),
+        ("trust", Value::Null),
+    ] {
+        browser.click(&format!("[data-world={world}]")).await?;
+        browser
+            .wait_for(&format!("[data-of={world}][data-ready]"))
+            .await?;
+        browser
+            .wait_until(&format!("{rules} === {expected} && location.search.includes('policy=grpo')"))
+            .await?;
+    }
+    let old = "world=cluster&task=1&seed=5&policy=planner";
+    open(&browser, &server, old).await?;
+    is_played(&browser).await?;
+    assert_eq!(ask(&browser, rules).await?, Value::Null);
+    assert_eq!(
+        ask(&browser, "document.querySelector('#rules').value").await?,
+        "reference"
+    );
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn the_mistake_keys_answer_without_a_mistake() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=3&policy=heuristic").await?;
+    is_played(&browser).await?;
+    browser.wait_for("#brief-note[role=status]").await?;
+    browser.press("b").await?;
+    let note = "document.querySelector('#brief-note').textContent";
+    browser
+        .wait_until(&format!("{note}.startsWith('Analyze the decisions first')"))
+        .await?;
+    browser.click("#analyze").await?;
+    browser
+        .wait_until("document.querySelector('[data-analysis=complete]')")
+        .await?;
+    browser.press("B").await?;
+    browser
+        .wait_until(&format!("/^(No mistake before|The analysis found no)/.test({note})"))
+        .await?;
+    // It goes by itself.
+    browser.wait_until(&format!("{note} === ''")).await?;
+    is_silent(&browser).await
+}
+
+/// An explanation goes with the element that it is about.
+#[tokio::test]
+async fn an_explanation_closes_with_its_anchor() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=3&policy=heuristic").await?;
+    let closed = "document.querySelector('#tip').hidden";
+    let help = "const anchor = document.createElement('button');
+        anchor.dataset.help = 'An explanation.'; anchor.id = 'anchor'; anchor.textContent = 'Anchor';
+        document.querySelector('main').prepend(anchor); anchor.click();";
+    let remove = "document.querySelector('#anchor').remove();";
+    let push = "document.querySelector('#anchor').style.marginTop = '9rem';";
+    let escape = "dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));";
+    let scroll = "dispatchEvent(new Event('scroll'));";
+    for end in [remove, push, escape, scroll] {
+        browser.execute(help, vec![]).await?;
+        browser.wait_until(&format!("!({closed})")).await?;
+        browser.execute(end, vec![]).await?;
+        browser.wait_until(closed).await?;
+        let clean = "document.querySelectorAll('#anchor').forEach(found => found.remove())";
+        browser.execute(clean, vec![]).await?;
+    }
+    is_silent(&browser).await
+}
+
+/// A message about a file goes when another file is opened, and can be closed before.
+#[tokio::test]
+async fn messages_about_files_go_with_the_next_file() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=3&policy=heuristic").await?;
+    browser.wait_for("#files-read").await?;
+    let notices = "document.querySelector('#notices').textContent";
+    drop_file(&browser, "broken.json", "{").await?;
+    browser
+        .wait_until(&format!("{notices}.includes('broken.json')"))
+        .await?;
+    drop_file(&browser, "worse.json", "[").await?;
+    browser
+        .wait_until(&format!("{notices}.includes('worse.json') && {notices}.includes('broken.json')"))
+        .await?;
+    let log = r#"{"global_step": 2, "log_history": [{"step": 1, "reward": 0.25}, {"step": 2, "reward": 0.5}]}"#;
+    drop_file(&browser, "trainer_state.json", log).await?;
+    browser
+        .wait_until("document.querySelector('#files-read').textContent.includes('trainer_state.json')")
+        .await?;
+    browser
+        .wait_until(&format!("!{notices}.includes('.json')"))
+        .await?;
+    is_silent(&browser).await
+}
+
+/// The guided playback keeps the player's next action above its bar.
+#[tokio::test]
+async fn the_next_action_is_above_the_caption() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    browser
+        .prefer(&[("prefers-reduced-motion", "reduce")])
+        .await?;
+    for (width, height) in [(1280, 800), (360, 740)] {
+        browser.viewport(width, height).await?;
+        open(&browser, &server, "world=polyguard&watch=1").await?;
+        browser.wait_for("#watch-next").await?;
+        for _ in 0..4 {
+            browser
+                .wait_until("(() => { const next = document.querySelector('[data-pane=main] .act.next');
+                    return next === null || next.getBoundingClientRect().bottom
+                        <= document.querySelector('.watch').getBoundingClientRect().top; })()")
+                .await?;
+            browser.click("#watch-next").await?;
+        }
+    }
+    is_silent(&browser).await
+}
+
+/// The episode of the guided playback is played on the same seed, with a note, and does not count.
+#[tokio::test]
+async fn an_episode_that_was_told_does_not_count() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    browser
+        .prefer(&[("prefers-reduced-motion", "reduce")])
+        .await?;
+    open(&browser, &server, "watch=1").await?;
+    browser.click("#watch-skip").await?;
+    browser.click("#watch-stay").await?;
+    browser.press(&Key::Home.to_string()).await?;
+    is_played(&browser).await?;
+    let note = "document.querySelector('#told-note')";
+    assert_eq!(ask(&browser, note).await?, Value::Null);
+    let recorded = "localStorage.getItem('sentinel-results')";
+    let end = "document.querySelector('.digest').textContent !== ''";
+    for action in 1..=60 {
+        browser.click("[data-act=s]").await?;
+        shows_action(&browser, action).await?;
+        is_played(&browser).await?;
+        if ask(&browser, end).await? == true {
+            break;
+        }
+    }
+    browser
+        .wait_until(&format!("{note}.textContent.startsWith('You have seen this one')"))
+        .await?;
+    assert_eq!(ask(&browser, recorded).await?, Value::Null);
+    // Another seed is not told.
+    browser.click("[aria-label='Next seed']").await?;
+    browser.wait_until(&format!("{note} === null")).await?;
+    is_silent(&browser).await
+}
+
+/// The results begin with the world of the visitor, and a list of contents leads to the others.
+#[tokio::test]
+async fn results_begin_with_the_world_that_is_shown() -> Result<()> {
+    let (server, browser) = open_page("").await?;
+    let first = "document.querySelector('.records h2').textContent";
+    for (world, title) in [("polyguard", "PolyGuard"), ("trust", "Trust"), ("cluster", "Cluster")] {
+        let address = format!("{}?world={world}&page=results", server.url());
+        browser.goto(&address).await?;
+        browser
+            .wait_until(&format!("document.querySelector('.records') && {first} === 'Baselines: {title}'"))
+            .await?;
+    }
+    let findings = inspect_view(&browser, "results-contents").await?;
+    assert_eq!(findings, Vec::<String>::new());
+    let count = "document.querySelectorAll('.contents button').length === document.querySelectorAll('section.records').length";
+    assert_eq!(ask(&browser, count).await?, true);
+    browser.click(".contents li:last-child button").await?;
+    browser
+        .wait_until("document.activeElement.matches('section.records:last-of-type') && document.activeElement.getBoundingClientRect().top < innerHeight")
+        .await?;
+    browser.press(&Key::Home.to_string()).await?;
+    is_silent(&browser).await
+}

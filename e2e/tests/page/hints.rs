@@ -95,7 +95,9 @@ async fn a_world_opens_with_the_rules_of_its_training() -> Result<()> {
             .wait_for(&format!("[data-of={world}][data-ready]"))
             .await?;
         browser
-            .wait_until(&format!("{rules} === {expected} && location.search.includes('policy=grpo')"))
+            .wait_until(&format!(
+                "{rules} === {expected} && location.search.includes('policy=grpo')"
+            ))
             .await?;
     }
     let old = "world=cluster&task=1&seed=5&policy=planner";
@@ -125,7 +127,7 @@ async fn the_mistake_keys_answer_without_a_mistake() -> Result<()> {
         .await?;
     browser.press("B").await?;
     browser
-        .wait_until(&format!("/^(No mistake before|The analysis found no)/.test({note})"))
+        .wait_until(&format!("{note}.startsWith('No mistake before')"))
         .await?;
     // It goes by itself.
     browser.wait_until(&format!("{note} === ''")).await?;
@@ -167,12 +169,16 @@ async fn messages_about_files_go_with_the_next_file() -> Result<()> {
         .await?;
     drop_file(&browser, "worse.json", "[").await?;
     browser
-        .wait_until(&format!("{notices}.includes('worse.json') && {notices}.includes('broken.json')"))
+        .wait_until(&format!(
+            "{notices}.includes('worse.json') && {notices}.includes('broken.json')"
+        ))
         .await?;
     let log = r#"{"global_step": 2, "log_history": [{"step": 1, "reward": 0.25}, {"step": 2, "reward": 0.5}]}"#;
     drop_file(&browser, "trainer_state.json", log).await?;
     browser
-        .wait_until("document.querySelector('#files-read').textContent.includes('trainer_state.json')")
+        .wait_until(
+            "document.querySelector('#files-read').textContent.includes('trainer_state.json')",
+        )
         .await?;
     browser
         .wait_until(&format!("!{notices}.includes('.json')"))
@@ -193,9 +199,11 @@ async fn the_next_action_is_above_the_caption() -> Result<()> {
         browser.wait_for("#watch-next").await?;
         for _ in 0..4 {
             browser
-                .wait_until("(() => { const next = document.querySelector('[data-pane=main] .act.next');
+                .wait_until(
+                    "(() => { const next = document.querySelector('[data-pane=main] .act.next');
                     return next === null || next.getBoundingClientRect().bottom
-                        <= document.querySelector('.watch').getBoundingClientRect().top; })()")
+                        <= document.querySelector('.watch').getBoundingClientRect().top; })()",
+                )
                 .await?;
             browser.click("#watch-next").await?;
         }
@@ -228,7 +236,9 @@ async fn an_episode_that_was_told_does_not_count() -> Result<()> {
         }
     }
     browser
-        .wait_until(&format!("{note}.textContent.startsWith('You have seen this one')"))
+        .wait_until(&format!(
+            "{note}.textContent.startsWith('You have seen this one')"
+        ))
         .await?;
     assert_eq!(ask(&browser, recorded).await?, Value::Null);
     // Another seed is not told.
@@ -242,11 +252,17 @@ async fn an_episode_that_was_told_does_not_count() -> Result<()> {
 async fn results_begin_with_the_world_that_is_shown() -> Result<()> {
     let (server, browser) = open_page("").await?;
     let first = "document.querySelector('.records h2').textContent";
-    for (world, title) in [("polyguard", "PolyGuard"), ("trust", "Trust"), ("cluster", "Cluster")] {
+    for (world, title) in [
+        ("polyguard", "PolyGuard"),
+        ("trust", "Trust"),
+        ("cluster", "Cluster"),
+    ] {
         let address = format!("{}?world={world}&page=results", server.url());
         browser.goto(&address).await?;
         browser
-            .wait_until(&format!("document.querySelector('.records') && {first} === 'Baselines: {title}'"))
+            .wait_until(&format!(
+                "document.querySelector('.records') && {first} === 'Baselines: {title}'"
+            ))
             .await?;
     }
     let findings = inspect_view(&browser, "results-contents").await?;

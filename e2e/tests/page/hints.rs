@@ -18,10 +18,13 @@ async fn ask(browser: &Browser, expression: &str) -> Result<Value> {
 async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
     let (server, browser) = open_page("").await?;
     let mut findings = Vec::new();
-    for query in [
-        "task=1&seed=8&policy=heuristic",
-        "world=cluster&task=1&seed=5&policy=planner",
-        "world=polyguard&task=DDI-easy&seed=4&policy=rules_only",
+    for (world, query) in [
+        ("trust", "task=1&seed=8&policy=heuristic"),
+        ("cluster", "world=cluster&task=1&seed=5&policy=planner"),
+        (
+            "polyguard",
+            "world=polyguard&task=DDI-easy&seed=4&policy=rules_only",
+        ),
     ] {
         open(&browser, &server, query).await?;
         is_played(&browser).await?;
@@ -40,7 +43,7 @@ async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
         let equal = "[...document.querySelectorAll('.yardstick .num')].every(found =>
             [...document.querySelectorAll('[data-compared] .num')].some(cell => cell.textContent === found.textContent))";
         ensure!(ask(&browser, equal).await? == true, "{query}");
-        findings.extend(inspect_view(&browser, &format!("yardstick-{}", findings.len())).await?);
+        findings.extend(inspect_view(&browser, &format!("yardstick-{world}")).await?);
         browser.press(&Key::Home.to_string()).await?;
         browser.wait_until(&format!("!({shown})")).await?;
     }
@@ -197,7 +200,7 @@ async fn the_next_action_is_above_the_caption() -> Result<()> {
         browser.viewport(width, height).await?;
         open(&browser, &server, "world=polyguard&watch=1").await?;
         browser.wait_for("#watch-next").await?;
-        for _ in 0..4 {
+        for _ in 0..2 {
             browser
                 .wait_until(
                     "(() => { const next = document.querySelector('[data-pane=main] .act.next');

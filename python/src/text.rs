@@ -262,7 +262,7 @@ impl PyTextEpisode {
         py.detach(|| self.inner.example(policy))
     }
 
-    /// Ends the episode as a completion that is no action does; does nothing after the end.
+    /// Ends the episode as a completion that is not an action does; does nothing after the end.
     fn abort(&mut self) {
         self.inner.abort();
     }

@@ -288,7 +288,7 @@ def test_tasks_are_registered_and_the_log_is_read_by_inspect(tmp_path):
     [
         ("trust", {"task": "task9"}, "task9"),
         ("trust", {"task": "task1,task1"}, "twice"),
-        ("trust", {"seeds": "9..3"}, "no range"),
+        ("trust", {"seeds": "9..3"}, "not a range"),
         ("trust", {"seeds": "many"}, "A..B"),
         ("trust", {"attempts": 0}, "at least 1"),
         ("trust", {"history": -2}, "-1 for all"),

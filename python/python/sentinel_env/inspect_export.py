@@ -37,7 +37,7 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
     played = []
     for sample in samples:
         if not {"world", "task", "seed", "streams", "rules", "style", "reader"} <= sample.metadata.keys():
-            raise ValueError(f"sample {sample.id} is no episode of a sentinel_env task")
+            raise ValueError(f"sample {sample.id} is not an episode of a sentinel_env task")
         if sample.error is not None:
             message = sample.error.message
             raise ValueError(f"sample {sample.id} failed: {message}; play it with inspect eval-retry first")
@@ -97,12 +97,12 @@ def read_log(path: str) -> EvalLog:
     """Returns a log with its samples.
 
     Raises:
-        ValueError: If the file is no log.
+        ValueError: If the file is not a log.
     """
     try:
         return read_eval_log(path)
     except Exception as error:  # noqa: BLE001 - the reader raises what its parsers raise
-        raise ValueError(f"{path} is no Inspect log: {error}") from error
+        raise ValueError(f"{path} is not an Inspect log: {error}") from error
 
 
 if __name__ == "__main__":

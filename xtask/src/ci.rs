@@ -144,7 +144,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Full,
         "notebook",
-        "the notebook runs from its first cell to its last (about 6 min cold)",
+        "the notebooks run from their first cell to their last (about 8 min cold)",
         notebook,
     ),
     part(

@@ -116,10 +116,15 @@ pub struct PythonEnv {
     takes: &'static str,
 }
 
-/// Runs notebooks.
+/// Runs notebooks, also one that imports the Python package.
 pub const NOTEBOOK: PythonEnv = PythonEnv {
     folder: "python",
-    packages: &["nbclient==0.11.0", "ipykernel==7.4.0"],
+    packages: &[
+        "nbclient==0.11.0",
+        "ipykernel==7.4.0",
+        "numpy>=2",
+        "gymnasium==1.4.0",
+    ],
     takes: "a minute",
 };
 

@@ -166,6 +166,13 @@ pub const OPENENV: [PythonEnv; 2] = [
     },
 ];
 
+/// Holds verifiers, and uv, with which it installs the program of its harness.
+pub const VERIFIERS: PythonEnv = PythonEnv {
+    folder: "python-verifiers",
+    packages: &["verifiers[openenv]==0.4.0", "uv==0.13.9"],
+    takes: "2 minutes",
+};
+
 impl PythonEnv {
     /// Returns the name of its folder in the cache.
     #[must_use]

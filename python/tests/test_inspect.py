@@ -212,7 +212,7 @@ def test_decision_loss_is_never_a_silent_zero(tmp_path):
     assert loss.scored_samples == 0 and math.isnan(loss.metrics["episode_mean"].value)
     (sample,) = read_eval_log(log.location).samples
     assert "not available" in sample.scores["decision_loss"].explanation
-    with pytest.raises(ValueError, match="no file"):
+    with pytest.raises(ValueError, match="not a file"):
         inspect_tasks.trust(analyzer="/nowhere/sentinel")
 
 
@@ -357,4 +357,4 @@ def test_files_that_are_no_logs_are_refused(tmp_path, capsys):
     text.write_text("no log")
     for path in (text, tmp_path / "nowhere.eval"):
         assert inspect_export.main([str(path), "--out", str(tmp_path / "out.jsonl")]) == 1
-    assert "no Inspect log" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()
+    assert "not an Inspect log" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()

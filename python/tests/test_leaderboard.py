@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_policy(root):
         ({"kind": ["scripted"]}, "unknown kind"),
         ({"world": "moon"}, "unknown world"),
         ({"world": ["trust"]}, "unknown world"),
-        ({"player": ""}, "no name"),
+        ({"player": ""}, "not a name"),
         ({"evidence": {"policy": "nobody"}}, "unknown policy"),
         ({"evidence": {"policy": 3}}, "are texts"),
         ({"evidence": None}, "evidence"),

@@ -40,6 +40,11 @@ pub(super) fn package(ci: &mut Ci) -> Result<Tally> {
     }
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.env("SENTINEL_PYTHON_ALL", "1");
+    // The part `notebook` builds it; without it the test of the decision loss is skipped.
+    let program = ci.dirs.target.join("release/sentinel");
+    if program.is_file() {
+        pytest.env("SENTINEL_BIN", program);
+    }
     ci.pytest("package", &mut pytest)
 }
 

@@ -11,7 +11,7 @@ use crate::environment::{AnyEnvironment, Defaults};
 use crate::metrics::Metrics;
 use crate::options::{Limits, ServeOptions};
 use crate::policy::ServedPolicy;
-use crate::reference::ReferenceEpisode;
+use crate::reference_api::ReferenceEpisode;
 use crate::sessions::{OpenError, Session, Sessions, WhenFull};
 
 /// Most sessions of the reference's API, as in the reference.

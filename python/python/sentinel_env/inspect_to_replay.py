@@ -1,6 +1,6 @@
 """Replays of Inspect logs, for the page, ``sentinel replay verify`` and leaderboards.
 
-    python -m sentinel_env.inspect_export LOG.eval --out replay.jsonl
+    python -m sentinel_env.inspect_to_replay LOG.eval --out replay.jsonl
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line. Returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m sentinel_env.inspect_export", description="Writes an Inspect log as a replay."
+        prog="python -m sentinel_env.inspect_to_replay", description="Writes an Inspect log as a replay."
     )
     parser.add_argument("log", help="a log of a sentinel_env task")
     parser.add_argument("--out", required=True, metavar="FILE", help="the replay file to write")

@@ -36,7 +36,7 @@ const FIREFOX_PREFERENCES: [(&str, bool); 3] = [
     ("app.normandy.enabled", false),
     ("nimbus.rollouts.enabled", false),
 ];
-/// Beginnings of the lines in which Firefox reports an error of a page. Its own errors name no web
+/// Prefixes of the lines in which Firefox reports a page error. Its own errors name no web
 /// address, and their text has no quotes.
 const FIREFOX_ERRORS: [&str; 2] = ["console.error: \"", "JavaScript error: http"];
 

@@ -13,7 +13,7 @@ use crate::digest::Digest;
 use crate::named::Named;
 use crate::rng::Streams;
 use crate::rules::{RuleChange, Rules, RulesError};
-use crate::task::{TaskName, joined_task_names};
+use crate::task::{TaskName, join_names, joined_task_names};
 
 /// Number of episodes that [`Environment::reset_many`] starts in one call.
 pub const RESET_LANES: usize = 16;
@@ -308,7 +308,7 @@ pub enum EpisodeNameError {
         known: String,
     },
     /// There is no such stream mode.
-    #[error("unknown streams {0:?}: use {known}", known = <Streams as Named>::joined_names())]
+    #[error("unknown streams {0:?}: use {known}", known = join_names(Streams::NAMES, " or "))]
     UnknownStreams(String),
     /// The world does not support the stream mode.
     #[error("world {world} has no streams {streams}: use {known}")]

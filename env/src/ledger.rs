@@ -164,11 +164,11 @@ pub struct Report {
 
 /// The evidence about all slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ledger<const D: usize> {
+pub struct TrustLedger<const D: usize> {
     slots: [Evidence<D>; SLOTS],
 }
 
-impl<const D: usize> Default for Ledger<D> {
+impl<const D: usize> Default for TrustLedger<D> {
     fn default() -> Self {
         Self {
             slots: [Evidence::default(); SLOTS],
@@ -176,14 +176,14 @@ impl<const D: usize> Default for Ledger<D> {
     }
 }
 
-impl<const D: usize> std::ops::Index<Slot> for Ledger<D> {
+impl<const D: usize> std::ops::Index<Slot> for TrustLedger<D> {
     type Output = Evidence<D>;
     fn index(&self, slot: Slot) -> &Evidence<D> {
         &self.slots[slot.index()]
     }
 }
 
-impl<const D: usize> Ledger<D> {
+impl<const D: usize> TrustLedger<D> {
     /// Records one report of `slot`.
     pub fn update(&mut self, slot: Slot, report: Report) {
         let evidence = &mut self.slots[slot.index()];
@@ -229,7 +229,7 @@ impl<const D: usize> Ledger<D> {
     }
 
     /// Returns the closeness of trust to the mean success chance of the calls made: as
-    /// [`Ledger::calibration`], over the slots that were called. `promised` holds, per slot, the
+    /// [`TrustLedger::calibration`], over the slots that were called. `promised` holds, per slot, the
     /// sum of the success chances of its calls. Returns 0 if no slot was called, because nothing
     /// was learned.
     #[must_use]
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn calibration_compares_trust_with_chance_of_success() {
-        let mut ledger = Ledger::<1>::default();
+        let mut ledger = TrustLedger::<1>::default();
         let mut promised = PerSlot::default();
         assert_eq!(ledger.calibration_of_calls(&promised), 0.0);
         let report = Report {

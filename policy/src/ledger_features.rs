@@ -1,4 +1,4 @@
-//! Ledger evidence features that several worlds share.
+//! TrustLedger evidence features that several worlds share.
 
 use sentinel_env::ledger::{Evidence, SuccessRate};
 

@@ -6,8 +6,10 @@ use pyo3::prelude::*;
 use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, in_world};
 use sentinel_policy::nn::{Network, Observe};
 
+use crate::space_encoding::{
+    ObserverOf, PythonWorld, decode, observation_size, write_mask, wrong_value,
+};
 use crate::spec::{contiguous, parse_seed, parse_world, value_error};
-use crate::world::{ObserverOf, PythonWorld, decode, observation_size, write_mask, wrong_value};
 
 /// The arrays that a step writes, one entry or row per episode.
 struct StepArrays<'a> {

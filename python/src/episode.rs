@@ -12,10 +12,10 @@ use sentinel_policy::replay::{ReplayRow, to_lines};
 
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
-use crate::spec::{contiguous, ended, parse_seed, parse_world, value_error};
-use crate::world::{
+use crate::space_encoding::{
     ObserverOf, PythonWorld, decode, encode, observation_size, write_mask, wrong_value,
 };
+use crate::spec::{contiguous, ended, parse_seed, parse_world, value_error};
 
 /// The reward of a step, and whether the episode was terminated or truncated.
 type StepResult = (f64, bool, bool);

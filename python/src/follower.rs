@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use sentinel_policy::Player;
 
 use crate::policy::PyPolicy;
+use crate::space_encoding::PythonWorld;
 use crate::spec::{ended, value_error};
-use crate::world::PythonWorld;
 
 /// A player with the observations that it has seen. Each observation is shown to it once, in order,
 /// whoever acted.

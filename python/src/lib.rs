@@ -9,9 +9,9 @@ mod episode;
 mod follower;
 mod policy;
 mod replay;
+mod space_encoding;
 mod spec;
 mod text;
-mod world;
 
 use pyo3::prelude::*;
 

@@ -14,8 +14,8 @@ use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Player, Scripted};
 
+use crate::space_encoding::PythonWorld;
 use crate::spec::{parse_seed, parse_world, value_error};
-use crate::world::PythonWorld;
 
 /// A policy of one world, from which players are started.
 pub(crate) struct PolicyOf<W: PythonWorld> {

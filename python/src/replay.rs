@@ -16,7 +16,7 @@ pub(crate) struct PyReplayFile {
 
 #[pymethods]
 impl PyReplayFile {
-    /// Parses the bytes of a file. Lines that are no rows become [`PyReplayFile::problems`].
+    /// Parses the bytes of a file. Lines that are not rows become [`PyReplayFile::problems`].
     #[new]
     fn new(py: Python<'_>, bytes: &[u8]) -> Self {
         let file = py.detach(|| {
@@ -35,13 +35,13 @@ impl PyReplayFile {
         self.file.row_count()
     }
 
-    /// The number of lines that are no rows.
+    /// The number of lines that are not rows.
     #[getter]
     fn problem_count(&self) -> usize {
         self.file.problem_count()
     }
 
-    /// Returns the lines that are no rows, at most the first 1000, as number and reason.
+    /// Returns the lines that are not rows, at most the first 1000, as number and reason.
     fn problems(&self) -> Vec<(usize, String)> {
         let pair = |problem: &Diagnostic| (problem.line, problem.reason.clone());
         self.file.problems().iter().map(pair).collect()
@@ -64,7 +64,7 @@ impl PyReplayFile {
     }
 
     /// Plays every episode again and compares it with its rows. Returns the result as JSON, and
-    /// whether everything fits.
+    /// `true` if everything fits.
     fn verify(&self, py: Python<'_>) -> PyResult<(String, bool)> {
         py.detach(|| {
             let found = self.file.verify();

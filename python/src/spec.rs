@@ -7,7 +7,7 @@ use sentinel_env::rules::RuleChange;
 use sentinel_env::{EpisodeNames, EpisodeSpec, TaskName, WorldName, in_world};
 use sentinel_policy::nn::Network;
 
-use crate::world::{PythonWorld, observation_size};
+use crate::space_encoding::{PythonWorld, observation_size};
 
 pyo3::create_exception!(
     sentinel_env,

@@ -13,8 +13,8 @@ use sentinel_policy::text::{
 
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
+use crate::space_encoding::PythonWorld;
 use crate::spec::{ended, parse_seed, parse_world, value_error};
-use crate::world::PythonWorld;
 
 /// The parts of a step that do not depend on the world.
 struct TextStep {
@@ -262,7 +262,7 @@ impl PyTextEpisode {
         py.detach(|| self.inner.example(policy))
     }
 
-    /// Ends the episode as a completion that is no action does; does nothing after the end.
+    /// Ends the episode as a completion that is not an action does; does nothing after the end.
     fn abort(&mut self) {
         self.inner.abort();
     }

@@ -229,7 +229,7 @@ def test_threads_share_a_batch_without_damage():
         ({"world": "trust", "streams": "x"}, "reference or independent"),
         ({"world": "polyguard", "streams": "reference"}, "independent"),
         ({"world": "cluster", "rules": "softened"}, "reference or hardened"),
-        ({"world": "trust", "seeds": (5, 5)}, "no range"),
+        ({"world": "trust", "seeds": (5, 5)}, "not a range"),
         ({"world": "trust", "render_mode": "human"}, "render_mode"),
         ({"world": "trust", "reward": "fame"}, "step or score"),
     ],

@@ -20,7 +20,7 @@ import inspect_ai  # noqa: E402
 from inspect_ai.log import read_eval_log  # noqa: E402
 from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, get_model, modelapi  # noqa: E402
 
-from sentinel_env import inspect_export, inspect_tasks  # noqa: E402
+from sentinel_env import inspect_to_replay, inspect_tasks  # noqa: E402
 
 RULES = "hardened"
 #: Number of completions after which the scripted model fails, once.
@@ -117,7 +117,7 @@ def test_means_are_those_of_the_native_evaluation(world, policy, tasks, seeds, t
     assert [by_id[key].metadata["score"] for key in expected] == native
 
     replay = tmp_path / "replay.jsonl"
-    assert inspect_export.main([log.location, "--out", str(replay), "--model", "me"]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(replay), "--model", "me"]) == 0
     verified = read_replay(replay).verify()
     assert verified["fits"] and verified["score"] == found["episode_score"]
     assert verified["episode_count"] == len(native)
@@ -150,13 +150,13 @@ def test_invalid_completion_ends_the_episode_and_is_a_fallback_row(tmp_path):
     found = metrics(log)
     assert env.aborted and found["episode_score"] == round(env.score, 4) and found["validity"] == 0.5
     replay = tmp_path / "replay.jsonl"
-    assert inspect_export.main([log.location, "--out", str(replay)]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(replay)]) == 0
     rows = read_rows(replay.read_text())
     assert read_replay(replay).verify()["fits"]
     assert [row.get("completion") for row in rows[:3]] == [first, "I trust S1.", None]
     assert "fallback" not in rows[0] and rows[1]["fallback"] is True
     assert all(row["model_source"] == "mockllm/model (fallback)" for row in rows[2:]) and len(rows) > 5
-    assert inspect_export.main([log.location, "--out", str(replay)]) == 1, "an existing file is kept"
+    assert inspect_to_replay.main([log.location, "--out", str(replay)]) == 1, "an existing file is kept"
 
 
 def test_rejected_completions_are_asked_for_again_and_counted(tmp_path):
@@ -176,7 +176,7 @@ def test_rejected_completions_are_asked_for_again_and_counted(tmp_path):
     # The history has the completion that was played, not the rejected one.
     assert seen[2][1:3] == [seen[0][1], skip] and len(seen[3]) == 1 + 2 * 2 + 1
     replay = tmp_path / "replay.jsonl"
-    assert inspect_export.main([log.location, "--out", str(replay)]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(replay)]) == 0
     assert json.loads(replay.read_text().splitlines()[0])["rejected"] == ["no idea"]
     assert read_replay(replay).verify()["fits"]
 
@@ -203,7 +203,7 @@ def test_a_limit_leaves_an_episode_that_earns_nothing_more(tmp_path):
         env.step(turn["completion"])
     env.abort()
     assert metrics(log)["episode_score"] == round(env.score, 4)
-    assert inspect_export.main([log.location, "--out", str(tmp_path / "replay.jsonl")]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(tmp_path / "replay.jsonl")]) == 0
 
 
 def test_decision_loss_is_never_a_silent_zero(tmp_path):
@@ -212,7 +212,7 @@ def test_decision_loss_is_never_a_silent_zero(tmp_path):
     assert loss.scored_samples == 0 and math.isnan(loss.metrics["episode_mean"].value)
     (sample,) = read_eval_log(log.location).samples
     assert "not available" in sample.scores["decision_loss"].explanation
-    with pytest.raises(ValueError, match="no file"):
+    with pytest.raises(ValueError, match="not a file"):
         inspect_tasks.trust(analyzer="/nowhere/sentinel")
 
 
@@ -226,7 +226,7 @@ def test_decision_loss_is_that_of_the_analysis(tmp_path):
     loss = sample.scores["decision_loss"]
     assert loss.metadata["steps"] == 2 and loss.as_float() >= 0
     replay, out = tmp_path / "replay.jsonl", tmp_path / "analysis.jsonl"
-    assert inspect_export.main([log.location, "--out", str(replay)]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(replay)]) == 0
     command = [os.environ["SENTINEL_BIN"], "analyze", str(replay), "--out", str(out), "--policy", "bayes"]
     subprocess.run([*command, "--rollouts", "2", "--belief-only"], check=True, capture_output=True)
     steps = json.loads(out.read_text().splitlines()[1])["steps"][:2]
@@ -242,7 +242,7 @@ def test_a_failed_evaluation_is_resumed(tmp_path):
         build = inspect_tasks.trust(task="task1", seeds="10000..10003", style="compact")
         first = play(build, "scripted/model", tmp_path, max_samples=1, fail_on_error=True)
         assert first.status == "error"
-        assert inspect_export.main([first.location, "--out", str(tmp_path / "no.jsonl")]) == 1
+        assert inspect_to_replay.main([first.location, "--out", str(tmp_path / "no.jsonl")]) == 1
         played = [sample for sample in read_eval_log(first.location).samples if sample.error is None]
         assert 0 < len(played) < 3
         FAILURE.update(after=None, calls=0)
@@ -288,7 +288,7 @@ def test_tasks_are_registered_and_the_log_is_read_by_inspect(tmp_path):
     [
         ("trust", {"task": "task9"}, "task9"),
         ("trust", {"task": "task1,task1"}, "twice"),
-        ("trust", {"seeds": "9..3"}, "no range"),
+        ("trust", {"seeds": "9..3"}, "not a range"),
         ("trust", {"seeds": "many"}, "A..B"),
         ("trust", {"attempts": 0}, "at least 1"),
         ("trust", {"history": -2}, "-1 for all"),
@@ -330,7 +330,7 @@ def test_any_completion_is_played_and_exported(text, tmp_path):
     log = play(inspect_tasks.trust(task=1, seeds=4, style="compact"), mock(lambda _: text), tmp_path)
     metrics(log)
     replay = tmp_path / "replay.jsonl"
-    assert inspect_export.main([log.location, "--out", str(replay)]) == 0
+    assert inspect_to_replay.main([log.location, "--out", str(replay)]) == 0
     assert read_replay(replay).verify()["fits"]
 
 
@@ -356,5 +356,5 @@ def test_files_that_are_no_logs_are_refused(tmp_path, capsys):
     text = tmp_path / "text.eval"
     text.write_text("no log")
     for path in (text, tmp_path / "nowhere.eval"):
-        assert inspect_export.main([str(path), "--out", str(tmp_path / "out.jsonl")]) == 1
-    assert "no Inspect log" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()
+        assert inspect_to_replay.main([str(path), "--out", str(tmp_path / "out.jsonl")]) == 1
+    assert "not an Inspect log" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()

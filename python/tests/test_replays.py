@@ -43,7 +43,7 @@ def test_bad_lines_are_named_and_leave_the_others(tmp_path):
     assert replay.verify()["fits"] and len(replay) == len(row.splitlines())
     changed = json.loads(row.splitlines()[0])
     changed["step"] = 10_000
-    with pytest.raises(ValueError, match="line 1 is no row"):
+    with pytest.raises(ValueError, match="line 1 is not a row"):
         write_replay(tmp_path / "no.jsonl", json.dumps(changed) + "\n")
     assert not (tmp_path / "no.jsonl").exists()
     with pytest.raises(FileNotFoundError):

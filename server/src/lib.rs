@@ -21,7 +21,7 @@ mod openapi;
 pub mod openenv;
 mod options;
 pub mod policy;
-pub mod reference;
+pub mod reference_api;
 mod routes;
 mod server;
 pub mod sessions;

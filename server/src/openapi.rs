@@ -5,7 +5,7 @@ use axum::response::Response;
 use utoipa::OpenApi;
 
 use crate::openenv::{detail, http, json_bytes};
-use crate::{reference, routes};
+use crate::{reference_api, routes};
 
 /// The description of the API. OpenEnv's validation reads its version as that of the protocol.
 #[derive(OpenApi)]
@@ -18,8 +18,8 @@ use crate::{reference, routes};
     ),
     paths(
         http::reset, http::step, http::state, http::schema, http::metadata, http::health, http::mcp, http::ws,
-        http::list_environments, http::metrics, routes::act, routes::model_status, reference::reset,
-        reference::step, reference::state, reference::reward_report, reference::stream_any
+        http::list_environments, http::metrics, routes::act, routes::model_status, reference_api::reset,
+        reference_api::step, reference_api::state, reference_api::reward_report, reference_api::stream_any
     ),
     tags(
         (name = "openenv", description = "The protocol of OpenEnv 0.10"),

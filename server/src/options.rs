@@ -10,22 +10,22 @@ use sentinel_env::rng::Streams;
 /// The options of `sentinel serve`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServeOptions {
-    /// World of episodes whose reset names none: trust, cluster or polyguard
+    /// Default world for resets that do not name one: trust, cluster or polyguard
     #[arg(long, value_name = "WORLD", default_value_t = WorldName::DEFAULT, value_parser = parse_world)]
     pub world: WorldName,
-    /// Task of episodes whose reset names none
+    /// Default task for resets that do not name one
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// Rules of episodes whose reset names none, such as hardened
+    /// Default rules for resets that do not name any, such as hardened
     #[arg(long, value_name = "RULES")]
     pub rules: Option<String>,
-    /// Streams of episodes whose reset names none: reference or independent
+    /// Default streams for resets that do not name any: reference or independent
     #[arg(long, value_name = "STREAMS", value_parser = parse_streams)]
     pub streams: Option<Streams>,
     /// Policy that answers /act: a name, a model's folder, or active
     #[arg(long, value_name = "NAME|MODEL")]
     pub policy: Option<String>,
-    /// Address to listen on; other than loopback only with a token
+    /// Address to listen on; a non-loopback address requires a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
     /// Port to listen on; 0 chooses a free one
@@ -44,7 +44,7 @@ pub struct ServeOptions {
     /// Show hidden state in replies under /sentinel/ before the end of an episode, for evaluators
     #[arg(long)]
     pub reveal_hidden: bool,
-    /// Most OpenEnv sessions at a time; more are refused with CAPACITY_REACHED
+    /// Maximum number of concurrent OpenEnv sessions; more are refused with CAPACITY_REACHED
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: u32,
     /// Seconds after which a session that is not used ends
@@ -56,7 +56,7 @@ pub struct ServeOptions {
     /// Seconds between pings of the server to a WebSocket
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub ping_interval: u64,
-    /// Seconds without any frame, pongs included, after which a WebSocket counts as gone
+    /// Seconds without any frame, pongs included, after which a WebSocket is considered disconnected
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub ping_deadline: u64,
     /// Largest message and request body in bytes
@@ -96,7 +96,7 @@ pub struct Limits {
     pub max_age: Duration,
     /// Time between pings of the server to a WebSocket.
     pub ping_interval: Duration,
-    /// Time without any frame after which a WebSocket counts as gone.
+    /// Time without any frame after which a WebSocket is considered disconnected.
     pub ping_deadline: Duration,
     /// Largest message and request body, in bytes.
     pub max_message: usize,

@@ -20,7 +20,7 @@ use crate::openapi;
 use crate::openenv::http::{self, body_object, unprocessable};
 use crate::openenv::{detail, json_response, socket};
 use crate::policy::{ActError, ActJob};
-use crate::reference;
+use crate::reference_api;
 use crate::state::App;
 use crate::validation::FieldError;
 
@@ -44,7 +44,7 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
         .route("/policy/model_status", get(model_status))
         .route("/metrics", get(http::metrics))
         .route("/openapi.json", get(openapi::document))
-        .nest("/sentinel", reference::routes())
+        .nest("/sentinel", reference_api::routes())
         .route_layer(middleware::from_fn_with_state(
             Arc::clone(access),
             access::check,

@@ -49,6 +49,27 @@ pub struct AtCapacity {
     pub max: usize,
 }
 
+/// The error for an operating system that gives no random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the operating system gives no random numbers ({0}): session ids and seeds would be guessable, so none is made"
+)]
+pub struct NoEntropy(pub getrandom::Error);
+
+/// The reason why a session was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The table is full.
+    #[error(transparent)]
+    Full(#[from] AtCapacity),
+    /// There is no random id.
+    #[error(transparent)]
+    NoEntropy(#[from] NoEntropy),
+}
+
+/// A source of 64 random bits.
+type RandomBits = fn() -> Result<u64, NoEntropy>;
+
 /// A session of the table.
 #[derive(Debug)]
 pub struct Session<T> {
@@ -136,6 +157,7 @@ pub struct Sessions<T> {
     when_full: WhenFull,
     idle: Duration,
     age: Duration,
+    random: RandomBits,
     table: Mutex<HashMap<String, Arc<Session<T>>>>,
 }
 
@@ -148,6 +170,7 @@ impl<T> Sessions<T> {
             when_full,
             idle,
             age,
+            random: random_bits,
             table: Mutex::default(),
         }
     }
@@ -155,8 +178,9 @@ impl<T> Sessions<T> {
     /// Adds a session, whose value `new` makes from its id.
     ///
     /// # Errors
-    /// If the table is full and refuses.
-    pub fn open(&self, new: impl FnOnce(&str) -> T) -> Result<Arc<Session<T>>, AtCapacity> {
+    /// If the table is full and refuses, or if there are no random numbers for the id.
+    pub fn open(&self, new: impl FnOnce(&str) -> T) -> Result<Arc<Session<T>>, OpenError> {
+        let id = random_id(self.random)?;
         let mut table = lock(&self.table);
         while table.len() >= self.max {
             match (self.when_full, oldest(&table)) {
@@ -164,11 +188,10 @@ impl<T> Sessions<T> {
                 _ => {
                     let active = table.len();
                     let max = self.max;
-                    return Err(AtCapacity { active, max });
+                    return Err(AtCapacity { active, max }.into());
                 }
             }
         }
-        let id = random_id();
         let session = Arc::new(Session {
             value: Mutex::new(new(&id)),
             id: id.clone(),
@@ -262,22 +285,19 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns 64 random bits of the operating system.
-pub(crate) fn random_bits() -> u64 {
-    // Without entropy at start-up the clock is the only other source; ids stay distinct.
-    getrandom::u64().unwrap_or_else(|_| {
-        let now = std::time::SystemTime::UNIX_EPOCH
-            .elapsed()
-            .unwrap_or_default();
-        now.as_nanos() as u64
-    })
+///
+/// # Errors
+/// If the system gives none. There is no other source: an id from a clock could be guessed.
+pub(crate) fn random_bits() -> Result<u64, NoEntropy> {
+    getrandom::u64().map_err(NoEntropy)
 }
 
 /// Returns a random UUID of version 4.
-fn random_id() -> String {
-    let (high, low) = (random_bits(), random_bits());
+fn random_id(random: RandomBits) -> Result<String, NoEntropy> {
+    let (high, low) = (random()?, random()?);
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
     let (d, e) = (low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff);
-    format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+    Ok(format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}"))
 }
 
 #[cfg(test)]
@@ -292,7 +312,7 @@ mod tests {
         let first = table.open(|_| 1).expect("room");
         table.open(|_| 2).expect("room");
         let error = table.open(|_| 3).expect_err("full");
-        assert_eq!(error, AtCapacity { active: 2, max: 2 });
+        assert_eq!(error, AtCapacity { active: 2, max: 2 }.into());
         assert!(table.close(first.id()) && !table.close(first.id()));
         assert!(first.ended().is_cancelled());
         table.open(|_| 3).expect("room again");
@@ -304,6 +324,32 @@ mod tests {
         table.open(|_| 3).expect("evicts");
         assert!(table.get(first.id()).is_some() && table.get(second.id()).is_none());
         assert!(second.ended().is_cancelled());
+    }
+
+    #[test]
+    fn session_without_entropy_is_refused() {
+        let broken = || Err(NoEntropy(getrandom::Error::UNSUPPORTED));
+        for when_full in [WhenFull::Refuse, WhenFull::Evict] {
+            let mut table = Sessions::new(1, when_full, LONG, LONG);
+            let first = table.open(|_| ()).expect("room");
+            table.random = broken;
+            let error = table.open(|_| ()).expect_err("no id");
+            assert!(matches!(error, OpenError::NoEntropy(_)));
+            assert!(error.to_string().contains("random numbers"), "{error}");
+            assert!(table.get(first.id()).is_some(), "the first session stays");
+        }
+    }
+
+    #[test]
+    fn ids_are_random_uuids() {
+        let ids: Vec<String> = (0..64)
+            .map(|_| random_id(random_bits).expect("an id"))
+            .collect();
+        for (index, id) in ids.iter().enumerate() {
+            assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
+            assert!("89ab".contains(&id[19..20]), "{id}");
+            assert!(!ids[..index].contains(id));
+        }
     }
 
     #[test]

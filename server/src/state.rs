@@ -11,8 +11,8 @@ use crate::environment::{AnyEnvironment, Defaults};
 use crate::metrics::Metrics;
 use crate::options::{Limits, ServeOptions};
 use crate::policy::ServedPolicy;
-use crate::reference::ReferenceEpisode;
-use crate::sessions::{Sessions, WhenFull};
+use crate::reference_api::ReferenceEpisode;
+use crate::sessions::{OpenError, Session, Sessions, WhenFull};
 
 /// Most sessions of the reference's API, as in the reference.
 const REFERENCE_SESSIONS: usize = 256;
@@ -60,9 +60,7 @@ impl App {
     }
 
     /// Adds an OpenEnv session.
-    pub(crate) fn open_session(
-        &self,
-    ) -> Result<Arc<crate::sessions::Session<AnyEnvironment>>, crate::sessions::AtCapacity> {
+    pub(crate) fn open_session(&self) -> Result<Arc<Session<AnyEnvironment>>, OpenError> {
         let opened = self
             .sessions
             .open(|id| AnyEnvironment::new(&self.defaults, id));

@@ -22,6 +22,7 @@ from websockets.asyncio.client import connect
 SECONDS = 4.0
 SESSIONS = (1, 16, 64)
 IDLE = 1000
+WORLDS = ("trust", "cluster", "polyguard")
 
 
 def counter_server(port):
@@ -77,10 +78,14 @@ class Server:
         lines = open(f"/proc/{self.process.pid}/status")
         return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
-    async def open(self):
+    async def open(self, reset=None):
         client = await connect(self.url, compression=None, ping_interval=None)
-        await self.ask(client, self.reset, "observation")
+        await self.ask(client, reset or self.reset, "observation")
         return client
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=30)
 
     @staticmethod
     async def ask(client, message, kind):
@@ -145,20 +150,31 @@ async def measure_connects(server, count=200):
     return {"server": server.name, "open_reset_close_per_s": round(count / (time.perf_counter() - start))}
 
 
-async def measure_idle(server):
+async def measure_idle(server, world=None):
+    """Memory with sessions that did nothing but a reset, before, meanwhile and after."""
+    data = {"seed": 100001} if world is None else {"seed": 100001, "world": world}
+    reset = json.dumps({"type": "reset", "data": data})
     before = server.resident_mb()
-    clients = [await server.open() for _ in range(IDLE)]
+    clients = [await server.open(reset) for _ in range(IDLE)]
     idle = server.resident_mb()
     for client in clients:
         await client.close()
-    return {"server": server.name, "idle_sessions": IDLE, "resident_mb": round(idle, 1), "before_mb": round(before, 1)}
+    found = {"before_mb": before, "resident_mb": idle, "after_mb": server.resident_mb()}
+    rounded = {name: round(value, 1) for name, value in found.items()}
+    return {"server": server.name, "world": world, "idle_sessions": IDLE, **rounded}
 
 
-async def measure(servers):
+async def measure(command, servers):
     load = os.getloadavg()
     print(json.dumps({"load": load, "cores": os.cpu_count()}), flush=True)
-    for server in servers:
-        print(json.dumps(await measure_idle(server)), flush=True)
+    for world in WORLDS:
+        # A server of its own, whose memory no other sessions have used.
+        fresh = start_sentinel(command)
+        try:
+            print(json.dumps(await measure_idle(fresh, world)), flush=True)
+        finally:
+            fresh.stop()
+    print(json.dumps(await measure_idle(servers[1])), flush=True)
     for sessions in SESSIONS:
         for server in servers:
             print(json.dumps(await measure_steps(server, sessions)), flush=True)
@@ -172,11 +188,10 @@ def main():
         return counter_server(int(sys.argv[2]))
     servers = [start_sentinel(sys.argv[1:]), start_counter()]
     try:
-        asyncio.run(measure(servers))
+        asyncio.run(measure(sys.argv[1:], servers))
     finally:
         for server in servers:
-            server.process.terminate()
-            server.process.wait(timeout=30)
+            server.stop()
 
 
 if __name__ == "__main__":

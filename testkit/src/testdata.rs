@@ -47,7 +47,7 @@ impl TestData {
 
     /// Returns a folder that may be incomplete.
     #[must_use]
-    pub const fn other(folder: PathBuf) -> Self {
+    pub const fn external(folder: PathBuf) -> Self {
         Self {
             folder,
             ours: false,
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn other_data_needs_at_least_one_golden_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let other = TestData::other(folder.path().into());
+        let other = TestData::external(folder.path().into());
         assert!(other.golden().is_err());
         std::fs::create_dir(folder.path().join("golden")).expect("a folder");
         std::fs::write(folder.path().join("golden/trust.jsonl"), "{}\n").expect("a file");

@@ -435,7 +435,7 @@ fn config_for_other_world_or_teacher_is_refused() {
         ..config()
     });
     assert!(
-        without_teacher.contains("no teacher \"bayes\""),
+        without_teacher.contains("unknown teacher \"bayes\""),
         "{without_teacher}"
     );
 }

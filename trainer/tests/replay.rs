@@ -75,7 +75,8 @@ fn manifest_drops_command_when_file_changes() {
         "record --policy random --task task2 --seeds 5 --out b.jsonl",
     )
     .succeeds();
-    run_in(folder.path(), "replay manifest --check .").fails(&["is not what its folder holds"]);
+    run_in(folder.path(), "replay manifest --check .")
+        .fails(&["does not match the files in its folder"]);
     run_in(folder.path(), "replay manifest .").succeeds();
     run_in(folder.path(), "replay manifest --check .").succeeds();
     let read = || json(&std::fs::read_to_string(folder.path().join(MANIFEST_FILE)).unwrap());

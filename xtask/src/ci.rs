@@ -144,7 +144,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Full,
         "notebook",
-        "the notebook runs from its first cell to its last (about 6 min cold)",
+        "the notebooks run from their first cell to their last (about 8 min cold)",
         notebook,
     ),
     part(
@@ -156,7 +156,7 @@ pub const PARTS: [Part; 20] = [
     part(
         Set::Full,
         "openenv",
-        "OpenEnv's Python clients and graders accept the server (once about 2 min to install them)",
+        "OpenEnv's Python clients and graders accept the server, and verifiers plays it (about 2 min; once 4 min more to install them)",
         openenv,
     ),
     part(

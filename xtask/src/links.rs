@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder of which `mdbook build docs` makes a book.
+/// The source folder of the book that `mdbook build docs` makes.
 const BOOK: &str = "docs";
 
 /// Returns the broken links of a file, one line each; `name` is its path from `root`.

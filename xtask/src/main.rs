@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use xtask::ci::Set;
 use xtask::dirs::Dirs;
 use xtask::run::print_line;
-use xtask::{ci, demo, e2e, golden, site, size, split};
+use xtask::{ci, demo, e2e, golden, site, size, wasm_split};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -35,7 +35,7 @@ SENTINEL_FIREFOX, SENTINEL_GECKODRIVER.
 ";
 
 fn main() -> ExitCode {
-    match split::run_wrapper().and_then(|code| code.map_or_else(run, Ok)) {
+    match wasm_split::run_wrapper().and_then(|code| code.map_or_else(run, Ok)) {
         Ok(code) => code,
         Err(error) => {
             // A failure of standard error cannot be reported anywhere.

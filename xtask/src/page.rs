@@ -2,8 +2,8 @@
 
 use crate::dirs::Dirs;
 use crate::run::{Steps, logged};
-use crate::split;
 use crate::tools;
+use crate::wasm_split;
 use crate::wasm_target::{self, WasmTarget};
 use crate::worlds;
 use anyhow::{Context, Result, bail};
@@ -65,7 +65,7 @@ pub fn build_with(dirs: &Dirs, target: &WasmTarget, steps: &mut Steps) -> Result
         );
     }
     worlds::stamp(&dist)?;
-    split::add_parts(dirs, &dist)?;
+    wasm_split::add_parts(dirs, &dist)?;
     worlds::list_files(&dist)?;
     Ok(dist)
 }
@@ -87,7 +87,7 @@ pub(crate) fn fetch(dirs: &Dirs) -> Result<()> {
 fn compile(dirs: &Dirs, target: &WasmTarget) -> Result<()> {
     let mut cargo = target.cargo(dirs);
     cargo
-        .env(split::SPLIT, "1")
+        .env(wasm_split::SPLIT, "1")
         .args([
             "build",
             "--package",
@@ -106,13 +106,13 @@ fn compile(dirs: &Dirs, target: &WasmTarget) -> Result<()> {
 
 fn run_trunk(dirs: &Dirs, target: &WasmTarget, trunk: &Path, bindgen: &Path) -> Result<()> {
     let mut build = Command::new(trunk);
-    let (wrapper, variables) = split::install_wrapper(dirs, bindgen)?;
+    let (wrapper, variables) = wasm_split::install_wrapper(dirs, bindgen)?;
     target
         .apply(dirs, &mut build)
         // Offline: a missing tool is an error here, not a silent download.
         .args(["build", "--release", "--offline", "--skip-version-check"])
         .env("PATH", path_with(&wrapper)?)
-        .env(split::SPLIT, "1")
+        .env(wasm_split::SPLIT, "1")
         .envs(variables)
         // Trunk 0.21 takes this for a boolean option and stops at `1`.
         .env_remove("NO_COLOR");

@@ -1,7 +1,7 @@
 //! `cargo xtask size`: compares the size of the page's first load with a budget.
 
 use crate::dirs::Dirs;
-use crate::split;
+use crate::wasm_split;
 use crate::worlds::{RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -91,12 +91,12 @@ fn is_shell(entry: &Entry) -> bool {
 
 /// Returns `true` for the deferred parts of the shell, which load after the first step.
 fn is_deferred_shell(entry: &Entry) -> bool {
-    split::is_deferred_module(&entry.name) && of_file(&entry.name).is_none()
+    wasm_split::is_deferred_module(&entry.name) && of_file(&entry.name).is_none()
 }
 
 /// Returns `true` for files that are fetched after the first step of an episode, or never.
 fn is_deferred(entry: &Entry) -> bool {
-    split::is_deferred_module(&entry.name)
+    wasm_split::is_deferred_module(&entry.name)
         || DEFERRED.iter().any(|stem| entry.name.starts_with(stem))
 }
 

@@ -116,10 +116,15 @@ pub struct PythonEnv {
     takes: &'static str,
 }
 
-/// Runs notebooks.
+/// Runs notebooks, also one that imports the Python package.
 pub const NOTEBOOK: PythonEnv = PythonEnv {
     folder: "python",
-    packages: &["nbclient==0.11.0", "ipykernel==7.4.0"],
+    packages: &[
+        "nbclient==0.11.0",
+        "ipykernel==7.4.0",
+        "numpy>=2",
+        "gymnasium==1.4.0",
+    ],
     takes: "a minute",
 };
 
@@ -160,6 +165,13 @@ pub const OPENENV: [PythonEnv; 2] = [
         takes: "a minute",
     },
 ];
+
+/// Holds verifiers, and uv, with which it installs the program of its harness.
+pub const VERIFIERS: PythonEnv = PythonEnv {
+    folder: "python-verifiers",
+    packages: &["verifiers[openenv]==0.4.0", "uv==0.13.9"],
+    takes: "2 minutes",
+};
 
 impl PythonEnv {
     /// Returns the name of its folder in the cache.

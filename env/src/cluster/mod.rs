@@ -26,9 +26,10 @@ pub use model::{
     TerminalReward, UndetectedAttack, WorkerReport,
 };
 pub use protocol::{
-    ActionError, ActionMessage, AttackEvent, AttackPayload, AttackRow, Breakdown, ClusterSummary,
-    Counts, Event, EventLog, FailureModes, GpuRow, JobRow, JobsSummary, MessageError, Metadata,
-    ObservationPayload, ReportEvent, ResetRequest, RewardPayload, RewardReport, Session,
+    ActionError, ActionMessage, ActionRecord, AttackEvent, AttackPayload, AttackRow, AuditLog,
+    Breakdown, ClaimRecord, ClusterMission, ClusterSummary, Counts, Event, EventLog, FailureModes,
+    GpuRow, Investigation, JobRow, JobsSummary, MessageError, Metadata, ObservationPayload,
+    ReportEvent, ReportedProgress, ResetRequest, RewardPayload, RewardReport, Session,
     StatePayload, StepBreakdown, StepInfo, StepResult, StreamPayload, TraceFinal, TraceReset,
     TraceStep, UnknownTask, scheduler_prompt, text,
 };

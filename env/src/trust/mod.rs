@@ -20,9 +20,9 @@ pub use crate::task::Task;
 pub use dynamics::{Answer, ExecutionParams, Hypothesis, Outcome, action_outcome};
 pub use episode::Episode;
 pub use model::{
-    Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Ledger,
-    Node, NodeState, Observation, Progress, Rules, Scenario, Setup, Status, Step, Tally,
-    TaskLayout, TerminalReward, TerminalWeights, UnknownScenario,
+    Action, ActionType, Behavior, Change, Domain, EpisodeOver, Grades, Hidden, LastStep, Node,
+    NodeState, Observation, Progress, Rules, Scenario, Setup, Status, Step, Tally, TaskLayout,
+    TerminalReward, TerminalWeights, TrustLedger, UnknownScenario,
 };
 pub use protocol::{
     ActionError, ActionMessage, Breakdown, Component, EndInfo, Event, EventLog, EvidenceSummary,

@@ -1,6 +1,6 @@
 //! Means of paired rollouts, and the interval of a loss.
 
-/// Number of rollouts from which on an interval is computed.
+/// Minimum number of rollouts for an interval.
 pub const INTERVAL_ROLLOUTS_MIN: u32 = 8;
 
 /// Quantiles of the normal distribution at `1 - 0.025 / k` for `k` from 1: a table, because

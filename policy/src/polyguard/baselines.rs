@@ -48,9 +48,9 @@ impl Policy<PolyguardEnv> for KeepRegimen {
 }
 
 /// A policy that takes the candidate with the least estimated risk; the first one on a tie.
-pub struct GreedyRegimen;
+pub struct LeastRisk;
 
-impl Policy<PolyguardEnv> for GreedyRegimen {
+impl Policy<PolyguardEnv> for LeastRisk {
     fn choose(&mut self, o: &Observation) -> Action {
         let mut best = o.candidates.iter().next();
         for candidate in o.candidates.iter() {

@@ -17,8 +17,8 @@ const SHORTLIST: usize = 3;
 pub struct LmEpisode {
     prompt_state: PromptState<PolyguardEnv>,
     bandit: Option<Bandit>,
-    /// Candidates that the latest prompt left to the model; `None` means all that are shown.
-    left: Option<Vec<CandidateId>>,
+    /// Candidates that the latest prompt offered; `None` means all that are shown.
+    offered: Option<Vec<CandidateId>>,
 }
 
 impl LmEpisode {
@@ -28,7 +28,7 @@ impl LmEpisode {
         Self {
             prompt_state: PromptState::new(setup),
             bandit: None,
-            left: None,
+            offered: None,
         }
     }
 
@@ -56,23 +56,27 @@ impl LmEpisode {
     /// Returns the next prompt for the model.
     pub fn prompt(&mut self, style: PromptStyle) -> String {
         let o = self.prompt_state.observation();
-        self.left = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
-        match &self.left {
+        self.offered = (self.bandit.as_mut()).map(|bandit| bandit.top_k(o, SHORTLIST));
+        match &self.offered {
             None => self.prompt_state.prompt(style),
-            Some(left) => self.prompt_state.prompt_among(style, left),
+            Some(offered) => self.prompt_state.prompt_among(style, offered),
         }
     }
 
-    /// Takes the action that the answer names. An answer that names no candidate left to the model
+    /// Takes the action that the answer names. An answer that names no offered candidate
     /// is an invalid step, never another action.
     ///
     /// # Errors
     /// If the episode has ended.
     pub fn step_with_completion(&mut self, text: &str) -> Result<Step, StepError> {
         let said = Action::parse(text, self.prompt_state.observation().formulary());
-        let left = |id| self.left.as_ref().is_none_or(|left| left.contains(&id));
+        let is_offered = |id| {
+            self.offered
+                .as_ref()
+                .is_none_or(|offered| offered.contains(&id))
+        };
         let action = match said.id() {
-            Some(id) if !left(id) => Action::Invalid(Violation::NoCandidate),
+            Some(id) if !is_offered(id) => Action::Invalid(Violation::NoCandidate),
             _ => said,
         };
         self.prompt_state.step(action).map(|taken| taken.info)
@@ -142,7 +146,7 @@ mod tests {
                 .expect("the episode goes on");
             assert_eq!(step.action, Action::Invalid(Violation::NoCandidate));
             episode.prompt(style);
-            let text = naming(&episode, episode.left.as_ref().expect("three")[0], style);
+            let text = naming(&episode, episode.offered.as_ref().expect("three")[0], style);
             assert!(
                 episode
                     .step_with_completion(&text)

@@ -27,7 +27,7 @@ mod text;
 
 pub use analyzable_impl::PolyguardEvidence;
 pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};
-pub use baselines::{GreedyRegimen, KeepRegimen, Random, policy_stream};
+pub use baselines::{KeepRegimen, LeastRisk, Random, policy_stream};
 pub use beam_search::BeamSearch;
 pub use episode_row::EpisodeRow;
 pub use features::{FEATURES, Features, feature_names, features};

@@ -4,8 +4,8 @@ use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 use super::{
-    AgentStack, Bandit, BeamSearch, ExplorationRule, GreedyRegimen, Imitation, ImitationPolicy,
-    KeepRegimen, Mode, Oracle, Player, Random, RulesOnly, StackConfig,
+    AgentStack, Bandit, BeamSearch, ExplorationRule, Imitation, ImitationPolicy, KeepRegimen,
+    LeastRisk, Mode, Oracle, Player, Random, RulesOnly, StackConfig,
 };
 
 /// Number of steps that the oracle looks ahead.
@@ -19,7 +19,7 @@ named_enum! {
         /// Keeps the regimen at every step.
         KeepRegimen = "no_change",
         /// Takes the candidate with the least estimated risk.
-        GreedyRegimen = "greedy_regimen",
+        LeastRisk = "greedy_regimen",
         /// Follows an ordered list of rules.
         RulesOnly = "rules_only",
         /// ImitationPolicy the oracle with a logistic model.
@@ -50,7 +50,7 @@ impl PolicyName {
         match self {
             Self::Random => "Picks any of the shown candidates at random",
             Self::KeepRegimen => "Keeps the regimen as it is, always",
-            Self::GreedyRegimen => "Takes the candidate with the least estimated risk",
+            Self::LeastRisk => "Takes the candidate with the least estimated risk",
             Self::RulesOnly => "Follows plain rules, the first that applies",
             Self::Imitation => "A logistic model of what the oracle chooses",
             Self::ContextualBandit => "LinUCB: a linear model of what a step earns, with bounds",
@@ -78,7 +78,7 @@ impl PolicyName {
         match self {
             Self::Random => Player::Public(Box::new(Random::new(seed))),
             Self::KeepRegimen => Player::Public(Box::new(KeepRegimen)),
-            Self::GreedyRegimen => Player::Public(Box::new(GreedyRegimen)),
+            Self::LeastRisk => Player::Public(Box::new(LeastRisk)),
             Self::RulesOnly => Player::Public(Box::new(RulesOnly)),
             Self::Imitation => {
                 Player::Public(Box::new(ImitationPolicy::new(Imitation::builtin().weights)))

@@ -10,7 +10,7 @@ use sentinel_env::{WorldName, in_world};
 use super::fields::{RawRow, RowError, excerpt};
 use super::parse::{LineReader, REASON_MAX};
 use super::row::{LmTranscript, Recordable, ReplayRow};
-use super::rows::{LocatedRow, Replay};
+use super::row_index::{LocatedRow, Replay};
 use super::verify::{EpisodeCheck, Verification, verify_episode};
 use super::{Diagnostic, PROBLEMS_KEPT};
 

@@ -19,7 +19,7 @@ mod parse;
 mod player;
 mod record;
 mod row;
-mod rows;
+mod row_index;
 mod verify;
 
 pub use fields::{Fields, RawRow, RowError};
@@ -28,5 +28,5 @@ pub use parse::{Diagnostic, PROBLEMS_KEPT};
 pub use player::{ReplayEpisode, ReplayedEpisode, play_replay};
 pub use record::{record_episode, to_lines};
 pub use row::{LmTranscript, Recordable, RecordedAction, ReplayRow};
-pub use rows::{EpisodeId, EpisodeRows, LocatedRow, Replay};
+pub use row_index::{EpisodeId, EpisodeRows, LocatedRow, Replay};
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

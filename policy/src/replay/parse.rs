@@ -5,7 +5,7 @@ use serde_json::error::Category;
 
 use super::fields::RawRow;
 use super::row::{Recordable, ReplayRow};
-use super::rows::{LocatedRow, Replay};
+use super::row_index::{LocatedRow, Replay};
 
 /// Largest number of diagnostics that a replay keeps. Further ones are counted only.
 pub const PROBLEMS_KEPT: usize = 1000;

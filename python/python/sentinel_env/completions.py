@@ -15,13 +15,13 @@ from sentinel_env.episodes import Episode
 from sentinel_env.text import TextEnv
 from sentinel_env.worlds import seed_range
 
-#: Ending of the name of whatever acts in place of a model whose completion is no action.
+#: Ending of the name of whatever acts in place of a model whose completion is not an action.
 STAND_IN = " (fallback)"
 
 #: Reason of completions that may not be tried again: they try to influence the grader.
 EXPLOIT = "parser_exploit"
 
-#: The completion of PolyGuard's stand-in. In the other worlds one that is no action makes the script act.
+#: The completion of PolyGuard's stand-in. In the other worlds one that is not an action makes the script act.
 KEEP_REGIMEN = '{"candidate_id":"cand_01","rationale":"The regimen is kept."}'
 
 #: Keys of the counts of adversarial answers in the payload of a world: caught, and let in.
@@ -191,7 +191,7 @@ def read_rows(text: str) -> list[dict[str, Any]]:
 
 
 def rejection(env: TextEnv, completion: str) -> str | None:
-    """Returns why a completion is no action at the current step, ``None`` if it is one.
+    """Returns why a completion is not an action at the current step, ``None`` if it is one.
 
     Text that tries to influence the grader is not rejected: it has to be played.
     """
@@ -244,7 +244,7 @@ def parse_seeds(seeds: int | str) -> range:
     """Returns the seeds that ``A..B`` (without B), ``A..=B`` or ``A`` name.
 
     Raises:
-        ValueError: If the text is no such range, or an empty one.
+        ValueError: If the text is not such a range, or is an empty one.
     """
     text = str(seeds).strip()
     first, dots, last = text.partition("..")
@@ -253,7 +253,7 @@ def parse_seeds(seeds: int | str) -> range:
         start = int(first)
         stop = int(last.removeprefix("=")) + closed if dots else start + 1
     except ValueError:
-        raise ValueError(f"seeds {text!r} are no range: use A..B without B, A..=B, or A") from None
+        raise ValueError(f"seeds {text!r} are not a range: use A..B without B, A..=B, or A") from None
     start, stop = seed_range((start, stop))
     if stop - start > 1_000_000:
         raise ValueError(f"seeds {text!r} are more than 1000000")

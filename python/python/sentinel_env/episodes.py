@@ -308,7 +308,7 @@ def seed_array(seeds: int | Iterable[int]) -> npt.NDArray[np.uint64]:
     """Returns seeds as an array.
 
     Raises:
-        ValueError: If one of them is no seed.
+        ValueError: If one of them is not a seed.
     """
     listed = [seeds] if isinstance(seeds, (int, np.integer)) else list(seeds)
     try:

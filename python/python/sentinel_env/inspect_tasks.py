@@ -8,6 +8,7 @@ Installed beside ``inspect-ai``, the tasks have the names ``sentinel_env/trust``
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import tempfile
@@ -66,9 +67,8 @@ def trust(
         analyzer: Path of the ``sentinel`` command, which computes the decision loss.
         rollouts: Rollouts of each action in the decision loss.
     """
-    names = [(name, seed) for name in task_names("trust", task) for seed in chosen_seeds("trust", seeds)]
     options = {"streams": streams, "rules": rules, "style": style, "reader": reader}
-    return episode_task("trust", names, options, attempts, history, system, analyzer, rollouts)
+    return episode_task("trust", task_names("trust", task), seeds, options, attempts, history, system, analyzer, rollouts)
 
 
 @inspect_ai.task
@@ -92,9 +92,8 @@ def cluster(
     Args:
         task: As for `trust`, like all others.
     """
-    names = [(name, seed) for name in task_names("cluster", task) for seed in chosen_seeds("cluster", seeds)]
     options = {"streams": streams, "rules": rules, "style": style, "reader": reader}
-    return episode_task("cluster", names, options, attempts, history, system, analyzer, rollouts)
+    return episode_task("cluster", task_names("cluster", task), seeds, options, attempts, history, system, analyzer, rollouts)
 
 
 @inspect_ai.task
@@ -121,9 +120,8 @@ def polyguard(
         raise ValueError(f"split is {split!r}: use all, train or holdout")
     suffix = "" if split == "all" else f"-{split}"
     cells = [name + suffix for name in task_names("polyguard", task)]
-    names = [(name, seed) for name in cells for seed in chosen_seeds("polyguard", seeds)]
     options = {"streams": "independent", "rules": rules, "style": style, "reader": "strict"}
-    return episode_task("polyguard", names, options, attempts, history, system, analyzer, rollouts)
+    return episode_task("polyguard", cells, seeds, options, attempts, history, system, analyzer, rollouts)
 
 
 def comma_text(value: Any) -> str:
@@ -149,14 +147,10 @@ def task_names(world: str, task: int | str | list[int | str]) -> list[str]:
     return names
 
 
-def chosen_seeds(world: str, seeds: int | str | None) -> range:
-    """Returns the seeds that an option names; by default those of the leaderboard."""
-    return DEFAULT_SET.seeds[world] if seeds is None else parse_seeds(seeds)
-
-
 def episode_task(
     world: str,
-    episodes: list[tuple[str, int]],
+    tasks: list[str],
+    seeds: int | str | None,
     options: dict[str, str],
     attempts: int,
     history: int,
@@ -164,15 +158,16 @@ def episode_task(
     analyzer: str | None,
     rollouts: int,
 ) -> inspect_ai.Task:
-    """Returns the task of a world, with one sample for each episode."""
+    """Returns the Inspect task of a world, with one sample for each of its tasks and seeds."""
     if attempts < 1:
         raise ValueError(f"attempts is {attempts}: a step needs at least 1")
     if history < -1:
         raise ValueError(f"history is {history}: use a number of steps, or -1 for all")
     if analyzer is not None and not pathlib.Path(analyzer).is_file():
-        raise ValueError(f"analyzer {analyzer!r} is no file: give the path of the sentinel command, or leave it out")
+        raise ValueError(f"analyzer {analyzer!r} is not a file: give the path of the sentinel command, or leave it out")
+    chosen = DEFAULT_SET.seeds[world] if seeds is None else parse_seeds(seeds)
     samples = []
-    for order, (name, seed) in enumerate(episodes):
+    for order, (name, seed) in enumerate(itertools.product(tasks, chosen)):
         metadata: dict[str, Any] = {"world": world, "task": name, "seed": seed, "order": order, **options}
         prompt = episode_names(metadata).text_env(options["style"], options["reader"]).prompt()
         samples.append(Sample(id=f"{name}-{seed}", input=prompt, metadata=metadata))
@@ -215,13 +210,13 @@ def play_episode(attempts: int = 1, history: int = 0, system: str | None = None)
                 state.output = await get_model().generate(context)
                 step.append(state.output.message)
                 state.messages.append(state.output.message)
-                # Half a surrogate pair is no Unicode text, and nothing that an action contains.
+                # Half a surrogate pair is not Unicode text, and no action contains one.
                 completion = state.output.completion.encode("utf-8", "replace").decode()
                 reason = rejection(env, completion)
                 if reason is None or len(rejected) + 1 >= attempts:
                     break
                 rejected.append(completion)
-                step.append(ChatMessageUser(content=f"That is no action ({reason}). Answer again in the asked form."))
+                step.append(ChatMessageUser(content=f"That is not an action ({reason}). Answer again in the asked form."))
                 state.messages.append(step[-1])
             env.step(completion)
             past.append([step[0], step[-1]])

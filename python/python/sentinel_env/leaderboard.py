@@ -91,19 +91,19 @@ def read_leaderboard(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads a leaderboard and checks its frame, not its entries.
 
     Raises:
-        EntryError: If the file is no leaderboard of this version.
+        EntryError: If the file is not a leaderboard of this version.
         OSError: If it cannot be read.
     """
     try:
         board = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
-        raise EntryError(f"{path}: no JSON: {error}") from None
+        raise EntryError(f"{path}: not JSON: {error}") from None
     if not isinstance(board, dict) or board.get("format") != FORMAT:
         raise EntryError(f"{path}: key format is not {FORMAT!r}")
     if not isinstance(board.get("seed_set"), str) or board["seed_set"] not in SEED_SETS:
         raise EntryError(f"{path}: unknown seed_set {board.get('seed_set')!r}: use {', '.join(SEED_SETS)}")
     if not isinstance(board.get("entries"), list):
-        raise EntryError(f"{path}: key entries is no list")
+        raise EntryError(f"{path}: key entries is not a list")
     return board
 
 
@@ -114,7 +114,7 @@ def check(path: str | os.PathLike[str]) -> tuple[int, list[str]]:
         The number of entries, and the problems: one line each with the number and player of the entry.
 
     Raises:
-        EntryError: If the file is no leaderboard of this version.
+        EntryError: If the file is not a leaderboard of this version.
         OSError: If it cannot be read.
     """
     board = read_leaderboard(path)
@@ -148,7 +148,7 @@ def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
         raise EntryError(f"unknown keys: {', '.join(sorted(entry.keys() - ENTRY_KEYS))}")
     player, kind, world, evidence = (entry.get(key) for key in ("player", "kind", "world", "evidence"))
     if not isinstance(player, str) or not player.strip():
-        raise EntryError("key player is no name")
+        raise EntryError("key player is not a name")
     if not isinstance(kind, str) or kind not in KINDS:
         raise EntryError(f"unknown kind {kind!r}: use {', '.join(KINDS)}")
     if world not in WORLDS or world not in seed_set.seeds:
@@ -172,10 +172,10 @@ def check_training_seeds(claimed: Any, test: range) -> None:
     """Checks that claimed training seeds are disjoint from test seeds.
 
     Raises:
-        EntryError: If they are not, or are no list of ranges.
+        EntryError: If they are not disjoint, or not a list of ranges.
     """
     if not isinstance(claimed, list) or not all(isinstance(text, str) for text in claimed):
-        raise EntryError('key training_seeds is no list of ranges such as ["100000..100512"]; [] says none')
+        raise EntryError('key training_seeds is not a list of ranges such as ["100000..100512"]; use [] for none')
     for text in claimed:
         first, last = bounds(text)
         if first < test.stop and test.start < last:
@@ -290,7 +290,7 @@ def play_policy_rows(entry: dict[str, Any], names: EpisodeNames, rows: list[dict
 
 
 def play_model_rows(entry: dict[str, Any], names: EpisodeNames, rows: list[dict[str, Any]]) -> PlayedEpisode:
-    """Plays an episode again from completions. It ends at the first one that is no action."""
+    """Plays an episode again from completions. It ends at the first one that is not an action."""
     turns = []
     for row in rows:
         where = f"{names.task} seed {names.seed} step {row['step']}"

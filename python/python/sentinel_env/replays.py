@@ -22,11 +22,11 @@ class Replay:
 
     @property
     def problem_count(self) -> int:
-        """Number of lines that are no rows."""
+        """Number of lines that are not rows."""
         return self._native.problem_count
 
     def problems(self) -> list[tuple[int, str]]:
-        """Returns the number of each line that is no row with the reason, at most the first 1000."""
+        """Returns the number of each line that is not a row with the reason, at most the first 1000."""
         return self._native.problems()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ class Replay:
 
 
 def read_replay(source: str | os.PathLike[str] | bytes) -> Replay:
-    """Reads a replay file. Lines that are no rows do not affect the others; see `Replay.problems`.
+    """Reads a replay file. Lines that are not rows do not affect the others; see `Replay.problems`.
 
     Args:
         source: Path of the file, or its bytes.
@@ -73,13 +73,13 @@ def write_replay(path: str | os.PathLike[str], texts: str | Iterable[str], *, ov
 
     Raises:
         FileExistsError: If the file exists and is not to be replaced.
-        ValueError: If a line is no row of a replay. Nothing is written then.
+        ValueError: If a line is not a row of a replay. Nothing is written then.
     """
     text = texts if isinstance(texts, str) else "".join(texts)
     checked = Replay(_native.ReplayFile(text.encode()))
     if checked.problem_count:
         line, reason = checked.problems()[0]
-        raise ValueError(f"line {line} is no row: {reason}")
+        raise ValueError(f"line {line} is not a row: {reason}")
     with open(path, "w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
         file.write(text)
     return len(checked)

@@ -31,7 +31,7 @@ class TextStep:
         reason: Word for the kind of error, such as ``not_json``; `None` if the completion is valid.
         detail: Description of the error; `None` if the completion is valid.
         action: The action that was taken, as text; `None` if there was none.
-        aborted: `True` if the completion ended the episode because it is no action.
+        aborted: `True` if the completion ended the episode because it is not an action.
         score: Score of the episode so far, 0 to 1.
     """
 
@@ -59,7 +59,7 @@ class TextEnv:
     >>> step.valid, step.done
     (True, False)
 
-    A completion that is no action never becomes another action. In ``polyguard`` it is a step of its own.
+    A completion that is not an action never becomes another action. In ``polyguard`` it is a step of its own.
     In the other worlds the episode ends, and this completion and every event for which the budget still
     had room earn `invalid_reward`, so that ending early never pays. With ``on_invalid="fallback"`` a
     script acts instead and the episode goes on, as ``sentinel record`` does: for transcripts.
@@ -118,7 +118,7 @@ class TextEnv:
         if seed is None:
             seed = int(self._random.integers(*self.seeds))
         else:
-            # Refused here, with words, if it is no seed.
+            # Refused here, with words, if it is not a seed.
             _native.TextEpisode(self.world.name, seed, **self._options)
             self._random = np.random.default_rng(int(seed))
         self._native = _native.TextEpisode(self.world.name, seed, **self._options)
@@ -139,7 +139,7 @@ class TextEnv:
         """Returns the action of a completion as text, without taking it.
 
         Raises:
-            ValueError: If it is no action; the text says why.
+            ValueError: If it is not an action; the text says why.
         """
         action, reason, detail = self._episode().parse(completion)
         if action is None:
@@ -181,7 +181,7 @@ class TextEnv:
 
     @property
     def aborted(self) -> bool:
-        """`True` if the episode was ended by a completion that is no action, or by `abort`."""
+        """`True` if the episode was ended by a completion that is not an action, or by `abort`."""
         return self._episode().aborted
 
     @property

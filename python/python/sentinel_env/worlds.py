@@ -157,5 +157,5 @@ def seed_range(seeds: tuple[int, int] | range) -> tuple[int, int]:
         seeds = (seeds.start, seeds.stop)
     start, stop = (int(seed) for seed in seeds)
     if not 0 <= start < stop <= 2**63:
-        raise ValueError(f"seeds ({start}, {stop}) are no range from 0 to 2**63: give (first, last + 1)")
+        raise ValueError(f"seeds ({start}, {stop}) are not a range from 0 to 2**63: give (first, last + 1)")
     return start, stop

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::running::{Running, RunningEpisode};
 use crate::options::{Limits, ServeOptions};
-use crate::sessions::random_bits;
+use crate::sessions::{NoEntropy, random_bits};
 use crate::validation::{FieldError, check_object, parse_seed};
 use crate::worlds::{Schemas, Served};
 
@@ -201,14 +201,20 @@ pub(super) fn episode_spec<W: Served>(
         streams: fields.streams.as_deref().or(streams),
         rules: or_own(&fields.rules, &defaults.rules, own),
     };
-    let seed = fields.seed.unwrap_or_else(random_seed);
+    let seed = match fields.seed {
+        Some(seed) => seed,
+        None => random_seed().map_err(|error| error.to_string())?,
+    };
     EpisodeSpec::from_names(names, seed).map_err(|error| error.to_string())
 }
 
 /// Returns a random seed for training.
-pub(crate) fn random_seed() -> u64 {
+///
+/// # Errors
+/// If the operating system gives no random numbers.
+pub(crate) fn random_seed() -> Result<u64, NoEntropy> {
     let (first, count) = RANDOM_SEEDS;
-    first + random_bits() % count
+    Ok(first + random_bits()? % count)
 }
 
 /// Returns the metadata of the first observation.

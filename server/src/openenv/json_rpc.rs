@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::sessions::OpenError;
 use crate::state::App;
 
 const PARSE_ERROR: i32 = -32700;
@@ -106,7 +107,8 @@ fn call(app: &App, method: &str, params: &Map<String, Value>) -> Result<Value, R
     match method {
         "openenv/session/create" => match app.open_session() {
             Ok(session) => Ok(json!({"session_id": session.id()})),
-            Err(full) => {
+            Err(error @ OpenError::NoEntropy(_)) => Err(RpcError::new(INTERNAL, error.to_string())),
+            Err(OpenError::Full(full)) => {
                 let mut error = RpcError::new(CAPACITY, full.to_string());
                 error.data = json!({"active_sessions": full.active, "max_sessions": full.max});
                 Err(error)

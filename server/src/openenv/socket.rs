@@ -14,7 +14,7 @@ use super::json_rpc;
 use crate::access::message_limiter;
 use crate::environment::{AnyEnvironment, Transport};
 use crate::policy::ActJob;
-use crate::sessions::Session;
+use crate::sessions::{OpenError, Session};
 use crate::state::App;
 
 /// Most frames that wait while a slow step runs.
@@ -103,16 +103,7 @@ impl Drop for Held<'_> {
 
 fn open(app: &App, attach: Option<&str>) -> Result<Arc<Session<AnyEnvironment>>, ErrorMessage> {
     let Some(id) = attach else {
-        return app.open_session().map_err(|full| {
-            let mut error = ErrorMessage::new(ErrorCode::Capacity, full.to_string());
-            error
-                .fields
-                .insert("active_sessions".to_owned(), full.active.into());
-            error
-                .fields
-                .insert("max_sessions".to_owned(), full.max.into());
-            error
-        });
+        return app.open_session().map_err(refused_session);
     };
     let shown: String = id.chars().take(64).collect();
     let refuse = |message: String| ErrorMessage::new(ErrorCode::Session, message);
@@ -122,6 +113,21 @@ fn open(app: &App, attach: Option<&str>) -> Result<Arc<Session<AnyEnvironment>>,
         return Err(refuse(format!("session {shown} has a connection already")));
     }
     Ok(session)
+}
+
+/// Returns the message for a session that was not opened.
+fn refused_session(error: OpenError) -> ErrorMessage {
+    let code = match error {
+        OpenError::Full(_) => ErrorCode::Capacity,
+        OpenError::NoEntropy(_) => ErrorCode::Session,
+    };
+    let mut message = ErrorMessage::new(code, error.to_string());
+    if let OpenError::Full(full) = error {
+        let fields = &mut message.fields;
+        fields.insert("active_sessions".to_owned(), full.active.into());
+        fields.insert("max_sessions".to_owned(), full.max.into());
+    }
+    message
 }
 
 /// Serves a JSON-RPC connection of `/mcp` until it ends.

@@ -7,5 +7,6 @@ mod lifetime;
 mod policy;
 mod protocol;
 mod reference;
+mod reference_cluster;
 mod schemas;
 mod transcript;

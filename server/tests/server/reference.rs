@@ -1,10 +1,10 @@
-//! The reference's API under `/sentinel/`: sessions by id, reports, streams, and hidden state.
+//! The reference's API under `/sentinel/`: sessions by id, reports, streams, and documents.
 
 use serde_json::{Value, json};
 
 use super::client::TestServer;
 
-async fn reset(server: &TestServer, body: Value) -> Value {
+pub(crate) async fn reset(server: &TestServer, body: Value) -> Value {
     let (status, reply) = server
         .request("POST", "/sentinel/reset", Some(&body.to_string()))
         .await;
@@ -12,7 +12,7 @@ async fn reset(server: &TestServer, body: Value) -> Value {
     reply
 }
 
-async fn step(server: &TestServer, body: &Value) -> (u16, Value) {
+pub(crate) async fn step(server: &TestServer, body: &Value) -> (u16, Value) {
     server
         .request("POST", "/sentinel/step", Some(&body.to_string()))
         .await
@@ -112,46 +112,6 @@ async fn wrong_requests_are_refused_with_words() {
 }
 
 #[tokio::test]
-async fn cluster_hides_the_workers_until_the_end() {
-    for reveal in [false, true] {
-        let server = TestServer::with(|options, _| options.reveal_hidden = reveal, None).await;
-        let reply = reset(&server, json!({"task_type": "cluster_task1", "seed": 4})).await;
-        let id = reply["observation"]["session_id"]
-            .as_str()
-            .expect("an id")
-            .to_owned();
-        assert_eq!(reply.to_string().contains("scenario_signature"), reveal);
-        let (_, state) = server
-            .request("GET", &format!("/sentinel/state?session_id={id}"), None)
-            .await;
-        assert_eq!(state.get("worker_profile_hidden").is_some(), reveal);
-        let coverage = format!("/sentinel/cluster/ai-failure-coverage?session_id={id}");
-        assert_eq!(
-            server.request("GET", &coverage, None).await.0,
-            if reveal { 200 } else { 409 }
-        );
-        for path in ["gpus", "jobs", "workers", "audit", "state"] {
-            let path = format!("/sentinel/cluster/{path}?session_id={id}");
-            let (status, view) = server.request("GET", &path, None).await;
-            assert_eq!(status, 200, "{path}: {view}");
-            assert_eq!(
-                view.to_string().contains("worker_profile_hidden"),
-                reveal && path.contains("state")
-            );
-        }
-        let hidden = format!("/sentinel/cluster/gpus?session_id={id}&include_hidden=true");
-        assert_eq!(server.request("GET", &hidden, None).await.0, 403);
-        let tick = json!({"session_id": id, "action_type": "tick"});
-        let mut last = step(&server, &tick).await.1;
-        while last["done"] == false {
-            assert_eq!(last.to_string().contains("scenario_signature"), reveal);
-            last = step(&server, &tick).await.1;
-        }
-        assert!(last["info"]["reward_report"].is_object());
-    }
-}
-
-#[tokio::test]
 async fn stream_ends_after_the_last_snapshot() {
     let server = TestServer::start().await;
     let (_, text) = server
@@ -192,6 +152,8 @@ async fn documents_are_answered() {
         "schema",
         "grader",
         "difficulty",
+        "cluster",
+        "cluster/metadata",
         "cluster/tasks",
     ] {
         let (status, body) = server
@@ -241,4 +203,69 @@ async fn oldest_sessions_make_room() {
     assert_eq!(server.request("GET", &path, None).await.0, 404);
     let (_, health) = server.request("GET", "/sentinel/health", None).await;
     assert_eq!(health["session_store"]["active_sessions"], 256);
+}
+
+#[tokio::test]
+async fn documents_have_the_fields_of_the_reference() {
+    let server = TestServer::start().await;
+    let fields = |body: &Value| -> Vec<String> {
+        body.as_object()
+            .into_iter()
+            .flat_map(|body| body.keys().cloned())
+            .collect()
+    };
+    for (path, expected) in [
+        (
+            "metadata",
+            "tasks scenarios observation_features real_world_bridge cluster_mode",
+        ),
+        (
+            "difficulty",
+            "adversarial_threshold high_stakes_ratio how_to_enable",
+        ),
+        ("cluster", "name summary session_lifecycle routes"),
+        (
+            "cluster/metadata",
+            "tasks action_types workers scoring terminal controller",
+        ),
+        ("cluster/tasks", "task1 task2 task3"),
+        ("health", "status environment version session_store"),
+    ] {
+        let (_, body) = server
+            .request("GET", &format!("/sentinel/{path}"), None)
+            .await;
+        let found = fields(&body);
+        for field in expected.split(' ') {
+            assert!(
+                found.iter().any(|name| name == field),
+                "{path} has no {field}: {body}"
+            );
+        }
+    }
+    let (_, metadata) = server.request("GET", "/sentinel/metadata", None).await;
+    assert_eq!(metadata["scenarios"]["total"], 120);
+    assert_eq!(metadata["scenarios"]["task2"], 40);
+    assert_eq!(metadata["scenarios"]["subtasks_per_task"]["task3"], 20);
+    assert_eq!(fields(&metadata["tasks"]).len(), 6);
+    let (_, tasks) = server.request("GET", "/sentinel/cluster/tasks", None).await;
+    let expected = json!({"jobs": 20, "gpus": 12, "max_steps": 60, "failure_probability": 0.02});
+    for field in fields(&expected) {
+        assert_eq!(tasks["task2"][&field], expected[&field], "{field}");
+    }
+}
+
+#[tokio::test]
+async fn listed_routes_exist() {
+    let server = TestServer::start().await;
+    let (_, index) = server.request("GET", "/sentinel/api", None).await;
+    for route in index["routes"].as_array().expect("a list") {
+        let (method, path) = route
+            .as_str()
+            .and_then(|text| text.split_once(' '))
+            .expect("two words");
+        let (status, body) = server
+            .request(method, path, (method == "POST").then_some("{}"))
+            .await;
+        assert!(![404, 405].contains(&status), "{route}: {status} {body}");
+    }
 }

@@ -135,7 +135,7 @@ pub(crate) fn manifest(config: &ManifestConfig) -> Result<()> {
     if config.check {
         if list != older {
             bail!(
-                "{} is not what its folder holds: run `sentinel replay manifest {}`",
+                "{} does not match the files in its folder: run `sentinel replay manifest {}`",
                 path.display(),
                 config.folder.display()
             );

@@ -55,7 +55,7 @@ pub(crate) struct SftCommand {
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("output_dir", |arg| arg.default_value(OUTPUTS)))]
 pub(crate) struct GrpoCommand {
-    /// Play with a script in the model's place, without loading a model
+    /// Play with a script instead of loading a model
     #[arg(long)]
     dry_run: bool,
     /// Print the memory that a run with these options takes
@@ -90,7 +90,7 @@ pub(crate) struct MergeCommand {
 /// The command line of `sentinel lm rollout`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RolloutCommand {
-    /// Play a script in a model's place
+    /// Play with a script instead of a model
     #[arg(long, required_unless_present = "model")]
     dry_run: bool,
     /// The language model that plays: a local folder, or a name on the Hugging Face Hub

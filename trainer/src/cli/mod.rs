@@ -152,7 +152,7 @@ pub(crate) enum LmCommand {
     Eval(Box<EvalArgs>),
     /// Add a LoRA adapter to the weights of its base model
     Merge(lm::MergeCommand),
-    /// Play episodes as training does, with a language model or a script in its place
+    /// Play episodes as training does, with a language model or a script
     Rollout(Box<lm::RolloutCommand>),
     /// Complete prompts with the saved models of a run, in the order of loading
     Postsave(Box<PostSaveArgs>),

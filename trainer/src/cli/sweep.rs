@@ -45,7 +45,7 @@ const PAUSE: u64 = 10;
 pub(crate) struct SweepCommand {
     #[command(flatten)]
     sweep: SweepArgs,
-    /// Largest number of runs at a time; fewer where the memory does not allow them
+    /// Maximum number of concurrent runs; fewer if memory is short
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
     /// Memory that the runs may use together, in GiB; a run that needs more is refused [default:
@@ -55,7 +55,7 @@ pub(crate) struct SweepCommand {
     /// Print the commands of every run and their memory, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Make stages again whose options or inputs are others than before
+    /// Rerun stages whose options or inputs have changed
     #[arg(long, alias = "force")]
     overwrite_output_dir: bool,
 }
@@ -91,7 +91,7 @@ pub(crate) struct ActivateCommand {
     #[arg(long, value_name = "ARTIFACT", default_value = "grpo_adapter",
         value_parser = ArtifactKind::ALL.map(ArtifactKind::name))]
     preferred_artifact: String,
-    /// Name of the model for people [default: the id and the artifact]
+    /// Display name of the model [default: the id and the artifact]
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
     /// Activate a run that the gate did not accept

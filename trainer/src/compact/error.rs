@@ -19,7 +19,7 @@ pub enum TrainError {
         allowed: &'static str,
     },
     /// Two ranges of seeds overlap.
-    #[error("{one} {a} and {other} {b} overlap: a seed must not serve both, move one of them")]
+    #[error("{one} {a} and {other} {b} overlap: the ranges must be disjoint, change one of them")]
     Seeds {
         /// The name of the first range.
         one: &'static str,
@@ -42,7 +42,7 @@ pub enum TrainError {
     #[error("option rules: {0}")]
     Rules(String),
     /// A teacher that the world does not have.
-    #[error("no teacher {name:?}: the world has {}", known.join(", "))]
+    #[error("unknown teacher {name:?}: use one of {}", known.join(", "))]
     Teacher {
         /// The name that was given.
         name: String,

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RlError {
     /// A slice does not have the length of its shape.
-    #[error("{name} holds {got} values, but its shape {shape} asks for {expected}")]
+    #[error("{name} holds {got} values, but its shape {shape} requires {expected}")]
     Shape {
         /// Name of the input.
         name: &'static str,

@@ -25,7 +25,7 @@ pub fn dir_path(run: &Path, step: usize) -> PathBuf {
     run.join(dir_name(step))
 }
 
-/// Returns the steps of which a run's folder holds snapshots, in order.
+/// Returns the steps that have a snapshot in the run's folder, in ascending order.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.

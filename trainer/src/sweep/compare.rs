@@ -7,7 +7,7 @@ use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
-use super::artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
+use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::postsave::load;
 use crate::corpus::rollout::rollout;
 use crate::corpus::validation_seeds;

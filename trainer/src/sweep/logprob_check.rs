@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::artifact_episodes::ArtifactEpisodes;
+use super::artifact_episode_args::ArtifactEpisodes;
 use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};

@@ -9,7 +9,7 @@
 //! * [`postsave()`], [`improvement()`]: inference with saved artifacts, and their comparison.
 //! * [`find_active_model`]: the active model for commands that play.
 
-mod artifact_episodes;
+mod artifact_episode_args;
 mod compare;
 pub mod find_active_model;
 mod logprob_check;
@@ -21,7 +21,7 @@ mod stage_options;
 mod stages;
 pub mod state;
 
-pub use artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
+pub use artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
 pub use compare::{ImprovementArgs, improvement};
 pub use plan::{PlanEntry, SweepArgs, SweepPlan};
 pub use postsave::{PostSaveArgs, postsave};

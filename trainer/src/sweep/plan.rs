@@ -329,8 +329,8 @@ impl Stages<'_> {
         self.parse_as(stage, command, fixed)
     }
 
-    /// Reads the options of a stage: those of the entry override those of the manifest, which
-    /// override those that stages share, and these the defaults of new models.
+    /// Reads the options of a stage. Precedence, highest first: the entry, the manifest, the options
+    /// that stages share, the defaults of new models.
     fn parse_as<T: clap::Args>(
         &self,
         stage: &str,

@@ -7,7 +7,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
-use super::artifact_episodes::{ArtifactEpisodeArgs, ArtifactEpisodes};
+use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::logprob_check;
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::corpus::validation_seeds;

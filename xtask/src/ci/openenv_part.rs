@@ -1,15 +1,19 @@
-//! The part of `cargo xtask test` that plays against the server with OpenEnv's Python clients.
+//! The part of `cargo xtask test` that plays against the server with OpenEnv's Python clients and with verifiers.
 
 use super::Ci;
 use crate::test_counts::Tally;
-use crate::tools;
+use crate::tools::{self, PythonEnv};
 use anyhow::Result;
 use std::process::Command;
 
-/// The script with the checks.
-const CHECK: &str = "server/tests/openenv_check.py";
+/// The scripts with the checks, and the environments that they run in.
+const CHECKS: [(&str, PythonEnv); 3] = [
+    ("server/tests/openenv_check.py", tools::OPENENV[0]),
+    ("server/tests/openenv_check.py", tools::OPENENV[1]),
+    ("server/tests/verifiers_check.py", tools::VERIFIERS),
+];
 
-/// Runs the checks with each of the clients.
+/// Runs the checks with each of the clients, and with verifiers.
 pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     // A build alone would compile the tensor library again, without the features of the tests.
@@ -20,10 +24,10 @@ pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
         return Ok(tally);
     }
     let program = ci.dirs.target.join("debug/sentinel");
-    for environment in tools::OPENENV {
+    for (script, environment) in CHECKS {
         let python = environment.ensure(&ci.dirs)?;
         let mut check = Command::new(python.join("bin/python"));
-        check.arg(ci.dirs.root.join(CHECK)).arg(&program);
+        check.arg(ci.dirs.root.join(script)).arg(&program);
         let checked = ci.one_check(environment.name(), &mut check)?;
         tally.passed += checked.passed;
         tally.failed += checked.failed;

@@ -5,11 +5,13 @@ use crate::run::logged;
 use crate::test_counts::Tally;
 use crate::tools;
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tests the Python package as a development build, without installing it: the library is put beside
-/// a copy of the modules.
+/// The notebooks, by the names of their files.
+const NOTEBOOKS: [&str; 2] = ["one_run", "python"];
+
+/// Tests the Python package as a development build, without installing it.
 pub(super) fn python(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo.args(["build", "-p", "sentinel-python"]);
@@ -18,25 +20,8 @@ pub(super) fn python(ci: &mut Ci) -> Result<Tally> {
         return Ok(built);
     }
     let environment = tools::PACKAGE.ensure(&ci.dirs)?;
-    let folder = ci.dirs.target.join("python-package");
-    let modules = folder.join("sentinel_env");
-    let _ = std::fs::remove_dir_all(&folder);
-    copy_modules(&ci.dirs.root.join("python/python/sentinel_env"), &modules)?;
-    let library = format!(
-        "{}sentinel_native{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    let library = ci.dirs.target.join("debug").join(library);
-    let module = if cfg!(windows) {
-        "_native.pyd"
-    } else {
-        "_native.abi3.so"
-    };
-    std::fs::copy(&library, modules.join(module))
-        .with_context(|| format!("cannot copy {}", library.display()))?;
     let mut pytest = Command::new(environment.join("bin/python"));
-    pytest.env("PYTHONPATH", &folder);
+    pytest.env("PYTHONPATH", ci.place_package("debug")?);
     ci.pytest("python", &mut pytest)
 }
 
@@ -55,6 +40,11 @@ pub(super) fn package(ci: &mut Ci) -> Result<Tally> {
     }
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.env("SENTINEL_PYTHON_ALL", "1");
+    // The part `notebook` builds it; without it the test of the decision loss is skipped.
+    let program = ci.dirs.target.join("release/sentinel");
+    if program.is_file() {
+        pytest.env("SENTINEL_BIN", program);
+    }
     ci.pytest("package", &mut pytest)
 }
 
@@ -74,35 +64,70 @@ fn copy_modules(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a copy of the notebook with the release of this checkout.
+/// Runs copies of the notebooks with the release of this checkout.
 pub(super) fn notebook(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.dirs.cargo();
-    cargo.args(["build", "--release", "-p", "sentinel-trainer"]);
-    let built = ci.one_check("notebook-build", &mut cargo)?;
-    if built.failed > 0 {
-        return Ok(built);
+    // One after the other: together they would compile the tensor library with other features.
+    for package in ["sentinel-trainer", "sentinel-python"] {
+        let mut cargo = ci.dirs.cargo();
+        cargo.args(["build", "--release", "-p", package]);
+        let built = ci.one_check("notebook-build", &mut cargo)?;
+        if built.failed > 0 {
+            return Ok(built);
+        }
     }
     let python = tools::NOTEBOOK.ensure(&ci.dirs)?;
+    let package = ci.place_package("release")?;
     let folder = ci.dirs.target.join("notebook");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    let copy = folder.join("one_run.ipynb");
-    let original = ci.dirs.root.join("notebooks/one_run.ipynb");
-    std::fs::copy(&original, &copy)
-        .with_context(|| format!("cannot copy {}", original.display()))?;
-    let programs = [ci.dirs.target.join("release"), python.join("bin")];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = programs.into_iter().chain(std::env::split_paths(&path));
-    let mut execute = Command::new(python.join("bin/jupyter-execute"));
-    execute
-        .arg(&copy)
-        .current_dir(&folder)
-        .env("PATH", std::env::join_paths(folders)?);
-    ci.one_check("notebook", &mut execute)
+    let path = ci.path_with(&[&ci.dirs.target.join("release"), &python.join("bin")])?;
+    let mut tally = Tally::default();
+    for name in NOTEBOOKS {
+        let file = format!("{name}.ipynb");
+        let (original, copy) = (
+            ci.dirs.root.join("notebooks").join(&file),
+            folder.join(&file),
+        );
+        std::fs::copy(&original, &copy)
+            .with_context(|| format!("cannot copy {}", original.display()))?;
+        let mut execute = Command::new(python.join("bin/jupyter-execute"));
+        execute
+            .arg(&copy)
+            .current_dir(&folder)
+            .env("PATH", &path)
+            .env("PYTHONPATH", &package);
+        let run = ci.one_check(&format!("notebook-{name}"), &mut execute)?;
+        tally.passed += run.passed;
+        tally.failed += run.failed;
+    }
+    Ok(tally)
 }
 
 impl Ci {
+    /// Puts the built library of the Python package, in the folder `profile`, beside a copy of the modules,
+    /// and returns the folder to import the package from.
+    fn place_package(&self, profile: &str) -> Result<PathBuf> {
+        let folder = self.dirs.target.join(format!("python-package-{profile}"));
+        let modules = folder.join("sentinel_env");
+        let _ = std::fs::remove_dir_all(&folder);
+        copy_modules(&self.dirs.root.join("python/python/sentinel_env"), &modules)?;
+        let library = format!(
+            "{}sentinel_native{}",
+            std::env::consts::DLL_PREFIX,
+            std::env::consts::DLL_SUFFIX
+        );
+        let library = self.dirs.target.join(profile).join(library);
+        let module = if cfg!(windows) {
+            "_native.pyd"
+        } else {
+            "_native.abi3.so"
+        };
+        std::fs::copy(&library, modules.join(module))
+            .with_context(|| format!("cannot copy {}", library.display()))?;
+        Ok(folder)
+    }
+
     /// Returns `PATH` with other folders before it.
     fn path_with(&self, folders: &[&Path]) -> Result<std::ffi::OsString> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -144,6 +169,19 @@ fn pytest_tally(lines: &[String]) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_notebook_of_the_repository_is_run() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../notebooks");
+        let files = folder.read_dir().expect("notebooks").flatten();
+        let paths = files.map(|entry| entry.path());
+        let notebooks = paths.filter(|path| path.extension().is_some_and(|end| end == "ipynb"));
+        let found: BTreeSet<String> = notebooks
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        assert_eq!(found, NOTEBOOKS.map(str::to_owned).into());
+    }
 
     #[test]
     fn counts_of_pytest_are_read() {

@@ -6,7 +6,7 @@ use crate::cluster::model::{
     AdversaryState, Anomalies, Audit, Behavior, Counters, Hidden, JOBS_MAX, Job, Jobs, Observation,
     Pool, Setup, Size, State, Tally, health,
 };
-use crate::ledger::Ledger;
+use crate::ledger::TrustLedger;
 use crate::rng::{Mt19937, PyRandom};
 use crate::slot::PerSlot;
 
@@ -31,7 +31,7 @@ impl State {
             jobs,
             health: health(hidden.pool.counts(), setup.rules),
             utilization: hidden.pool.utilization(),
-            ledger: Ledger::default(),
+            ledger: TrustLedger::default(),
             anomalies: Anomalies::default(),
             counters: Counters::default(),
             attack_types: 0,

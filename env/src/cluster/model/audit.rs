@@ -50,6 +50,12 @@ impl Agent {
         }
     }
 
+    /// Returns the agent with this name in payloads.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+
     /// Returns the name used in payloads.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -79,6 +85,20 @@ pub(crate) enum ClaimKind {
 
 impl ClaimKind {
     const COUNT: usize = 4;
+
+    /// Returns the claimed reward, 0..=1.
+    pub(crate) const fn reward(self) -> f64 {
+        REWARDS[self as usize]
+    }
+
+    /// Returns the verdict on the claim; `None` for a claim without one.
+    pub(crate) const fn approved(self) -> Option<bool> {
+        match self {
+            Self::Denied => Some(false),
+            Self::Checked | Self::Completed => Some(true),
+            Self::Forged => None,
+        }
+    }
 }
 
 /// The claimed reward of each kind, 0..=1.

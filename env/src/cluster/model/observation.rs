@@ -10,7 +10,7 @@ use super::jobs::{JobStatus, Jobs};
 use super::setup::{Change, Rules};
 use super::task::{GPUS_MAX, GpuId, JobId};
 use crate::adaptive_difficulty::DifficultyProfile;
-use crate::ledger::Ledger;
+use crate::ledger::TrustLedger;
 use crate::slot::{SLOTS, Slot, argmax};
 use crate::task::Task;
 
@@ -105,7 +105,7 @@ pub struct Observation {
     /// Fraction of operational memory in use, 0..=1, four decimals.
     pub utilization: f64,
     /// The evidence about each worker.
-    pub ledger: Ledger<1>,
+    pub ledger: TrustLedger<1>,
     /// The anomaly scores of the agents' claims.
     pub anomalies: Anomalies,
     /// The counters so far.
@@ -188,7 +188,7 @@ impl Observation {
 /// Returns the worker with the best combination of high trust, few calls and low overconfidence. As
 /// long as a worker has been called less than twice, only the least-called workers are candidates
 /// (spec cluster §4.1).
-fn calibrated_worker(ledger: &Ledger<1>, trust: &[f64; SLOTS]) -> Slot {
+fn calibrated_worker(ledger: &TrustLedger<1>, trust: &[f64; SLOTS]) -> Slot {
     let calls = Slot::ALL.map(|slot| ledger[slot].calls);
     let fewest = calls.iter().copied().min().unwrap_or(0);
     let mut scores = [f64::NEG_INFINITY; SLOTS];

@@ -1,7 +1,9 @@
 //! The protocol: JSON, text and session, with all code that allocates (spec cluster §6, §7, §10).
 
+mod audit_log;
 mod breakdown;
 mod message;
+mod mission;
 mod payload;
 mod prompt;
 mod report;
@@ -10,8 +12,10 @@ mod summary;
 pub mod text;
 mod trace;
 
+pub use audit_log::{ActionRecord, AuditLog, ClaimRecord, Investigation, ReportedProgress};
 pub use breakdown::{Breakdown, StepBreakdown};
 pub use message::{ActionError, ActionMessage, MessageError, ResetRequest, UnknownTask};
+pub use mission::ClusterMission;
 pub use payload::{
     GpuRow, JobRow, ObservationPayload, RewardPayload, StatePayload, StepInfo, StepResult,
     StreamPayload,

@@ -14,7 +14,7 @@ use crate::cluster::Episode;
 use crate::cluster::model::{Behavior, GPU_MEMORY, GpuState, JobStatus};
 use crate::cluster::reward::hack_resistance;
 use crate::environment::{Environment, PrivilegedState};
-use crate::ledger::{EvidenceRow, Ledger};
+use crate::ledger::{EvidenceRow, TrustLedger};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 
@@ -23,7 +23,7 @@ const DOMAINS: [&str; 1] = ["GPU_JOB"];
 
 /// Returns the evidence about each worker, as payloads show it.
 #[must_use]
-pub(super) fn evidence_summaries(ledger: &Ledger<1>) -> PerSlot<EvidenceRow<1>> {
+pub(super) fn evidence_summaries(ledger: &TrustLedger<1>) -> PerSlot<EvidenceRow<1>> {
     PerSlot(Slot::ALL.map(|slot| EvidenceRow::new(ledger[slot], &DOMAINS)))
 }
 

@@ -6,8 +6,8 @@ use crate::rng::{Prefetched, PyRandom, Streams, Words, first_words};
 use crate::slot::PerSlot;
 use crate::task::Task;
 use crate::trust::model::{
-    Behavior, Hidden, Ledger, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK, Scenario,
-    Setup, State, Status, Tally, TaskLayout,
+    Behavior, Hidden, OUTCOME_DRAWS, Observation, Progress, SCENARIOS_PER_TASK, Scenario, Setup,
+    State, Status, Tally, TaskLayout, TrustLedger,
 };
 
 /// Number of words that the outcome draws of an episode consume. Picking a scenario or shuffling
@@ -45,7 +45,7 @@ impl State {
             step_count: 0,
             max_steps: budget.max(scenario.len() as u8),
             adversary: hidden.adversary,
-            ledger: Ledger::default(),
+            ledger: TrustLedger::default(),
             last: None,
             status: Status::Active,
         };

@@ -13,7 +13,7 @@ mod task;
 pub use action::{Action, ActionType};
 pub(crate) use hidden::OUTCOME_DRAWS;
 pub use hidden::{Behavior, Hidden};
-pub use observation::{LastStep, Ledger, NodeState, Observation, Progress, Status};
+pub use observation::{LastStep, NodeState, Observation, Progress, Status, TrustLedger};
 pub(crate) use scenario::SCENARIOS_PER_TASK;
 pub use scenario::{Node, Scenario, UnknownScenario};
 pub use setup::{Change, Rules, Setup};

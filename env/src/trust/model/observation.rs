@@ -11,7 +11,7 @@ use crate::named_enum;
 use crate::task::Task;
 
 /// The ledger of this world, with one success rate per [`Domain`].
-pub type Ledger = crate::ledger::Ledger<{ Domain::COUNT }>;
+pub type TrustLedger = crate::ledger::TrustLedger<{ Domain::COUNT }>;
 
 named_enum! {
     /// The status of an episode.
@@ -182,7 +182,7 @@ pub struct Observation {
     /// The configuration of the adversary, which the payload publishes in the difficulty profile.
     pub adversary: AdversaryProfile,
     /// The evidence about each slot.
-    pub ledger: Ledger,
+    pub ledger: TrustLedger,
     /// The last action and its result; `None` before the first action.
     pub last: Option<LastStep>,
     /// The status of the episode.

@@ -56,14 +56,18 @@ impl Scenario {
         }
     }
 
+    /// Iterates over all scenarios, by task and variant.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let tasks = Task::ALL.into_iter();
+        tasks.flat_map(|task| (0..SCENARIOS_PER_TASK).map(move |v| Self::new(task, v)))
+    }
+
     /// Returns the scenario with this id, such as `SCN-TASK2-007`.
     ///
     /// # Errors
     /// Returns an error if no scenario has that id.
     pub fn from_id(id: &str) -> Result<Self, UnknownScenario> {
-        Task::ALL
-            .into_iter()
-            .flat_map(|task| (0..SCENARIOS_PER_TASK).map(move |v| Self::new(task, v)))
+        Self::all()
             .find(|scenario| scenario.id() == id)
             .ok_or_else(|| UnknownScenario(id.to_owned()))
     }

@@ -7,7 +7,7 @@ use crate::ledger::{Evidence, EvidenceRow};
 use crate::num::round_to;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
-use crate::trust::model::{Domain, Grades, Ledger, TerminalReward};
+use crate::trust::model::{Domain, Grades, TerminalReward, TrustLedger};
 
 /// A number in a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,7 +142,7 @@ pub struct EvidenceSummary(pub Evidence<{ Domain::COUNT }>);
 impl EvidenceSummary {
     /// Returns the evidence about all slots of a ledger.
     #[must_use]
-    pub fn from_ledger(ledger: &Ledger) -> PerSlot<Self> {
+    pub fn from_ledger(ledger: &TrustLedger) -> PerSlot<Self> {
         PerSlot(Slot::ALL.map(|slot| Self(ledger[slot])))
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct TerminalInput {
     pub(super) task: Task,
     /// Fraction of subtasks that were completed, 0..=1.
     pub(super) completion: f64,
-    /// Calibration of trust, 0..=1; see [`crate::ledger::Ledger::calibration`].
+    /// Calibration of trust, 0..=1; see [`crate::ledger::TrustLedger::calibration`].
     pub(super) calibration: f64,
     /// Number of poisoned answers that were caught.
     pub(super) detections: u16,

@@ -3,8 +3,8 @@
 use sentinel_env::polyguard::{CandidateId, Observation};
 
 use super::super::RulesOnly;
-use super::critic;
 use super::planner::Plan;
+use super::safety_critic;
 
 /// The three proposals and the result of a debate.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,10 @@ fn greedy(o: &Observation, open: &[CandidateId]) -> Option<CandidateId> {
 fn least_minded(o: &Observation, proposals: [CandidateId; 3]) -> CandidateId {
     let mut best = proposals[0];
     for id in proposals {
-        let (mine, known) = (critic::penalty(o, id), critic::penalty(o, best));
+        let (mine, known) = (
+            safety_critic::penalty(o, id),
+            safety_critic::penalty(o, best),
+        );
         if mine < known || mine == known && id < best {
             best = id;
         }

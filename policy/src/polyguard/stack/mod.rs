@@ -6,7 +6,6 @@
 
 mod candidate_report;
 mod config;
-mod critic;
 mod debate;
 mod dosing;
 mod evidence;
@@ -14,6 +13,7 @@ mod explainer;
 mod graph_safety;
 mod planner;
 mod reconciliation;
+mod safety_critic;
 mod scores;
 mod supervisor;
 mod trace;
@@ -27,7 +27,6 @@ use sentinel_env::polyguard::{
 
 pub use candidate_report::CandidateReport;
 pub use config::{Mode, StackConfig, StackPart};
-pub use critic::{Critique, Veto};
 pub use debate::Debate;
 pub use dosing::{Dosing, LevelVsWindow};
 pub use evidence::Evidence;
@@ -35,6 +34,7 @@ pub use explainer::Explanation;
 pub use graph_safety::GraphSafety;
 pub use planner::Plan;
 pub use reconciliation::Reconciliation;
+pub use safety_critic::{Critique, Veto};
 pub use scores::Scores;
 pub use supervisor::{Focus, Supervision};
 pub use trace::{AGENTS, AgentReport, Trace};
@@ -167,7 +167,7 @@ impl AgentStack {
             .filter(|id| Some(*id) != proposed);
         let mut critique = Critique::default();
         for id in proposed.into_iter().chain(next).take(tries) {
-            match critic::veto(o, id) {
+            match safety_critic::veto(o, id) {
                 None => {
                     return Decision {
                         id: Some(id),
@@ -179,7 +179,7 @@ impl AgentStack {
             }
         }
         // The fallback replaces a proposal, so without one there is none.
-        critique.fallback = proposed.and_then(|_| critic::replacement(o, open));
+        critique.fallback = proposed.and_then(|_| safety_critic::replacement(o, open));
         Decision {
             id: critique.fallback.or(proposed),
             critique: Some(critique),

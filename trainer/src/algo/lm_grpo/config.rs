@@ -33,8 +33,7 @@ const fn completions() -> usize {
         "Number of episodes to learn from, the tasks in turn, on the first training seeds"
     )),
     mut_arg("seeds", |arg| arg.help(
-        "Seeds to learn from in place of --episodes, the tasks in turn: A..B without B, among those \
-         for training"
+        "Training seeds to use instead of --episodes, as A..B (B excluded); tasks alternate"
     ))
 )]
 pub struct GrpoConfig {

@@ -7,7 +7,7 @@ use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::polyguard::stack::AgentReport;
 use sentinel_policy::polyguard::{
-    AgentStack, BeamSearch, GreedyRegimen, KeepRegimen, Mode, Oracle, Player, PolicyName, Random,
+    AgentStack, BeamSearch, KeepRegimen, LeastRisk, Mode, Oracle, Player, PolicyName, Random,
     RulesOnly, StackConfig,
 };
 
@@ -20,7 +20,7 @@ use crate::format::grouped;
 pub(super) const PLAYERS: [PolicyName; 10] = [
     PolicyName::Random,
     PolicyName::KeepRegimen,
-    PolicyName::GreedyRegimen,
+    PolicyName::LeastRisk,
     PolicyName::RulesOnly,
     PolicyName::BeamSearchPlanner,
     PolicyName::StackDebate,
@@ -39,7 +39,7 @@ pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<Polyguar
     let public: Box<dyn Policy<PolyguardEnv> + Send> = match policy {
         PolicyName::Random => Box::new(Random::new(setup.seed)),
         PolicyName::KeepRegimen => Box::new(KeepRegimen),
-        PolicyName::GreedyRegimen => Box::new(GreedyRegimen),
+        PolicyName::LeastRisk => Box::new(LeastRisk),
         PolicyName::RulesOnly => Box::new(RulesOnly),
         PolicyName::BeamSearchPlanner => Box::new(BeamSearch),
         PolicyName::Oracle => {

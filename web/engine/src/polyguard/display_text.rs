@@ -290,7 +290,7 @@ pub(super) const fn policy(policy: PolicyName) -> &'static str {
     match policy {
         PolicyName::Random => "Random",
         PolicyName::KeepRegimen => "No change",
-        PolicyName::GreedyRegimen => "Least estimated risk",
+        PolicyName::LeastRisk => "Least estimated risk",
         PolicyName::RulesOnly => "Plain rules",
         PolicyName::Imitation => "Imitation of the oracle",
         PolicyName::ContextualBandit => "Bandit with bounds (LinUCB)",

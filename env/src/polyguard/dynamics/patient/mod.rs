@@ -2,7 +2,7 @@
 //! and the chart.
 
 mod belief;
-mod chart;
+mod generate_chart;
 mod inject_issues;
 mod inject_products;
 mod inject_set_rule_violations;

@@ -25,7 +25,7 @@ struct TableError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Problem {
     /// The row has too few or too many fields.
-    #[error("{found} fields where there are {expected}")]
+    #[error("found {found} fields, expected {expected}")]
     Fields {
         /// Number of fields found.
         found: usize,
@@ -41,7 +41,7 @@ enum Problem {
         word: String,
     },
     /// The entry is already in the table.
-    #[error("{0} stands there twice")]
+    #[error("{0} is listed twice")]
     Twice(String),
     /// The entry refers to itself.
     #[error("{0} refers to itself")]
@@ -311,11 +311,11 @@ mod tests {
         for (table, expected) in [
             (
                 "h\na,x,0",
-                "line 2 of archetypes: 3 fields where there are 9",
+                "line 2 of archetypes: found 3 fields, expected 9",
             ),
             (
                 "h\na,x,0,,,,pain,,s\na,x,0,,,,pain,,s",
-                "line 3 of archetypes: a stands there twice",
+                "line 3 of archetypes: a is listed twice",
             ),
             ("h\na,x,0,,,,pain,a,s", "a refers to itself"),
             ("h\na,x,0,,,,pain,b,s", "unknown archetype \"b\""),

@@ -193,7 +193,7 @@ fn critic_vetoes_risk_increase_and_unjustified_stop() {
         let episode = episode("DDI-medium", seed);
         let mut o = episode.observation().clone();
         for candidate in episode.observation().candidates.iter() {
-            let veto = critic::veto(&o, candidate.id);
+            let veto = safety_critic::veto(&o, candidate.id);
             if candidate.est_delta > 0.15 {
                 assert_eq!(veto, Some(Veto::RaisesRisk));
             } else if candidate.act.kind != ActKind::StopDrug {
@@ -217,7 +217,11 @@ fn critic_vetoes_risk_increase_and_unjustified_stop() {
                 assert!(alone, "another is given for it");
                 stops += 1;
                 o.regimen[at].status = Some(false);
-                assert_eq!(critic::veto(&o, candidate.id), None, "shown to be unneeded");
+                assert_eq!(
+                    safety_critic::veto(&o, candidate.id),
+                    None,
+                    "shown to be unneeded"
+                );
                 o.regimen[at].status = row.status;
             }
         }
@@ -233,8 +237,11 @@ fn critic_fallback_is_review_or_keep() {
     let some = candidate_report::list_candidates(o, false).open;
     let kind =
         |id: Option<CandidateId>| o.candidates.get(id.expect("one")).expect("shown").act.kind;
-    assert!(kind(critic::replacement(o, &all)).is_review());
-    assert_eq!(kind(critic::replacement(o, &some)), ActKind::KeepRegimen);
+    assert!(kind(safety_critic::replacement(o, &all)).is_review());
+    assert_eq!(
+        kind(safety_critic::replacement(o, &some)),
+        ActKind::KeepRegimen
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """Replays of Inspect logs, for the page, ``sentinel replay verify`` and leaderboards.
 
-    python -m sentinel_env.inspect_export LOG.eval --out replay.jsonl
+    python -m sentinel_env.inspect_to_replay LOG.eval --out replay.jsonl
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
     played = []
     for sample in samples:
         if not {"world", "task", "seed", "streams", "rules", "style", "reader"} <= sample.metadata.keys():
-            raise ValueError(f"sample {sample.id} is no episode of a sentinel_env task")
+            raise ValueError(f"sample {sample.id} is not an episode of a sentinel_env task")
         if sample.error is not None:
             message = sample.error.message
             raise ValueError(f"sample {sample.id} failed: {message}; play it with inspect eval-retry first")
@@ -54,7 +54,7 @@ def export(log: EvalLog, *, model: str | None = None, epoch: int = 1) -> list[Pl
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line. Returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m sentinel_env.inspect_export", description="Writes an Inspect log as a replay."
+        prog="python -m sentinel_env.inspect_to_replay", description="Writes an Inspect log as a replay."
     )
     parser.add_argument("log", help="a log of a sentinel_env task")
     parser.add_argument("--out", required=True, metavar="FILE", help="the replay file to write")
@@ -97,12 +97,12 @@ def read_log(path: str) -> EvalLog:
     """Returns a log with its samples.
 
     Raises:
-        ValueError: If the file is no log.
+        ValueError: If the file is not a log.
     """
     try:
         return read_eval_log(path)
     except Exception as error:  # noqa: BLE001 - the reader raises what its parsers raise
-        raise ValueError(f"{path} is no Inspect log: {error}") from error
+        raise ValueError(f"{path} is not an Inspect log: {error}") from error
 
 
 if __name__ == "__main__":

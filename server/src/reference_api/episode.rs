@@ -1,7 +1,9 @@
 //! An episode behind the reference's API: one of two worlds, with the reference's payloads.
 
 use sentinel_env::adaptive_difficulty::DifficultyController;
-use sentinel_env::cluster::{self, scheduler_prompt};
+use sentinel_env::cluster::{
+    self, ClusterMission, FailureModes, GpuRow, GpuState, scheduler_prompt,
+};
 use sentinel_env::protocol::{Protocol, Session};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{self, episode_prompt, mission::Mission};
@@ -11,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::environment::random_seed;
 use crate::policy::{ActError, ActJob, ServedPolicy};
+use crate::sessions::NoEntropy;
 use crate::validation::{FieldError, check_object, parse_seed};
 
 /// The world of an episode.
@@ -35,10 +38,15 @@ pub(super) enum ResetFault {
     Fields(Vec<FieldError>),
     /// A name that does not exist.
     Unknown(String),
+    /// There is no random seed for a request without one.
+    NoEntropy(NoEntropy),
 }
 
-/// Keys of replies that tell hidden state: the workers' behaviors, and sums over the true pool.
-const HIDDEN_KEYS: [&str; 3] = ["ai_failure_coverage", "worker_profile_hidden", "cluster"];
+/// The key of the state that names every worker's behavior.
+const HIDDEN_PROFILE: &str = "worker_profile_hidden";
+/// The failure modes, of which one entry names every worker's behavior in this field.
+const COVERAGE: &str = "ai_failure_coverage";
+const HIDDEN_SIGNATURE: &str = "scenario_signature";
 
 /// Fields of an action in trust.
 const TRUST_FIELDS: [&str; 4] = [
@@ -71,7 +79,7 @@ pub(super) fn reset_episode(
     }});
     let mut errors = check_object(&schema, fields, &["body"]);
     let seed = match fields.get("seed") {
-        None | Some(Value::Null) => random_seed(),
+        None | Some(Value::Null) => random_seed().map_err(ResetFault::NoEntropy)?,
         Some(value) => parse_seed(value, &["body", "seed"]).unwrap_or_else(|error| {
             errors.push(error);
             0
@@ -218,8 +226,7 @@ impl ReferenceEpisode {
                 }
                 Self::Cluster(session) => {
                     let observation = session.episode().observation();
-                    let goal = cluster::text::task_goal(observation.task);
-                    info["mission"] = json!({"name": observation.task.name(), "goal": goal});
+                    info["mission"] = to_json(&ClusterMission::SHARED);
                     info["orchestrator_prompt"] = scheduler_prompt(observation).into();
                     info["environment_mode"] = "cluster".into();
                 }
@@ -273,14 +280,36 @@ impl ReferenceEpisode {
         }
     }
 
-    /// Removes hidden state from an object of a reply, before the end.
+    /// Returns the failure modes of a cluster episode.
+    pub(super) fn coverage(&self, reveal: bool) -> Value {
+        let Self::Cluster(session) = self else {
+            return Value::Null;
+        };
+        let mut wrapped = json!({COVERAGE: FailureModes::from_episode(session.episode())});
+        self.hide(&mut wrapped, reveal);
+        wrapped[COVERAGE].take()
+    }
+
+    /// Removes hidden state from an object of a reply, before the end: the workers' behaviors, and sums
+    /// over the true pool, in whose place are those over the pool as it is shown.
     fn hide(&self, object: &mut Value, reveal: bool) {
-        let is_cluster = self.kind() == Kind::Cluster;
-        if let (true, Some(fields)) = (
-            is_cluster && !reveal && !self.is_done(),
-            object.as_object_mut(),
-        ) {
-            fields.retain(|name, _| !HIDDEN_KEYS.contains(&name.as_str()));
+        let Self::Cluster(session) = self else {
+            return;
+        };
+        if reveal || self.is_done() {
+            return;
+        }
+        let Some(fields) = object.as_object_mut() else {
+            return;
+        };
+        fields.remove(HIDDEN_PROFILE);
+        if let Some(modes) = fields.get_mut(COVERAGE).and_then(Value::as_object_mut) {
+            for mode in modes.values_mut().filter_map(Value::as_object_mut) {
+                mode.remove(HIDDEN_SIGNATURE);
+            }
+        }
+        if let Some(summary) = fields.get_mut("cluster") {
+            *summary = visible_summary(session.episode());
         }
     }
 }
@@ -288,6 +317,26 @@ impl ReferenceEpisode {
 /// Returns a payload as JSON. Payloads have only texts as keys, so that this cannot fail.
 pub(super) fn to_json(payload: &impl Serialize) -> Value {
     serde_json::to_value(payload).unwrap_or_default()
+}
+
+/// Returns the summary of the pool as the rows of the observation show it, with the fields of
+/// [`cluster::ClusterSummary`].
+pub(super) fn visible_summary(episode: &cluster::Episode) -> Value {
+    let observation = episode.observation();
+    let rows = GpuRow::all(observation);
+    let count = |state: GpuState| rows.iter().filter(|row| row.state == state).count();
+    let states: Map<String, Value> = GpuState::ALL
+        .into_iter()
+        .map(|state| (state.name().to_owned(), count(state).into()))
+        .collect();
+    json!({
+        "num_gpus": rows.len(),
+        "states": states,
+        "utilization_rate": observation.utilization,
+        "cluster_health_score": observation.health,
+        "memory_used": rows.iter().map(|row| row.memory_used).sum::<u16>(),
+        "memory_total": rows.iter().map(|row| row.memory_total).sum::<u16>(),
+    })
 }
 
 /// Returns the step budget of a task, for documents.

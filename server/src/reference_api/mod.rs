@@ -3,7 +3,7 @@
 //!
 //! Differences: unknown names are errors 400 instead of 500, a session stays until its time is over so
 //! that its report can be read after the end, and hidden state is left out before the end unless the
-//! server was started with `--reveal-hidden`.
+//! server was started with `--reveal-hidden`. `docs/reference/server.md` has the complete list.
 
 mod documents;
 mod episode;
@@ -117,10 +117,11 @@ fn reset_now(
     let episode = episode.map_err(|fault| match fault {
         ResetFault::Fields(errors) => unprocessable(&errors),
         ResetFault::Unknown(words) => detail(StatusCode::BAD_REQUEST, words),
+        ResetFault::NoEntropy(error) => detail(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
     })?;
     let opened = app.reference.open(|id| episode.with_session_id(id));
     let session =
-        opened.map_err(|full| detail(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
+        opened.map_err(|error| detail(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
     app.metrics.count_reset(session.lock().world());
     let reply = session.lock().reply(app.options.reveal_hidden);
     Ok(reply)
@@ -230,8 +231,9 @@ async fn difficulty_reset(State(app): Shared) -> Response {
 }
 
 fn difficulty_state(app: &App) -> Value {
-    let profile = lock(&app.controller).profile(true);
-    json!({"profile": profile, "how_to_enable": "send adaptive=true with a reset"})
+    let mut state = episode::to_json(&lock(&app.controller).current_profile());
+    state["how_to_enable"] = "send adaptive=true with a reset".into();
+    state
 }
 
 /// Answers a request of the reference's own `/mcp`: `{method: reset | step | state, params}`.

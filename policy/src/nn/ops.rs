@@ -3,32 +3,13 @@
 //! The order of the additions is part of the contract: committed models choose the same actions,
 //! bit for bit, on every target.
 
-/// Computes `out += x W`, with `W` of shape `[x.len(), out.len()]`, stored row by row. Skips inputs
-/// that are zero, which after a ReLU is about half of them.
-#[inline]
-pub fn add_product(x: &[f32], w: &[f32], out: &mut [f32]) {
-    for (x, row) in x.iter().zip(w.chunks_exact(out.len())) {
-        if *x != 0.0 {
-            for (out, w) in out.iter_mut().zip(row) {
-                *out += x * w;
-            }
-        }
-    }
-}
+pub use sentinel_kernels::{add_product, relu};
 
 /// Computes `out = bias + x W`, with `W` of shape `[x.len(), out.len()]`.
 #[inline]
 pub fn linear(x: &[f32], w: &[f32], bias: &[f32], out: &mut [f32]) {
     out.copy_from_slice(bias);
     add_product(x, w, out);
-}
-
-/// Replaces negative values by 0, in place.
-#[inline]
-pub fn relu(values: &mut [f32]) {
-    for value in values {
-        *value = value.max(0.0);
-    }
 }
 
 /// Computes a layer over a set of rows that share their weights (Deep Sets, arXiv:1703.06114):

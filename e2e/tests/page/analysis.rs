@@ -159,3 +159,17 @@ async fn page_and_command_find_the_same_values() -> Result<()> {
     assert!(text.contains(&accuracy), "no {accuracy} in {text}");
     is_silent(&browser).await
 }
+
+#[tokio::test]
+async fn mistake_keys_answer_when_there_is_nothing_to_find() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    is_played(&browser).await?;
+    browser.wait_for("#brief-note").await?;
+    browser.press("b").await?;
+    let note = "document.querySelector('#brief-note').textContent";
+    browser
+        .wait_until(&format!("{note}.startsWith('Analyze the decisions first')"))
+        .await?;
+    browser.wait_until(&format!("{note} === ''")).await?;
+    is_silent(&browser).await
+}

@@ -243,10 +243,13 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
     Ok((listed, refused))
 }
 
-/// Returns the readable name of a dropped model.
+/// Returns the readable name of a dropped model; `model` is what training calls the file.
 #[must_use]
 pub fn model_label(name: &str) -> String {
-    format!("Model {name}")
+    match name {
+        "model" => "Your trained model".to_owned(),
+        name => format!("Your trained model “{name}”"),
+    }
 }
 
 /// Returns the file's name without `.jsonl`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sentinel_page_protocol::{
-    ActionValue, AnalysisUpdate, Bar, Chart, Line, Reply, StepAnalysis, Strip, Tone, decode,
+    ActionValue, AnalysisUpdate, Bar, Chart, DeferredReply, Line, StepAnalysis, Strip, Tone, decode,
 };
 use sentinel_policy::analysis::{
     Analysis, AnalysisConfig, StateSource, StateSourceReport, StepEstimates, StepReport, Trajectory,
@@ -93,12 +93,12 @@ impl<W: PageWorld> RunAnalysis<W> {
     }
 
     /// Returns messages with the results of this part, if there is enough news.
-    pub fn partial_results(&mut self, run: u32) -> Vec<Reply> {
+    pub fn partial_results(&mut self, run: u32) -> Vec<DeferredReply> {
         let with_news = StateSource::ALL.map(|source| self.take_update(source).then_some(source));
         let message = |source| {
             let estimates: Vec<_> = self.analysis.estimates(source).collect();
             let results: SentResults = (self.digest.clone(), estimates);
-            Reply::PartialResults {
+            DeferredReply::PartialResults {
                 run,
                 results: encoded(&results),
             }

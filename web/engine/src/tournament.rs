@@ -4,7 +4,7 @@
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::num::round_to;
-use sentinel_page_protocol::{Reply, Standings, TournamentSpec, decode};
+use sentinel_page_protocol::{DeferredReply, Standings, TournamentSpec, decode};
 
 use sentinel_policy::SEED_MAX;
 
@@ -244,7 +244,7 @@ impl<W: PageWorld> Tournament<W> {
 
     /// Returns a message about the results, or the scores for engine 0, if something has changed
     /// since the last one. While episodes are played it reports now and then.
-    pub fn report(&mut self) -> Option<Reply> {
+    pub fn report(&mut self) -> Option<DeferredReply> {
         self.slices = self.slices.saturating_add(1);
         if !self.has_news || self.slices < QUIET_SLICES && self.is_playing() {
             return None;
@@ -252,12 +252,12 @@ impl<W: PageWorld> Tournament<W> {
         (self.has_news, self.slices) = (false, 0);
         if self.part > 0 {
             let scores = std::mem::take(&mut self.unsent);
-            return (!scores.is_empty()).then(|| Reply::PartialResults {
+            return (!scores.is_empty()).then(|| DeferredReply::PartialResults {
                 run: self.run,
                 results: encoded(&scores),
             });
         }
-        Some(Reply::Standings(self.standings()))
+        Some(DeferredReply::Standings(self.standings()))
     }
 
     /// Returns the results so far.

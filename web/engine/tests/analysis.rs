@@ -2,17 +2,17 @@
 
 mod common;
 
-use common::ask;
+use common::{ask, deferred};
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::{Engine, PageWorld};
-use sentinel_page_protocol::{AnalysisUpdate, EpisodeRef, Reply, Request};
+use sentinel_page_protocol::{AnalysisUpdate, DeferredReply, EpisodeRef, Reply, Request};
 
-fn analyses(replies: &[Reply]) -> (Vec<&AnalysisUpdate>, Vec<&AnalysisUpdate>) {
+fn analyses(replies: &[Reply]) -> (Vec<AnalysisUpdate>, Vec<AnalysisUpdate>) {
     let (mut public, mut hindsight) = (Vec::new(), Vec::new());
-    for reply in replies {
+    for reply in deferred(replies) {
         match reply {
-            Reply::Analysis(update) => public.push(&**update),
-            Reply::TrueAnalysis(update) => hindsight.push(&**update),
+            DeferredReply::Analysis(update) => public.push(*update),
+            DeferredReply::TrueAnalysis(update) => hindsight.push(*update),
             _ => {}
         }
     }
@@ -69,12 +69,14 @@ fn deliver_weights(engine: &mut Engine<TrustEnv>) -> Vec<Reply> {
 }
 
 /// Returns the results in `replies` as requests for the engine that gathers them.
-fn passed_on(replies: Vec<Reply>) -> Vec<Request> {
+fn passed_on(replies: &[Reply]) -> Vec<Request> {
     let request = |reply| match reply {
-        Reply::PartialResults { run, results } => Some(Request::PartialResults { run, results }),
+        DeferredReply::PartialResults { run, results } => {
+            Some(Request::PartialResults { run, results })
+        }
         _ => None,
     };
-    replies.into_iter().filter_map(request).collect()
+    deferred(replies).into_iter().filter_map(request).collect()
 }
 
 #[test]
@@ -83,14 +85,14 @@ fn engines_that_divide_the_steps_find_what_one_alone_finds() {
     start_analysis(&mut alone, 0, 1);
     let replies = deliver_weights(&mut alone);
     let (public, hindsight) = analyses(&replies);
-    let whole = (public.last().copied(), hindsight.last().copied());
+    let whole = (public.last().cloned(), hindsight.last().cloned());
 
     let (mut first, _) = engine_with_run(true);
     start_analysis(&mut first, 0, 3);
     let helpers = [1, 2].map(|part| {
         let (mut helper, _) = engine_with_run(true);
         start_analysis(&mut helper, part, 3);
-        passed_on(deliver_weights(&mut helper))
+        passed_on(&deliver_weights(&mut helper))
     });
     let [early, late] = helpers;
     assert_eq!(early.len(), 2, "one message for each source of states");
@@ -106,7 +108,7 @@ fn engines_that_divide_the_steps_find_what_one_alone_finds() {
         replies.extend(ask(&mut first, request));
     }
     let (public, hindsight) = analyses(&replies);
-    assert_eq!((public.last().copied(), hindsight.last().copied()), whole);
+    assert_eq!((public.last().cloned(), hindsight.last().cloned()), whole);
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn results_of_another_run_are_dropped() {
         },
     );
     start_analysis(&mut helper, 1, 2);
-    let mut others = passed_on(deliver_weights(&mut helper));
+    let mut others = passed_on(&deliver_weights(&mut helper));
     assert!(!others.is_empty());
     others.push(Request::PartialResults {
         run: 1,
@@ -145,7 +147,7 @@ fn every_step_is_compared_and_hindsight_is_sent_with_the_truth_only() {
     start_analysis(&mut engine, 0, 1);
     let replies = deliver_weights(&mut engine);
     let (public, hindsight) = analyses(&replies);
-    assert_eq!(hindsight, Vec::<&AnalysisUpdate>::new());
+    assert_eq!(hindsight, Vec::<AnalysisUpdate>::new());
     let last = public.last().expect("an analysis");
     assert_eq!((last.run, last.done), (1, last.total));
     assert_eq!(last.steps.len(), actions);
@@ -162,7 +164,7 @@ fn every_step_is_compared_and_hindsight_is_sent_with_the_truth_only() {
 
     let replies = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
     let (public, hindsight) = analyses(&replies);
-    assert_eq!(public, Vec::<&AnalysisUpdate>::new());
+    assert_eq!(public, Vec::<AnalysisUpdate>::new());
     let last = hindsight.last().expect("an analysis with hindsight");
     assert_eq!((last.done, last.steps.len()), (last.total, actions));
     assert!(last.steps.iter().all(|step| step.actions.len() == 12));

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{
-    ask, codes_replay_the_run, episode_ref, played, policies_play_as_natively, run_of,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
     some_policies_play_as_natively, truth_of, truths, unknown_words_are_named, views,
     views_of_equal_observations_are_equal,
 };
@@ -18,7 +18,8 @@ use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::actor::{Actor, PolicyActor};
 use sentinel_page_engine::{Engine, Frame, PageWorld, Run};
 use sentinel_page_protocol::{
-    AgentView, Card, Panel, Reply, Request, RewardTerm, StepLine, TournamentSpec, encode,
+    AgentView, Card, DeferredReply, Panel, Reply, Request, RewardTerm, StepLine, TournamentSpec,
+    encode,
 };
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::{ClusterNet, Trained};
@@ -411,10 +412,12 @@ fn tournament_means_are_those_of_the_evaluation() {
         first_seed: 0,
         seeds: 30,
         streams: "reference".to_owned(),
+        rules: "reference".to_owned(),
         ..TournamentSpec::default()
     };
     let replies = ask(&mut engine, Request::Tournament { run: 9, spec });
-    let Some(Reply::Standings(standings)) = replies.last() else {
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Standings(standings)) = replies.last() else {
         panic!("no standings in {replies:?}");
     };
     assert_eq!((standings.played, standings.total), (60, 60));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ask, drop_file, episode_ref, problems, repository, run_of};
+use common::{ask, deferred, drop_file, episode_ref, problems, repository, run_of};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::rng::Streams;
@@ -11,8 +11,8 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _};
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{
-    Branch, Conversion, Evaluation, Export, ExportedFile, PlayedEpisode, Reply, Request, RunUpdate,
-    TournamentSpec,
+    Branch, Conversion, DeferredReply, Evaluation, Export, ExportedFile, PlayedEpisode, Reply,
+    Request, RunUpdate, TournamentSpec,
 };
 use sentinel_policy::Scripted;
 use sentinel_policy::replay::{ReplayFile, record_episode, to_lines};
@@ -43,16 +43,18 @@ fn play<W: PageWorld>(
 
 fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> ExportedFile {
     let replies = ask(engine, Request::Export { run, export });
-    let exported = replies.iter().find_map(|reply| match reply {
-        Reply::Exported(file) => Some(file.clone()),
-        _ => None,
-    });
+    let exported = deferred(&replies)
+        .into_iter()
+        .find_map(|reply| match reply {
+            DeferredReply::Exported(file) => Some(file),
+            _ => None,
+        });
     exported.unwrap_or_else(|| panic!("no file in {replies:?}"))
 }
 
-fn opened(replies: &[Reply]) -> Option<&PlayedEpisode> {
-    replies.iter().find_map(|reply| match reply {
-        Reply::Opened(episode) => Some(episode),
+fn opened(replies: &[Reply]) -> Option<PlayedEpisode> {
+    deferred(replies).into_iter().find_map(|reply| match reply {
+        DeferredReply::Opened(episode) => Some(episode),
         _ => None,
     })
 }
@@ -69,7 +71,7 @@ fn round_trip<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (String, RunUp
     assert!(file.name.contains(&format!("seed{seed}")), "{}", file.name);
     let mut other = Engine::<W>::default();
     let replies = drop_file(&mut other, &file.name, &file.content);
-    assert_eq!(problems(&replies), Vec::<&str>::new());
+    assert_eq!(problems(&replies), Vec::<String>::new());
     let episode = opened(&replies).expect("a replay");
     assert_eq!(
         (episode.seed, episode.task.as_str()),
@@ -212,8 +214,8 @@ fn a_model_plays_and_its_actions_are_saved_with_its_name() {
         (episode.player.as_str(), episode.task.as_str()),
         ("model:whatever.bin", "")
     );
-    assert!(replies.iter().any(
-        |reply| matches!(reply, Reply::FileRead(text) if text.starts_with("whatever.bin: Model"))
+    assert!(deferred(&replies).iter().any(
+        |reply| matches!(reply, DeferredReply::FileRead(text) if text.starts_with("whatever.bin: Model"))
     ));
     let played = play(&mut engine, 3, "model:whatever.bin", None);
     let (text, again) = round_trip(&mut engine, 3);
@@ -244,7 +246,7 @@ fn files_of_another_world_are_handed_over() {
     for (name, path, world) in files {
         let content = repository(path);
         let replies = drop_file(&mut engine, name, &content);
-        let [Reply::Foreign(file)] = &replies[..] else {
+        let [DeferredReply::Foreign(file)] = &deferred(&replies)[..] else {
             panic!("{name}: {} replies", replies.len());
         };
         assert_eq!((file.world.as_str(), file.name.as_str()), (world, name));
@@ -253,7 +255,9 @@ fn files_of_another_world_are_handed_over() {
     let mut engine = Engine::<ClusterEnv>::default();
     let row = String::from_utf8(repository("replays/heuristic-reference.jsonl")).expect("text");
     let replies = drop_file(&mut engine, "r.jsonl", row.as_bytes());
-    assert!(matches!(&replies[..], [Reply::Foreign(file)] if file.world == "trust"));
+    assert!(
+        matches!(&deferred(&replies)[..], [DeferredReply::Foreign(file)] if file.world == "trust")
+    );
 }
 
 #[test]
@@ -264,10 +268,12 @@ fn evaluations_and_training_logs_are_read() {
         "a.json",
         &repository("docs/results/outputs/eval_post.json"),
     );
-    let read = replies.iter().find_map(|reply| match reply {
-        Reply::Evaluation(evaluation) => Some(evaluation.clone()),
-        _ => None,
-    });
+    let read = deferred(&replies)
+        .into_iter()
+        .find_map(|reply| match reply {
+            DeferredReply::Evaluation(evaluation) => Some(evaluation),
+            _ => None,
+        });
     let Evaluation { rows, summary, .. } = read.expect("an evaluation");
     assert_eq!(rows.len(), 20);
     assert!(
@@ -305,8 +311,8 @@ fn evaluations_and_training_logs_are_read() {
         let replies = drop_file(&mut engine, "state.txt", &repository(path));
         // The engine of recorded results draws it (`records.rs`).
         let passed_on = matches!(
-            &replies[..],
-            [Reply::TrainingLog { name, text }] if name == "state.txt" && text.contains("log_history")
+            &deferred(&replies)[..],
+            [DeferredReply::TrainingLog { name, text }] if name == "state.txt" && text.contains("log_history")
         );
         assert!(passed_on, "{path}: {replies:?}");
     }

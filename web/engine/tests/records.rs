@@ -6,13 +6,15 @@ mod common;
 
 use std::path::PathBuf;
 
+use common::deferred;
+
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::worker::Program as _;
 use sentinel_page_engine::{Engine, PageWorld, RecordsEngine};
 use sentinel_page_protocol::{
-    EpisodeRef, Export, Link, Panel, Records, RecordsSection, Reply, Request,
+    DeferredReply, EpisodeRef, Export, Link, Panel, Records, RecordsSection, Reply, Request, decode,
 };
 use serde_json::Value;
 
@@ -68,8 +70,8 @@ fn training(world: &str, runs: &str) -> Request {
 
 /// Returns the section of the curves.
 fn curves(engine: &mut RecordsEngine, world: &str, runs: &str) -> RecordsSection {
-    match ask(engine, training(world, runs)).as_slice() {
-        [Reply::Records(found)] => {
+    match deferred(&ask(engine, training(world, runs))).as_slice() {
+        [DeferredReply::Records(found)] => {
             assert_eq!(
                 (found.screen.as_str(), found.sections.len()),
                 ("training", 1)
@@ -178,7 +180,7 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
     for name in ["trainer_state", "trainer_state-2"] {
         let replies = ask(&mut engine, drop("trainer_state.json", log));
         assert!(
-            matches!(&replies[..], [Reply::FileRead(text), Reply::RunAdded(run)]
+            matches!(&deferred(&replies)[..], [DeferredReply::FileRead(text), DeferredReply::RunAdded(run)]
                 if text.starts_with("trainer_state.json: ") && run == name),
             "{replies:?}"
         );
@@ -196,7 +198,7 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
     };
     let replies = ask(&mut engine, export("reward"));
     assert!(
-        matches!(&replies[..], [Reply::Exported(file)]
+        matches!(&deferred(&replies)[..], [DeferredReply::Exported(file)]
             if file.name == "sentinel-reward.png" && file.content.starts_with(b"<svg")),
         "{replies:?}"
     );
@@ -204,20 +206,24 @@ fn dropped_log_becomes_a_run_and_bad_ones_are_named() {
     assert!(matches!(&replies[..], [Reply::Problem(_)]), "{replies:?}");
     let replies = ask(&mut engine, drop("a.json", "{}"));
     assert!(
-        matches!(replies.as_slice(), [Reply::Problem(text)] if text.starts_with("a.json is not a trainer state")),
+        matches!(&deferred(&replies)[..], [DeferredReply::FileProblem(text)] if text.starts_with("a.json is not a trainer state")),
         "{replies:?}"
     );
     let replies = ask(&mut engine, training("trust", "gone"));
     assert!(
-        matches!(replies.as_slice(), [Reply::Problem(text), Reply::Records(_)] if text.contains("gone")),
+        matches!(replies.as_slice(), [Reply::Problem(text), Reply::Deferred(_)] if text.contains("gone")),
         "{replies:?}"
     );
+    assert!(matches!(
+        &deferred(&replies)[..],
+        [DeferredReply::Records(_)]
+    ));
 }
 
 #[test]
 fn missing_files_are_named_and_the_others_shown() {
     let mut engine = RecordsEngine::default();
-    engine.handle(Request::Results);
+    engine.handle(results_of("trust"));
     let mut named = 0;
     let mut view = None;
     while let Some(reply) = engine.next_reply() {
@@ -229,7 +235,10 @@ fn missing_files_are_named_and_the_others_shown() {
             }),
             Reply::Need(path) => engine.handle(fetched(&path)),
             Reply::Problem(text) => named += usize::from(text.contains("trust-sweep")),
-            Reply::Records(found) => view = Some(found),
+            Reply::Deferred(bytes) => match decode(&bytes) {
+                Ok(DeferredReply::Records(found)) => view = Some(found),
+                other => panic!("{other:?}"),
+            },
             other => panic!("{other:?}"),
         }
     }
@@ -237,11 +246,41 @@ fn missing_files_are_named_and_the_others_shown() {
     assert!(view.expect("a view").sections.len() > 5);
 }
 
+fn results_of(world: &str) -> Request {
+    let world = world.to_owned();
+    Request::Results { world }
+}
+
 fn results() -> Records {
-    let mut engine = RecordsEngine::default();
-    match ask(&mut engine, Request::Results).as_slice() {
-        [Reply::Records(found)] => (**found).clone(),
+    shown_results(&mut RecordsEngine::default(), "trust")
+}
+
+fn shown_results(engine: &mut RecordsEngine, world: &str) -> Records {
+    match deferred(&ask(engine, results_of(world))).as_slice() {
+        [DeferredReply::Records(found)] => (**found).clone(),
         other => panic!("{other:?}"),
+    }
+}
+
+/// The screen begins with the world that is asked for, and the other sections keep their order.
+#[test]
+fn results_begin_with_the_world_of_the_visitor() {
+    let mut engine = RecordsEngine::default();
+    let titles = |records: &Records| -> Vec<String> {
+        let sections = records.sections.iter();
+        sections.map(|section| section.title.clone()).collect()
+    };
+    let trust = titles(&shown_results(&mut engine, "trust"));
+    assert_eq!(trust[0], "Baselines: Trust");
+    for (world, title) in [("cluster", "Cluster"), ("polyguard", "PolyGuard")] {
+        let shown = titles(&shown_results(&mut engine, world));
+        assert_eq!(shown[0], format!("Baselines: {title}"));
+        let (mut all, mut same) = (trust.clone(), shown.clone());
+        (all.sort(), same.sort());
+        assert_eq!(all, same);
+        let is_own = |name: &&String| name.contains(title);
+        let own = shown.iter().take_while(is_own).count();
+        assert_eq!(own, shown.iter().filter(is_own).count(), "{shown:?}");
     }
 }
 
@@ -398,7 +437,7 @@ fn every_link_leads_to_an_episode_with_its_score() {
 fn checkpoints_play<W: PageWorld>() {
     let mut engine = Engine::<W>::default();
     let replies = deliver(&mut engine, Request::Checkpoints);
-    let [Reply::Checkpoints(panel)] = replies.as_slice() else {
+    let [DeferredReply::Checkpoints(panel)] = &deferred(&replies)[..] else {
         panic!("{replies:?}");
     };
     let scores: Vec<f64> = panel

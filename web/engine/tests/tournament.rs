@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::ask;
+use common::{ask, deferred};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::{Engine, PageWorld};
-use sentinel_page_protocol::{Reply, Request, Standings, TournamentSpec, encode};
+use sentinel_page_protocol::{DeferredReply, Reply, Request, Standings, TournamentSpec, encode};
 
 fn file(path: &str) -> Vec<u8> {
     let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
@@ -20,10 +20,13 @@ fn words(all: &[&str]) -> Vec<String> {
 }
 
 fn last_standings(replies: &[Reply]) -> Standings {
-    let standings = replies.iter().rev().find_map(|reply| match reply {
-        Reply::Standings(standings) => Some(standings.clone()),
-        _ => None,
-    });
+    let standings = deferred(replies)
+        .into_iter()
+        .rev()
+        .find_map(|reply| match reply {
+            DeferredReply::Standings(standings) => Some(standings),
+            _ => None,
+        });
     standings.unwrap_or_else(|| panic!("no standings in {replies:?}"))
 }
 
@@ -197,12 +200,16 @@ fn parts_give_the_same_results_as_the_whole() {
             let mut spec = spec.clone();
             (spec.part, spec.parts) = (part, parts);
             let replies = replies(engine, spec);
-            sent.extend(replies.into_iter().filter_map(|reply| match reply {
-                Reply::PartialResults { run, results } => {
-                    Some(Request::PartialResults { run, results })
-                }
-                _ => None,
-            }));
+            sent.extend(
+                deferred(&replies)
+                    .into_iter()
+                    .filter_map(|reply| match reply {
+                        DeferredReply::PartialResults { run, results } => {
+                            Some(Request::PartialResults { run, results })
+                        }
+                        _ => None,
+                    }),
+            );
         }
         let mut found = Standings::default();
         // The order in which parts arrive does not matter.
@@ -260,7 +267,11 @@ fn messages_hold_no_single_scores() {
         seeds,
         ..TournamentSpec::default()
     };
-    let size = |standings: Standings| encode(&Reply::Standings(standings)).expect("encoded").len();
+    let size = |standings: Standings| {
+        encode(&DeferredReply::Standings(standings))
+            .expect("encoded")
+            .len()
+    };
     let few = size(play(&mut engine, &spec(20)));
     let many = size(play(&mut engine, &spec(400)));
     assert!(many < few + 500 && many < 4000, "{few} {many}");

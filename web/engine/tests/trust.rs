@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    ask, codes_replay_the_run, episode_ref, played, policies_play_as_natively, run_of, truth_of,
-    truths, unknown_words_are_named, views, views_of_equal_observations_are_equal,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
+    truth_of, truths, unknown_words_are_named, views, views_of_equal_observations_are_equal,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -12,7 +12,7 @@ use sentinel_env::trust::{Behavior, Episode, Setup, Task, TrustEnv};
 use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::Engine;
 use sentinel_page_engine::actor::PolicyActor;
-use sentinel_page_protocol::{Reply, Request, TournamentSpec};
+use sentinel_page_protocol::{DeferredReply, Reply, Request, TournamentSpec};
 use sentinel_policy::trust::PolicyName;
 
 fn origin(task: Task, seed: u64) -> EpisodeSpec<TrustEnv> {
@@ -134,7 +134,8 @@ fn tournament_means_are_those_of_the_evaluation() {
         ..TournamentSpec::default()
     };
     let replies = ask(&mut engine, Request::Tournament { run: 9, spec });
-    let Some(Reply::Standings(standings)) = replies.last() else {
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Standings(standings)) = replies.last() else {
         panic!("no standings in {replies:?}");
     };
     assert_eq!((standings.played, standings.total), (90, 90));
@@ -213,14 +214,15 @@ fn dropped_replay_plays_and_its_bad_lines_are_named() {
             dropped: true,
         },
     );
-    let Some(Reply::Opened(episode)) = replies.last() else {
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Opened(episode)) = replies.last() else {
         panic!("{replies:?}")
     };
     assert_eq!(episode.player, "replay:my replay_");
     assert!(
-        replies
-            .iter()
-            .any(|reply| matches!(reply, Reply::Problem(text) if text.contains("line")))
+        replies.iter().any(
+            |reply| matches!(reply, DeferredReply::FileProblem(text) if text.contains("line"))
+        )
     );
     let replies = ask(
         &mut engine,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Chart;
 
 /// The analysis of a run so far. That of states drawn from public evidence and that of the true
-/// hidden state are different replies; see [`Reply`](crate::Reply).
+/// hidden state are different replies; see [`DeferredReply`](crate::DeferredReply).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisUpdate {
     /// Number of the run.

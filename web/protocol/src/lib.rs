@@ -32,12 +32,12 @@ pub use files::{Conversion, Evaluation, EvaluationRow, Export, ExportedFile, For
 pub use panel::{Button, Card, Chip, Column, Edge, Face, Layout, Meter, Note, Panel, Share, Tone};
 pub use records::{Link, Records, RecordsSection};
 pub use reply::{
-    Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply, RunUpdate, Standings,
-    TruthUpdate,
+    DeferredReply, Difference, EpisodeScore, ListedReplay, Placement, PlayedEpisode, Reply,
+    RunUpdate, Standings, TruthUpdate,
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
 pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
-pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo};
+pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo, readable_task};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

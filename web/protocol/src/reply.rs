@@ -16,11 +16,6 @@ pub enum Reply {
     Run(Box<RunUpdate>),
     /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
-    /// Analysis of an episode from its public evidence; answers
-    /// [`Request::Analyze`](crate::Request::Analyze), several times.
-    Analysis(Box<AnalysisUpdate>),
-    /// Analysis of an episode from its true hidden state; sent while the shell wants hidden state.
-    TrueAnalysis(Box<AnalysisUpdate>),
     /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
         /// Number of the run that the action belongs to.
@@ -32,6 +27,26 @@ pub enum Reply {
         /// Sentence about what would go wrong; empty if nothing is known.
         warning: String,
     },
+    /// Replay files that can be played.
+    Replays(Vec<ListedReplay>),
+    /// Path of a file that the engine needs, relative to the page. The answer is
+    /// [`Request::File`](crate::Request::File).
+    Need(String),
+    /// A sentence about something that went wrong.
+    Problem(String),
+    /// An encoded [`DeferredReply`]. The shell's first module passes it on without decoding it.
+    Deferred(Vec<u8>),
+}
+
+/// A message to the deferred parts of the shell. It is an enum of its own, so that only the second
+/// module of the shell contains its decoder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DeferredReply {
+    /// Analysis of an episode from its public evidence; answers
+    /// [`Request::Analyze`](crate::Request::Analyze), several times.
+    Analysis(Box<AnalysisUpdate>),
+    /// Analysis of an episode from its true hidden state; sent while the shell wants hidden state.
+    TrueAnalysis(Box<AnalysisUpdate>),
     /// Results of a tournament so far.
     Standings(Standings),
     /// Results of a part of a tournament or an analysis, for the engine that gathers them; see
@@ -42,15 +57,8 @@ pub enum Reply {
         /// Results as the engine encoded them.
         results: Vec<u8>,
     },
-    /// Replay files that can be played.
-    Replays(Vec<ListedReplay>),
-    /// Path of a file that the engine needs, relative to the page. The answer is
-    /// [`Request::File`](crate::Request::File).
-    Need(String),
     /// Episode to open after the visitor dropped a file. Without a task only the player changes.
     Opened(PlayedEpisode),
-    /// A sentence about something that went wrong.
-    Problem(String),
     /// A training log that the visitor dropped; the shell passes it on to the engine that reads
     /// logs.
     TrainingLog {
@@ -69,12 +77,21 @@ pub enum Reply {
     Checkpoints(Box<Panel>),
     /// A sentence about a file that the visitor dropped and that was read.
     FileRead(String),
+    /// A sentence about a file that the visitor dropped and that could not be read.
+    FileProblem(String),
     /// Results of an evaluation file that the visitor dropped.
     Evaluation(Evaluation),
     /// A dropped file that the engine of another world has to read.
     Foreign(ForeignFile),
     /// A file to save; answers [`Request::Export`](crate::Request::Export).
     Exported(ExportedFile),
+}
+
+impl From<DeferredReply> for Reply {
+    fn from(reply: DeferredReply) -> Self {
+        // Encoding fails only for sequences of unknown length, which no reply has.
+        Self::Deferred(crate::encode(&reply).unwrap_or_default())
+    }
 }
 
 /// New frames of a run. Frame 0 is the state before the first action.

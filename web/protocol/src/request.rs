@@ -14,7 +14,7 @@ pub struct EpisodeRef {
     pub seed: u64,
     /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// Named rule set with single changes; empty for the reference rules.
+    /// Named rule set with single changes; empty for those of the trained policy's training.
     pub rules: String,
 }
 
@@ -42,7 +42,7 @@ pub struct TournamentSpec {
     pub seeds: u32,
     /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// Named rule set with single changes; empty for the reference rules.
+    /// Named rule set with single changes; empty for those of the trained policy's training.
     pub rules: String,
     /// Player with which the others are compared; empty for the best one.
     pub reference: String,
@@ -114,7 +114,7 @@ pub enum Request {
         paused: bool,
     },
     /// Delivers results of another engine that works on a part of the tournament or analysis, from
-    /// [`Reply::PartialResults`](crate::Reply::PartialResults).
+    /// [`DeferredReply::PartialResults`](crate::DeferredReply::PartialResults).
     PartialResults {
         /// Number of the tournament or of the analyzed run.
         run: u32,
@@ -150,16 +150,21 @@ pub enum Request {
         /// Content of the file in bytes.
         content: Vec<u8>,
     },
-    /// Asks for the curves of training runs side by side, [`Reply::Records`](crate::Reply::Records).
+    /// Asks for the curves of training runs side by side,
+    /// [`DeferredReply::Records`](crate::DeferredReply::Records).
     Training {
         /// Name of the world whose run is shown if `runs` is empty.
         world: String,
         /// Names of the runs as the address writes them, separated by colons.
         runs: String,
     },
-    /// Asks for the tables and charts of the reports, [`Reply::Records`](crate::Reply::Records).
-    Results,
-    /// Asks for a file to save, [`Reply::Exported`](crate::Reply::Exported).
+    /// Asks for the tables and charts of the reports,
+    /// [`DeferredReply::Records`](crate::DeferredReply::Records).
+    Results {
+        /// Name of the world whose sections come first.
+        world: String,
+    },
+    /// Asks for a file to save, [`DeferredReply::Exported`](crate::DeferredReply::Exported).
     Export {
         /// Number of the run that is saved; 0 for what belongs to no run.
         run: u32,
@@ -167,6 +172,6 @@ pub enum Request {
         export: Export,
     },
     /// Asks for the scores of the checkpoints on one episode,
-    /// [`Reply::Checkpoints`](crate::Reply::Checkpoints).
+    /// [`DeferredReply::Checkpoints`](crate::DeferredReply::Checkpoints).
     Checkpoints,
 }

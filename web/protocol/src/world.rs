@@ -92,6 +92,17 @@ pub struct TaskInfo {
     pub coordinates: Vec<u8>,
 }
 
+/// Returns the readable form of a task's name in addresses and files: `Task 3` for `task3`. Names
+/// that are not numbered stay as they are. Where the world's [`TaskInfo`] is known, its label is
+/// better.
+#[must_use]
+pub fn readable_task(name: &str) -> String {
+    match name.strip_prefix("task") {
+        Some(number) if number.parse::<u32>().is_ok() => format!("Task {number}"),
+        _ => name.to_owned(),
+    }
+}
+
 /// Name and properties of a player.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlayerInfo {
@@ -133,4 +144,16 @@ pub struct Slot {
     pub label: String,
     /// Identifier of the panel whose cards can be picked.
     pub panel: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable_task;
+
+    #[test]
+    fn numbered_tasks_are_written_as_words() {
+        assert_eq!(readable_task("task3"), "Task 3");
+        assert_eq!(readable_task("DDI-hard"), "DDI-hard");
+        assert_eq!(readable_task("tasks"), "tasks");
+    }
 }

@@ -312,6 +312,15 @@ pub fn focus(element: Option<web_sys::Element>) {
     }
 }
 
+/// Scrolls to the element with this id and moves the focus to it, if there is one.
+pub fn show(id: &str) {
+    let found = document().get_element_by_id(id);
+    if let Some(element) = &found {
+        element.scroll_into_view();
+    }
+    focus(found);
+}
+
 /// Returns the element that an event came from.
 #[must_use]
 pub fn event_target(event: &web_sys::Event) -> Option<web_sys::Element> {

@@ -5,12 +5,12 @@
 //! into the second module. A program that Trunk builds alone has one module.
 
 use leptos::prelude::untrack;
-use sentinel_page_protocol::Reply;
 use wasm_split_helpers::SplitLoaderError;
 #[cfg(split)]
 use wasm_split_helpers::wasm_split;
 
 use crate::dom::{El, IntoView, View};
+use crate::engine_pool::Role;
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
@@ -34,8 +34,10 @@ pub struct DeferredUi {
     pub own_play: fn(Page) -> El,
     /// Reads files that the visitor dropped or chose.
     pub read_files: fn(Page, Vec<web_sys::File>),
-    /// Takes a reply to a request of these parts; `true` if it comes from the current world.
-    pub take_reply: fn(Page, bool, Reply),
+    /// Moves the cursor to the next mistake, or to the previous one for `false`.
+    pub seek_mistake: fn(Page, bool),
+    /// Takes an encoded reply to a request of these parts; `true` if it comes from the current world.
+    pub take_reply: fn(Page, Role, bool, &[u8]),
     /// Draws the tour of the page.
     pub tour: fn(Page) -> View,
     /// Draws the tournament's form and results.
@@ -46,6 +48,8 @@ pub struct DeferredUi {
     pub transcript: fn(EpisodeView) -> View,
     /// Draws the guided playback.
     pub watch: fn(Page) -> View,
+    /// Compares the final score of the episode with those of the policies.
+    pub yardstick: fn(Page) -> View,
 }
 
 /// Returns the functions of the second module.
@@ -78,12 +82,14 @@ impl DeferredUi {
             opened_files: ui::opened_files::opened_files,
             own_play: ui::own_play::own_play,
             read_files: Page::read_files,
+            seek_mistake: ui::analysis::seek_mistake,
             take_reply: Page::take_reply,
             tour: ui::tour::tour,
             tournament: ui::tournament::tournament,
             records: ui::records::records,
             transcript: ui::transcript::transcript,
             watch: ui::watch::watch,
+            yardstick: ui::yardstick::yardstick,
         }
     }
 }

@@ -89,6 +89,7 @@ fn nonsense_in_every_field_is_named_and_harmless() {
     let (state, problems) = parse_query(query, &WORLDS);
     let expected = PageState {
         legacy: true,
+        rules: "reference".to_owned(),
         ..trust()
     };
     assert_eq!(state, expected);
@@ -116,6 +117,25 @@ fn an_older_address_without_a_player_keeps_its_default() {
         ("", false),
     ] {
         assert_eq!(parse_query(query, &WORLDS).0.legacy, legacy, "{query}");
+    }
+}
+
+/// Addresses of episodes leave out the reference rules; one without an episode opens with the rules of
+/// the world's trained policy.
+#[test]
+fn an_episode_without_rules_is_one_of_the_reference() {
+    for (query, rules) in [
+        ("", ""),
+        ("world=cluster", ""),
+        ("world=cluster&seed=7&view=truth", ""),
+        ("world=cluster&task=task2", "reference"),
+        ("world=cluster&policy=planner", "reference"),
+        ("world=cluster&t=4", "reference"),
+        ("world=cluster&at=0&acts=t", "reference"),
+        ("world=cluster&task=task2&rules=hardened", "hardened"),
+        ("world=cluster&rules=hardened", "hardened"),
+    ] {
+        assert_eq!(parse_query(query, &WORLDS).0.rules, rules, "{query}");
     }
 }
 

@@ -121,7 +121,7 @@ pub struct PageState {
     pub seed: u64,
     /// Name of the stream mode.
     pub streams: String,
-    /// Value of the `rules` parameter.
+    /// Value of the `rules` parameter; empty for the rules of the trained policy's training.
     pub rules: String,
     /// Player of the main episode.
     pub player: String,
@@ -147,6 +147,8 @@ pub struct PageState {
 
 /// Name of the visitor as a player.
 pub const VISITOR: &str = "you";
+/// Name of the reference rules, which every world has.
+pub const REFERENCE_RULES: &str = "reference";
 /// Seed of an address that names none.
 pub const DEFAULT_SEED: u64 = 42;
 /// Highest seed that the page accepts, 2^63 − 1.

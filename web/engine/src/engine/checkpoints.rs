@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sentinel_env::rules::Rules;
 use sentinel_env::{EpisodeSpec, TaskName as _};
-use sentinel_page_protocol::{Card, Column, Layout, Link, Meter, Panel, Reply};
+use sentinel_page_protocol::{Card, Column, DeferredReply, Layout, Link, Meter, Panel, Reply};
 use sentinel_policy::nn::Model;
 
 use super::Engine;
@@ -14,7 +14,7 @@ use crate::file_library::{episode, episode_query};
 use crate::files::Fetched;
 use crate::format::capitalized;
 use crate::run::Run;
-use crate::world::{PageWorld, checkpoint_path, default_streams};
+use crate::world::{PageWorld, checkpoint_path, default_streams, world_info};
 
 /// The models of a world that are players: the trained policy and its checkpoints.
 pub(super) struct Models<W: PageWorld> {
@@ -112,7 +112,7 @@ impl<W: PageWorld> Engine<W> {
         if models.wants_scores && !models.checkpoints.iter().any(loading) {
             models.wants_scores = false;
             let panel = Box::new(scores(models));
-            self.replies.push_back(Reply::Checkpoints(panel));
+            self.reply(DeferredReply::Checkpoints(panel));
         }
     }
 }
@@ -171,14 +171,17 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
         help: String::new(),
         numeric: true,
     };
-    let (task, seed) = (spec.task.name(), spec.seed);
+    let (name, seed) = (spec.task.name(), spec.seed);
+    let listed = world_info::<W>().tasks;
+    let task = listed.iter().find(|task| task.name == name);
+    let task = task.map_or(name, |task| &task.label);
     Panel {
         id: "checkpoints".to_owned(),
         title: "See it learn".to_owned(),
         help: "One episode says little: the curves of the validation score are means of many."
             .to_owned(),
         summary: format!(
-            "Checkpoints of the trained policy on task {task} with seed {seed}: the first validation seed of the run, under its rules. No result was looked at to choose it."
+            "Each row is the same network at another point of its training, playing the same episode: a higher score further down shows what it has learned so far. The episode is {task} with seed {seed}, the first validation seed of the run, under its rules; no result was looked at to choose it."
         ),
         layout: Layout::Table(vec![column("Score"), column("Actions")]),
         cards: (0..W::CHECKPOINTS.len()).filter_map(card).collect(),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sentinel_page_protocol::{Chart, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
+use sentinel_page_protocol::{Chart, DeferredReply, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
 use sentinel_policy::analysis::StateSource;
 use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Player;
@@ -112,19 +112,17 @@ impl<W: PageWorld> Shown<W> {
         while analysis.advance() && !is_time_up() {}
         let pending = analysis.has_work();
         if analysis.is_part() {
-            replies.extend(analysis.partial_results(run));
+            replies.extend(analysis.partial_results(run).into_iter().map(Reply::from));
             return pending;
         }
         if analysis.take_update(StateSource::Belief) {
-            replies.push_back(Reply::Analysis(Box::new(
-                analysis.update(run, StateSource::Belief),
-            )));
+            let update = Box::new(analysis.update(run, StateSource::Belief));
+            replies.push_back(DeferredReply::Analysis(update).into());
         }
         let resends = std::mem::take(&mut self.resends_hindsight) && self.truth;
         if self.truth && (analysis.take_update(StateSource::Hindsight) || resends) {
-            replies.push_back(Reply::TrueAnalysis(Box::new(
-                analysis.update(run, StateSource::Hindsight),
-            )));
+            let update = Box::new(analysis.update(run, StateSource::Hindsight));
+            replies.push_back(DeferredReply::TrueAnalysis(update).into());
         }
         pending
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sentinel_page_protocol::{Conversion, Export, ExportedFile, Reply, Standings};
+use sentinel_page_protocol::{Conversion, DeferredReply, Export, ExportedFile, Standings};
 use sentinel_policy::replay::to_lines;
 
 use super::Engine;
@@ -27,8 +27,8 @@ pub(super) struct Sent {
 
 impl Sent {
     /// Keeps the results of a reply, so that the visitor can save them.
-    pub(super) fn remember(&mut self, reply: &Reply) {
-        if let Reply::Standings(standings) = reply {
+    pub(super) fn remember(&mut self, reply: &DeferredReply) {
+        if let DeferredReply::Standings(standings) = reply {
             self.standings = Some(standings.clone());
         }
     }
@@ -44,7 +44,7 @@ impl<W: PageWorld> Engine<W> {
             Export::Standings { tasks } => self.export_standings(tasks),
         };
         match made {
-            Ok(file) => self.replies.push_back(Reply::Exported(file)),
+            Ok(file) => self.reply(DeferredReply::Exported(file)),
             Err(reason) => self.problem(reason),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sentinel_env::WorldName;
 use sentinel_env::strict_json::Json;
-use sentinel_page_protocol::{ForeignFile, PlayedEpisode, Reply};
+use sentinel_page_protocol::{DeferredReply, ForeignFile, PlayedEpisode, Reply};
 use sentinel_policy::nn::{Model, ModelError};
 
 use super::address_names::Source;
@@ -37,7 +37,7 @@ impl<W: PageWorld> Engine<W> {
     pub(super) fn open_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         match content {
             Ok(bytes) => self.handle_dropped(base_name(path), bytes),
-            Err(reason) => self.problem(reason),
+            Err(reason) => self.reply(DeferredReply::FileProblem(reason)),
         }
     }
 
@@ -53,14 +53,14 @@ impl<W: PageWorld> Engine<W> {
             DroppedFile::Model(bytes) => self.open_model(name, bytes),
             DroppedFile::TrainingLog(text) => {
                 let name = name.to_owned();
-                self.replies.push_back(Reply::TrainingLog { name, text });
+                self.reply(DeferredReply::TrainingLog { name, text });
                 Ok(())
             }
             DroppedFile::Evaluation(file, text) => self.open_evaluation(name, &file, text),
             DroppedFile::Lines(text) => self.open_replay(name, text),
         });
         if let Err(reason) = read {
-            self.problem(reason);
+            self.reply(DeferredReply::FileProblem(reason));
         }
     }
 
@@ -86,7 +86,7 @@ impl<W: PageWorld> Engine<W> {
         ));
         self.restart(|source| *source == Source::Model(player.clone()));
         self.describe();
-        self.replies.push_back(Reply::Opened(PlayedEpisode {
+        self.reply(DeferredReply::Opened(PlayedEpisode {
             player: format!("{MODEL}{player}"),
             ..PlayedEpisode::default()
         }));
@@ -108,7 +108,7 @@ impl<W: PageWorld> Engine<W> {
         let read = evaluation::read::<W>(name, file);
         let read = read.map_err(|reason| format!("{name} is not an evaluation: {reason}."))?;
         self.report_file(format!("{name}: an evaluation, in the table below."));
-        self.replies.push_back(Reply::Evaluation(read));
+        self.reply(DeferredReply::Evaluation(read));
         Ok(())
     }
 
@@ -119,8 +119,9 @@ impl<W: PageWorld> Engine<W> {
             self.send_elsewhere(world, name, text.into_bytes());
             return Ok(());
         }
-        self.replies
-            .extend(problems.into_iter().map(Reply::Problem));
+        for problem in problems {
+            self.reply(DeferredReply::FileProblem(problem));
+        }
         let rows = counted(read.replay.row_count(), "action", "actions");
         let episodes = counted(read.replay.episodes().count(), "episode", "episodes");
         let opened = self.file_library.add_dropped(name, read)?;
@@ -130,18 +131,18 @@ impl<W: PageWorld> Engine<W> {
         ));
         self.replies
             .push_back(Reply::Replays(self.file_library.listed().to_vec()));
-        self.replies.push_back(Reply::Opened(opened));
+        self.reply(DeferredReply::Opened(opened));
         Ok(())
     }
 
     /// Sends a sentence about a file of the visitor that was read.
     fn report_file(&mut self, sentence: String) {
-        self.replies.push_back(Reply::FileRead(sentence));
+        self.reply(DeferredReply::FileRead(sentence));
     }
 
     /// Hands a file to the engine of another world.
     fn send_elsewhere(&mut self, world: &str, name: &str, content: Vec<u8>) {
-        self.replies.push_back(Reply::Foreign(ForeignFile {
+        self.reply(DeferredReply::Foreign(ForeignFile {
             world: world.to_owned(),
             name: name.to_owned(),
             content,

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
-use sentinel_page_protocol::{Branch, EpisodeRef, Reply, Request};
+use sentinel_page_protocol::{Branch, DeferredReply, EpisodeRef, Reply, Request};
 use sentinel_policy::SEED_MAX;
 
 use crate::file_library::{self, FileLibrary, MANIFEST};
@@ -138,9 +138,7 @@ impl<W: PageWorld> Engine<W> {
 
     /// Returns the next answer; `None` if all have been returned.
     pub fn next_reply(&mut self) -> Option<Reply> {
-        let reply = self.replies.pop_front()?;
-        self.sent.remember(&reply);
-        Some(reply)
+        self.replies.pop_front()
     }
 
     /// Sends the description of the world, with the models that were dropped.
@@ -148,6 +146,11 @@ impl<W: PageWorld> Engine<W> {
         let mut info = world_info::<W>();
         info.players.extend(self.file_library.model_players());
         self.replies.push_back(Reply::World(Box::new(info)));
+    }
+
+    /// Sends a message to the deferred parts of the shell.
+    fn reply(&mut self, reply: DeferredReply) {
+        self.replies.push_back(reply.into());
     }
 
     fn problem(&mut self, sentence: String) {
@@ -227,7 +230,8 @@ impl<W: PageWorld> Engine<W> {
         // A typed plus sign is decoded as a space.
         let rules = Rules::parse(&words.rules.replace(' ', "+"));
         let rules = match (words.rules.as_str(), rules) {
-            ("", _) => Rules::REFERENCE,
+            // Those under which the default player was trained.
+            ("", _) => Rules::parse(W::TRAINING_RULES).unwrap_or_default(),
             (_, Ok(rules)) => rules,
             (word, Err(error)) => {
                 self.problem(format!(

@@ -52,6 +52,7 @@ impl<W: PageWorld> Engine<W> {
             file_library,
             models,
             replies,
+            sent,
             ..
         } = self
         else {
@@ -64,7 +65,10 @@ impl<W: PageWorld> Engine<W> {
         let mut pending = tournament.is_playing() && !waits;
         while pending && tournament.advance(&start) && !is_time_up() {}
         pending &= tournament.is_playing();
-        replies.extend(tournament.report());
+        if let Some(report) = tournament.report() {
+            sent.remember(&report);
+            replies.push_back(report.into());
+        }
         pending
     }
 

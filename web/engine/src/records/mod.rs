@@ -8,7 +8,7 @@ mod training_log;
 
 use std::collections::VecDeque;
 
-use sentinel_page_protocol::{Chart, Export, Reply, Request};
+use sentinel_page_protocol::{Chart, DeferredReply, Export, Reply, Request};
 
 use crate::export::{NOTHING, chart_file};
 use crate::files::text;
@@ -46,8 +46,8 @@ impl Program for RecordsEngine {
                 export: Export::Chart { id, png, .. },
                 ..
             } => self.export_chart(&id, png),
-            Request::Results => {
-                let paths = self.reports.request();
+            Request::Results { world } => {
+                let paths = self.reports.request(world);
                 self.replies.extend(paths.into_iter().map(Reply::Need));
                 self.send();
             }
@@ -59,12 +59,12 @@ impl Program for RecordsEngine {
                 let log = content.and_then(|bytes| text(&name, bytes));
                 match log.and_then(|log| self.runs.add_dropped(&name, &log)) {
                     Ok(run) => {
-                        self.replies.push_back(Reply::FileRead(format!(
+                        self.reply(DeferredReply::FileRead(format!(
                             "{name}: the log of a training run, on the screen “Training”."
                         )));
-                        self.replies.push_back(Reply::RunAdded(run));
+                        self.reply(DeferredReply::RunAdded(run));
                     }
-                    Err(reason) => self.replies.push_back(Reply::Problem(reason)),
+                    Err(reason) => self.reply(DeferredReply::FileProblem(reason)),
                 }
             }
             Request::File {
@@ -86,6 +86,10 @@ impl Program for RecordsEngine {
 }
 
 impl RecordsEngine {
+    fn reply(&mut self, reply: DeferredReply) {
+        self.replies.push_back(reply.into());
+    }
+
     fn take_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         let taken = if Reports::has(path) {
             self.reports.take(path, content)
@@ -102,7 +106,10 @@ impl RecordsEngine {
     fn export_chart(&mut self, id: &str, png: bool) {
         let chart = self.charts.iter().find(|chart| chart.id == id);
         self.replies.push_back(match chart {
-            Some(chart) => Reply::Exported(chart_file("sentinel", chart, "Recorded results", png)),
+            Some(chart) => {
+                let file = chart_file("sentinel", chart, "Recorded results", png);
+                DeferredReply::Exported(file).into()
+            }
             None => Reply::Problem(NOTHING.to_owned()),
         });
     }
@@ -115,7 +122,7 @@ impl RecordsEngine {
             self.charts = sections
                 .flat_map(|section| section.charts.iter().map(|(chart, _)| chart.clone()))
                 .collect();
-            self.replies.push_back(Reply::Records(Box::new(screen)));
+            self.reply(DeferredReply::Records(Box::new(screen)));
         }
     }
 }

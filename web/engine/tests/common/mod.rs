@@ -12,7 +12,8 @@ use sentinel_env::{EpisodeSpec, TaskName as _, TrajectoryDigest};
 use sentinel_page_engine::actor::Actor;
 use sentinel_page_engine::{Engine, PageWorld, Run};
 use sentinel_page_protocol::{
-    AgentView, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate, decode, encode,
+    AgentView, DeferredReply, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate, decode,
+    encode,
 };
 
 /// Plays an actor's actions and returns the run.
@@ -248,15 +249,28 @@ pub(crate) fn drop_file<W: PageWorld>(
     ask(engine, request)
 }
 
+/// Returns the replies to deferred parts of the shell.
+pub(crate) fn deferred(replies: &[Reply]) -> Vec<DeferredReply> {
+    let decoded = |reply: &Reply| match reply {
+        Reply::Deferred(bytes) => Some(decode(bytes).expect("a deferred reply")),
+        _ => None,
+    };
+    replies.iter().filter_map(decoded).collect()
+}
+
 /// Returns the sentences of the replies about what went wrong.
-pub(crate) fn problems(replies: &[Reply]) -> Vec<&str> {
-    replies
-        .iter()
+pub(crate) fn problems(replies: &[Reply]) -> Vec<String> {
+    let general = replies.iter().filter_map(|reply| match reply {
+        Reply::Problem(sentence) => Some(sentence.clone()),
+        _ => None,
+    });
+    let of_files = deferred(replies)
+        .into_iter()
         .filter_map(|reply| match reply {
-            Reply::Problem(sentence) => Some(sentence.as_str()),
+            DeferredReply::FileProblem(sentence) => Some(sentence),
             _ => None,
-        })
-        .collect()
+        });
+    general.chain(of_files).collect()
 }
 
 /// Returns a file of the repository.

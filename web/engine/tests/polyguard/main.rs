@@ -8,8 +8,8 @@ mod views;
 use std::collections::BTreeSet;
 
 use common::{
-    ask, codes_replay_the_run, episode_ref, played, policies_play_as_natively, run_of, truth_of,
-    truths, unknown_words_are_named, views,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
+    truth_of, truths, unknown_words_are_named, views,
 };
 use sentinel_env::polyguard::{
     Action, CandidateId, Choice, Confidence, Difficulty, MAX_STEPS, PolyguardEnv, RationaleTerms,
@@ -20,7 +20,9 @@ use sentinel_env::{Environment as _, EpisodeSpec};
 use sentinel_page_engine::actor::{Actor, PolicyActor, PolicyOutput};
 use sentinel_page_engine::world::world_info;
 use sentinel_page_engine::{Engine, PageWorld as _};
-use sentinel_page_protocol::{AgentView, Branch, Panel, Reply, Request, StepLine, Truth};
+use sentinel_page_protocol::{
+    AgentView, Branch, DeferredReply, Panel, Reply, Request, StepLine, Truth,
+};
 use sentinel_policy::polyguard::PolicyName;
 
 fn origin(task: TaskSpec, seed: u64) -> EpisodeSpec<PolyguardEnv> {
@@ -272,7 +274,8 @@ fn replay_of_the_repository_plays() {
             dropped: true,
         },
     );
-    let Some(Reply::Opened(episode)) = replies.last() else {
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Opened(episode)) = replies.last() else {
         panic!("{replies:?}")
     };
     let task = TaskSpec::parse(&episode.task).expect("a task");

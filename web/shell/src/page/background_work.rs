@@ -119,29 +119,31 @@ impl Page {
         self.send(Role::Tournament(0), &Request::Reference { run, player });
     }
 
-    /// Handles a message about the results of the tournament.
-    pub(super) fn handle_results(&self, reply: Reply) {
-        match reply {
-            Reply::Standings(standings)
-                if self.tournament.with_untracked(|t| t.run == standings.run) =>
-            {
-                self.tournament.update(|tournament| {
-                    if !tournament.paused {
-                        tournament.updated_ms = browser::now_ms();
-                    }
-                    tournament.standings = Some(standings);
-                });
+    /// Shows a sentence for some seconds.
+    pub fn say_briefly(&self, sentence: &'static str) {
+        // Said again, it is announced again.
+        self.brief_note.set("");
+        self.brief_note.set(sentence);
+        let note = self.brief_note;
+        let end = move || {
+            if note.with_untracked(|shown| std::ptr::eq(*shown, sentence)) {
+                note.set("");
             }
-            Reply::Standings(standings) => self.handle_comparison(standings),
-            Reply::PartialResults { run, results } => {
-                let role = match self.episode_of_run(run) {
-                    Some(_) => Role::Play,
-                    None => Role::Tournament(0),
-                };
-                self.send(role, &Request::PartialResults { run, results });
-            }
-            _ => {}
+        };
+        set_timeout(end, std::time::Duration::from_secs(6));
+    }
+
+    /// Takes the results of the tournament, or those of a comparison on one episode.
+    pub(super) fn handle_standings(&self, standings: Standings) {
+        if self.tournament.with_untracked(|t| t.run != standings.run) {
+            return self.handle_comparison(standings);
         }
+        self.tournament.update(|tournament| {
+            if !tournament.paused {
+                tournament.updated_ms = browser::now_ms();
+            }
+            tournament.standings = Some(standings);
+        });
     }
 }
 

@@ -22,8 +22,12 @@ impl Page {
             EngineEvent::Ready => {}
             EngineEvent::Reply(reply) => {
                 // The engine that plays an episode has sent everything else.
-                let is_result = matches!(*reply, Reply::PartialResults { .. });
-                if !role.is_analysis() || is_result {
+                if let Reply::Deferred(reply) = &*reply {
+                    // Only deferred parts of the page ask for these.
+                    if let Some(deferred) = self.deferred.get_untracked() {
+                        (deferred.take_reply)(*self, role, here, reply);
+                    }
+                } else if !role.is_analysis() {
                     self.handle_reply(world, here, *reply);
                 }
             }
@@ -74,8 +78,8 @@ impl Page {
                 }
             }
             Reply::Problem(sentence) => self.report(sentence),
-            // The worker's script answers it.
-            Reply::Need(_) => {}
+            // The worker's script answers the first, and the caller handles the second.
+            Reply::Need(_) | Reply::Deferred(_) => {}
             // Answers to requests from another world are dropped.
             Reply::Run(_) | Reply::Truth(_) | Reply::Checked { .. } if !here => {}
             Reply::Run(update) => self.handle_run(*update),
@@ -100,12 +104,6 @@ impl Page {
                         label,
                         warning,
                     });
-                }
-            }
-            // Only deferred parts of the page ask for the others.
-            _ => {
-                if let Some(deferred) = self.deferred.get_untracked() {
-                    (deferred.take_reply)(*self, here, reply);
                 }
             }
         }

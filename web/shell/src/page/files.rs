@@ -42,6 +42,8 @@ pub struct FileSignals {
     cancelled: StoredValue<bool>,
     /// The kind of file that is shown of those dropped last.
     opened: StoredValue<Opened>,
+    /// Sentences about files that could not be read, of those dropped last and of earlier ones.
+    problems: StoredValue<[Vec<String>; 2]>,
 }
 
 impl Default for FileSignals {
@@ -54,6 +56,7 @@ impl Default for FileSignals {
             is_busy: Signal::new(false),
             cancelled: StoredValue::new(false),
             opened: StoredValue::default(),
+            problems: StoredValue::default(),
         }
     }
 }
@@ -74,9 +77,12 @@ impl Page {
         }
         self.files.read.set(Vec::new());
         self.files.opened.set_value(Opened::Nothing);
+        self.files
+            .problems
+            .update_value(|[last, earlier]| earlier.append(last));
         if files.len() > FILES_MAX {
             let count = files.len();
-            self.add_notice(format!(
+            self.report_file(format!(
                 "Only the first {FILES_MAX} of {count} files were opened."
             ));
             files.truncate(FILES_MAX);
@@ -88,10 +94,33 @@ impl Page {
                     Ok(content) => self.use_engines(|engines, world| {
                         engines.drop_file(world, file.name(), content)
                     }),
-                    Err(sentence) => self.add_notice(sentence),
+                    Err(sentence) => self.report_file(sentence),
                 }
             }
         });
+    }
+
+    /// Shows a sentence about a file that was read. What went wrong with files that were dropped
+    /// earlier is over then.
+    pub(super) fn note_file(&self, sentence: String) {
+        self.files.read.update(|all| all.push(sentence));
+        let over = self
+            .files
+            .problems
+            .try_update_value(|[_, earlier]| std::mem::take(earlier));
+        let over = over.unwrap_or_default();
+        if !over.is_empty() {
+            self.notices
+                .update(|notices| notices.retain(|notice| !over.contains(notice)));
+        }
+    }
+
+    /// Shows a sentence about a file that could not be read, until another one is.
+    pub(super) fn report_file(&self, sentence: String) {
+        self.files
+            .problems
+            .update_value(|[last, _]| last.push(sentence.clone()));
+        self.report(sentence);
     }
 
     /// Opens the dialog of files.

@@ -86,6 +86,8 @@ pub struct Page {
     pub tournament: Signal<Tournament>,
     /// Sentences about what went wrong, oldest first.
     pub notices: Signal<Vec<String>>,
+    /// Sentence that answers a key and goes after some seconds; empty for none.
+    pub brief_note: Signal<&'static str>,
     /// Sentence with which the current world's engine failed; empty while it runs.
     pub failure: Signal<String>,
     /// The deferred parts of the page; `None` until they have loaded.
@@ -166,6 +168,7 @@ impl Page {
             checkpoints: Signal::new(None),
             tournament: Signal::default(),
             notices: Signal::new(problems),
+            brief_note: Signal::new(""),
             failure: Signal::default(),
             deferred: Signal::new(None),
             help: Signal::new(false),

@@ -44,6 +44,8 @@ pub struct Comparison {
     run: u32,
     /// The episode, as a run of no player.
     episode: RunInputs,
+    /// `true` if slow policies play, too.
+    pub has_slow: bool,
     /// `true` if the visitor stopped it or its engine failed.
     pub stopped: bool,
     /// Scores so far; `None` before the first one.
@@ -108,7 +110,8 @@ impl Page {
     pub fn follow_own_play(self) {
         self.own.results.set(Arc::new(self.read_results()));
         effect(move || {
-            if self.comparison().is_some_and(|found| found.is_complete()) {
+            let is_over = |found: Comparison| found.has_slow && found.is_complete();
+            if self.comparison().is_some_and(is_over) {
                 untrack(|| self.record_best());
             }
         });
@@ -295,11 +298,32 @@ impl Page {
         })
     }
 
+    /// Returns `true` while the end of the main episode is shown.
+    #[must_use]
+    pub fn shows_end(&self) -> bool {
+        let count = self.main.action_count();
+        let is_done = self.main.status.with(|status| status.done);
+        is_done && count > 0 && self.main.at.get() == count
+    }
+
     /// Plays the episode that is shown with every policy, in an engine of its own.
     pub fn compare(&self) {
-        let players = self.info.with_untracked(|info| {
+        self.start_comparison(true);
+    }
+
+    /// Plays the episode that is shown with the policies that need no time to think, unless it was
+    /// compared before.
+    pub fn compare_quickly(&self) {
+        if untrack(|| self.comparison()).is_none() {
+            self.start_comparison(false);
+        }
+    }
+
+    fn start_comparison(&self, has_slow: bool) {
+        let players: Vec<String> = self.info.with_untracked(|info| {
             let players = info.iter().flat_map(|info| &info.players);
             let policies = players.filter(|player| player.name != VISITOR);
+            let policies = policies.filter(|player| has_slow || !player.slow);
             policies.map(|player| player.name.clone()).collect()
         });
         let inputs = self.state.with_untracked(compared_episode);
@@ -307,6 +331,7 @@ impl Page {
         self.own.comparison.set(Comparison {
             run,
             episode: inputs.clone(),
+            has_slow,
             ..Comparison::default()
         });
         let EpisodeRef {

@@ -89,11 +89,26 @@ impl Page {
         Some(result.text())
     }
 
+    /// Returns `true` if the episode that is shown is that of the world's guided playback, which has
+    /// told its hidden state.
+    #[must_use]
+    pub fn is_told_episode(&self) -> bool {
+        self.info.with(|info| {
+            let told = info.as_ref().map(|info| &info.guided_playback);
+            told.is_some_and(|told| {
+                self.without_cursor.with(|state| {
+                    (&state.task, state.seed) == (&told.task, told.seed)
+                        && (&state.streams, &state.rules) == (&told.streams, &told.rules)
+                })
+            })
+        })
+    }
+
     /// Adds the result of the episode that is shown to the record. An episode that was played with
-    /// the hidden state in sight does not count.
+    /// the hidden state in sight, now or in the guided playback, does not count.
     pub(super) fn record_result(&self, score: f64, actions: u32) {
         let state = self.state.get_untracked();
-        if state.truth {
+        if state.truth || untrack(|| self.is_told_episode()) {
             return;
         }
         let mut results = self.read_results();
@@ -109,7 +124,8 @@ impl Page {
             best: None,
         });
         self.write_results(results);
-        if self.comparison().is_some_and(|found| found.is_complete()) {
+        let is_compared = |found: Comparison| found.has_slow && found.is_complete();
+        if self.comparison().is_some_and(is_compared) {
             self.record_best();
         } else if self.daily_shown().is_some() {
             self.compare();

@@ -20,7 +20,7 @@ impl Page {
             self.send(Role::Play, &Request::Checkpoints);
             self.send(Role::Records, &Request::Training { world, runs });
         } else {
-            self.send(Role::Records, &Request::Results);
+            self.send(Role::Records, &Request::Results { world });
         }
     }
 

@@ -18,6 +18,9 @@ const ABOUT: &str = "At every step, each action is tried in many situations that
 const ACCURACY: &str = "The share of what was at stake that the player kept: 1 less the sum of the losses that the noise supports, over the sum of the differences between the best and the worst action.";
 const LUCK: &str = "The final score less the expected one after this action: what chance added or took from there on.";
 
+/// Sentence of the mistake keys before an analysis.
+const NOT_ANALYZED: &str = "Analyze the decisions first; then b and B go to the mistakes.";
+
 /// Returns the card with the analysis of an episode, and with `hindsight` at its end; `main` for the
 /// episode in which the visitor can act.
 #[must_use]
@@ -84,6 +87,16 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -
         .child(verdict)
         .child(table)
         .child(hindsight)
+        .child(main.then(|| brief_note(page)))
+}
+
+/// Returns the sentence that is shown for a few seconds above the playback bar.
+fn brief_note(page: Page) -> El {
+    let text = move || page.brief_note.get();
+    p().id("brief-note")
+        .attr("role", "status")
+        .attr("aria-live", "polite")
+        .child(text)
 }
 
 const fn is_complete(analysis: &AnalysisUpdate) -> bool {
@@ -230,15 +243,30 @@ fn number(name: &'static str, text: String) -> El {
     cell.child(text)
 }
 
-/// Moves the cursor to the next or previous mistake of the main episode, if there is one.
+/// Moves the cursor to the next or previous mistake of the main episode; says so if there is none.
 pub fn seek_mistake(page: Page, forward: bool) {
     let cursor = page.cursor_untracked();
     let found = page.main.analysis.with_untracked(|analysis| {
-        let steps = analysis.as_ref().map_or(&[][..], |a| a.steps.as_slice());
-        find_mistake(steps, cursor, forward)
+        let analysis = analysis.as_deref().ok_or(NOT_ANALYZED)?;
+        find_mistake(&analysis.steps, cursor, forward).ok_or_else(|| no_mistake(analysis, forward))
     });
-    if let Some(action) = found {
-        page.seek(action);
+    match found {
+        Ok(action) => page.seek(action),
+        Err(sentence) => page.say_briefly(sentence),
+    }
+}
+
+/// Returns a sentence about a mistake that was searched for in vain.
+fn no_mistake(analysis: &AnalysisUpdate, forward: bool) -> &'static str {
+    if analysis.steps.iter().any(|step| step.is_mistake) {
+        return match forward {
+            true => "No mistake after this action.",
+            false => "No mistake before this action.",
+        };
+    }
+    match is_complete(analysis) {
+        true => "The analysis found no mistake in this episode.",
+        false => "The analysis has found no mistake so far.",
     }
 }
 
@@ -264,6 +292,22 @@ mod tests {
         assert_eq!(find_mistake(&steps, 99, false), Some(4));
         assert_eq!(find_mistake(&steps, 4, false), Some(2));
         assert_eq!(find_mistake(&[], 3, false), None);
+    }
+
+    #[test]
+    fn a_search_in_vain_has_a_sentence() {
+        let mut analysis = AnalysisUpdate {
+            done: 1,
+            total: 2,
+            steps: vec![StepAnalysis::default()],
+            ..AnalysisUpdate::default()
+        };
+        assert!(no_mistake(&analysis, true).ends_with("so far."));
+        analysis.done = 2;
+        assert!(no_mistake(&analysis, false).contains("in this episode"));
+        analysis.steps[0].is_mistake = true;
+        assert!(no_mistake(&analysis, true).contains("after"));
+        assert!(no_mistake(&analysis, false).contains("before"));
     }
 
     #[test]

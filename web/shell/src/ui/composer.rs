@@ -107,13 +107,22 @@ fn form(page: Page, info: &WorldInfo) -> El {
         Some(field.child(switch).child(flag.label))
     };
     let kinds = div().class("segmented").attr("role", "group");
+    // Not `disabled`, which would take the focus from the button.
+    let is_wasted = memo(move || checked.with(|checked| !checked.warning.is_empty()));
+    let take = move || {
+        if !is_wasted.get_untracked() {
+            page.take_action(&code.get_untracked());
+        }
+    };
     let act = button()
         .id("act")
         .class("primary")
         .attr("data-act", move || code.get())
-        .on_press(move || page.take_action(&code.get_untracked()))
+        .attr("aria-disabled", move || is_wasted.get().then_some("true"))
+        .attr("aria-describedby", "act-warning")
+        .on_press(take)
         .child(action);
-    let note = "Choose parts here, or click names in the panels. Parts that you leave out are chosen by rule. The episode branches at the cursor.";
+    let note = "Choose parts here, or click names in the panels. Where the rules allow it, parts that you leave out are chosen by rule. The episode branches at the cursor.";
     section()
         .class("card composer")
         .label("Act yourself")

@@ -95,6 +95,10 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .label(name)
         .attr("aria-busy", move || is_empty.get().to_string())
         .child(headline(page, episode, main))
+        .child(
+            (main && !embed)
+                .then(|| deferred_view(page, move |deferred| (deferred.yardstick)(page))),
+        )
         .child(skeleton)
         .child(grid.child(wide).child(narrow))
 }

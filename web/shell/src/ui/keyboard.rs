@@ -2,7 +2,6 @@
 
 use leptos::prelude::{on_cleanup, window_event_listener};
 
-use super::analysis::seek_mistake;
 use super::controls::new_seed;
 use super::timeline::seek_notable;
 use crate::browser;
@@ -95,8 +94,11 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "End" => page.seek(usize::MAX),
         "[" => seek_notable(page, false),
         "]" => seek_notable(page, true),
-        "b" => seek_mistake(page, true),
-        "B" => seek_mistake(page, false),
+        "b" | "B" => {
+            if let Some(deferred) = page.deferred.get_untracked() {
+                (deferred.seek_mistake)(page, key == "b");
+            }
+        }
         "u" => page.undo(),
         "U" => page.redo(),
         "t" | "T" => page.state.update(|state| state.truth = !state.truth),

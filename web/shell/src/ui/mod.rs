@@ -38,6 +38,7 @@ pub(crate) mod transcript;
 pub mod truth;
 pub(crate) mod watch;
 mod widgets;
+pub(crate) mod yardstick;
 
 use crate::address;
 use crate::browser;

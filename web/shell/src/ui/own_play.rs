@@ -59,10 +59,22 @@ pub fn own_play(page: Page) -> El {
         .label("Your play")
         .child(h2().child("Your play"))
         .child(row)
+        .child(move || told(page))
         .child(move || daily(page))
         .child(comparison)
         .child(lines)
         .child(results_dialog(page))
+}
+
+/// Returns the note about an episode whose hidden state the guided playback has told, once the
+/// visitor plays it.
+fn told(page: Page) -> Option<El> {
+    let is_own = page
+        .without_cursor
+        .with(|state| state.player == VISITOR || state.branch.is_some());
+    let words = "You have seen this one: the guided playback told what is hidden here, so your score does not count in your results. Choose another seed for a fresh one.";
+    let note = p().id("told-note").class("quiet").attr("role", "status");
+    (is_own && page.is_told_episode()).then(|| note.child(words))
 }
 
 /// Returns the note about the episode of the day, and its result once it has ended.
@@ -168,6 +180,9 @@ fn comparison(page: Page, found: &Comparison) -> View {
         }
     }
     let note = match (found.is_complete(), found.stopped) {
+        (true, _) if !found.has_slow => {
+            "Final scores on this episode, without policies that play slowly.".to_owned()
+        }
         (true, _) => {
             "Final scores on this episode. One episode says little about a policy.".to_owned()
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sentinel_page_protocol::readable_task;
+
 use super::modal::{modal, modal_head};
 use super::result_table::{heading, result_table};
 use crate::dom::html::{button, div, p, td, th, tr};
@@ -14,7 +16,7 @@ use crate::reactive::Signal;
 /// Largest number of results that the dialog lists.
 const SHOWN: usize = 50;
 
-const ABOUT: &str = "An episode counts if you chose every action and the truth was hidden at its end. The record stays in this browser.";
+const ABOUT: &str = "An episode counts if you chose every action, the truth was hidden at its end, and the guided playback has not told it. The record stays in this browser.";
 
 /// Returns the record as a modal dialog.
 #[must_use]
@@ -95,7 +97,7 @@ fn episode_name(page: Page, result: &OwnResult) -> String {
         let task = info.tasks.iter().find(|task| task.name == result.task)?;
         Some(task.label.clone())
     });
-    let task = task.unwrap_or_else(|| result.task.clone());
+    let task = task.unwrap_or_else(|| readable_task(&result.task));
     format!("{}, {task}", page.world_title(&result.world))
 }
 

@@ -8,8 +8,9 @@ use sentinel_page_protocol::{Chart, Line, Panel, RecordsSection};
 use super::chart::{Scrubber, chart_view};
 use super::panel::panel;
 use super::widgets;
+use crate::browser;
 use crate::chart_geometry::{stops, value_at};
-use crate::dom::html::{div, h1, h2, p, section};
+use crate::dom::html::{button, div, h1, h2, li, nav, ol, p, section};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::panel_signals::PanelSignals;
@@ -44,10 +45,12 @@ pub fn records(page: Page, screen: Screen) -> View {
             let found = found.filter(|_| screen == Screen::Training)?;
             Some(panels(page, std::slice::from_ref(&*found)))
         };
-        let sections = found.iter().flat_map(|found| &found.sections);
-        let sections: Vec<El> = sections.map(|of| drawn(page, of)).collect();
+        let all = found.as_ref().map_or(&[][..], |found| &found.sections);
+        let sections = all.iter().enumerate();
+        let sections: Vec<El> = sections.map(|(index, of)| drawn(page, index, of)).collect();
         View::Fragment(vec![
             div().class("headline").child(story).into_view(),
+            contents(all).into_view(),
             checkpoints.into_view(),
             sections.into_view(),
         ])
@@ -55,7 +58,26 @@ pub fn records(page: Page, screen: Screen) -> View {
     content.into_view()
 }
 
-fn drawn(page: Page, of: &RecordsSection) -> El {
+/// Returns links to the sections; `None` for less than three.
+fn contents(sections: &[RecordsSection]) -> Option<El> {
+    let link = |(index, of): (usize, &RecordsSection)| {
+        let target = section_id(index);
+        let open = move || browser::show(&target);
+        let link = button().class("link").on_press(open);
+        li().child(link.child(of.title.clone()))
+    };
+    let links: Vec<El> = sections.iter().enumerate().map(link).collect();
+    (links.len() > 2).then(|| {
+        let list = ol().class("contents").child(links);
+        nav().label("Contents").child(list)
+    })
+}
+
+fn section_id(index: usize) -> String {
+    format!("section-{index}")
+}
+
+fn drawn(page: Page, index: usize, of: &RecordsSection) -> El {
     let chart = |(chart, name): &(Chart, _)| {
         div()
             .class("card")
@@ -64,6 +86,8 @@ fn drawn(page: Page, of: &RecordsSection) -> El {
     };
     section()
         .class("records")
+        .id(section_id(index))
+        .attr("tabindex", "-1")
         .label(of.title.clone())
         .child(h2().child(of.title.clone()))
         .child(p().class("quiet").child(of.detail.clone()))

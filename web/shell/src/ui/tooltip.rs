@@ -1,7 +1,10 @@
 //! Explanations: one tooltip for every text that has one, by mouse, touch and keyboard.
 
+use std::time::Duration;
+
 use leptos::prelude::{
-    SetValue, StoredValue, UpdateValue, WithValue, on_cleanup, window, window_event_listener,
+    SetValue, StoredValue, UpdateValue, WithValue, on_cleanup, set_interval_with_handle, window,
+    window_event_listener,
 };
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
@@ -14,6 +17,9 @@ use crate::reactive::Signal;
 
 /// Largest width of the tooltip in pixels.
 const WIDTH: f64 = 300.0;
+
+/// Distance between an element and its explanation in pixels.
+const GAP: f64 = 6.0;
 
 /// Content and position of the tooltip; an empty text hides it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,7 +52,7 @@ pub fn tooltip() -> El {
         hide();
         let _ = element.set_attribute("aria-describedby", "tip");
         anchor.set_value(Some(element));
-        let (left, top) = (place.left().min(room).max(8.0), place.bottom() + 6.0);
+        let (left, top) = (place.left().min(room).max(8.0), place.bottom() + GAP);
         shown.set(TooltipState {
             text,
             left,
@@ -54,6 +60,20 @@ pub fn tooltip() -> El {
             pinned,
         });
     };
+    // What an explanation is about may be removed, hidden or scrolled away under it.
+    let check = set_interval_with_handle(
+        move || {
+            let is_gone = anchor.with_value(|anchor| {
+                anchor
+                    .as_ref()
+                    .is_some_and(|anchor| !is_in_place(anchor, &shown))
+            });
+            if is_gone {
+                hide();
+            }
+        },
+        Duration::from_millis(200),
+    );
     let is_pinned = move || shown.with_untracked(|shown| shown.pinned);
     let click = window_event_listener(leptos::ev::click, move |event| {
         let found = explained(&event);
@@ -81,6 +101,9 @@ pub fn tooltip() -> El {
     });
     let scroll = window_event_listener(leptos::ev::scroll, move |_| hide());
     on_cleanup(move || {
+        if let Ok(check) = check {
+            check.clear();
+        }
         click.remove();
         over.remove();
         key.remove();
@@ -95,6 +118,13 @@ pub fn tooltip() -> El {
         .style("left", px(|shown| shown.left))
         .style("top", px(|shown| shown.top))
         .child(move || shown.with(|shown| shown.text.clone()))
+}
+
+/// Returns `true` if an element is still where its explanation points to.
+fn is_in_place(anchor: &Element, shown: &Signal<TooltipState>) -> bool {
+    let place = anchor.get_bounding_client_rect();
+    let moved = shown.with_untracked(|shown| (place.bottom() + GAP - shown.top).abs());
+    place.width() > 0.0 && moved < 2.0
 }
 
 /// Returns the closest element with an explanation that an event is about.

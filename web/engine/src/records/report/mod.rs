@@ -17,12 +17,28 @@ const REPORTS: [&str; 3] = [
 /// Path of the file of `sentinel ablate`.
 const ABLATIONS: &str = "results/policy_ablations.json";
 
+/// A section of the screen, with the world that it is about; `None` for several.
+#[derive(Clone)]
+struct WorldSection {
+    world: Option<String>,
+    section: RecordsSection,
+}
+
+impl WorldSection {
+    fn new(world: &str, section: RecordsSection) -> Self {
+        Self {
+            world: Some(world.to_owned()),
+            section,
+        }
+    }
+}
+
 /// The files with their sections, in the order of the screen.
 #[derive(Default)]
 pub(super) struct Reports {
-    files: Vec<(String, Fetched<Vec<RecordsSection>>)>,
-    /// `true` while the shell waits for the screen.
-    wanted: bool,
+    files: Vec<(String, Fetched<Vec<WorldSection>>)>,
+    /// The world whose sections come first, while the shell waits for the screen.
+    wanted: Option<String>,
 }
 
 impl Reports {
@@ -31,9 +47,9 @@ impl Reports {
         path == ABLATIONS || REPORTS.contains(&path)
     }
 
-    /// Returns the paths of the files that have to be fetched.
-    pub(super) fn request(&mut self) -> Vec<String> {
-        self.wanted = true;
+    /// Returns the paths of the files that have to be fetched for a screen that begins with `world`.
+    pub(super) fn request(&mut self, world: String) -> Vec<String> {
+        self.wanted = Some(world);
         let paths = REPORTS.into_iter().chain([ABLATIONS]);
         let missing = paths.filter(|path| {
             let found = self.files.iter().find(|(known, _)| known == path);
@@ -69,20 +85,24 @@ impl Reports {
     /// Returns the screen once all files have arrived or failed, once for each request.
     pub(super) fn screen(&mut self) -> Option<Records> {
         let loading = |(_, file): &(String, _)| matches!(file, Fetched::Loading);
-        if !self.wanted || self.files.iter().any(loading) {
+        if self.files.iter().any(loading) {
             return None;
         }
-        self.wanted = false;
+        let world = self.wanted.take();
+        world.as_ref()?;
         let files = self.files.iter().filter_map(|(_, file)| file.ready());
+        let mut sections: Vec<&WorldSection> = files.flatten().collect();
+        // The sort is stable: within a world the order of the files stays.
+        sections.sort_by_key(|found| found.world != world);
         Some(Records {
             screen: "results".to_owned(),
             title: "Results".to_owned(),
             detail: "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.".to_owned(),
-            sections: files.flatten().cloned().collect(),
+            sections: sections.iter().map(|found| found.section.clone()).collect(),
         })
     }
 
-    fn set(&mut self, path: &str, file: Fetched<Vec<RecordsSection>>) {
+    fn set(&mut self, path: &str, file: Fetched<Vec<WorldSection>>) {
         match self.files.iter_mut().find(|(known, _)| known == path) {
             Some((_, place)) => *place = file,
             None => self.files.push((path.to_owned(), file)),
@@ -91,11 +111,10 @@ impl Reports {
 }
 
 /// Returns the sections of a file.
-fn sections(path: &str, text: &str) -> Result<Vec<RecordsSection>, String> {
+fn sections(path: &str, text: &str) -> Result<Vec<WorldSection>, String> {
     if path == ABLATIONS {
-        return Ok(vec![tables::ablation_of_the_stack(&file::parse(
-            path, text,
-        )?)]);
+        let stack = tables::ablation_of_the_stack(&file::parse(path, text)?);
+        return Ok(vec![WorldSection::new("polyguard", stack)]);
     }
     let results = file::parse_results(path, text)?;
     let mut sections = tables::baselines(&results.evaluations);
@@ -103,7 +122,10 @@ fn sections(path: &str, text: &str) -> Result<Vec<RecordsSection>, String> {
     let sweeps = results.sweeps.iter();
     sections.extend(sweeps.map(|sweep| tables::sweep(path, sweep, &results)));
     if results.sweeps.is_empty() {
-        sections.push(charts::section(path, &results));
+        sections.push(WorldSection {
+            world: None,
+            section: charts::section(path, &results),
+        });
     }
     Ok(sections)
 }

@@ -1,14 +1,14 @@
 //! Evaluations, ablations and sweeps as panels.
 
 use sentinel_page_protocol::{
-    Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection,
+    Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection, readable_task,
 };
 
-use super::charts;
 use super::file::{
     AblationRow, Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep,
     TaskScore,
 };
+use super::{WorldSection, charts};
 use crate::file_library::episode_query;
 use crate::format::{capitalized, percent};
 use crate::world::TRAINED;
@@ -102,9 +102,10 @@ fn conditions(evaluation: &Evaluation) -> String {
 }
 
 /// Returns a section for each evaluation whose players the page has.
-pub(super) fn baselines(evaluations: &[Evaluation]) -> Vec<RecordsSection> {
+pub(super) fn baselines(evaluations: &[Evaluation]) -> Vec<WorldSection> {
     let here = evaluations.iter().filter(|found| plays_here(found));
-    here.map(baseline).collect()
+    here.map(|found| WorldSection::new(&found.world, baseline(found)))
+        .collect()
 }
 
 fn baseline(evaluation: &Evaluation) -> RecordsSection {
@@ -171,7 +172,7 @@ fn task_row(evaluation: &Evaluation, policy: &str, task: &TaskScore) -> Card {
         let text = format!("{place}: seed {}", example.seed);
         link(evaluation, policy, &task.task, &text, *example)
     });
-    let name = format!("{}, {}", player_name(policy), task.task);
+    let name = format!("{}, {}", player_name(policy), readable_task(&task.task));
     Card {
         links: links.collect(),
         ..score_row(name, task.score, [])
@@ -191,7 +192,7 @@ fn extremes(evaluation: &Evaluation, policy: &PolicyScore) -> Vec<Link> {
     let places = [PLACES[0], PLACES[2]].into_iter().zip(found);
     let links = places.filter_map(|(place, found)| {
         let (task, example) = found?;
-        let text = format!("{place}: {task}, seed {}", example.seed);
+        let text = format!("{place}: {}, seed {}", readable_task(task), example.seed);
         Some(link(evaluation, &policy.policy, task, &text, example))
     });
     links.collect()
@@ -224,12 +225,13 @@ fn link(
 }
 
 /// Returns the evaluations of policies that were trained in another way; `None` if there are none.
-pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<RecordsSection> {
+pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<WorldSection> {
     let other = || evaluations.iter().filter(|found| !plays_here(found));
     let first = other().next()?;
     let tasks = first.policies.first()?.tasks.iter();
     let mut columns = vec![("All tasks", "")];
-    columns.extend(tasks.map(|task| (task.task.as_str(), "")));
+    let tasks: Vec<String> = tasks.map(|task| readable_task(&task.task)).collect();
+    columns.extend(tasks.iter().map(|task| (task.as_str(), "")));
     let row = |evaluation: &Evaluation| {
         let policy = evaluation.policies.first()?;
         let id = &evaluation.id;
@@ -240,7 +242,7 @@ pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<RecordsSection> {
             ..score_row(capitalized(&name), policy.score, tasks)
         })
     };
-    Some(RecordsSection {
+    let section = RecordsSection {
         title: format!("Ablations of training: {}", title_of(&first.world)),
         detail: format!(
             "{} Each row is a training run of its own. The page does not have these models, so a command leads to each number.",
@@ -253,7 +255,8 @@ pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<RecordsSection> {
             other().filter_map(row).collect(),
         )],
         charts: Vec::new(),
-    })
+    };
+    Some(WorldSection::new(&first.world, section))
 }
 
 /// Returns the ablation of PolyGuard's stack of agents.
@@ -298,7 +301,7 @@ pub(super) fn ablation_of_the_stack(file: &Ablations) -> RecordsSection {
 }
 
 /// Returns the section of a sweep: scores of each stage, GRPO against SFT, and its charts.
-pub(super) fn sweep(path: &str, sweep: &Sweep, results: &Results) -> RecordsSection {
+pub(super) fn sweep(path: &str, sweep: &Sweep, results: &Results) -> WorldSection {
     let mut section = charts::section(path, results);
     // The first table has the numbers of this chart.
     let first = |panel: &Panel| panel.id.contains("sft_vs_grpo_reward");
@@ -308,7 +311,12 @@ pub(super) fn sweep(path: &str, sweep: &Sweep, results: &Results) -> RecordsSect
         .splice(0..0, [stages(path, sweep), improvements(path, sweep)]);
     section.title = format!("Sweep: {}", results.title);
     "Language models that were fine-tuned on demonstrations (SFT) and then trained with GRPO. The page cannot play them; a score has the command that made it, where the file names one.".clone_into(&mut section.detail);
-    section
+    let evaluations = sweep
+        .entries
+        .iter()
+        .flat_map(|entry| entry.evaluations.values());
+    let world = evaluations.map(|found| found.world.clone()).next();
+    WorldSection { world, section }
 }
 
 fn stages(path: &str, sweep: &Sweep) -> Panel {

@@ -1,0 +1,184 @@
+//! The final score of an episode beside those of the policies on the same episode.
+
+use std::sync::Arc;
+
+use sentinel_page_protocol::{Placement, WorldInfo};
+
+use crate::dom::IntoView;
+use crate::dom::html::{b, p, section, small, span};
+use crate::dom::{El, View};
+use crate::number_format::fixed;
+use crate::page::{Comparison, Page};
+use crate::reactive::{effect, memo};
+
+/// Name of the policy that acts at random, in worlds that have it.
+const RANDOM: &str = "random";
+
+/// Returns a line about the final score of the main episode, which is shown at its end. The policies
+/// play in an engine of their own, and only once the end is shown, so playback never waits for them.
+#[must_use]
+pub fn yardstick(page: Page) -> View {
+    let shown = memo(move || page.shows_end());
+    effect(move || {
+        if shown.get() {
+            page.compare_quickly();
+        }
+    });
+    let line = move || {
+        let found = page.comparison().filter(|_| shown.get())?;
+        let info = page.info.get()?;
+        let player = page
+            .main
+            .status
+            .with(|status| status.episode.player.clone());
+        let score = page.main.last_score()?;
+        Some(line(&found, &info, &player, score))
+    };
+    line.into_view()
+}
+
+fn line(found: &Comparison, info: &Arc<WorldInfo>, player: &str, score: f64) -> El {
+    let placements = found.standings.as_ref().map_or(&[][..], |s| &s.placements);
+    let line = section()
+        .class("yardstick")
+        .label("How good is this score?");
+    let status = p().attr("role", "status");
+    if !found.is_complete() {
+        let text = match found.stopped {
+            true => "The comparison with the policies was stopped.",
+            false => "The policies play the same episode, for comparison…",
+        };
+        return line.child(status.class("quiet").child(text));
+    }
+    let verdict = verdict(placements, info, player, score);
+    let scales = landmarks(placements, info).into_iter();
+    let scales = scales.map(|(name, score)| {
+        let value = b().class("num").child(fixed(score, 3));
+        span().child(name).child(" ").child(value)
+    });
+    line.child(status.child(b().child(verdict)))
+        .child(p().class("facts").child(scales.collect::<Vec<El>>()))
+        .child(
+            small().child("One episode says little about a policy: luck is part of every score."),
+        )
+}
+
+fn is_privileged(info: &WorldInfo, placement: &Placement) -> bool {
+    let mut players = info.players.iter();
+    players.any(|player| player.privileged && player.name == placement.player)
+}
+
+/// Returns how many of the other policies without hidden state score lower than `player`.
+fn verdict(placements: &[Placement], info: &WorldInfo, player: &str, score: f64) -> String {
+    let others = placements
+        .iter()
+        .filter(|other| other.scored > 0 && other.player != player && !is_privileged(info, other));
+    let others: Vec<&Placement> = others.collect();
+    // Scores in the standings have four decimals.
+    let lower = others.iter().filter(|other| other.mean < score - 5e-5);
+    let (lower, all) = (lower.count(), others.len());
+    let score = fixed(score, 3);
+    match lower {
+        0 => format!("{score}: none of {all} policies scores lower on this episode."),
+        _ if lower == all => {
+            format!("{score}: more than all {all} policies reach on this episode.")
+        }
+        _ => format!("{score}: more than {lower} of {all} policies reach on this episode."),
+    }
+}
+
+/// Returns names and scores to compare with: the random policy or else the worst one, the trained
+/// policy, the best one without hidden state, and the best one with it.
+fn landmarks(placements: &[Placement], info: &WorldInfo) -> Vec<(String, f64)> {
+    let scored = || placements.iter().filter(|placement| placement.scored > 0);
+    let public = || scored().filter(|placement| !is_privileged(info, placement));
+    let named = |name: &str| scored().find(|placement| placement.player == name);
+    let trained = named(&info.default_player);
+    let best = public()
+        .next()
+        .filter(|best| Some(best.player.as_str()) != trained.map(|t| t.player.as_str()));
+    let seen = scored().find(|placement| is_privileged(info, placement));
+    let worst = named(RANDOM).or_else(|| public().last());
+    let entry = |role: &str, found: Option<&Placement>| {
+        let found = found?;
+        Some((format!("{role}{}", found.label), found.mean))
+    };
+    [
+        entry("", worst),
+        entry("", trained),
+        entry("Best: ", best),
+        entry("With hidden state: ", seen),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_page_protocol::PlayerInfo;
+
+    fn info() -> WorldInfo {
+        let player = |name: &str, privileged| PlayerInfo {
+            name: name.to_owned(),
+            privileged,
+            ..PlayerInfo::default()
+        };
+        WorldInfo {
+            players: vec![
+                player("grpo", false),
+                player("random", false),
+                player("bayes", false),
+                player("oracle", true),
+            ],
+            default_player: "grpo".to_owned(),
+            ..WorldInfo::default()
+        }
+    }
+
+    fn placements() -> Vec<Placement> {
+        let placement = |player: &str, mean| Placement {
+            player: player.to_owned(),
+            label: player.to_uppercase(),
+            scored: 1,
+            mean,
+            ..Placement::default()
+        };
+        vec![
+            placement("oracle", 0.95),
+            placement("bayes", 0.9),
+            placement("grpo", 0.8),
+            placement("random", 0.3),
+        ]
+    }
+
+    /// Policies that see hidden state are no match for a player that does not, and a policy is not
+    /// compared with itself.
+    #[test]
+    fn the_score_is_ranked_among_the_other_public_policies() {
+        let words = |player, score| verdict(&placements(), &info(), player, score);
+        assert!(words("grpo", 0.8).contains("more than 1 of 2"));
+        assert!(words("you", 0.92).contains("more than all 3"));
+        assert!(words("you", 0.3).contains("none of 3"));
+        assert!(words("you", 0.8).starts_with("0.800: more than 1 of 3"));
+    }
+
+    #[test]
+    fn the_landmarks_say_who_saw_hidden_state() {
+        let named = |all: &[Placement]| -> Vec<String> {
+            landmarks(all, &info())
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect()
+        };
+        let mut all = placements();
+        assert_eq!(
+            named(&all),
+            ["RANDOM", "GRPO", "Best: BAYES", "With hidden state: ORACLE"]
+        );
+        // The trained policy may be the best one, and the worst one stands in for a random one.
+        all.retain(|placement| placement.player != "bayes" && placement.player != "random");
+        assert_eq!(named(&all), ["GRPO", "GRPO", "With hidden state: ORACLE"]);
+    }
+}

@@ -481,15 +481,8 @@ fn composed_actions_are_checked() {
     let origin = hardened(Task::Task1, 5);
     play(&mut engine, &origin, "you");
     let mut check = |code: &str| {
-        let code = code.to_owned();
-        let replies = ask(
-            &mut engine,
-            Request::Check {
-                run: 1,
-                at: 0,
-                code,
-            },
-        );
+        let (run, at, code) = (1, 0, code.to_owned());
+        let replies = ask(&mut engine, Request::Check { run, at, code });
         match replies.as_slice() {
             [Reply::Checked { label, warning, .. }] => (label.clone(), warning.clone()),
             _ => panic!("{replies:?}"),

@@ -98,7 +98,7 @@ fn landmarks(placements: &[Placement], info: &WorldInfo) -> Vec<(String, f64)> {
         .next()
         .filter(|best| Some(best.player.as_str()) != trained.map(|t| t.player.as_str()));
     let seen = scored().find(|placement| is_privileged(info, placement));
-    let worst = named(RANDOM).or_else(|| public().last());
+    let worst = named(RANDOM).or_else(|| public().next_back());
     let entry = |role: &str, found: Option<&Placement>| {
         let found = found?;
         Some((format!("{role}{}", found.label), found.mean))

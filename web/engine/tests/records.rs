@@ -276,7 +276,8 @@ fn results_begin_with_the_world_of_the_visitor() {
         let shown = titles(&shown_results(&mut engine, world));
         assert_eq!(shown[0], format!("Baselines: {title}"));
         let (mut all, mut same) = (trust.clone(), shown.clone());
-        (all.sort(), same.sort());
+        all.sort();
+        same.sort();
         assert_eq!(all, same);
         let is_own = |name: &&String| name.contains(title);
         let own = shown.iter().take_while(is_own).count();

@@ -49,7 +49,12 @@ async fn decisions_are_judged_in_every_world_and_mistakes_lead_to_branches() -> 
         browser.wait_for(".analysis tbody tr").await?;
         fits_on_a_phone(&browser, &query[6..9]).await?;
     }
-    // In the cluster it takes long enough to be ended before it is complete.
+    // The longest episodes take long enough to be stopped before the analysis is complete.
+    let long = "world=cluster&task=task3&seed=5&policy=random&t=3";
+    open(&browser, &server, long).await?;
+    is_played(&browser).await?;
+    browser.click("#analyze").await?;
+    browser.wait_for("#analyze-stop:not([hidden])").await?;
     browser.click("#analyze-stop").await?;
     browser.wait_for("#analyze:not([hidden])").await?;
     open(&browser, &server, "task=task3&seed=42&policy=random").await?;

@@ -1,7 +1,7 @@
 //! The worlds behind HTTP and WebSocket.
 //!
 //! * [`openenv`]: the protocol of OpenEnv 0.10 at the root, for all worlds.
-//! * [`mod@reference`]: the HTTP API of the Python reference under `/sentinel/`.
+//! * [`reference_api`]: the HTTP API of the Python reference under `/sentinel/`.
 //! * [`policy`]: a policy that answers `/act`.
 //! * [`environment`]: an environment of any world, as one client uses it.
 //! * [`sessions`]: a bounded table of sessions with an idle time and a maximal age.

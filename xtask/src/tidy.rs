@@ -87,10 +87,11 @@ const LAYERS: [Layer; 3] = [
     },
 ];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     // Itself: its tests switch a feature on.
     ("sentinel-env", &["sentinel-env"]),
-    ("sentinel-policy", &["sentinel-env"]),
+    ("sentinel-kernels", &[]),
+    ("sentinel-policy", &["sentinel-env", "sentinel-kernels"]),
     ("sentinel-python", &["sentinel-env", "sentinel-policy"]),
     // No tensor library: what needs one is handed to it as a policy.
     ("sentinel-server", &["sentinel-env", "sentinel-policy"]),

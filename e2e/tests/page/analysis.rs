@@ -49,7 +49,12 @@ async fn decisions_are_judged_in_every_world_and_mistakes_lead_to_branches() -> 
         browser.wait_for(".analysis tbody tr").await?;
         fits_on_a_phone(&browser, &query[6..9]).await?;
     }
-    // In the cluster it takes long enough to be ended before it is complete.
+    // The longest episodes take long enough to be stopped before the analysis is complete.
+    let long = "world=cluster&task=task3&seed=5&policy=random&t=3";
+    open(&browser, &server, long).await?;
+    is_played(&browser).await?;
+    browser.click("#analyze").await?;
+    browser.wait_for("#analyze-stop:not([hidden])").await?;
     browser.click("#analyze-stop").await?;
     browser.wait_for("#analyze:not([hidden])").await?;
     open(&browser, &server, "task=task3&seed=42&policy=random").await?;
@@ -157,5 +162,19 @@ async fn page_and_command_find_the_same_values() -> Result<()> {
     assert_eq!(browser.execute(cells, vec![]).await?, json!(values));
     let text = browser.text(".analysis").await?;
     assert!(text.contains(&accuracy), "no {accuracy} in {text}");
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn mistake_keys_answer_when_there_is_nothing_to_find() -> Result<()> {
+    let (_server, browser) = open_page("").await?;
+    is_played(&browser).await?;
+    browser.wait_for("#brief-note").await?;
+    browser.press("b").await?;
+    let note = "document.querySelector('#brief-note').textContent";
+    browser
+        .wait_until(&format!("{note}.startsWith('Analyze the decisions first')"))
+        .await?;
+    browser.wait_until(&format!("{note} === ''")).await?;
     is_silent(&browser).await
 }

@@ -1,9 +1,11 @@
 //! The visitor's own play in a real browser: undo and redo, the tree of lines, the comparison on one
 //! episode, the episode of the day, and the record of results.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use fantoccini::key::Key;
-use sentinel_e2e::{Browser, is_played, is_silent, open, open_page, screenshots, shows_action};
+use sentinel_e2e::{
+    Browser, inspect_view, is_played, is_silent, open, open_page, screenshots, shows_action,
+};
 use serde_json::{Value, json};
 
 async fn is_at(browser: &Browser, address: &str) -> Result<()> {
@@ -430,6 +432,49 @@ async fn a_foreign_record_is_set_aside_with_a_notice() -> Result<()> {
     browser.click("#results-open").await?;
     browser
         .wait_until("document.querySelector('#results').textContent.includes('No results yet')")
+        .await?;
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn score_is_compared_at_the_end_of_the_episode() -> Result<()> {
+    let (_server, browser) = open_page("seed=5003").await?;
+    is_played(&browser).await?;
+    let shown = "document.querySelector('.yardstick')";
+    browser.wait_until(&format!("{shown} === null")).await?;
+    browser.press(&Key::End.to_string()).await?;
+    browser
+        .wait_until(&format!(
+            "{shown}?.textContent.includes('on this episode.')"
+        ))
+        .await?;
+    browser
+        .wait_until(&format!(
+            "{shown}.textContent.includes('With hidden state: ')"
+        ))
+        .await?;
+    let findings = inspect_view(&browser, "yardstick").await?;
+    ensure!(findings.is_empty(), "{}", findings.join("\n"));
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn wasted_action_is_explained_and_not_taken() -> Result<()> {
+    let (_server, browser) =
+        open_page("world=cluster&task=2&rules=hardened&policy=you&at=0").await?;
+    browser.wait_for("#act[aria-disabled=true]").await?;
+    browser.click("#act").await?;
+    let reason = "document.querySelector('#act-warning').textContent";
+    browser.wait_until(&format!("{reason}.length > 10")).await?;
+    shows_action(&browser, 0).await?;
+    is_silent(&browser).await
+}
+
+#[tokio::test]
+async fn cluster_opens_under_the_rules_of_its_trained_policy() -> Result<()> {
+    let (_server, browser) = open_page("world=cluster").await?;
+    browser
+        .wait_until("location.search.includes('rules=hardened')")
         .await?;
     is_silent(&browser).await
 }

@@ -44,6 +44,22 @@ async fn ends_with(browser: &Browser, score: f64) -> Result<()> {
 }
 
 #[tokio::test]
+async fn results_begin_with_the_world_of_the_page() -> Result<()> {
+    let (_server, browser) = start("world=polyguard&page=results").await?;
+    browser.wait_for("section.records h2").await?;
+    let first = browser.text("section.records h2").await?;
+    ensure!(first.contains("PolyGuard"), "{first}");
+    let last = "document.querySelector('nav .contents li:last-child button')";
+    let click = format!("{last}.click(); return {last}.textContent");
+    let title = browser.execute(&click, vec![]).await?;
+    browser
+        .wait_until(&format!("document.activeElement.ariaLabel === {title}"))
+        .await?;
+    save(&browser, "results-contents.png").await?;
+    is_silent(&browser).await
+}
+
+#[tokio::test]
 async fn runs_of_all_worlds_and_language_models_are_drawn_side_by_side() -> Result<()> {
     let (server, browser) = start("page=training").await?;
     has_lines(&browser, "evaluation", 4).await?;

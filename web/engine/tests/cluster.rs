@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{
-    ask, codes_replay_the_run, episode_ref, last_standings, played, policies_play_as_natively,
-    run_of, some_policies_play_as_natively, truth_of, truths, unknown_words_are_named, views,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
+    some_policies_play_as_natively, truth_of, truths, unknown_words_are_named, views,
     views_of_equal_observations_are_equal,
 };
 use sentinel_env::cluster::{
@@ -18,7 +18,8 @@ use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::actor::{Actor, PolicyActor};
 use sentinel_page_engine::{Engine, Frame, PageWorld, Run};
 use sentinel_page_protocol::{
-    AgentView, Card, Panel, Reply, Request, RewardTerm, StepLine, TournamentSpec, encode,
+    AgentView, Card, DeferredReply, Panel, Reply, Request, RewardTerm, StepLine, TournamentSpec,
+    encode,
 };
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::{ClusterNet, Trained};
@@ -415,7 +416,10 @@ fn tournament_means_are_those_of_the_evaluation() {
         ..TournamentSpec::default()
     };
     let replies = ask(&mut engine, Request::Tournament { run: 9, spec });
-    let standings = last_standings(&replies);
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Standings(standings)) = replies.last() else {
+        panic!("no standings in {replies:?}");
+    };
     assert_eq!((standings.played, standings.total), (60, 60));
     let means: Vec<(&str, f64)> = standings
         .placements
@@ -477,15 +481,8 @@ fn composed_actions_are_checked() {
     let origin = hardened(Task::Task1, 5);
     play(&mut engine, &origin, "you");
     let mut check = |code: &str| {
-        let code = code.to_owned();
-        let replies = ask(
-            &mut engine,
-            Request::Check {
-                run: 1,
-                at: 0,
-                code,
-            },
-        );
+        let (run, at, code) = (1, 0, code.to_owned());
+        let replies = ask(&mut engine, Request::Check { run, at, code });
         match replies.as_slice() {
             [Reply::Checked { label, warning, .. }] => (label.clone(), warning.clone()),
             _ => panic!("{replies:?}"),

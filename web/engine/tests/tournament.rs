@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{ask, deferred, last_standings};
+use common::{ask, deferred};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
@@ -17,6 +17,17 @@ fn file(path: &str) -> Vec<u8> {
 
 fn words(all: &[&str]) -> Vec<String> {
     all.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn last_standings(replies: &[Reply]) -> Standings {
+    let standings = deferred(replies)
+        .into_iter()
+        .rev()
+        .find_map(|reply| match reply {
+            DeferredReply::Standings(standings) => Some(standings),
+            _ => None,
+        });
+    standings.unwrap_or_else(|| panic!("no standings in {replies:?}"))
 }
 
 /// Plays a tournament with every file that the engine asks for, and returns its results.

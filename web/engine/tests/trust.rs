@@ -3,9 +3,8 @@
 mod common;
 
 use common::{
-    ask, codes_replay_the_run, deferred, episode_ref, last_standings, played,
-    policies_play_as_natively, run_of, truth_of, truths, unknown_words_are_named, views,
-    views_of_equal_observations_are_equal,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
+    truth_of, truths, unknown_words_are_named, views, views_of_equal_observations_are_equal,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
@@ -135,7 +134,10 @@ fn tournament_means_are_those_of_the_evaluation() {
         ..TournamentSpec::default()
     };
     let replies = ask(&mut engine, Request::Tournament { run: 9, spec });
-    let standings = last_standings(&replies);
+    let replies = deferred(&replies);
+    let Some(DeferredReply::Standings(standings)) = replies.last() else {
+        panic!("no standings in {replies:?}");
+    };
     assert_eq!((standings.played, standings.total), (90, 90));
     let means: Vec<(&str, f64)> = standings
         .placements

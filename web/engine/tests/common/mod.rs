@@ -12,8 +12,8 @@ use sentinel_env::{EpisodeSpec, TaskName as _, TrajectoryDigest};
 use sentinel_page_engine::actor::Actor;
 use sentinel_page_engine::{Engine, PageWorld, Run};
 use sentinel_page_protocol::{
-    AgentView, DeferredReply, EpisodeRef, Reply, Request, RunUpdate, Standings, Truth, TruthUpdate,
-    decode, encode,
+    AgentView, DeferredReply, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate, decode,
+    encode,
 };
 
 /// Plays an actor's actions and returns the run.
@@ -256,18 +256,6 @@ pub(crate) fn deferred(replies: &[Reply]) -> Vec<DeferredReply> {
         _ => None,
     };
     replies.iter().filter_map(decoded).collect()
-}
-
-/// Returns the last results of a tournament.
-pub(crate) fn last_standings(replies: &[Reply]) -> Standings {
-    let standings = deferred(replies)
-        .into_iter()
-        .rev()
-        .find_map(|reply| match reply {
-            DeferredReply::Standings(standings) => Some(standings),
-            _ => None,
-        });
-    standings.unwrap_or_else(|| panic!("no standings in {replies:?}"))
 }
 
 /// Returns the sentences of the replies about what went wrong.

@@ -258,10 +258,15 @@ pub fn seek_mistake(page: Page, forward: bool) {
 
 /// Returns a sentence about a mistake that was searched for in vain.
 fn no_mistake(analysis: &AnalysisUpdate, forward: bool) -> &'static str {
-    match (is_complete(analysis), forward) {
-        (false, _) => "No mistake so far; the analysis is running.",
-        (true, true) => "No mistake after this action.",
-        (true, false) => "No mistake before this action.",
+    if analysis.steps.iter().any(|step| step.is_mistake) {
+        return match forward {
+            true => "No mistake after this action.",
+            false => "No mistake before this action.",
+        };
+    }
+    match is_complete(analysis) {
+        true => "The analysis found no mistake in this episode.",
+        false => "The analysis has found no mistake so far.",
     }
 }
 
@@ -294,10 +299,13 @@ mod tests {
         let mut analysis = AnalysisUpdate {
             done: 1,
             total: 2,
+            steps: vec![StepAnalysis::default()],
             ..AnalysisUpdate::default()
         };
-        assert!(no_mistake(&analysis, true).contains("so far"));
+        assert!(no_mistake(&analysis, true).ends_with("so far."));
         analysis.done = 2;
+        assert!(no_mistake(&analysis, false).contains("in this episode"));
+        analysis.steps[0].is_mistake = true;
         assert!(no_mistake(&analysis, true).contains("after"));
         assert!(no_mistake(&analysis, false).contains("before"));
     }

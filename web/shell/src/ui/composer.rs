@@ -108,9 +108,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
     };
     let kinds = div().class("segmented").attr("role", "group");
     // Not `disabled`, which would take the focus from the button.
-    let is_wasted = memo(move || {
-        checked.with(|checked| checked.label.is_empty() || !checked.warning.is_empty())
-    });
+    let is_wasted = memo(move || checked.with(|checked| !checked.warning.is_empty()));
     let take = move || {
         if !is_wasted.get_untracked() {
             page.take_action(&code.get_untracked());

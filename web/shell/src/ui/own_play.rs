@@ -72,7 +72,7 @@ fn told(page: Page) -> Option<El> {
     let is_own = page
         .without_cursor
         .with(|state| state.player == VISITOR || state.branch.is_some());
-    let words = "You have seen this one: the guided playback told what is hidden, so it does not count in your results. Choose another seed for a fresh one.";
+    let words = "You have seen this one: the guided playback told what is hidden here, so your score does not count in your results. Choose another seed for a fresh one.";
     let note = p().id("told-note").class("quiet").attr("role", "status");
     (is_own && page.is_told_episode()).then(|| note.child(words))
 }
@@ -181,7 +181,7 @@ fn comparison(page: Page, found: &Comparison) -> View {
     }
     let note = match (found.is_complete(), found.stopped) {
         (true, _) if !found.has_slow => {
-            "Final scores on this episode, without slow policies.".to_owned()
+            "Final scores on this episode, without policies that play slowly.".to_owned()
         }
         (true, _) => {
             "Final scores on this episode. One episode says little about a policy.".to_owned()

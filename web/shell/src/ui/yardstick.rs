@@ -11,7 +11,7 @@ use crate::number_format::fixed;
 use crate::page::{Comparison, Page};
 use crate::reactive::{effect, memo};
 
-/// Name of the policy that acts at random.
+/// Name of the policy that acts at random, in worlds that have it.
 const RANDOM: &str = "random";
 
 /// Returns a line about the final score of the main episode, which is shown at its end. The policies
@@ -38,26 +38,29 @@ pub fn yardstick(page: Page) -> View {
 }
 
 fn line(found: &Comparison, info: &Arc<WorldInfo>, player: &str, score: f64) -> El {
+    let placements = found.standings.as_ref().map_or(&[][..], |s| &s.placements);
     let line = section()
         .class("yardstick")
         .label("How good is this score?");
     let status = p().attr("role", "status");
     if !found.is_complete() {
-        return line.child(
-            status
-                .class("quiet")
-                .child("The policies play this episode, too…"),
-        );
+        let text = match found.stopped {
+            true => "The comparison with the policies was stopped.",
+            false => "The policies play the same episode, for comparison…",
+        };
+        return line.child(status.class("quiet").child(text));
     }
-    let placements = found.standings.as_ref().map_or(&[][..], |s| &s.placements);
-    let mut facts = p().class("facts");
-    for (name, score) in landmarks(placements, info) {
+    let verdict = verdict(placements, info, player, score);
+    let scales = landmarks(placements, info).into_iter();
+    let scales = scales.map(|(name, score)| {
         let value = b().class("num").child(fixed(score, 3));
-        facts = facts.child(span().child(name).child(" ").child(value));
-    }
-    line.child(status.child(b().child(verdict(placements, info, player, score))))
-        .child(facts)
-        .child(small().child("One episode says little about a policy."))
+        span().child(name).child(" ").child(value)
+    });
+    line.child(status.child(b().child(verdict)))
+        .child(p().class("facts").child(scales.collect::<Vec<El>>()))
+        .child(
+            small().child("One episode says little about a policy: luck is part of every score."),
+        )
 }
 
 fn is_privileged(info: &WorldInfo, placement: &Placement) -> bool {
@@ -67,42 +70,48 @@ fn is_privileged(info: &WorldInfo, placement: &Placement) -> bool {
 
 /// Returns how many of the other policies without hidden state score lower than `player`.
 fn verdict(placements: &[Placement], info: &WorldInfo, player: &str, score: f64) -> String {
-    let (mut lower, mut all) = (0, 0);
-    for other in placements {
-        if other.scored > 0 && other.player != player && !is_privileged(info, other) {
-            all += 1;
-            // Scores in the standings have four decimals.
-            lower += u32::from(other.mean < score - 5e-5);
-        }
-    }
+    let others = placements
+        .iter()
+        .filter(|other| other.scored > 0 && other.player != player && !is_privileged(info, other));
+    let others: Vec<&Placement> = others.collect();
+    // Scores in the standings have four decimals.
+    let lower = others.iter().filter(|other| other.mean < score - 5e-5);
+    let (lower, all) = (lower.count(), others.len());
     let score = fixed(score, 3);
     match lower {
         0 => format!("{score}: none of {all} policies scores lower on this episode."),
+        _ if lower == all => {
+            format!("{score}: more than all {all} policies reach on this episode.")
+        }
         _ => format!("{score}: more than {lower} of {all} policies reach on this episode."),
     }
 }
 
-/// Returns names and scores to compare with: the best policy with hidden state, the best one without
-/// it, the trained and the random one.
+/// Returns names and scores to compare with: the random policy or else the worst one, the trained
+/// policy, the best one without hidden state, and the best one with it.
 fn landmarks(placements: &[Placement], info: &WorldInfo) -> Vec<(String, f64)> {
-    let mut all = Vec::new();
-    let (mut has_seeing, mut has_best) = (false, false);
-    for placement in placements.iter().filter(|placement| placement.scored > 0) {
-        let is_seeing = is_privileged(info, placement);
-        let has_first = match is_seeing {
-            true => &mut has_seeing,
-            false => &mut has_best,
-        };
-        let is_first = !std::mem::replace(has_first, true);
-        let role = match (is_seeing, is_first) {
-            (true, true) => "With hidden state: ",
-            (false, true) => "Best: ",
-            _ if placement.player == info.default_player || placement.player == RANDOM => "",
-            _ => continue,
-        };
-        all.push((String::from(role) + &placement.label, placement.mean));
-    }
-    all
+    let scored = || placements.iter().filter(|placement| placement.scored > 0);
+    let public = || scored().filter(|placement| !is_privileged(info, placement));
+    let named = |name: &str| scored().find(|placement| placement.player == name);
+    let trained = named(&info.default_player);
+    let best = public()
+        .next()
+        .filter(|best| Some(best.player.as_str()) != trained.map(|t| t.player.as_str()));
+    let seen = scored().find(|placement| is_privileged(info, placement));
+    let worst = named(RANDOM).or_else(|| public().next_back());
+    let entry = |role: &str, found: Option<&Placement>| {
+        let found = found?;
+        Some((format!("{role}{}", found.label), found.mean))
+    };
+    [
+        entry("", worst),
+        entry("", trained),
+        entry("Best: ", best),
+        entry("With hidden state: ", seen),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 #[cfg(test)]
@@ -150,7 +159,7 @@ mod tests {
     fn the_score_is_ranked_among_the_other_public_policies() {
         let words = |player, score| verdict(&placements(), &info(), player, score);
         assert!(words("grpo", 0.8).contains("more than 1 of 2"));
-        assert!(words("you", 0.92).contains("more than 3 of 3"));
+        assert!(words("you", 0.92).contains("more than all 3"));
         assert!(words("you", 0.3).contains("none of 3"));
         assert!(words("you", 0.8).starts_with("0.800: more than 1 of 3"));
     }
@@ -166,12 +175,10 @@ mod tests {
         let mut all = placements();
         assert_eq!(
             named(&all),
-            ["With hidden state: ORACLE", "Best: BAYES", "GRPO", "RANDOM"]
+            ["RANDOM", "GRPO", "Best: BAYES", "With hidden state: ORACLE"]
         );
-        all.retain(|placement| placement.player != "bayes");
-        assert_eq!(
-            named(&all),
-            ["With hidden state: ORACLE", "Best: GRPO", "RANDOM"]
-        );
+        // The trained policy may be the best one, and the worst one stands in for a random one.
+        all.retain(|placement| placement.player != "bayes" && placement.player != "random");
+        assert_eq!(named(&all), ["GRPO", "GRPO", "With hidden state: ORACLE"]);
     }
 }

@@ -15,7 +15,7 @@ pub use browser::Browser;
 pub use xtask::serve::{Server, serve};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// The sub-path under which tests serve the page, as a static host would: a page that only works at
@@ -121,6 +121,15 @@ pub async fn axe_findings(browser: &Browser) -> Result<Vec<String>> {
     let found = browser.execute_async(run, vec![]).await?;
     let lines = found.as_array().cloned().unwrap_or_default();
     Ok(lines.iter().map(ToString::to_string).collect())
+}
+
+/// Returns the value of a JavaScript expression in the page.
+///
+/// # Errors
+/// Returns an error if the expression fails, or the browser is gone.
+pub async fn ask(browser: &Browser, expression: &str) -> Result<Value> {
+    let script = format!("return {expression};");
+    Ok(browser.execute(&script, vec![]).await?)
 }
 
 /// Saves a screenshot of this name without `.png`, and returns the findings of axe-core, each after

@@ -1,4 +1,4 @@
-//! TrustLedger evidence features that several worlds share.
+//! Features of the evidence in a ledger that several worlds share.
 
 use sentinel_env::ledger::{Evidence, SuccessRate};
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use sentinel_env::{EpisodeNames, EpisodeSpec, Seeded, Session, in_world};
+use sentinel_env::{EpisodeNames, Seeded, Session, in_world};
 use sentinel_policy::nn::{Network, Observe};
 use sentinel_policy::replay::{ReplayRow, to_lines};
 
@@ -15,7 +15,7 @@ use crate::policy::PyPolicy;
 use crate::space_encoding::{
     ObserverOf, PythonWorld, decode, encode, observation_size, write_mask, wrong_value,
 };
-use crate::spec::{contiguous, ended, parse_seed, parse_world, value_error};
+use crate::spec::{contiguous, ended, parse_seed, parse_setup, parse_world, value_error};
 
 /// The reward of a step, and whether the episode was terminated or truncated.
 type StepResult = (f64, bool, bool);
@@ -261,7 +261,7 @@ impl PyEpisode {
         };
         let seed = parse_seed(seed)?;
         let inner: Box<dyn AnyEpisode> = in_world!(parse_world(world)?, W => {
-            Box::new(EpisodeOf::<W>::new(&EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup()))
+            Box::new(EpisodeOf::<W>::new(&parse_setup::<W>(names, seed)?))
         });
         Ok(Self { inner })
     }

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sentinel_env::{EpisodeNames, EpisodeSpec, Named, WorldName, in_world};
+use sentinel_env::{EpisodeNames, Named, WorldName, in_world};
 use sentinel_policy::nn::{Model, ModelError, TrainedPolicy};
 use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Player, Scripted};
 
 use crate::space_encoding::PythonWorld;
-use crate::spec::{parse_seed, parse_world, value_error};
+use crate::spec::{parse_seed, parse_setup, parse_world, value_error};
 
 /// A policy of one world, from which players are started.
 pub(crate) struct PolicyOf<W: PythonWorld> {
@@ -130,9 +130,7 @@ fn run_all<W: PythonWorld>(
         digests: Vec::with_capacity(seeds.len()),
     };
     for seed in seeds {
-        let setup = EpisodeSpec::<W>::from_names(*names, *seed)
-            .map_err(value_error)?
-            .setup();
+        let setup = parse_setup::<W>(*names, *seed)?;
         let run = run_episode(&setup, &mut policy.start(&setup));
         results.scores.push(run.episode().score());
         results.actions.push(run.rewards().len() as u64);
@@ -229,7 +227,7 @@ impl PyPolicy {
         let name = name.unwrap_or(&self.name);
         in_world!(self.world, W => {
             let policy = self.of::<W>()?;
-            let setup = EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup();
+            let setup = parse_setup::<W>(names, seed)?;
             let (_, rows) = py.detach(|| {
                 record_episode(&setup, &mut policy.start(&setup), name)
             });

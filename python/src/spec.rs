@@ -35,6 +35,15 @@ pub(crate) fn parse_world(name: &str) -> PyResult<WorldName> {
     WorldName::parse(name).ok_or_else(unknown)
 }
 
+/// Returns the setup of the episode with these names and this seed.
+pub(crate) fn parse_setup<W: PythonWorld>(
+    names: EpisodeNames<'_>,
+    seed: u64,
+) -> PyResult<W::Setup> {
+    let spec = EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?;
+    Ok(spec.setup())
+}
+
 /// Returns a seed from any Python or NumPy integer.
 pub(crate) fn parse_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     seed.extract::<u64>().map_err(|_| {
@@ -105,7 +114,7 @@ pub(crate) fn action_sizes(world: &str, task: Option<&str>) -> PyResult<Vec<usiz
         ..EpisodeNames::default()
     };
     in_world!(parse_world(world)?, W => {
-        let setup = EpisodeSpec::<W>::from_names(names, 0).map_err(value_error)?.setup();
+        let setup = parse_setup::<W>(names, 0)?;
         Ok(<W as sentinel_env::Environment>::reset(&setup).action_sizes())
     })
 }

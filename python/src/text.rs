@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sentinel_env::{EpisodeNames, EpisodeSpec, Named, Seeded, TaskName, in_world};
+use sentinel_env::{EpisodeNames, Named, Seeded, TaskName, in_world};
 use sentinel_policy::replay::{ReplayRow, to_lines};
 use sentinel_policy::text::{
     CompletionStep, InvalidReward, ParserStrictness, PromptState, PromptStyle, RolloutConfig,
@@ -14,7 +14,7 @@ use sentinel_policy::text::{
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
 use crate::space_encoding::PythonWorld;
-use crate::spec::{ended, parse_seed, parse_world, value_error};
+use crate::spec::{ended, parse_seed, parse_setup, parse_world, value_error};
 
 /// The parts of a step that do not depend on the world.
 struct TextStep {
@@ -212,7 +212,7 @@ impl PyTextEpisode {
             invalid: InvalidReward::new(invalid_reward).map_err(value_error)?,
         };
         let inner: Box<dyn AnyTextEpisode> = in_world!(parse_world(world)?, W => {
-            let setup = EpisodeSpec::<W>::from_names(names, seed).map_err(value_error)?.setup();
+            let setup = parse_setup::<W>(names, seed)?;
             Box::new(TextEpisodeOf::<W> {
                 episode: TextEpisode::new(PromptState::new(&setup)),
                 config,

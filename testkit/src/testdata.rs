@@ -46,8 +46,8 @@ impl TestData {
     }
 
     /// Returns a folder that may be incomplete.
-    #[must_use]
-    pub const fn external(folder: PathBuf) -> Self {
+    #[cfg(test)]
+    const fn external(folder: PathBuf) -> Self {
         Self {
             folder,
             ours: false,

@@ -236,8 +236,7 @@ fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
             tally.failed,
             time.as_secs()
         ));
-        sum.passed += tally.passed;
-        sum.failed += tally.failed;
+        sum += *tally;
     }
     print_line(&format!("{} passed, {} failed", sum.passed, sum.failed));
     sum

@@ -9,6 +9,13 @@ pub struct Tally {
     pub failed: u64,
 }
 
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
 /// Sums up the `test result:` lines of cargo test.
 pub(crate) fn count(lines: &[String]) -> Tally {
     let mut tally = Tally::default();

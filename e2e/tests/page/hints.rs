@@ -3,13 +3,7 @@
 
 use anyhow::{Result, ensure};
 use fantoccini::key::Key;
-use sentinel_e2e::{Browser, drop_file, inspect_view, is_played, is_silent, open, open_page};
-use serde_json::{Value, json};
-
-async fn ask(browser: &Browser, expression: &str) -> Result<Value> {
-    let script = format!("return {expression};");
-    Ok(browser.execute(&script, vec![]).await?)
-}
+use sentinel_e2e::{Browser, ask, drop_file, inspect_view, is_played, is_silent, open, open_page};
 
 /// The end of an episode says how its score compares; the same numbers are in the table.
 #[tokio::test]
@@ -35,8 +29,12 @@ async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
         let text = browser.text(".yardstick").await?;
         let score = browser.text("[data-pane=main] [data-score]").await?;
         ensure!(text.starts_with(&format!("{score}: ")), "{text}");
+        ensure!(text.contains("on this episode."), "{text}");
         ensure!(text.contains("Random"), "{text}");
         ensure!(text.contains("Trained policy (GRPO)"), "{text}");
+        if world == "trust" {
+            ensure!(text.contains("With hidden state: "), "{text}");
+        }
         // Each number is that of the table below.
         let equal = "[...document.querySelectorAll('.yardstick .num')].every(found =>
             [...document.querySelectorAll('[data-compared] .num')].some(cell => cell.textContent === found.textContent))";

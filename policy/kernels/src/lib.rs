@@ -4,6 +4,9 @@
 //! this one for speed and everything else for size. The order of the additions is part of the
 //! contract: committed models choose the same actions, bit for bit, on every target. A vector
 //! therefore holds four outputs, each of which is summed in the order of the inputs.
+//!
+//! In wasm the functions are not `inline`: an inlined one is compiled in the crate that calls it, for
+//! size.
 
 use wide::f32x4;
 

@@ -22,7 +22,7 @@ named_enum! {
         LeastRisk = "greedy_regimen",
         /// Follows an ordered list of rules.
         RulesOnly = "rules_only",
-        /// ImitationPolicy the oracle with a logistic model.
+        /// Imitates the oracle with a logistic model.
         Imitation = "imitation",
         /// A contextual bandit with upper confidence bounds (LinUCB).
         ContextualBandit = "contextual_bandit",

@@ -1,9 +1,7 @@
 //! An episode behind the reference's API: one of two worlds, with the reference's payloads.
 
 use sentinel_env::adaptive_difficulty::DifficultyController;
-use sentinel_env::cluster::{
-    self, ClusterMission, FailureModes, GpuRow, GpuState, scheduler_prompt,
-};
+use sentinel_env::cluster::{self, ClusterMission, ClusterSummary, FailureModes, scheduler_prompt};
 use sentinel_env::protocol::{Protocol, Session};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{self, episode_prompt, mission::Mission};
@@ -309,7 +307,9 @@ impl ReferenceEpisode {
             }
         }
         if let Some(summary) = fields.get_mut("cluster") {
-            *summary = visible_summary(session.episode());
+            *summary = to_json(&ClusterSummary::from_observation(
+                session.episode().observation(),
+            ));
         }
     }
 }
@@ -317,26 +317,6 @@ impl ReferenceEpisode {
 /// Returns a payload as JSON. Payloads have only texts as keys, so that this cannot fail.
 pub(super) fn to_json(payload: &impl Serialize) -> Value {
     serde_json::to_value(payload).unwrap_or_default()
-}
-
-/// Returns the summary of the pool as the rows of the observation show it, with the fields of
-/// [`cluster::ClusterSummary`].
-pub(super) fn visible_summary(episode: &cluster::Episode) -> Value {
-    let observation = episode.observation();
-    let rows = GpuRow::all(observation);
-    let count = |state: GpuState| rows.iter().filter(|row| row.state == state).count();
-    let states: Map<String, Value> = GpuState::ALL
-        .into_iter()
-        .map(|state| (state.name().to_owned(), count(state).into()))
-        .collect();
-    json!({
-        "num_gpus": rows.len(),
-        "states": states,
-        "utilization_rate": observation.utilization,
-        "cluster_health_score": observation.health,
-        "memory_used": rows.iter().map(|row| row.memory_used).sum::<u16>(),
-        "memory_total": rows.iter().map(|row| row.memory_total).sum::<u16>(),
-    })
 }
 
 /// Returns the step budget of a task, for documents.

@@ -14,7 +14,7 @@ use sentinel_env::{Environment as _, PrivilegedState as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::episode::{Kind, to_json, visible_summary};
+use super::episode::{Kind, to_json};
 use super::{SessionQuery, Shared, events, find_cluster, report_now, respond};
 use crate::openenv::detail;
 use crate::openenv::http::unprocessable;
@@ -97,13 +97,13 @@ fn refuse_field(error: FieldError) -> Response {
 fn view(
     app: &App,
     id: Option<&str>,
-    build: impl FnOnce(&cluster::Session, bool) -> Value,
+    build: impl FnOnce(&cluster::Session, bool) -> Result<Value, Response>,
 ) -> Result<Value, Response> {
     let session = find_cluster(app, id)?;
     let episode = session.lock();
     let shown = app.options.reveal_hidden || episode.is_done();
     let built = episode.cluster().map(|session| build(session, shown));
-    Ok(built.unwrap_or_default())
+    built.unwrap_or(Ok(Value::Null))
 }
 
 /// Answers with a view that has hidden columns if the query asks for them, which is refused before the
@@ -114,14 +114,14 @@ fn rows(
     build: impl FnOnce(&cluster::Session, bool) -> Value,
 ) -> Result<Value, Response> {
     let hidden = query.hidden().map_err(refuse_field)?;
-    let id = query.session_id.as_deref();
-    let session = find_cluster(app, id)?;
-    if hidden && !app.options.reveal_hidden && !session.lock().is_done() {
-        let words = "hidden state is shown after the end, or by a server that was started with --reveal-hidden: \
-                     leave out include_hidden";
-        return Err(detail(StatusCode::FORBIDDEN, words));
-    }
-    view(app, id, |session, _| build(session, hidden))
+    view(app, query.session_id.as_deref(), |session, shown| {
+        if hidden && !shown {
+            let words = "hidden state is shown after the end, or by a server that was started with --reveal-hidden: \
+                         leave out include_hidden";
+            return Err(detail(StatusCode::FORBIDDEN, words));
+        }
+        Ok(build(session, hidden))
+    })
 }
 
 async fn state(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
@@ -131,10 +131,10 @@ async fn state(State(app): Shared, Query(query): Query<SessionQuery>) -> Respons
 
 async fn gpus(State(app): Shared, Query(query): Query<ViewQuery>) -> Response {
     let build = |session: &cluster::Session, hidden: bool| {
-        let episode = session.episode();
-        let visible = to_json(&GpuRow::all(episode.observation()));
+        let (episode, o) = (session.episode(), session.episode().observation());
+        let visible = to_json(&GpuRow::all(o));
         if !hidden {
-            return json!({"summary": visible_summary(episode), "gpus": visible});
+            return json!({"summary": ClusterSummary::from_observation(o), "gpus": visible});
         }
         let rows = visible.as_array().into_iter().flatten();
         let rows = rows.zip(episode.hidden().pool.gpus()).map(|(row, gpu)| {
@@ -152,36 +152,36 @@ async fn gpus(State(app): Shared, Query(query): Query<ViewQuery>) -> Response {
 }
 
 async fn jobs(State(app): Shared, Query(query): Query<ViewQuery>) -> Response {
-    let window = parse_window("deadline_window", query.deadline_window.as_deref());
-    let build = |window: u8| {
-        move |session: &cluster::Session, hidden: bool| {
-            let (episode, truth) = (session.episode(), session.episode().hidden());
-            let o = episode.observation();
-            let latest = o.step_count.saturating_add(window);
-            let rows = JobRow::all(o);
-            let near = |row: &&JobRow| {
-                let open = matches!(
-                    row.status,
-                    cluster::JobStatus::Queued | cluster::JobStatus::Running
-                );
-                open && (o.step_count..=latest).contains(&row.deadline)
-            };
-            let pressure: Vec<_> = rows.iter().filter(near).map(|row| row.job_id).collect();
-            let rows = rows.iter().map(|row| {
-                let mut shown = to_json(row);
-                if hidden {
-                    shown["priority"] = truth.priorities[row.job_id.index()].into();
-                    shown["actual_progress"] = round_to(truth.progress_of(row.job_id), 3).into();
-                }
-                shown
-            });
-            let rows: Vec<Value> = rows.collect();
-            let summary = JobsSummary::from_episode(episode);
-            json!({"summary": summary, "jobs": rows, "deadline_pressure": pressure})
-        }
+    let window = match parse_window("deadline_window", query.deadline_window.as_deref()) {
+        Ok(window) => window,
+        Err(error) => return refuse_field(error),
     };
-    let window = window.map_err(refuse_field);
-    respond(window.and_then(|window| rows(&app, &query, build(window))))
+    let build = |session: &cluster::Session, hidden: bool| {
+        let (episode, truth) = (session.episode(), session.episode().hidden());
+        let o = episode.observation();
+        let latest = o.step_count.saturating_add(window);
+        let rows = JobRow::all(o);
+        let near = |row: &&JobRow| {
+            let open = matches!(
+                row.status,
+                cluster::JobStatus::Queued | cluster::JobStatus::Running
+            );
+            open && (o.step_count..=latest).contains(&row.deadline)
+        };
+        let pressure: Vec<_> = rows.iter().filter(near).map(|row| row.job_id).collect();
+        let rows = rows.iter().map(|row| {
+            let mut shown = to_json(row);
+            if hidden {
+                shown["priority"] = truth.priorities[row.job_id.index()].into();
+                shown["actual_progress"] = round_to(truth.progress_of(row.job_id), 3).into();
+            }
+            shown
+        });
+        let rows: Vec<Value> = rows.collect();
+        let summary = JobsSummary::from_episode(episode);
+        json!({"summary": summary, "jobs": rows, "deadline_pressure": pressure})
+    };
+    respond(rows(&app, &query, build))
 }
 
 async fn workers(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
@@ -196,13 +196,13 @@ async fn workers(State(app): Shared, Query(query): Query<SessionQuery>) -> Respo
             let reliability = PerSlot(session.episode().hidden().reliability());
             view["public_ground_truth_reliability"] = to_json(&reliability);
         }
-        view
+        Ok(view)
     };
     respond(view(&app, query.session_id.as_deref(), build))
 }
 
 async fn audit(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
-    let build = |session: &cluster::Session, _| to_json(&AuditLog::from_session(session));
+    let build = |session: &cluster::Session, _| Ok(to_json(&AuditLog::from_session(session)));
     respond(view(&app, query.session_id.as_deref(), build))
 }
 
@@ -212,17 +212,16 @@ async fn investigate(State(app): Shared, Query(query): Query<ViewQuery>) -> Resp
         .and_then(|window| Ok((query.agent_id.as_deref().ok_or_else(missing)?, window)))
         .map_err(refuse_field);
     let answer = asked.and_then(|(name, window)| {
-        let session = find_cluster(&app, query.session_id.as_deref())?;
-        let agent = Agent::parse(name).ok_or_else(|| {
-            let shown: String = name.chars().take(64).collect();
-            let names = Agent::ALL.map(Agent::name).join(", ");
-            let words = format!("Agent '{shown}' not found: use one of {names}");
-            detail(StatusCode::NOT_FOUND, words)
-        })?;
-        let log = session.lock().cluster().map(AuditLog::from_session);
-        Ok(log
-            .map(|log| to_json(&log.investigate(agent, window)))
-            .unwrap_or_default())
+        view(&app, query.session_id.as_deref(), |session, _| {
+            let agent = Agent::parse(name).ok_or_else(|| {
+                let shown: String = name.chars().take(64).collect();
+                let names = Agent::ALL.map(Agent::name).join(", ");
+                let words = format!("Agent '{shown}' not found: use one of {names}");
+                detail(StatusCode::NOT_FOUND, words)
+            })?;
+            let log = AuditLog::from_session(session);
+            Ok(to_json(&log.investigate(agent, window)))
+        })
     });
     respond(answer)
 }

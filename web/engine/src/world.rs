@@ -251,6 +251,12 @@ fn guided_playback<W: PageWorld>() -> PlayedEpisode {
     }
 }
 
+/// Returns the rules under which the default player was trained.
+#[must_use]
+pub fn training_rules<W: PageWorld>() -> Rules<W::Change> {
+    Rules::parse(W::TRAINING_RULES).unwrap_or_default()
+}
+
 /// Returns the stream mode of an address that names none.
 #[must_use]
 pub fn default_streams<W: PageWorld>() -> Streams {

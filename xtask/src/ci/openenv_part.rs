@@ -28,9 +28,7 @@ pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
         let python = environment.ensure(&ci.dirs)?;
         let mut check = Command::new(python.join("bin/python"));
         check.arg(ci.dirs.root.join(script)).arg(&program);
-        let checked = ci.one_check(environment.name(), &mut check)?;
-        tally.passed += checked.passed;
-        tally.failed += checked.failed;
+        tally += ci.one_check(environment.name(), &mut check)?;
     }
     Ok(tally)
 }

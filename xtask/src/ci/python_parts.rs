@@ -97,9 +97,7 @@ pub(super) fn notebook(ci: &mut Ci) -> Result<Tally> {
             .current_dir(&folder)
             .env("PATH", &path)
             .env("PYTHONPATH", &package);
-        let run = ci.one_check(&format!("notebook-{name}"), &mut execute)?;
-        tally.passed += run.passed;
-        tally.failed += run.failed;
+        tally += ci.one_check(&format!("notebook-{name}"), &mut execute)?;
     }
     Ok(tally)
 }

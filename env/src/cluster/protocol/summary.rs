@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use crate::cluster::Episode;
-use crate::cluster::model::{Behavior, GPU_MEMORY, GpuState, JobStatus};
+use crate::cluster::model::{Behavior, GPU_MEMORY, GpuState, JobStatus, Observation};
 use crate::cluster::reward::hack_resistance;
 use crate::environment::{Environment, PrivilegedState};
 use crate::ledger::{EvidenceRow, TrustLedger};
@@ -52,6 +52,24 @@ pub struct ClusterSummary {
 }
 
 impl ClusterSummary {
+    /// Summarizes the pool as the rows of an observation show it.
+    #[must_use]
+    pub fn from_observation(o: &Observation) -> Self {
+        let gpus = o.gpus();
+        let count = |state| gpus.iter().filter(|gpu| gpu.state == state).count() as u8;
+        Self {
+            num_gpus: gpus.len() as u8,
+            states: Counts {
+                names: GpuState::ALL.map(GpuState::name),
+                counts: GpuState::ALL.map(count),
+            },
+            utilization_rate: o.utilization,
+            cluster_health_score: o.health,
+            memory_used: gpus.iter().map(|gpu| gpu.used).sum(),
+            memory_total: gpus.len() as u16 * GPU_MEMORY,
+        }
+    }
+
     /// Summarizes the true state of an episode's pool.
     #[must_use]
     pub fn from_episode(episode: &Episode) -> Self {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use sentinel_env::rules::Rules;
 use sentinel_env::{EpisodeSpec, TaskName as _};
 use sentinel_page_protocol::{Card, Column, DeferredReply, Layout, Link, Meter, Panel, Reply};
 use sentinel_policy::nn::Model;
@@ -14,7 +13,7 @@ use crate::file_library::{episode, episode_query};
 use crate::files::Fetched;
 use crate::format::capitalized;
 use crate::run::Run;
-use crate::world::{PageWorld, checkpoint_path, default_streams, world_info};
+use crate::world::{PageWorld, checkpoint_path, default_streams, training_rules, world_info};
 
 /// The models of a world that are players: the trained policy and its checkpoints.
 pub(super) struct Models<W: PageWorld> {
@@ -123,7 +122,7 @@ fn checkpoint_episode<W: PageWorld>() -> EpisodeSpec<W> {
         task: W::checkpoint_task(),
         seed: W::VALIDATION_SEED,
         streams: default_streams::<W>(),
-        rules: Rules::parse(W::TRAINING_RULES).unwrap_or_default(),
+        rules: training_rules::<W>(),
     }
 }
 

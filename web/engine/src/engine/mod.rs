@@ -21,7 +21,7 @@ use crate::files::Fetched;
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
 use crate::worker::Program;
-use crate::world::{PageWorld, default_streams, world_info};
+use crate::world::{PageWorld, default_streams, training_rules, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
@@ -230,8 +230,7 @@ impl<W: PageWorld> Engine<W> {
         // A typed plus sign is decoded as a space.
         let rules = Rules::parse(&words.rules.replace(' ', "+"));
         let rules = match (words.rules.as_str(), rules) {
-            // Those under which the default player was trained.
-            ("", _) => Rules::parse(W::TRAINING_RULES).unwrap_or_default(),
+            ("", _) => training_rules::<W>(),
             (_, Ok(rules)) => rules,
             (word, Err(error)) => {
                 self.problem(format!(

@@ -67,6 +67,11 @@ impl Comparison {
         !self.stopped && !self.is_complete()
     }
 
+    /// Returns `true` once every policy has a score, and the slow ones were asked too.
+    pub(super) fn has_all_policies(&self) -> bool {
+        self.has_slow && self.is_complete()
+    }
+
     /// Returns the final score of a policy.
     pub(super) fn score_of(&self, player: &str) -> Option<(String, f64)> {
         let mut all = self.standings.iter().flat_map(|s| &s.placements);
@@ -110,8 +115,10 @@ impl Page {
     pub fn follow_own_play(self) {
         self.own.results.set(Arc::new(self.read_results()));
         effect(move || {
-            let is_over = |found: Comparison| found.has_slow && found.is_complete();
-            if self.comparison().is_some_and(is_over) {
+            if self
+                .comparison()
+                .is_some_and(|found| found.has_all_policies())
+            {
                 untrack(|| self.record_best());
             }
         });

@@ -124,8 +124,10 @@ impl Page {
             best: None,
         });
         self.write_results(results);
-        let is_compared = |found: Comparison| found.has_slow && found.is_complete();
-        if self.comparison().is_some_and(is_compared) {
+        if self
+            .comparison()
+            .is_some_and(|found| found.has_all_policies())
+        {
             self.record_best();
         } else if self.daily_shown().is_some() {
             self.compare();

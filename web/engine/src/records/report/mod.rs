@@ -91,14 +91,14 @@ impl Reports {
         let world = self.wanted.take();
         world.as_ref()?;
         let files = self.files.iter().filter_map(|(_, file)| file.ready());
-        let mut sections: Vec<&WorldSection> = files.flatten().collect();
-        // The sort is stable: within a world the order of the files stays.
-        sections.sort_by_key(|found| found.world != world);
+        let (own, others): (Vec<_>, Vec<_>) =
+            files.flatten().partition(|found| found.world == world);
+        let sections = own.iter().chain(&others);
         Some(Records {
             screen: "results".to_owned(),
             title: "Results".to_owned(),
             detail: "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.".to_owned(),
-            sections: sections.iter().map(|found| found.section.clone()).collect(),
+            sections: sections.map(|found| found.section.clone()).collect(),
         })
     }
 

@@ -84,14 +84,14 @@ pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
     }
 
     /// Returns the tasks that a command line selects. Worlds whose tasks form a grid, in which they
-    /// can be selected along each [`Axis`], override this method.
+    /// can be selected along each [`TaskAxis`], override this method.
     ///
     /// # Errors
     /// Returns a message that names the unknown word or option and the valid ones.
-    fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
+    fn select(selection: &TaskSelection<'_>) -> Result<Vec<Self>, String> {
         match selection.axes().next() {
             None => selection.by_name(),
-            Some((Axis { option, world }, _)) => {
+            Some((TaskAxis { option, world }, _)) => {
                 Err(format!("--{option} belongs to world {world}"))
             }
         }
@@ -100,7 +100,7 @@ pub trait TaskName: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
 
 /// An axis of a world's grid of tasks, as an option of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct TaskAxis {
     /// Name of the option, without its dashes.
     pub option: &'static str,
     /// Name of the world that has this axis.
@@ -109,13 +109,13 @@ pub struct Axis {
 
 /// The selection of tasks on a command line, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection<'a> {
+pub struct TaskSelection<'a> {
     /// Task names separated by commas, or `all`.
     pub tasks: Option<&'a str>,
-    axes: Vec<(Axis, &'a str)>,
+    axes: Vec<(TaskAxis, &'a str)>,
 }
 
-impl<'a> Selection<'a> {
+impl<'a> TaskSelection<'a> {
     /// Creates a selection of tasks by name; `None` selects all.
     #[must_use]
     pub const fn new(tasks: Option<&'a str>) -> Self {
@@ -127,20 +127,20 @@ impl<'a> Selection<'a> {
 
     /// Returns the same selection restricted along `axis`; `None` leaves it unchanged.
     #[must_use]
-    pub fn with_axis(mut self, axis: Axis, text: Option<&'a str>) -> Self {
+    pub fn with_axis(mut self, axis: TaskAxis, text: Option<&'a str>) -> Self {
         self.axes.extend(text.map(|text| (axis, text)));
         self
     }
 
     /// Returns the text given for `axis`, if any.
     #[must_use]
-    pub fn axis(&self, axis: Axis) -> Option<&'a str> {
+    pub fn axis(&self, axis: TaskAxis) -> Option<&'a str> {
         let found = self.axes().find(|(given, _)| *given == axis);
         found.map(|(_, text)| text)
     }
 
     /// Iterates over the given axes and their texts, in the order given.
-    pub fn axes(&self) -> impl Iterator<Item = (Axis, &'a str)> {
+    pub fn axes(&self) -> impl Iterator<Item = (TaskAxis, &'a str)> {
         self.axes.iter().copied()
     }
 
@@ -192,7 +192,7 @@ mod tests {
     use crate::polyguard::AXES;
 
     fn select(tasks: Option<&str>) -> Result<Vec<Task>, String> {
-        Task::select(&Selection::new(tasks))
+        Task::select(&TaskSelection::new(tasks))
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
     fn world_without_grid_refuses_grid_options() {
         let with = |option: &str| {
             let named = AXES.into_iter().find(|axis| axis.option == option);
-            let all = Selection::new(Some("all"));
+            let all = TaskSelection::new(Some("all"));
             Task::select(&match named {
                 Some(axis) => all.with_axis(axis, Some("x")),
                 None => all,

@@ -18,7 +18,7 @@ fn simulated_regimen_matches_executed_act() {
                     None,
                     "a first act is not a loop"
                 );
-                let supposed = o.simulate(candidate.act);
+                let supposed = o.predict(candidate.act);
                 let mut episode = first.clone();
                 let step = episode.step(Action::with_grounded_rationale(o, candidate.id));
                 assert!(step.is_ok_and(|step| step.info.violation.is_none()));

@@ -3,6 +3,7 @@
 //! * [`openenv`]: the protocol of OpenEnv 0.10 at the root, for all worlds.
 //! * [`reference_api`]: the HTTP API of the Python reference under `/sentinel/`.
 //! * [`policy`]: a policy that answers `/act`.
+//! * [`completions`]: a language model under `/v1/`, in the dialect of vLLM's server.
 //! * [`environment`]: an environment of any world, as one client uses it.
 //! * [`sessions`]: a bounded table of sessions with an idle time and a maximal age.
 //! * [`Server`]: binds a socket, accepts connections, and stops gracefully.
@@ -15,6 +16,7 @@
 )]
 
 mod access;
+pub mod completions;
 pub mod environment;
 pub mod metrics;
 mod openapi;

@@ -43,6 +43,8 @@ pub struct Metrics {
     requests: Family<RouteLabel, Counter>,
     /// Seconds that the policy took for an action.
     pub policy_seconds: Histogram,
+    /// Seconds that the language model took for a request.
+    pub completion_seconds: Histogram,
 }
 
 impl Default for Metrics {
@@ -71,6 +73,9 @@ impl Default for Metrics {
         registry.register("requests", help, requests.clone());
         let help = "Seconds that the policy took for an action";
         registry.register("policy_seconds", help, policy_seconds.clone());
+        let completion_seconds = Histogram::new(exponential_buckets(0.001, 4.0, 10));
+        let help = "Seconds that the language model took for a request";
+        registry.register("completion_seconds", help, completion_seconds.clone());
         Self {
             registry,
             connections,
@@ -81,6 +86,7 @@ impl Default for Metrics {
             errors,
             requests,
             policy_seconds,
+            completion_seconds,
         }
     }
 }

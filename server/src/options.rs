@@ -25,6 +25,19 @@ pub struct ServeOptions {
     /// Policy that answers /act: a name, a model's folder, or active
     #[arg(long, value_name = "NAME|MODEL")]
     pub policy: Option<String>,
+    /// Language model that completes prompts under /v1/, as vLLM's server does: a folder, or a name on
+    /// the Hugging Face Hub
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Name of the language model in requests [default: that of --model]
+    #[arg(long, value_name = "NAME", requires = "model")]
+    pub served_model_name: Option<String>,
+    /// Folder below which /v1/load_lora_adapter may read adapters; without it, none is loaded
+    #[arg(long, value_name = "FOLDER", requires = "model")]
+    pub adapter_root: Option<PathBuf>,
+    /// Maximum number of adapters that are loaded at a time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub max_adapters: u32,
     /// Address to listen on; a non-loopback address requires a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
@@ -134,6 +147,10 @@ impl Default for ServeOptions {
             rules: None,
             streams: None,
             policy: None,
+            model: None,
+            served_model_name: None,
+            adapter_root: None,
+            max_adapters: 8,
             host: IpAddr::from([127, 0, 0, 1]),
             port: 8000,
             token: None,

@@ -1,5 +1,5 @@
-//! The routes of a server: OpenEnv at the root, the reference's API under `/sentinel/`, the policy,
-//! the description of the API, the metrics, and the page.
+//! The routes of a server: OpenEnv at the root, the reference's API under `/sentinel/`, a language
+//! model under `/v1/`, the policy, the description of the API, the metrics, and the page.
 
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ use tower_http::services::ServeDir;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::access::{self, Access};
+use crate::completions;
 use crate::environment::{AnyEnvironment, Failure};
 use crate::openapi;
 use crate::openenv::http::{self, body_object, unprocessable};
-use crate::openenv::{detail, json_response, socket};
+use crate::openenv::{detail, json_response};
 use crate::policy::{ActError, ActJob};
 use crate::reference_api;
 use crate::state::App;
@@ -44,6 +45,7 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
         .route("/policy/model_status", get(model_status))
         .route("/metrics", get(http::metrics))
         .route("/openapi.json", get(openapi::document))
+        .nest("/v1", completions::http::routes())
         .nest("/sentinel", reference_api::routes())
         .route_layer(middleware::from_fn_with_state(
             Arc::clone(access),
@@ -92,7 +94,7 @@ pub(crate) async fn act(State(app): State<Arc<App>>, body: Bytes) -> Response {
         Err(response) => return response,
     };
     let name = app.policy.as_ref().map(|policy| policy.name().to_owned());
-    match socket::compute(&app, job).await {
+    match app.compute(&app.metrics.policy_seconds, job).await {
         Ok(action) => json_response(StatusCode::OK, &json!({"action": action, "policy": name})),
         Err(reason) => detail(StatusCode::CONFLICT, reason),
     }

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::access::Access;
+use crate::completions::CompletionEngine;
 use crate::options::{Limits, ServeOptions};
 use crate::policy::ServedPolicy;
 use crate::routes::router;
@@ -110,6 +111,14 @@ impl Server {
             listener,
             address,
         })
+    }
+
+    /// Serves a language model under `/v1/` as well.
+    #[must_use]
+    pub fn with_engine(self, engine: Arc<dyn CompletionEngine>) -> Self {
+        // A server that has one keeps it.
+        let _ = self.app.engine.set(engine);
+        self
     }
 
     /// Returns the address that the server listens on.

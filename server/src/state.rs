@@ -1,12 +1,15 @@
 //! The state that all connections of a server share.
 
-use std::sync::{Arc, Mutex};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
 
+use prometheus_client::metrics::histogram::Histogram;
 use sentinel_env::adaptive_difficulty::DifficultyController;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::completions::CompletionEngine;
 use crate::environment::{AnyEnvironment, Defaults};
 use crate::metrics::Metrics;
 use crate::options::{Limits, ServeOptions};
@@ -18,7 +21,6 @@ use crate::sessions::{OpenError, Session, Sessions, WhenFull};
 const REFERENCE_SESSIONS: usize = 256;
 
 /// The state that all connections share.
-#[derive(Debug)]
 pub(crate) struct App {
     pub(crate) options: ServeOptions,
     pub(crate) limits: Limits,
@@ -27,12 +29,22 @@ pub(crate) struct App {
     pub(crate) reference: Sessions<ReferenceEpisode>,
     pub(crate) controller: Mutex<DifficultyController>,
     pub(crate) policy: Option<Arc<ServedPolicy>>,
-    /// Permits of computations of the policy, one per core.
+    /// The language model behind `/v1/`, if there is one.
+    pub(crate) engine: OnceLock<Arc<dyn CompletionEngine>>,
+    /// Permits of computations of the policy and of the language model, one per core.
     pub(crate) policy_permits: Semaphore,
     pub(crate) metrics: Metrics,
     pub(crate) shutdown: CancellationToken,
     /// The WebSockets, which outlive their connection's HTTP part.
     pub(crate) sockets: TaskTracker,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("App");
+        shown.field("options", &self.options);
+        shown.field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 impl App {
@@ -49,6 +61,7 @@ impl App {
             reference: Sessions::new(REFERENCE_SESSIONS, WhenFull::Evict, idle, age),
             controller: Mutex::default(),
             policy: policy.map(Arc::new),
+            engine: OnceLock::new(),
             policy_permits: Semaphore::new(cores),
             metrics: Metrics::default(),
             shutdown: CancellationToken::new(),
@@ -57,6 +70,25 @@ impl App {
             options,
             limits,
         })
+    }
+
+    /// Runs a computation on a thread of its own and observes its seconds; as many run at a time as
+    /// there are cores.
+    pub(crate) async fn compute<T, E>(
+        &self,
+        seconds: &Histogram,
+        job: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<String> + Send + 'static,
+    {
+        let permit = self.policy_permits.acquire().await;
+        let _permit = permit.map_err(|error| E::from(error.to_string()))?;
+        let start = std::time::Instant::now();
+        let result = tokio::task::spawn_blocking(job).await;
+        seconds.observe(start.elapsed().as_secs_f64());
+        result.map_err(|_| E::from("the computation failed".to_owned()))?
     }
 
     /// Adds an OpenEnv session.

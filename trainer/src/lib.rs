@@ -51,6 +51,8 @@ pub mod record;
 pub mod replay_manifest;
 pub mod rl;
 pub mod rng;
+#[cfg(feature = "burn")]
+pub mod rollout_engine;
 pub mod rules;
 pub mod run;
 pub mod seeds;

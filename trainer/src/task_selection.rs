@@ -5,7 +5,7 @@ use std::fmt;
 use sentinel_env::World;
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
-use sentinel_env::task::{Selection, TaskName as _};
+use sentinel_env::task::{TaskName as _, TaskSelection};
 
 use crate::Error;
 
@@ -31,9 +31,9 @@ pub struct CellArgs {
 impl CellArgs {
     /// Returns the selection of these cells and of tasks by name.
     #[must_use]
-    pub fn selection<'a>(&'a self, tasks: Option<&'a str>) -> Selection<'a> {
+    pub fn selection<'a>(&'a self, tasks: Option<&'a str>) -> TaskSelection<'a> {
         let [sub_environment, difficulty, formulary, split] = AXES;
-        Selection::new(tasks)
+        TaskSelection::new(tasks)
             .with_axis(sub_environment, self.sub_environment.as_deref())
             .with_axis(difficulty, self.difficulty.as_deref())
             .with_axis(formulary, self.formulary.as_deref())
@@ -42,7 +42,7 @@ impl CellArgs {
 }
 
 /// A selection of tasks that is displayed as the options that give it, such as `--task all`.
-pub(crate) struct TypedSelection<'a>(pub(crate) &'static str, pub(crate) Selection<'a>);
+pub(crate) struct TypedSelection<'a>(pub(crate) &'static str, pub(crate) TaskSelection<'a>);
 
 impl fmt::Display for TypedSelection<'_> {
     /// Writes the tasks under the option name of the command, then the axes; with neither, all
@@ -90,7 +90,9 @@ pub(crate) fn training_tasks<W: World>(
     Ok(found)
 }
 
-pub(crate) fn parse_selection<W: World>(selection: &Selection<'_>) -> Result<Vec<W::Task>, Error> {
+pub(crate) fn parse_selection<W: World>(
+    selection: &TaskSelection<'_>,
+) -> Result<Vec<W::Task>, Error> {
     let refused = |reason| Error::Tasks {
         reason,
         world: W::NAME,

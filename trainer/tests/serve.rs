@@ -106,6 +106,35 @@ fn policies_are_named_or_loaded() {
     }
 }
 
+/// `--model` serves a language model with adapters below a folder.
+#[test]
+fn language_model_completes_prompts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, model) = crate::common::lm::untrained(folder.path());
+    let root = folder.path().display().to_string();
+    let options = [
+        "--model",
+        &model,
+        "--served-model-name",
+        "tiny",
+        "--adapter-root",
+        &root,
+    ];
+    let serving = Serving::start(&options);
+    let request = json!({"model": "tiny", "prompt": "action", "max_tokens": 3, "temperature": 0, "logprobs": 0});
+    let (status, answer) = serving.post("/v1/completions", &request);
+    assert_eq!(status, 200, "{answer}");
+    let logps = &answer["choices"][0]["logprobs"]["token_logprobs"];
+    assert!(logps[0].as_f64().is_some_and(|logp| logp < 0.0), "{answer}");
+    let unknown = json!({"model": "other", "prompt": "action"});
+    let (status, answer) = serving.post("/v1/completions", &unknown);
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (404, &json!(404)),
+        "{answer}"
+    );
+}
+
 #[test]
 fn wrong_options_are_errors_with_a_way_out() {
     let output = |options: &[&str]| {
@@ -124,4 +153,6 @@ fn wrong_options_are_errors_with_a_way_out() {
     assert!(output(&["--task", "task9"]).contains("task3"));
     assert!(output(&["--world", "nowhere"]).contains("polyguard"));
     assert!(output(&["--page", "/nowhere"]).contains("--page"));
+    assert!(output(&["--model", "/nowhere"]).contains("/nowhere"));
+    assert!(output(&["--adapter-root", "/nowhere"]).contains("--model"));
 }

@@ -172,7 +172,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         } else if kind.is_file()
             && path
                 .extension()
-                .is_some_and(|e| e == "rs" || e == "md" || e == "toml")
+                .is_some_and(|e| e == "rs" || e == "md" || e == "toml" || e == "css")
         {
             files.push(path);
         }
@@ -195,7 +195,29 @@ fn check_file(name: &Path, text: &str) -> Vec<String> {
     if name.extension().is_some_and(|e| e == "rs") {
         broken.extend(check_rust(name, text));
     }
+    if name.extension().is_some_and(|e| e == "css") {
+        broken.extend(check_styles(name, text));
+    }
     broken
+}
+
+/// Finds `:has()` on the root of the page: the browser matches it again whenever anything below
+/// changes, which cost 8 ms of every frame (docs/log.md of 2026-11-24).
+fn check_styles(name: &Path, text: &str) -> Vec<String> {
+    let on_root = |line: &str| {
+        let roots = [":root:has(", "html:has(", "body:has("];
+        roots.iter().any(|root| line.contains(root))
+    };
+    let found = text.lines().enumerate().filter(|(_, line)| on_root(line));
+    let shown = name.display();
+    found
+        .map(|(index, _)| {
+            format!(
+                "{shown}:{}: `:has()` on the root slows every frame: put the rule on an inner element",
+                index + 1
+            )
+        })
+        .collect()
 }
 
 fn check_rust(name: &Path, text: &str) -> Vec<String> {
@@ -282,6 +304,16 @@ mod tests {
             assert!(found[0].starts_with(expected), "{found:?}");
         }
         assert_eq!(broken("README.md", "a\nb \n").len(), 1);
+    }
+
+    #[test]
+    fn style_sheets_have_no_has_on_the_root() {
+        let text = "main { margin: 0; }\n:root:has(> body > .watch) { margin: 0; }\n";
+        let found = broken("web/shell/style.css", text);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("web/shell/style.css:2: "), "{found:?}");
+        let inner = ".page:has(> .watch) main { margin: 0; }\n";
+        assert_eq!(broken("web/shell/style.css", inner).len(), 0);
     }
 
     #[test]

@@ -138,7 +138,7 @@ const KEEP: Act = Act {
     drug: None,
     arg: ActArg::None,
 };
-/// Maximum number of patients that [`Episode::from_belief`] draws.
+/// Maximum number of patients that [`Episode::sample_from_history`] draws.
 const BELIEF_TRIES: u64 = 256;
 /// Number of further patients, which may contradict the chart, if none of the others fits it.
 const LENIENT_TRIES: u64 = 16;
@@ -260,7 +260,11 @@ impl Episode {
     /// 256 patients are rejected, the one that agreed with the most steps is used.
     /// Equal seeds give equal episodes.
     #[must_use]
-    pub fn from_belief(first: &Observation, past: &[(Action, Observation)], seed: u64) -> Self {
+    pub fn sample_from_history(
+        first: &Observation,
+        past: &[(Action, Observation)],
+        seed: u64,
+    ) -> Self {
         let now = past.last().map_or(first, |(_, now)| now);
         let mut state = match best_match(first, past, seed) {
             Some((_, state)) => state,

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::environment::{Environment, EpisodeSpec, PrivilegedState, Seeded, World};
 use crate::named::Named;
 use crate::rng::Streams;
-use crate::task::{Axis, Selection, TaskName};
+use crate::task::{TaskAxis, TaskName, TaskSelection};
 
 impl Seeded for Setup {
     fn seed(&self) -> u64 {
@@ -108,7 +108,7 @@ impl TaskName for TaskSpec {
         }
     }
 
-    fn select(selection: &Selection<'_>) -> Result<Vec<Self>, String> {
+    fn select(selection: &TaskSelection<'_>) -> Result<Vec<Self>, String> {
         let [sub, difficulty, formulary, split] = AXES.map(|axis| selection.axis(axis));
         let any_sub = sub.is_none();
         let subs: Vec<SubEnvironment> = several("sub-environment", sub)?;
@@ -145,15 +145,15 @@ impl TaskName for TaskSpec {
 }
 
 /// The axes of the grid of tasks: sub-environment, difficulty, formulary and split.
-pub const AXES: [Axis; 4] = [
+pub const AXES: [TaskAxis; 4] = [
     axis("sub-environment"),
     axis("difficulty"),
     axis("formulary"),
     axis("split"),
 ];
 
-const fn axis(option: &'static str) -> Axis {
-    Axis {
+const fn axis(option: &'static str) -> TaskAxis {
+    TaskAxis {
         option,
         world: "polyguard",
     }
@@ -176,7 +176,7 @@ fn several<T: Named>(option: &str, text: Option<&str>) -> Result<Vec<T>, String>
 mod tests {
     use super::*;
 
-    fn select(selection: &Selection<'_>) -> Result<Vec<String>, String> {
+    fn select(selection: &TaskSelection<'_>) -> Result<Vec<String>, String> {
         let cases = TaskSpec::select(selection)?;
         Ok(cases.iter().map(|case| case.name().to_owned()).collect())
     }
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn selection_filters_grid_by_axis() {
         let [sub, difficulty, formulary, split] = AXES;
-        let none = Selection::default();
+        let none = TaskSelection::default();
         assert_eq!(select(&none).expect("all").len(), 24);
-        let some = Selection::default()
+        let some = TaskSelection::default()
             .with_axis(sub, Some("ddi,DEPRESCRIBING"))
             .with_axis(difficulty, Some("easy"))
             .with_axis(split, Some("holdout"));
@@ -200,12 +200,12 @@ mod tests {
     fn unavailable_grid_value_error_lists_choices() {
         let [sub, difficulty, formulary, _] = AXES;
         let refusal = |selection| select(&selection).expect_err("refused");
-        let harder = refusal(Selection::default().with_axis(difficulty, Some("harder")));
+        let harder = refusal(TaskSelection::default().with_axis(difficulty, Some("harder")));
         assert_eq!(
             harder,
             "unknown difficulty \"harder\": use easy, medium, hard"
         );
-        let reference = Selection::default()
+        let reference = TaskSelection::default()
             .with_axis(formulary, Some("reference"))
             .with_axis(sub, Some("REGIMEN_RISK"));
         assert!(refusal(reference).contains("it plays DDI and DEPRESCRIBING"));

@@ -19,7 +19,7 @@ use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
 pub use episode_row::EpisodeRow;
-pub use lookahead::{Lookahead, Oracle as LookaheadOracle};
+pub use lookahead::{Lookahead, LookaheadOracle};
 pub use planner::Planner;
 pub use reference_policies::{Blind, OracleLite, Random, Trust};
 pub use text::ClusterMemory;

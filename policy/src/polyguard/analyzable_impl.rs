@@ -29,7 +29,7 @@ impl Evidence<PolyguardEnv> for PolyguardEvidence {
 
     fn sample(&self, observation: &Observation, seed: u64) -> PolyguardEnv {
         let first = self.first.as_ref().unwrap_or(observation);
-        PolyguardEnv::from_belief(first, &self.past, seed)
+        PolyguardEnv::sample_from_history(first, &self.past, seed)
     }
 }
 

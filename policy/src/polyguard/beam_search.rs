@@ -1,6 +1,6 @@
 //! Beam search over a model of the observable chart (spec polyguard §10).
 //!
-//! The model is the chart as [`Observation::simulate`] changes it, without random outcomes, hidden
+//! The model is the chart as [`Observation::predict`] changes it, without random outcomes, hidden
 //! state or new findings. The value of a plan is the sum of the values of the charts that it leads
 //! to.
 
@@ -45,7 +45,7 @@ impl Policy<PolyguardEnv> for BeamSearch {
 fn search(o: &Observation) -> CandidateId {
     let indications = shown(o);
     let first_step = |candidate: &Candidate| {
-        let chart = o.simulate(candidate.act);
+        let chart = o.predict(candidate.act);
         Plan {
             first: candidate.id,
             value: value(o, candidate.act, &chart, indications),
@@ -98,7 +98,7 @@ fn longer(plan: &Plan, indications: Conditions) -> Vec<Plan> {
                 && chart.predicted_exploit(*act).is_none()
     });
     let step = |act| {
-        let next = chart.simulate(act);
+        let next = chart.predict(act);
         Plan {
             first: plan.first,
             value: plan.value + value(chart, act, &next, indications),
@@ -177,7 +177,7 @@ mod tests {
             let o = episode.observation();
             let id = search(o);
             let act = o.candidates.get(id).expect("shown").act;
-            let next = o.simulate(act);
+            let next = o.predict(act);
             assert!(
                 act.kind.is_change() && next.risk <= o.risk,
                 "{seed} {act:?}"
@@ -212,7 +212,7 @@ mod tests {
             let episode = easy("REGIMEN_RISK-easy", *seed);
             let o = episode.observation();
             let act = o.candidates.get(search(o)).expect("shown").act;
-            act.kind.is_taper() && o.simulate(act).risk >= o.risk
+            act.kind.is_taper() && o.predict(act).risk >= o.risk
         });
         assert!(tapers.count() > 0);
     }

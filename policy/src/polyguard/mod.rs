@@ -1,7 +1,7 @@
 //! Scripted, fitted and learned policies of the polyguard world, and its stack of agents (spec
 //! polyguard §10).
 //!
-//! A [`Policy`] sees observations only; the [`Oracle`] also reads hidden state.
+//! A [`Policy`] sees observations only; the [`LookaheadOracle`] also reads hidden state.
 //!
 //! [`Policy`]: crate::policy::Policy
 
@@ -36,7 +36,7 @@ pub use imitation::{
     Imitation, ImitationPolicy, RecordedChoices, fit as fit_imitation, oracle_choices,
 };
 pub use lm_episode::LmEpisode;
-pub use oracle::Oracle;
+pub use oracle::LookaheadOracle;
 pub use policy_name::PolicyName;
 pub use rules_only::RulesOnly;
 pub use stack::{AgentStack, Mode, StackConfig, StackPart};

@@ -9,11 +9,11 @@ use crate::policy::PrivilegedPolicy;
 
 /// A privileged policy that tries every candidate on a copy of the true episode.
 #[derive(Clone, Copy, Debug)]
-pub struct Oracle {
+pub struct LookaheadOracle {
     depth: u8,
 }
 
-impl Oracle {
+impl LookaheadOracle {
     /// Creates the policy with a look-ahead of `depth` steps.
     #[must_use]
     pub const fn new(depth: u8) -> Self {
@@ -21,7 +21,7 @@ impl Oracle {
     }
 }
 
-impl PrivilegedPolicy<PolyguardEnv> for Oracle {
+impl PrivilegedPolicy<PolyguardEnv> for LookaheadOracle {
     fn choose(&mut self, episode: &Episode) -> Action {
         let o = episode.observation();
         let best = best(episode, self.depth).map_or(CandidateId::FIRST, |(id, _)| id);

@@ -5,7 +5,7 @@ use sentinel_env::rng::Streams;
 
 use super::{
     AgentStack, Bandit, BeamSearch, ExplorationRule, Imitation, ImitationPolicy, KeepRegimen,
-    LeastRisk, Mode, Oracle, Player, Random, RulesOnly, StackConfig,
+    LeastRisk, LookaheadOracle, Mode, Player, Random, RulesOnly, StackConfig,
 };
 
 /// Number of steps that the oracle looks ahead.
@@ -94,7 +94,7 @@ impl PolicyName {
             Self::StackRouted => stack(Mode::SupervisorRouted),
             Self::StackReplan => stack(Mode::ReplanOnVeto),
             Self::StackDebate => stack(Mode::LightweightDebate),
-            Self::Oracle => Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH))),
+            Self::Oracle => Player::Privileged(Box::new(LookaheadOracle::new(ORACLE_DEPTH))),
         }
     }
 }

@@ -274,7 +274,7 @@ impl Connection {
         job: ActJob,
     ) -> Result<Vec<u8>, End> {
         let app = Arc::clone(&self.app);
-        let computed = compute(&app, job);
+        let computed = app.compute(&app.metrics.policy_seconds, job);
         tokio::pin!(computed);
         let mut gone = None;
         loop {
@@ -431,19 +431,4 @@ fn action_frame(app: &App, result: Result<Value, String>) -> Vec<u8> {
             error.to_frame()
         }
     }
-}
-
-/// Runs a computation of the policy on a thread of its own; as many run at a time as there are cores.
-pub(crate) async fn compute(app: &App, job: ActJob) -> Result<Value, String> {
-    let _permit = app
-        .policy_permits
-        .acquire()
-        .await
-        .map_err(|error| error.to_string())?;
-    let start = std::time::Instant::now();
-    let result = tokio::task::spawn_blocking(job).await;
-    app.metrics
-        .policy_seconds
-        .observe(start.elapsed().as_secs_f64());
-    result.map_err(|_| "the policy failed".to_owned())?
 }

@@ -1,9 +1,11 @@
 //! A server in the test's own process, and clients of it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use sentinel_server::completions::CompletionEngine;
 use sentinel_server::policy::ServedPolicy;
 use sentinel_server::{Limits, ServeOptions, Server};
 use serde_json::{Value, json};
@@ -36,15 +38,27 @@ impl TestServer {
         change: impl FnOnce(&mut ServeOptions, &mut Limits),
         policy: Option<ServedPolicy>,
     ) -> Self {
+        Self::with_engine(change, policy, None).await
+    }
+
+    /// Starts a server with changed options and a language model.
+    pub(crate) async fn with_engine(
+        change: impl FnOnce(&mut ServeOptions, &mut Limits),
+        policy: Option<ServedPolicy>,
+        engine: Option<Arc<dyn CompletionEngine>>,
+    ) -> Self {
         let mut options = ServeOptions {
             port: 0,
             ..ServeOptions::default()
         };
         let mut limits = options.limits();
         change(&mut options, &mut limits);
-        let server = Server::bind_with_limits(options, limits, policy)
+        let mut server = Server::bind_with_limits(options, limits, policy)
             .await
             .expect("binds");
+        if let Some(engine) = engine {
+            server = server.with_engine(engine);
+        }
         let (address, sessions) = (server.address(), Box::new(server.session_count()));
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async {

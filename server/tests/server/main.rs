@@ -2,6 +2,7 @@
 
 mod access;
 mod client;
+mod completions;
 mod episodes;
 mod lifetime;
 mod policy;

@@ -16,7 +16,9 @@ use sentinel_server::{ServeOptions, Server};
 use sentinel_trainer::Error;
 use sentinel_trainer::compact_model::load_model;
 use sentinel_trainer::evidence::active_model::ActiveModel;
-use sentinel_trainer::lm_agent::{GenerationArgs, LoadedModel, ModelKind};
+use sentinel_trainer::lm_agent::{
+    GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions, ModelKind,
+};
 use sentinel_trainer::sweep::find_active_model::{
     check_trained_world, find_active_model, generation_args, is_active, require_active_model,
 };
@@ -37,12 +39,16 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<()> {
     }
     start_log(options.log_json);
     let policy = load_policy(&options)?;
+    let engine = load_engine(&options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(Error::Output)?;
     runtime.block_on(async {
-        let server = Server::bind(options, policy).await?;
+        let mut server = Server::bind(options, policy).await?;
+        if let Some(engine) = engine {
+            server = server.with_engine(Arc::new(engine));
+        }
         print(&format!("http://{}\n", server.address()))?;
         tracing::info!(address = %server.address(), "serving");
         if !server.run(stopped()).await {
@@ -80,6 +86,19 @@ async fn stopped() {
         }
     }
     let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Loads the language model that completes prompts under `/v1/`, if the options name one.
+fn load_engine(options: &ServeOptions) -> Result<Option<ModelEngine>> {
+    let Some(model) = &options.model else {
+        return Ok(None);
+    };
+    let limits = ModelEngineOptions {
+        name: options.served_model_name.clone(),
+        adapter_root: options.adapter_root.clone(),
+        max_adapters: options.max_adapters as usize,
+    };
+    Ok(Some(ModelEngine::load(model, limits)?))
 }
 
 /// Returns the policy that the options name, else the active model, if it plays the server's world.

@@ -3,7 +3,7 @@
 
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rules::Rules;
-use sentinel_env::task::Selection;
+use sentinel_env::task::TaskSelection;
 use sentinel_env::{TaskName, World};
 use sentinel_policy::trust::learned::{FeatureSet, Pooling};
 use serde::{Deserialize, Serialize};
@@ -201,12 +201,12 @@ impl TrainConfig {
 
     /// Returns the options that select tasks.
     #[must_use]
-    pub fn selection(&self) -> Selection<'_> {
+    pub fn selection(&self) -> TaskSelection<'_> {
         fn given(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())
         }
         let [sub_environment, difficulty, formulary, split] = AXES;
-        Selection::new(given(&self.task))
+        TaskSelection::new(given(&self.task))
             .with_axis(sub_environment, given(&self.sub_environment))
             .with_axis(difficulty, given(&self.difficulty))
             .with_axis(formulary, given(&self.formulary))

@@ -7,6 +7,7 @@ use crate::compact::device::DeviceError;
 use crate::corpus::rollout::RolloutError;
 use crate::lm::LmError;
 use crate::rl::RlError;
+use crate::rollout_engine::RolloutEngineError;
 
 /// An error of a training run.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum RunError {
     /// A loss has an invalid option, or lacks an input.
     #[error(transparent)]
     Loss(#[from] RlError),
+    /// The servers that generate rollouts cannot be used.
+    #[error(transparent)]
+    RolloutEngine(#[from] RolloutEngineError),
     /// The requested device does not exist.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),

@@ -189,6 +189,9 @@ pub enum LmError {
     /// The closure that computes a loss returned an error.
     #[error(transparent)]
     Loss(Box<dyn std::error::Error + Send + Sync>),
+    /// An engine outside of this process failed to generate completions.
+    #[error(transparent)]
+    Backend(Box<dyn std::error::Error + Send + Sync>),
     /// The device returned no numbers for a tensor.
     #[error(transparent)]
     Device(#[from] DeviceReadError),
@@ -208,6 +211,11 @@ impl LmError {
     /// Wraps an error of a closure that computes a loss.
     pub fn loss(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Loss(Box::new(error))
+    }
+
+    /// Wraps an error of an engine that generates completions.
+    pub fn backend(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Backend(Box::new(error))
     }
 
     pub(crate) fn read(path: &std::path::Path, source: std::io::Error) -> Self {

@@ -74,7 +74,7 @@ pub use crate::adamw::{AdamOptions, Moments};
 pub use chat::{ChatTemplate, Message, Rendered};
 pub use config::{GenerationDefaults, ModelConfig};
 pub use error::LmError;
-pub use generate::{Completion, GenerateOptions, Sampling};
+pub use generate::{Completion, GenerateOptions, Generator, Sampler, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
 pub use model::{

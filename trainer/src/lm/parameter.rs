@@ -121,11 +121,16 @@ impl Grads {
     /// # Errors
     /// If the device cannot be read.
     pub fn norm(&self) -> Result<f64, LmError> {
-        let mut squares = 0.0;
-        for gradient in self.tensors.iter().flatten() {
-            let sum = numbers(gradient.clone().square().sum())?;
-            squares += sum.iter().map(|square| f64::from(*square)).sum::<f64>();
+        let sums = self.tensors.iter().flatten();
+        let sums: Vec<_> = sums
+            .map(|gradient| gradient.clone().square().sum())
+            .collect();
+        if sums.is_empty() {
+            return Ok(0.0);
         }
+        // One read for all, so that an accelerator is waited for once.
+        let sums = numbers(Tensor::cat(sums, 0))?;
+        let squares: f64 = sums.iter().map(|square| f64::from(*square)).sum();
         Ok(squares.sqrt())
     }
 }

@@ -2,21 +2,27 @@
 //!
 //! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which records its completions
 //!   as tokens.
+//! * [`GenerationBackend`]: generates the completions of an agent.
 //! * [`LoadedModel`]: a loaded model with the generation options that all commands share.
 //! * [`play`]: evaluates a model on episodes; [`play_rollout`]: the same for `sentinel lm rollout`.
+//! * [`ModelEngine`]: a model behind the completion routes of a server.
 //! * [`Validation`]: the evaluation that a training run repeats.
 
 mod agent;
+mod completion_engine;
 mod evaluate;
+mod generation_backend;
 mod loaded_model;
 mod model_kind;
 mod validation;
 
 pub use agent::{Generation, LmAgent};
+pub use completion_engine::{ModelEngine, ModelEngineOptions};
 pub use evaluate::{
     EvalArgs, EvalEpisodes, EvalReport, EvalResult, check_replaces, evaluate_agent, play,
     play_rollout,
 };
+pub use generation_backend::GenerationBackend;
 pub use loaded_model::{GenerationArgs, LoadedModel};
 pub use model_kind::ModelKind;
 pub use validation::{Validation, ValidationWorld};

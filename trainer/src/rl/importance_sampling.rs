@@ -55,9 +55,13 @@ pub fn completion_mask(length: usize, truncated: bool, mask_truncated: bool) -> 
 pub struct SamplingRatio {
     /// Ratios with shape `[batch]` per sequence, or else `[batch, tokens]`.
     pub ratios: Vec<f64>,
-    /// Metrics `sampling/sampling_logp_difference/mean`, `/max` and
+    /// TRL's metrics: `sampling/sampling_logp_difference/mean`, `/max` and
     /// `sampling/importance_sampling_ratio/min`, `/mean`, `/max`.
     pub metrics: Metrics,
+    /// Metrics of the ratios before the bounds, which TRL does not log:
+    /// `sampling/importance_sampling_ratio/raw_min`, `/raw_mean`, `/raw_max` and `/outside`, the share
+    /// outside of the bounds.
+    pub raw_metrics: Metrics,
 }
 
 /// Computes the ratios of old policy over sampler (truncated and masked importance sampling).
@@ -98,18 +102,22 @@ pub fn importance_sampling_ratio(
     } else {
         differences.clone()
     };
-    let ratios: Vec<f64> = logs
-        .iter()
-        .map(|log: &f64| bound(config, log.exp()))
-        .collect();
+    let raw: Vec<f64> = logs.iter().map(|log: &f64| log.exp()).collect();
+    let ratios: Vec<f64> = raw.iter().map(|ratio| bound(config, *ratio)).collect();
 
     let counted = (0..size).filter(|at| known(*at));
     let apart: Vec<f64> = counted.map(|at| differences[at].abs()).collect();
     let (_, mean_apart, most_apart) = min_mean_max(&apart);
-    let counted = ratios.iter().enumerate();
-    let counted = counted.filter(|(at, _)| per_sequence || loss_mask[*at]);
-    let counted: Vec<f64> = counted.map(|(_, ratio)| *ratio).collect();
-    let (min, mean, max) = min_mean_max(&counted);
+    let counted = |ratios: &[f64]| -> Vec<f64> {
+        let counted = ratios.iter().enumerate();
+        let counted = counted.filter(|(at, _)| per_sequence || loss_mask[*at]);
+        counted.map(|(_, ratio)| *ratio).collect()
+    };
+    let (min, mean, max) = min_mean_max(&counted(&ratios));
+    let raw = counted(&raw);
+    let (raw_min, raw_mean, raw_max) = min_mean_max(&raw);
+    let is_outside = |ratio: &&f64| bound(config, **ratio) != **ratio;
+    let outside = raw.iter().filter(is_outside).count() as f64 / raw.len().max(1) as f64;
     let metrics = [
         ("sampling/sampling_logp_difference/mean", mean_apart),
         ("sampling/sampling_logp_difference/max", most_apart),
@@ -117,10 +125,17 @@ pub fn importance_sampling_ratio(
         ("sampling/importance_sampling_ratio/mean", mean),
         ("sampling/importance_sampling_ratio/max", max),
     ];
-    let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+    let raw_metrics = [
+        ("sampling/importance_sampling_ratio/raw_min", raw_min),
+        ("sampling/importance_sampling_ratio/raw_mean", raw_mean),
+        ("sampling/importance_sampling_ratio/raw_max", raw_max),
+        ("sampling/importance_sampling_ratio/outside", outside),
+    ];
+    let named = |(name, value): (&str, f64)| (name.to_owned(), value);
     Ok(SamplingRatio {
         ratios,
-        metrics: metrics.into_iter().collect(),
+        metrics: metrics.into_iter().map(named).collect(),
+        raw_metrics: raw_metrics.into_iter().map(named).collect(),
     })
 }
 

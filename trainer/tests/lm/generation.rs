@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults, LmError, Lora,
-    Qwen2, Sampling, TokenSelection,
+    BaseCheck, Batch, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults, Generator,
+    LmError, Lora, Qwen2, Sampler, Sampling, TokenSelection,
 };
 use serde::Deserialize;
 
@@ -148,14 +148,17 @@ fn sampling_distributions_match_transformers() {
             assert_eq!((ids.len(), &ids), (case.kept, &case.ids));
             let shares: Vec<f32> = ours.iter().map(|(_, share)| *share as f32).collect();
             close("shares", &shares, &case.probs, 1e-5);
-            assert_sample_frequencies(&model, &defaults, context, sampling, &ours);
+            for sampler in [Sampler::Host, Sampler::Device] {
+                let generator = Generator::new(&model).with_sampler(sampler);
+                assert_sample_frequencies(&generator, &defaults, context, sampling, &ours);
+            }
         }
     }
 }
 
 /// Samples one token many times, and checks that each token occurs as often as expected.
 fn assert_sample_frequencies(
-    model: &Qwen2,
+    generator: &Generator<'_>,
     defaults: &GenerationDefaults,
     context: &[u32],
     sampling: Sampling,
@@ -167,7 +170,7 @@ fn assert_sample_frequencies(
         ..GenerateOptions::new(1, defaults, 7)
     };
     let prompts = vec![context; draws];
-    let completions = model.generate(&prompts, &options).unwrap();
+    let completions = generator.generate(&prompts, &options).unwrap();
     let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
     for completion in &completions {
         *counts.entry(completion.ids[0]).or_default() += 1.0;
@@ -218,6 +221,75 @@ fn samples_depend_only_on_seed_and_row() {
         assert_ne!(same[0].ids, same[1].ids);
         let other = GenerateOptions { seed: 4, ..options };
         assert_ne!(model.generate(&recorded.prompt_ids, &other).unwrap(), all);
+    }
+}
+
+/// Returns more rows than are generated together, of many lengths, with equal ones beside each other.
+fn many_rows(recorded: &Recorded) -> Vec<Vec<u32>> {
+    let prompts = recorded.prompt_ids.iter().cycle().enumerate();
+    let cut = |(row, prompt): (usize, &Vec<u32>)| prompt[row / 7 % prompt.len()..].to_vec();
+    prompts.map(cut).take(600).collect()
+}
+
+#[test]
+fn device_sampler_decodes_greedily_like_host() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        let options = GenerateOptions {
+            greedy: true,
+            stop_tokens: vec![recorded.stop_token_id],
+            ..GenerateOptions::new(21, &defaults, 0)
+        };
+        let rows = many_rows(&recorded);
+        let generate = |sampler| {
+            let generator = Generator::new(&model).with_sampler(sampler);
+            generator.generate(&rows, &options).unwrap()
+        };
+        let (host, device) = (generate(Sampler::Host), generate(Sampler::Device));
+        let stopped = host.iter().filter(|row| row.stopped).count();
+        assert!(stopped > 0 && stopped < rows.len(), "{stopped} stopped");
+        for (host, device) in host.iter().zip(&device) {
+            assert_eq!((&host.ids, host.stopped), (&device.ids, device.stopped));
+        }
+        check_logps(&model, &rows, &device, 1.0);
+    }
+}
+
+#[test]
+fn device_sampler_returns_log_probabilities_of_its_samples() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        // Every eighth token stops a row, so that rows are replaced all the time and some go on
+        // much longer than others.
+        let stop_tokens = (0..model.config().vocab_size as u32).step_by(8).collect();
+        let options = GenerateOptions {
+            sampling: Sampling {
+                temperature: 0.9,
+                ..Sampling::default()
+            },
+            stop_tokens,
+            ..GenerateOptions::new(40, &defaults, 3)
+        };
+        let generator = Generator::new(&model).with_sampler(Sampler::Device);
+        let rows = many_rows(&recorded);
+        let drawn = generator.generate(&rows, &options).unwrap();
+        assert_eq!(drawn.len(), rows.len());
+        for row in &drawn {
+            let (last, before) = row.ids.split_last().unwrap();
+            assert_eq!(row.stopped, options.stop_tokens.contains(last));
+            assert!(before.iter().all(|id| !options.stop_tokens.contains(id)));
+            assert!(row.stopped || row.ids.len() == options.max_new_tokens);
+        }
+        check_logps(&model, &rows, &drawn, 0.9);
+        let distinct: std::collections::BTreeSet<&[u32]> =
+            drawn.iter().map(|row| row.ids.as_slice()).collect();
+        assert!(distinct.len() > rows.len() / 4, "{}", distinct.len());
     }
 }
 

@@ -22,6 +22,8 @@ mod packing;
 mod peft;
 mod provenance;
 mod record;
+mod rollout_runs;
+mod rollouts;
 mod run_errors;
 mod runs;
 mod segments;

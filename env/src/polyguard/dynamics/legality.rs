@@ -127,14 +127,14 @@ mod tests {
         let (mut state, act) = regimen_of(MAX_MEDICATIONS);
         assert_eq!(state.observation.refusal(act), Some(Violation::RegimenFull));
         let before = state.observation.regimen.clone();
-        assert_eq!(state.observation.simulate(act).regimen, before);
+        assert_eq!(state.observation.predict(act).regimen, before);
         state.apply_act(act);
         assert_eq!(state.observation.regimen, before, "nothing is half done");
         assert!(!state.observation.regimen[0].tapering);
 
         let (mut state, act) = regimen_of(MAX_MEDICATIONS - 1);
         assert_eq!(state.observation.refusal(act), None);
-        let foreseen = state.observation.simulate(act).regimen;
+        let foreseen = state.observation.predict(act).regimen;
         assert_eq!(foreseen.len(), MAX_MEDICATIONS);
         state.apply_act(act);
         assert_eq!(state.observation.regimen.len(), MAX_MEDICATIONS);

@@ -7,8 +7,8 @@ mod ending;
 mod estimates;
 mod legality;
 mod patient;
+mod predict;
 mod risk;
-mod simulate;
 mod truth;
 
 pub(crate) use candidates::refresh_observation;

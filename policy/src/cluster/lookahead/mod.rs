@@ -1,7 +1,7 @@
 //! The rollout algorithm (Tesauro & Galperin 1996): tries each candidate action in copies of the
 //! episode, lets the planner play on to the end, and takes the action with the best average score.
 //!
-//! [`Lookahead`] samples the hidden state from what it observed; [`Oracle`] copies the true one.
+//! [`Lookahead`] samples the hidden state from what it observed; [`LookaheadOracle`] copies the true one.
 
 mod belief;
 mod candidates;
@@ -123,11 +123,11 @@ impl Policy<ClusterEnv> for Lookahead {
 /// A privileged policy that looks ahead in the true state, including future random draws. No policy
 /// can know these, so it is an upper bound.
 #[derive(Clone, Debug, Default)]
-pub struct Oracle {
+pub struct LookaheadOracle {
     watch: LookaheadTracker,
 }
 
-impl Oracle {
+impl LookaheadOracle {
     /// Creates the policy without any observation.
     #[must_use]
     pub fn new() -> Self {
@@ -135,7 +135,7 @@ impl Oracle {
     }
 }
 
-impl PrivilegedPolicy<ClusterEnv> for Oracle {
+impl PrivilegedPolicy<ClusterEnv> for LookaheadOracle {
     fn observe(&mut self, episode: &Episode) {
         self.watch.observe_all(episode.observation());
     }
@@ -159,7 +159,7 @@ mod tests {
         let setup = Setup::new(Task::Task2, 5, Streams::Independent);
         let mut episode = Episode::reset(&setup);
         let mut acting = PolicyName::Trust.player(5, Streams::Independent);
-        let (mut oracle, mut lookahead) = (Oracle::new(), Lookahead::new());
+        let (mut oracle, mut lookahead) = (LookaheadOracle::new(), Lookahead::new());
         for _ in 0..12 {
             let action = acting.act(&episode).expect("not over");
             oracle.observe(&episode);
@@ -170,7 +170,7 @@ mod tests {
         lookahead.observe(episode.observation());
         let kept = |watch: &LookaheadTracker| format!("{watch:?}");
         assert_eq!(kept(&oracle.watch), kept(&lookahead.watch));
-        let mut late = Oracle::new();
+        let mut late = LookaheadOracle::new();
         late.observe(&episode);
         assert_ne!(kept(&oracle.watch), kept(&late.watch), "memory matters");
     }

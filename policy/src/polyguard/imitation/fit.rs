@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sentinel_env::polyguard::{Episode, Observation, Setup};
 
-use super::super::Oracle;
+use super::super::LookaheadOracle;
 use super::super::cholesky::{Cholesky, Matrix, add_outer, identity};
 use super::super::features::{FEATURES, Features, dot, features};
 use super::super::fit_provenance::{Provenance, setups};
@@ -40,7 +40,7 @@ pub fn oracle_choices(seeds: Range<u64>) -> RecordedChoices {
 }
 
 fn episode(setup: &Setup) -> Vec<(Vec<Features>, usize)> {
-    let mut oracle = Oracle::new(DEPTH);
+    let mut oracle = LookaheadOracle::new(DEPTH);
     let mut choices = Vec::new();
     let choose = |episode: &Episode| {
         let o: &Observation = episode.observation();

@@ -12,6 +12,7 @@ use crate::rl::advantage::{AdvantageConfig, MultiObjectiveAggregation, ScaleRewa
 use crate::rl::config::{LossConfig, LossType};
 use crate::rl::credit_options::{Continuation, Credit};
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, ImportanceSamplingMode};
+use crate::rollout_engine::RolloutEngineArgs;
 use crate::{EpisodeArgs, SeedRange};
 
 /// Largest accepted count. Larger ones are typing errors, and their products would overflow.
@@ -145,6 +146,10 @@ pub struct GrpoConfig {
     #[command(flatten)]
     #[serde(flatten)]
     #[allow(missing_docs)]
+    pub rollout_engine: RolloutEngineArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs)]
     pub run: RunOptions,
     #[command(flatten)]
     #[serde(flatten)]
@@ -192,7 +197,9 @@ impl GrpoConfig {
         }
         self.seeds()?;
         self.rollout_config()?;
-        self.sampler_correction.check()?;
+        self.rollout_engine.check(self.run.full)?;
+        let is_remote = self.rollout_engine.is_enabled();
+        self.sampler_correction.check(is_remote)?;
         self.loss().check()?;
         Ok(())
     }
@@ -226,6 +233,13 @@ impl GrpoConfig {
         let invalid = InvalidReward::new(self.invalid_penalty);
         let invalid = invalid.map_err(|_| RunError::option("invalid-penalty", "from -1 to 0"))?;
         Ok(self.prompts.rollout_config(invalid))
+    }
+
+    /// Returns the correction for the sampler, or `None` if there is none.
+    #[must_use]
+    pub fn sampling(&self) -> Option<ImportanceSamplingConfig> {
+        let is_remote = self.rollout_engine.is_enabled();
+        self.sampler_correction.sampling(is_remote)
     }
 
     /// Returns the options of the loss.
@@ -266,7 +280,7 @@ const CLIP_MAX: f64 = 3.0;
 #[command(next_help_heading = "Loss")]
 pub struct SamplerCorrectionArgs {
     /// Correct for a sampler that differs from the policy, such as one in another precision
-    /// [default: no correction]
+    /// [default: no correction; token_truncate with --rollouts]
     #[arg(
         long,
         alias = "vllm-importance-sampling-mode",
@@ -286,11 +300,13 @@ pub struct SamplerCorrectionArgs {
 }
 
 impl SamplerCorrectionArgs {
-    /// Returns the correction for the sampler, or `None` if there is none.
+    /// Returns the correction for the sampler, or `None` if there is none. An engine outside of this
+    /// process (`is_remote`) is always corrected for.
     #[must_use]
-    pub fn sampling(&self) -> Option<ImportanceSamplingConfig> {
+    pub fn sampling(&self, is_remote: bool) -> Option<ImportanceSamplingConfig> {
+        let default = is_remote.then_some(ImportanceSamplingMode::TokenTruncate);
         Some(ImportanceSamplingConfig {
-            mode: self.importance_sampling_mode?,
+            mode: self.importance_sampling_mode.or(default)?,
             clip_min: self.importance_sampling_clip_min,
             clip_max: Some(self.importance_sampling_clip_max.unwrap_or(CLIP_MAX)),
         })
@@ -300,14 +316,14 @@ impl SamplerCorrectionArgs {
     ///
     /// # Errors
     /// If an option is invalid; the error names the first one.
-    pub fn check(&self) -> Result<(), RunError> {
+    pub fn check(&self, is_remote: bool) -> Result<(), RunError> {
         let bounds = [
             self.importance_sampling_clip_min,
             self.importance_sampling_clip_max,
         ];
         let Some(ImportanceSamplingConfig {
             clip_min, clip_max, ..
-        }) = self.sampling()
+        }) = self.sampling(is_remote)
         else {
             return match bounds.iter().flatten().next() {
                 None => Ok(()),

@@ -421,7 +421,9 @@ pub(super) fn apply_sampling_correction(
         });
         sample.old = Some(old);
     }
-    Ok(found.metrics)
+    let mut metrics = found.metrics;
+    metrics.extend(found.raw_metrics);
+    Ok(metrics)
 }
 
 #[cfg(test)]
@@ -447,7 +449,9 @@ mod tests {
         };
         let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
         let metrics = apply_sampling_correction(config, &mut samples, old.clone())?;
-        assert_eq!(metrics.len(), 5);
+        assert_eq!(metrics.len(), 9);
+        let outside = metrics["sampling/importance_sampling_ratio/outside"];
+        assert!(outside == 0.0 || metrics["sampling/importance_sampling_ratio/raw_max"] > clip_max);
         assert!(
             samples
                 .iter()

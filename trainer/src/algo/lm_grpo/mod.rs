@@ -24,6 +24,7 @@ use crate::lm::{
 };
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
+use crate::rollout_engine::{RolloutEngine, SyncReport};
 use crate::trainable::Trainable;
 
 mod config;
@@ -38,6 +39,8 @@ pub use loss::{Accumulated, Correction, Objective, Sample, accumulate, completio
 /// [`RunOptions`](crate::finetune::RunOptions): sampled tokens and selected states.
 const GENERATION_STREAM: u64 = 3;
 const STATE_STREAM: u64 = 4;
+/// Name of the metric by which samples of another engine are checked.
+const LOGP_DIFFERENCE: &str = "sampling/sampling_logp_difference/mean";
 /// Number of episodes whose first prompts train the tokenizer of a fallback model.
 const TOKENIZER_EPISODES: usize = 64;
 
@@ -51,6 +54,8 @@ struct GrpoJob<W: TextWorld> {
     /// Model before training; `None` if it is not needed, or is the model with its adapter
     /// disabled.
     reference: Option<Qwen2>,
+    /// Servers that generate completions; `None` to generate with the model itself.
+    rollout_engine: Option<RolloutEngine>,
 }
 
 impl<W: TextWorld + Trainable> GrpoJob<W> {
@@ -76,7 +81,13 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
-        let mut agent = LmAgent::new(model, &self.tokenizer, options, batch);
+        let mut agent = match &self.rollout_engine {
+            Some(engine) => {
+                let backend = engine.backend(model.config().vocab_size)?;
+                LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch)
+            }
+            None => LmAgent::new(model, &self.tokenizer, options, batch),
+        };
         let seed = config.run.rng(STATE_STREAM, update).next();
         collect::<W>(config, &self.episodes(update), &mut agent, seed)
     }
@@ -181,17 +192,27 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
     }
 
     /// Allows a larger `max_length`, so that a run stopped by a prompt that was too long can be
-    /// resumed.
+    /// resumed, and other servers.
     fn resumable_overrides(&self) -> &'static [&'static str] {
-        &["max_length"]
+        &[
+            "max_length",
+            "rollouts",
+            "rollout_dir",
+            "rollout_timeout",
+            "rollout_max_logp_difference",
+        ]
     }
 
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
         let update = state.done / self.config.num_iterations;
+        let synced = match &mut self.rollout_engine {
+            Some(engine) => engine.sync(&state.model, update)?,
+            None => SyncReport::default(),
+        };
         let Collected {
             mut samples,
             metrics: mut common,
-            warnings,
+            mut warnings,
             completions,
         } = self.collect(&state.model, update)?;
         // Sorting by length reduces padding.
@@ -200,7 +221,7 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
         if self.config.beta != 0.0 {
             self.compute_ref_logps(&state.model, &mut samples, &objective)?;
         }
-        if let Some(sampling) = self.config.sampler_correction.sampling() {
+        if let Some(sampling) = self.config.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();
             let (micro, pass) = (
                 self.config.per_device_train_batch_size,
@@ -209,6 +230,12 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
             let old = completion_logps(&state.model, &rows, micro, &objective, pass)?;
             let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
+        }
+        if let Some(engine) = &self.rollout_engine {
+            let apart = common.get(LOGP_DIFFERENCE).copied().unwrap_or(f64::NAN);
+            engine.check_logps(update, synced.staleness, apart)?;
+            common.extend(engine.take_metrics(&synced));
+            warnings.extend(synced.warnings);
         }
         let read: usize = (samples.iter())
             .map(|sample| sample.prompt.len() + sample.completion.len())
@@ -298,6 +325,16 @@ fn train_in<W: TextWorld + Trainable>(
     let (tokenizer, generation) = (&start.tokenizer, &start.generation);
     let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
     let pad = start.pad();
+    let engine = &config.rollout_engine;
+    let rollout_engine = if engine.is_enabled() {
+        Some(RolloutEngine::connect(
+            engine,
+            &dir.path,
+            config.run.max_length,
+        )?)
+    } else {
+        None
+    };
     let mut job = GrpoJob::<W> {
         config: config.clone(),
         setups,
@@ -305,11 +342,16 @@ fn train_in<W: TextWorld + Trainable>(
         generation: start.generation,
         pad,
         reference,
+        rollout_engine,
     };
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
-    run(&mut job, state, &metadata, validation, dir, stop, listen)
+    let outcome = run(&mut job, state, &metadata, validation, dir, stop, listen);
+    if let Some(engine) = &mut job.rollout_engine {
+        engine.close();
+    }
+    outcome
 }

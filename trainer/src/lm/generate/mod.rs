@@ -1,6 +1,8 @@
 //! Batched generation of completions with a key-value cache.
 
 mod decoder;
+mod device;
+mod host;
 mod options;
 mod sampling;
 
@@ -8,15 +10,12 @@ pub use options::{GenerateOptions, Sampling};
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
+use burn::tensor::Device;
 
-use self::decoder::Decoder;
-use super::model::{DecodeLayer, check_lengths};
+use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths};
 use super::parallel::par_map_ordered;
-use super::parameter::indices;
-use super::{Batch, LmError, Qwen2, Tokenizer};
+use super::{LmError, Qwen2, Tokenizer};
 use crate::rng::Rng;
-use crate::tensors::numbers;
 
 /// Target number of rows in a part, and largest number of parts that a batch is divided into:
 /// enough for a few cores, and few enough that each reads the weights for many rows.
@@ -46,6 +45,26 @@ impl Completion {
     }
 }
 
+/// The machine that selects the next tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampler {
+    /// The processor, which reads the logits of every token. Row `i` is sampled with a random stream
+    /// derived from the seed and `i`, whatever other rows there are.
+    Host,
+    /// The model's device: tokens and log-probabilities are read every few steps, and waiting
+    /// prompts take the place of finished rows. The random numbers are the device's, in an order
+    /// that depends on all rows. Options that filter or penalize tokens need [`Self::Host`].
+    Device,
+}
+
+/// A model prepared for generation: its adapter is added to the weights once. It is built once per
+/// set of weights.
+pub struct Generator<'a> {
+    model: &'a Qwen2,
+    layers: Vec<DecodeLayer>,
+    sampler: Sampler,
+}
+
 /// A row that is being generated.
 struct Row<'a> {
     prompt: &'a [u32],
@@ -54,8 +73,51 @@ struct Row<'a> {
 }
 
 impl Qwen2 {
-    /// Generates one completion per prompt. Row `i` is sampled with a random stream derived from
-    /// the seed and `i`. Equal prompts of a part are read once.
+    /// Generates one completion per prompt; [`Generator::generate`] with a new [`Generator`].
+    ///
+    /// # Errors
+    /// As [`Generator::generate`].
+    pub fn generate(
+        &self,
+        prompts: &[impl AsRef<[u32]>],
+        options: &GenerateOptions,
+    ) -> Result<Vec<Completion>, LmError> {
+        Generator::new(self).generate(prompts, options)
+    }
+}
+
+impl<'a> Generator<'a> {
+    /// Prepares a model. Tokens are sampled on its device if that is an accelerator.
+    #[must_use]
+    pub fn new(model: &'a Qwen2) -> Self {
+        let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
+        let on_host = *model.device() == Device::flex();
+        Self {
+            model,
+            layers: model.blocks.iter().map(decode_layer).collect(),
+            sampler: if on_host {
+                Sampler::Host
+            } else {
+                Sampler::Device
+            },
+        }
+    }
+
+    /// Returns the generator with another sampler.
+    #[must_use]
+    pub fn with_sampler(self, sampler: Sampler) -> Self {
+        Self { sampler, ..self }
+    }
+
+    /// Returns the sampler for these options.
+    fn sampler(&self, options: &GenerateOptions) -> Sampler {
+        match self.sampler {
+            Sampler::Device if options.keeps_distribution() => Sampler::Device,
+            _ => Sampler::Host,
+        }
+    }
+
+    /// Generates one completion per prompt. Equal prompts that are read together are read once.
     ///
     /// # Errors
     /// If an option is invalid, a prompt is empty, has unknown tokens or is too long (prompts are
@@ -65,12 +127,12 @@ impl Qwen2 {
         prompts: &[impl AsRef<[u32]>],
         options: &GenerateOptions,
     ) -> Result<Vec<Completion>, LmError> {
-        options.check(self.config())?;
+        options.check(self.model.config())?;
         let rows = prompts.iter().map(AsRef::as_ref).enumerate();
         let mut rows: Vec<Row<'_>> = rows
             .map(|(index, prompt)| Row {
                 prompt,
-                random: Rng::indexed(options.seed, index as u64),
+                random: Rng::indexed(options.seed, options.first_row.wrapping_add(index as u64)),
                 done: Completion::default(),
             })
             .collect();
@@ -78,55 +140,22 @@ impl Qwen2 {
             return Ok(Vec::new());
         }
         self.check_prompts(&rows, options)?;
-        let blocks = Decoder::prepare_layers(self);
-        let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
-        let size = rows.len().div_ceil(parts);
-        let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
-        let write = |rows: &mut [Row<'_>]| self.write(rows, &blocks, options);
-        par_map_ordered(self.device(), parts, write, |()| ())?;
-        Ok(rows.into_iter().map(|row| row.done).collect())
-    }
-
-    /// Generates the completions of a part of the rows.
-    fn write(
-        &self,
-        rows: &mut [Row<'_>],
-        blocks: &[DecodeLayer],
-        options: &GenerateOptions,
-    ) -> Result<(), LmError> {
-        let (unique, of_row) = unique_prompts(rows);
-        let read = Batch::left_padded(self.config(), &unique, options.pad_token)?;
-
-        let mut decoder = Decoder::new(self, blocks);
-        let logits = decoder.prefill(&read);
-        let places = indices(of_row.iter().copied(), self.device());
-        let mut logits = logits.select(0, places.clone());
-        decoder.expand_rows(&places, &of_row, &read, options.max_new_tokens);
-        // Rows that are not removed yet, as indices into `rows`.
-        let mut open: Vec<usize> = (0..rows.len()).collect();
-        loop {
-            let table = numbers(logits)?;
-            let drawn = draw(rows, &open, &table, self.config().vocab_size, options);
-            let going = |row: usize| !is_finished(&rows[row], options);
-            let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
-            if kept.is_empty() {
-                break;
+        match self.sampler(options) {
+            Sampler::Device => self.sample_on_device(&mut rows, options)?,
+            Sampler::Host => {
+                let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
+                let size = rows.len().div_ceil(parts);
+                let parts: Vec<&mut [Row<'_>]> = rows.chunks_mut(size).collect();
+                let sample = |rows: &mut [Row<'_>]| self.sample_on_host(rows, options);
+                par_map_ordered(self.model.device(), parts, sample, |()| ())?;
             }
-            let mut next = drawn;
-            // Finished rows cost as much as others, so they are removed once they are a quarter.
-            if kept.len() * 4 <= open.len() * 3 {
-                decoder.retain_rows(&kept);
-                next = kept.iter().map(|at| next[*at]).collect();
-                open = kept.iter().map(|at| open[*at]).collect();
-            }
-            logits = decoder.step(&next);
         }
-        Ok(())
+        Ok(rows.into_iter().map(|row| row.done).collect())
     }
 
     fn check_prompts(&self, rows: &[Row<'_>], options: &GenerateOptions) -> Result<(), LmError> {
         let lengths: Vec<usize> = rows.iter().map(|row| row.prompt.len()).collect();
-        let room = self.config().max_position_embeddings - options.max_new_tokens;
+        let room = self.model.config().max_position_embeddings - options.max_new_tokens;
         check_lengths(
             &lengths,
             options.max_prompt_tokens.unwrap_or(room).min(room),
@@ -143,16 +172,16 @@ impl Qwen2 {
 }
 
 /// Returns the distinct prompts, and for each row the index of its prompt.
-fn unique_prompts<'a>(rows: &[Row<'a>]) -> (Vec<&'a [u32]>, Vec<usize>) {
+fn unique_prompts<'a>(prompts: impl Iterator<Item = &'a [u32]>) -> (Vec<&'a [u32]>, Vec<usize>) {
     let mut unique = Vec::new();
     let mut places = BTreeMap::new();
-    let place = |row: &Row<'a>| {
-        *places.entry(row.prompt).or_insert_with(|| {
-            unique.push(row.prompt);
+    let place = |prompt: &'a [u32]| {
+        *places.entry(prompt).or_insert_with(|| {
+            unique.push(prompt);
             unique.len() - 1
         })
     };
-    let of_row = rows.iter().map(place).collect();
+    let of_row = prompts.map(place).collect();
     (unique, of_row)
 }
 
@@ -161,36 +190,11 @@ fn is_finished(row: &Row<'_>, options: &GenerateOptions) -> bool {
     row.done.stopped || row.done.ids.len() >= options.max_new_tokens
 }
 
-/// Selects the next token of each open row that has not ended, and appends it there. Returns one
-/// token per open row; `pad_token` for those that have ended.
-fn draw(
-    rows: &mut [Row<'_>],
-    open: &[usize],
-    table: &[f32],
-    vocabulary: usize,
-    options: &GenerateOptions,
-) -> Vec<u32> {
-    let mut places = vec![None; rows.len()];
-    for (at, row) in open.iter().enumerate() {
-        places[*row] = Some(at);
+impl Row<'_> {
+    /// Appends a token to the completion.
+    fn push(&mut self, id: u32, logp: f32, options: &GenerateOptions) {
+        self.done.ids.push(id);
+        self.done.logps.push(logp);
+        self.done.stopped = options.stop_tokens.contains(&id);
     }
-    let drawn: Vec<Option<u32>> = rows
-        .par_iter_mut()
-        .zip(&places)
-        .map(|(row, at)| {
-            let at = (*at)?;
-            if is_finished(row, options) {
-                return Some(options.pad_token);
-            }
-            let logits = &table[at * vocabulary..(at + 1) * vocabulary];
-            let text = row.prompt.iter().chain(&row.done.ids).copied();
-            let (id, logp) = options.sample_token(logits, text, &mut row.random);
-            row.done.ids.push(id);
-            row.done.logps.push(logp);
-            row.done.stopped = options.stop_tokens.contains(&id);
-            Some(id)
-        })
-        .collect();
-    let pad = options.pad_token;
-    open.iter().map(|row| drawn[*row].unwrap_or(pad)).collect()
 }

@@ -52,6 +52,8 @@ pub struct GenerateOptions {
     pub pad_token: u32,
     /// Seed of the sampled tokens.
     pub seed: u64,
+    /// Index of the first row's random stream; row `i` has stream `first_row + i`.
+    pub first_row: u64,
 }
 
 impl GenerateOptions {
@@ -68,7 +70,13 @@ impl GenerateOptions {
             stop_tokens: defaults.eos_token_ids.clone(),
             pad_token: defaults.pad_token_id.or(first).unwrap_or(0),
             seed,
+            first_row: 0,
         }
+    }
+
+    /// Returns `true` if no token is filtered or penalized.
+    pub(super) fn keeps_distribution(&self) -> bool {
+        self.sampling.is_plain()
     }
 
     pub(super) fn check(&self, config: &ModelConfig) -> Result<(), LmError> {

@@ -53,7 +53,7 @@ impl Sampling {
     }
 
     /// Returns `true` if no token is filtered or penalized.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         let penalty = (self.repetition_penalty - 1.0).abs() > 0.0;
         self.top_k == 0 && self.top_p >= 1.0 && self.min_p <= 0.0 && !penalty
     }

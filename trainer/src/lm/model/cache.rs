@@ -6,7 +6,8 @@ use crate::lm::config::ModelConfig;
 
 /// The cached keys and values of one layer, `[rows, groups, capacity, head]` each.
 ///
-/// The memory for all tokens is allocated at once and written in place.
+/// The memory for all tokens is allocated at once and written in place. Each row ends at the last
+/// column that is filled; shorter rows begin later.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerCache {
     /// Keys and values; `None` only during a write, because a tensor with one owner is updated in
@@ -39,40 +40,66 @@ impl Cache {
         }
     }
 
-    /// Returns the number of cached tokens per row.
+    /// Returns the number of filled columns.
     pub(crate) fn filled(&self) -> usize {
         self.layers.first().map_or(0, |layer| layer.filled)
     }
 
-    /// Selects rows as [`Self::select`] does, and makes room for `capacity` tokens in each.
-    pub(crate) fn expand_rows(&mut self, rows: &Tensor<1, Int>, capacity: usize) {
-        self.select(rows);
-        for layer in &mut self.layers {
-            let grow = |all: Tensor<4>| {
-                let [rows, groups, filled, head] = all.dims();
-                let room = Tensor::zeros([rows, groups, capacity, head], &all.device());
-                room.slice_assign([0..rows, 0..groups, 0..filled, 0..head], all)
-            };
-            let stored = layer.stored.take();
-            layer.stored = stored.map(|(keys, values)| (grow(keys), grow(values)));
-        }
+    /// Returns the number of columns that there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        let stored = self.layers.first().and_then(|layer| layer.stored.as_ref());
+        stored.map_or(0, |(keys, _)| keys.dims()[2])
     }
 
     /// Keeps the given rows in this order; a row may occur several times.
     pub(crate) fn select(&mut self, rows: &Tensor<1, Int>) {
+        self.map(|all, _| all.select(0, rows.clone()));
+    }
+
+    /// Moves the last `length` filled columns to the end of `filled` columns, with room for
+    /// `capacity`.
+    pub(crate) fn resize(&mut self, length: usize, filled: usize, capacity: usize) {
+        self.map(|all, before| {
+            let [rows, groups, _, head] = all.dims();
+            let room = Tensor::zeros([rows, groups, capacity, head], &all.device());
+            let kept = all.narrow(2, before - length, length);
+            room.slice_assign([0..rows, 0..groups, filled - length..filled, 0..head], kept)
+        });
         for layer in &mut self.layers {
-            let Some((keys, values)) = layer.stored.take() else {
-                continue;
-            };
-            let pick = |all: Tensor<4>| all.select(0, rows.clone());
-            layer.stored = Some((pick(keys), pick(values)));
+            layer.filled = filled;
+        }
+    }
+
+    /// Appends the rows of another cache with as many filled columns and the same capacity.
+    pub(crate) fn append_rows(&mut self, other: Self) {
+        for (layer, other) in self.layers.iter_mut().zip(other.layers) {
+            let both = layer.stored.take().zip(other.stored);
+            layer.stored = both.map(|((keys, values), (more_keys, more_values))| {
+                let join = |all, more| Tensor::cat(vec![all, more], 0);
+                (join(keys, more_keys), join(values, more_values))
+            });
+        }
+    }
+
+    /// Replaces keys and values by a function of them and of the number of filled columns.
+    fn map(&mut self, change: impl Fn(Tensor<4>, usize) -> Tensor<4>) {
+        for layer in &mut self.layers {
+            let filled = layer.filled;
+            let stored = layer.stored.take();
+            layer.stored =
+                stored.map(|(keys, values)| (change(keys, filled), change(values, filled)));
         }
     }
 }
 
 impl LayerCache {
-    /// Appends keys and values of new tokens; returns views of all cached ones.
-    pub(super) fn push(&mut self, key: Tensor<4>, value: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
+    /// Appends keys and values of new tokens; returns the first `seen` columns of all cached ones.
+    pub(super) fn push(
+        &mut self,
+        key: Tensor<4>,
+        value: Tensor<4>,
+        seen: usize,
+    ) -> (Tensor<4>, Tensor<4>) {
         let [rows, groups, tokens, head] = key.dims();
         let end = self.filled + tokens;
         let place = [0..rows, 0..groups, self.filled..end, 0..head];
@@ -84,8 +111,8 @@ impl LayerCache {
             None => (key, value),
         };
         self.filled = end;
-        let seen = |all: &Tensor<4>| all.clone().narrow(2, 0, end);
-        let views = (seen(&keys), seen(&values));
+        let first = |all: &Tensor<4>| all.clone().narrow(2, 0, seen);
+        let views = (first(&keys), first(&values));
         self.stored = Some((keys, values));
         views
     }

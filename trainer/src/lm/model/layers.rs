@@ -6,14 +6,15 @@
 //! share one head of keys and values.
 
 use burn::tensor::activation::{silu, softmax};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::cache::LayerCache;
 use super::precision::matmul_weight;
 use super::{Batch, ForwardOptions};
 use crate::lm::config::ModelConfig;
-use crate::lm::parameter::Parameter;
+use crate::lm::parameter::{Parameter, indices};
 use crate::rng::Rng;
+use crate::tensors::matrix;
 
 /// The two LoRA matrices of a linear layer: `x Aᵀ Bᵀ` times `scale` is added to its output. The
 /// product `B A` is never computed.
@@ -97,6 +98,48 @@ pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) ->
     x * Tensor::from_data(TensorData::new(mask, shape), &device)
 }
 
+/// The cosines and sines of all positions below a limit, on the device of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct RopeTable {
+    /// `[positions, head / 2]`.
+    cosine: Tensor<2>,
+    /// `[positions, head / 2]`.
+    sine: Tensor<2>,
+}
+
+impl RopeTable {
+    /// Computes the table of positions below `limit`.
+    pub(crate) fn new(config: &ModelConfig, limit: usize, device: &Device) -> Self {
+        let half = config.head_dim() / 2;
+        // Rounded to f32 as in Hugging Face; the difference is visible at large positions.
+        let frequencies: Vec<f32> = (0..half)
+            .map(|i| (1.0 / config.rope_theta.powf(i as f64 / half as f64)) as f32)
+            .collect();
+        let angle = |position: usize, frequency: &f32| f64::from(position as f32 * frequency);
+        let angles =
+            (0..limit).flat_map(|position| frequencies.iter().map(move |f| angle(position, f)));
+        let (cosine, sine): (Vec<f32>, Vec<f32>) = angles
+            .map(|angle| (angle.cos() as f32, angle.sin() as f32))
+            .unzip();
+        Self {
+            cosine: matrix(cosine, [limit, half], device),
+            sine: matrix(sine, [limit, half], device),
+        }
+    }
+
+    /// Returns the embeddings of tokens at `positions`, `[rows * tokens]`.
+    pub(crate) fn select(&self, positions: &Tensor<1, Int>, rows: usize) -> Rope {
+        let [count] = positions.dims();
+        let [_, half] = self.cosine.dims();
+        let shape = [rows, count / rows.max(1), 1, half];
+        let pick = |table: &Tensor<2>| table.clone().select(0, positions.clone()).reshape(shape);
+        Rope {
+            cosine: pick(&self.cosine),
+            sine: pick(&self.sine),
+        }
+    }
+}
+
 /// The rotary position embeddings of a batch: cosines and sines, each
 /// `[rows, tokens, 1, head / 2]`.
 #[derive(Clone, Debug)]
@@ -106,33 +149,6 @@ pub(crate) struct Rope {
 }
 
 impl Rope {
-    /// Creates the embeddings of tokens at `positions`, `[rows * tokens]`.
-    pub(crate) fn new(
-        config: &ModelConfig,
-        positions: &[usize],
-        rows: usize,
-        device: &Device,
-    ) -> Self {
-        let half = config.head_dim() / 2;
-        // Rounded to f32 as in Hugging Face; the difference is visible at large positions.
-        let frequencies: Vec<f32> = (0..half)
-            .map(|i| (1.0 / config.rope_theta.powf(i as f64 / half as f64)) as f32)
-            .collect();
-        let angle = |position: &usize, frequency: &f32| f64::from(*position as f32 * frequency);
-        let angles = positions
-            .iter()
-            .flat_map(|position| frequencies.iter().map(move |f| angle(position, f)));
-        let (cosine, sine): (Vec<f32>, Vec<f32>) = angles
-            .map(|angle| (angle.cos() as f32, angle.sin() as f32))
-            .unzip();
-        let shape = [rows, positions.len() / rows.max(1), 1, half];
-        let place = |values| Tensor::from_data(TensorData::new(values, shape), device);
-        Self {
-            cosine: place(cosine),
-            sine: place(sine),
-        }
-    }
-
     /// Rotates queries or keys, `[rows, tokens, heads, head]`.
     pub(crate) fn apply(&self, x: Tensor<4>) -> Tensor<4> {
         let half = x.dims()[3] / 2;
@@ -174,7 +190,10 @@ impl AttentionContext {
             }
         }
         let mask = TensorData::new(mask, [rows, 1, tokens, tokens]);
-        let rope = Rope::new(config, &batch.positions(), rows, device);
+        let positions = batch.positions();
+        let limit = positions.iter().max().map_or(0, |last| last + 1);
+        let table = RopeTable::new(config, limit, device);
+        let rope = table.select(&indices(positions, device), rows);
         Self::new(config, rows, tokens, rope, Tensor::from_data(mask, device))
     }
 
@@ -196,19 +215,39 @@ impl AttentionContext {
         }
     }
 
-    /// Returns the mask of generated tokens, `[rows, 1, 1, capacity]`: everything except the
-    /// padding of the prompts is visible.
-    pub(crate) fn decode_mask(prompts: &Batch, capacity: usize, device: &Device) -> Tensor<4> {
-        let tokens = prompts.tokens();
-        let mut mask = Vec::with_capacity(prompts.rows() * capacity);
-        for row in prompts.mask().chunks(tokens) {
-            let hidden = |key: usize| row.get(key).is_some_and(|on| !on);
-            mask.extend((0..capacity).map(|key| if hidden(key) { MASKED_SCORE } else { 0.0 }));
+    /// Returns the attention mask of cached rows for a single new token, `[rows, 1, 1, capacity]`:
+    /// row `i` has `lengths[i]` tokens in the columns before `filled`.
+    pub(crate) fn cache_mask(
+        lengths: &[usize],
+        filled: usize,
+        capacity: usize,
+        device: &Device,
+    ) -> Tensor<4> {
+        let mut mask = Vec::with_capacity(lengths.len() * capacity);
+        for length in lengths {
+            let seen = filled - length..filled;
+            let offset = |column| {
+                if seen.contains(&column) {
+                    0.0
+                } else {
+                    MASKED_SCORE
+                }
+            };
+            mask.extend((0..capacity).map(offset));
         }
-        Tensor::from_data(
-            TensorData::new(mask, [prompts.rows(), 1, 1, capacity]),
-            device,
-        )
+        let shape = [lengths.len(), 1, 1, capacity];
+        Tensor::from_data(TensorData::new(mask, shape), device)
+    }
+
+    /// Extends a mask of [`Self::cache_mask`] to `capacity` columns, which are masked.
+    pub(crate) fn grow_cache_mask(mask: Tensor<4>, capacity: usize) -> Tensor<4> {
+        let [rows, _, _, before] = mask.dims();
+        let room = Tensor::full(
+            [rows, 1, 1, capacity - before],
+            MASKED_SCORE,
+            &mask.device(),
+        );
+        Tensor::cat(vec![mask, room], 3)
     }
 
     /// Computes attention from queries, keys and values of the same rows, and returns
@@ -230,7 +269,7 @@ impl AttentionContext {
         let query = self.rope.apply(query).swap_dims(1, 2).mul_scalar(scale);
         let key = self.rope.apply(key).swap_dims(1, 2);
         let (key, value) = match cache {
-            Some(cache) => cache.push(key, value),
+            Some(cache) => cache.push(key, value, self.mask.dims()[3]),
             None => (key, value),
         };
         let seen = key.dims()[2];

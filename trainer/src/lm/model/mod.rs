@@ -17,7 +17,7 @@ pub use batch::{Batch, Segment};
 pub(crate) use cache::Cache;
 pub(crate) use decode::{DecodeLayer, matmul_weight_few_rows};
 pub use head::{Entropy, TokenLogProbs, TokenSelection};
-pub(crate) use layers::{AttentionContext, Block, Linear, LoraPair, Rope};
+pub(crate) use layers::{AttentionContext, Block, Linear, LoraPair, RopeTable};
 pub(crate) use load::MODEL_FILES;
 use precision::matmul_weight;
 

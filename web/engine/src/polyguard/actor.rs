@@ -7,8 +7,8 @@ use sentinel_policy::policy::Policy;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::polyguard::stack::AgentReport;
 use sentinel_policy::polyguard::{
-    AgentStack, BeamSearch, KeepRegimen, LeastRisk, Mode, Oracle, Player, PolicyName, Random,
-    RulesOnly, StackConfig,
+    AgentStack, BeamSearch, KeepRegimen, LeastRisk, LookaheadOracle, Mode, Player, PolicyName,
+    Random, RulesOnly, StackConfig,
 };
 
 use super::names;
@@ -43,7 +43,7 @@ pub(super) fn actor(policy: PolicyName, setup: &Setup) -> Box<dyn Actor<Polyguar
         PolicyName::RulesOnly => Box::new(RulesOnly),
         PolicyName::BeamSearchPlanner => Box::new(BeamSearch),
         PolicyName::Oracle => {
-            let oracle = Player::Privileged(Box::new(Oracle::new(ORACLE_DEPTH)));
+            let oracle = Player::Privileged(Box::new(LookaheadOracle::new(ORACLE_DEPTH)));
             return Box::new(PolicyActor(oracle));
         }
         PolicyName::Stack => return stack(Mode::SequentialPipeline),

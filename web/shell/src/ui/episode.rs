@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::event_target_checked;
 
-use super::action_list::action_list;
+use super::action_history::action_history;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
@@ -80,7 +80,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column narrow")
         .child(score_card(episode))
         .child(panels(true, 0, usize::MAX))
-        .child((!embed).then(|| action_list(page, episode, other)));
+        .child((!embed).then(|| action_history(page, episode, other)));
     let skeleton = div()
         .class("skeleton")
         .hidden(move || !is_empty.get())

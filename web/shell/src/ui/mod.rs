@@ -1,7 +1,7 @@
 //! The components of the page.
 
 mod action_button;
-mod action_list;
+mod action_history;
 pub(crate) mod analysis;
 mod card;
 mod chart;

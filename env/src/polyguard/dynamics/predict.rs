@@ -12,7 +12,7 @@ impl Observation {
     /// risk and burden, and the step count. New findings and new flags cannot be foreseen, and the
     /// candidates stay the current ones.
     #[must_use]
-    pub fn simulate(&self, act: Act) -> Self {
+    pub fn predict(&self, act: Act) -> Self {
         let mut next = self.clone();
         let place = act.drug.and_then(|drug| self.regimen.position(drug));
         if let Some(at) = place {

@@ -15,7 +15,7 @@ use crate::state::to_u32;
 
 /// Returns the list of actions, in which those that differ from the `other` episode are marked. When
 /// the cursor moves, only the mark of the current row changes.
-pub fn action_list(page: Page, episode: EpisodeView, other: EpisodeView) -> El {
+pub fn action_history(page: Page, episode: EpisodeView, other: EpisodeView) -> El {
     let list = NodeRef::new_local(None);
     let lines = memo(move || episode.step_lines());
     let differs = memo(move || {

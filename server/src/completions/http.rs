@@ -1,0 +1,229 @@
+//! The routes under `/v1/`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::protocol::{
+    Choice, CompletionRequest, CompletionResponse, ErrorInfo, ErrorResponse, LoadAdapter, LogProbs,
+    ModelList, UnloadAdapter, Usage,
+};
+use super::{CompletionEngine, EngineError, Generated, MAX_COMPLETIONS};
+use crate::openenv::json_response;
+use crate::state::App;
+
+type Shared = State<Arc<App>>;
+type Engine = Arc<dyn CompletionEngine>;
+
+/// Returns the routes without their common prefix.
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/completions", post(completions))
+        .route("/models", get(models))
+        .route("/load_lora_adapter", post(load_lora_adapter))
+        .route("/unload_lora_adapter", post(unload_lora_adapter))
+}
+
+/// Creates an answer with an error in the form of vLLM.
+fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
+    let error = ErrorInfo {
+        message: message.into(),
+        kind: kind.to_owned(),
+        param: None,
+        code: status.as_u16(),
+    };
+    json_response(status, &json!(ErrorResponse { error }))
+}
+
+fn invalid(message: impl Into<String>) -> Response {
+    failure(StatusCode::BAD_REQUEST, "BadRequestError", message)
+}
+
+fn refused(error: &EngineError) -> Response {
+    let (status, kind) = match error {
+        EngineError::UnknownModel(_) | EngineError::UnknownAdapter(_) => {
+            (StatusCode::NOT_FOUND, "NotFoundError")
+        }
+        EngineError::Invalid(_) => (StatusCode::BAD_REQUEST, "BadRequestError"),
+        EngineError::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError"),
+    };
+    failure(status, kind, error.to_string())
+}
+
+fn engine(app: &App) -> Result<Engine, Response> {
+    app.engine.get().map(Arc::clone).ok_or_else(|| {
+        let words = "this server has no language model: start it with --model MODEL";
+        failure(StatusCode::NOT_FOUND, "NotFoundError", words)
+    })
+}
+
+fn object(body: &[u8]) -> Result<Map<String, Value>, Response> {
+    serde_json::from_slice(body)
+        .map_err(|error| invalid(format!("the body is not a JSON object: {error}")))
+}
+
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Response> {
+    serde_json::from_slice(body).map_err(|error| invalid(error.to_string()))
+}
+
+fn answer(value: &impl Serialize) -> Response {
+    match serde_json::to_value(value) {
+        Ok(value) => json_response(StatusCode::OK, &value),
+        Err(error) => refused(&EngineError::Failed(error.to_string())),
+    }
+}
+
+/// Runs a computation of the engine on a thread of its own.
+async fn run<T: Send + 'static>(
+    app: &App,
+    job: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+) -> Result<T, Response> {
+    let done = app.compute(&app.metrics.completion_seconds, job).await;
+    done.map_err(|error| refused(&error))
+}
+
+/// Generates completions of prompts.
+#[utoipa::path(post, path = "/v1/completions", tag = "completions",
+    request_body(content = Object, description = "model, prompt (a text, token ids, or a list of either), n, max_tokens, temperature, top_p, top_k, min_p, repetition_penalty, seed, stop_token_ids, logprobs (0), return_token_ids"),
+    responses((status = 200, description = "choices with text, finish_reason, token_ids, prompt_token_ids, logprobs.token_logprobs; model, usage"),
+              (status = 400, description = "a field is wrong or not supported"), (status = 404, description = "no such model")))]
+pub(crate) async fn completions(State(app): Shared, body: Bytes) -> Response {
+    complete(&app, &body).await.unwrap_or_else(|error| error)
+}
+
+async fn complete(app: &App, body: &[u8]) -> Result<Response, Response> {
+    let engine = engine(app)?;
+    let mut request = CompletionRequest::from_fields(object(body)?).map_err(invalid)?;
+    if request.completions() == 0 || request.completions() > MAX_COMPLETIONS {
+        let asked = request.completions();
+        let words =
+            format!("{asked} completions are asked for: use 1 to {MAX_COMPLETIONS} a request");
+        return Err(invalid(words));
+    }
+    if request.logprobs.is_some_and(|more| more > 0) {
+        return Err(invalid(
+            "logprobs should be 0: alternatives of tokens are not returned",
+        ));
+    }
+    if request.seed.is_none() {
+        request.seed = Some(random_seed()?);
+    }
+    let asked = request.clone();
+    let generated = run(app, move || engine.complete(&asked)).await?;
+    Ok(answer(&response(&request, generated)))
+}
+
+fn random_seed() -> Result<i64, Response> {
+    let drawn = getrandom::u64().map_err(|error| {
+        let words = format!("the system gives no random numbers ({error}): send a seed");
+        refused(&EngineError::Failed(words))
+    })?;
+    Ok(drawn.cast_signed())
+}
+
+fn response(request: &CompletionRequest, generated: Vec<Generated>) -> CompletionResponse {
+    let created = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut usage = Usage::default();
+    let choice = |(index, made): (usize, Generated)| {
+        // The tokens of a prompt count once.
+        if index % request.n.max(1) == 0 {
+            usage.prompt_tokens += made.prompt_ids.len();
+        }
+        usage.completion_tokens += made.ids.len();
+        let last = made.ids.last().filter(|_| made.stopped);
+        let own = last.filter(|id| request.stop_token_ids.contains(id));
+        let logprobs = request.logprobs.map(|_| LogProbs {
+            token_logprobs: made.logps.iter().map(|l| Some(f64::from(*l))).collect(),
+            tokens: made.ids.iter().map(|id| format!("token_id:{id}")).collect(),
+            ..LogProbs::default()
+        });
+        Choice {
+            index,
+            text: made.text,
+            logprobs,
+            finish_reason: Some(if made.stopped { "stop" } else { "length" }.to_owned()),
+            stop_reason: own.map(|id| json!(id)),
+            token_ids: request.return_token_ids.then_some(made.ids),
+            prompt_token_ids: request.return_token_ids.then_some(made.prompt_ids),
+        }
+    };
+    let choices: Vec<Choice> = generated.into_iter().enumerate().map(choice).collect();
+    usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+    CompletionResponse {
+        id: format!("cmpl-{:016x}", request.seed.unwrap_or_default()),
+        object: "text_completion".to_owned(),
+        created: created.map_or(0, |time| time.as_secs()),
+        model: request.model.clone(),
+        choices,
+        usage,
+    }
+}
+
+/// Answers with the model and its adapters.
+#[utoipa::path(get, path = "/v1/models", tag = "completions",
+    responses((status = 200, description = "data: id, root, parent, max_model_len of the model and its adapters"),
+              (status = 404, description = "no model")))]
+pub(crate) async fn models(State(app): Shared) -> Response {
+    match engine(&app) {
+        Ok(engine) => answer(&ModelList {
+            object: "list".to_owned(),
+            data: engine.models(),
+        }),
+        Err(error) => error,
+    }
+}
+
+/// Loads an adapter under a new name.
+#[utoipa::path(post, path = "/v1/load_lora_adapter", tag = "completions",
+    request_body(content = Object, description = "lora_name; lora_path, a folder below --adapter-root"),
+    responses((status = 200, description = "loaded"), (status = 400, description = "the name is in use, there are too many adapters, or the folder has no adapter of this model"),
+              (status = 404, description = "no model")))]
+pub(crate) async fn load_lora_adapter(State(app): Shared, body: Bytes) -> Response {
+    let load = async {
+        let engine = engine(&app)?;
+        let LoadAdapter {
+            lora_name,
+            lora_path,
+            load_inplace,
+        } = parsed(&body)?;
+        if load_inplace {
+            return Err(invalid(
+                "load_inplace is not supported: load new weights under a new name",
+            ));
+        }
+        let words = format!("Success: LoRA adapter '{lora_name}' added successfully.");
+        run(&app, move || {
+            engine.load_adapter(&lora_name, Path::new(&lora_path))
+        })
+        .await?;
+        Ok(words.into_response())
+    };
+    load.await.unwrap_or_else(|error| error)
+}
+
+/// Unloads an adapter and frees its name.
+#[utoipa::path(post, path = "/v1/unload_lora_adapter", tag = "completions",
+    request_body(content = Object, description = "lora_name"),
+    responses((status = 200, description = "unloaded"), (status = 404, description = "no such adapter")))]
+pub(crate) async fn unload_lora_adapter(State(app): Shared, body: Bytes) -> Response {
+    let unload = async {
+        let engine = engine(&app)?;
+        let UnloadAdapter { lora_name } = parsed(&body)?;
+        engine
+            .unload_adapter(&lora_name)
+            .map_err(|error| refused(&error))?;
+        let words = format!("Success: LoRA adapter '{lora_name}' removed successfully.");
+        Ok(words.into_response())
+    };
+    unload.await.unwrap_or_else(|error| error)
+}

@@ -74,6 +74,44 @@ fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
     }
 }
 
+/// Every legal action survives formatting and parsing, is carried out, and is listed once; after the
+/// end there is none. `policy` moves the episode on.
+fn assert_legal_actions_are_playable<W: TextWorld>(policy: &str) {
+    for task in W::Task::ALL {
+        for style in PromptStyle::ALL {
+            let mut prompt_state = start::<W>(*task, 100_004);
+            let mut player = prompt_state.player(W::PolicyName::parse(policy).unwrap());
+            while let Some(next) = player.act(prompt_state.episode()) {
+                let o = prompt_state.observation();
+                let actions = W::legal_actions(o);
+                let texts = actions
+                    .iter()
+                    .map(|action| W::format_action(style, o, *action));
+                let texts: std::collections::BTreeSet<String> = texts.collect();
+                assert_eq!(texts.len(), actions.len());
+                for text in &texts {
+                    let parsed = W::parse_action(ParserStrictness::Strict, text, o).unwrap();
+                    assert!(!parsed.repaired, "{text}");
+                }
+                for action in actions.iter().take(40) {
+                    prompt_state.clone().step(*action).unwrap();
+                }
+                prompt_state.step(next).unwrap();
+            }
+            assert!(W::legal_actions(prompt_state.observation()).is_empty());
+        }
+    }
+}
+
+#[test]
+fn legal_actions_are_playable() {
+    assert_legal_actions_are_playable::<TrustEnv>("random");
+    assert_legal_actions_are_playable::<ClusterEnv>("planner");
+    assert_legal_actions_are_playable::<PolyguardEnv>("rules_only");
+    let first = start::<TrustEnv>(trust::Task::Task3, 100_000);
+    assert_eq!(TrustEnv::legal_actions(first.observation()).len(), 12);
+}
+
 #[test]
 fn trust_policies_play_through_text() {
     assert_plays_through_text::<TrustEnv>(&["random", "bayes", "self_solve"], 460);

@@ -1,8 +1,8 @@
 //! Training on a graphics processor, or on software Vulkan: the same as on the processor.
 //!
 //! Not part of the usual build, which would take some ten minutes longer:
-//! `cargo test --release -p sentinel-trainer --features wgpu --test wgpu`.
-#![cfg(feature = "wgpu")]
+//! `cargo test --release -p sentinel-trainer --features wgpu-untuned --test wgpu`.
+#![cfg(feature = "wgpu-untuned")]
 
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;

@@ -4,6 +4,7 @@ mod browser_parts;
 mod openenv_part;
 mod python_parts;
 
+use crate::apt;
 use crate::dirs::Dirs;
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
@@ -48,8 +49,19 @@ pub enum Set {
 /// the same ones, so that no crate is compiled again with other features.
 const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
 
+/// The tests of the trainer whose device can be chosen, by the start of their names.
+const DEVICE_TESTS: [&str; 7] = [
+    "forward::",
+    "generation::",
+    "gradients::",
+    "logprobs::",
+    "packing::",
+    "segments::",
+    "wgpu_",
+];
+
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 20] = [
+pub const PARTS: [Part; 21] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -158,6 +170,12 @@ pub const PARTS: [Part; 20] = [
         "openenv",
         "OpenEnv's Python clients and graders accept the server, and verifiers plays it (about 2 min; once 4 min more to install them)",
         openenv,
+    ),
+    part(
+        Set::Full,
+        "wgpu",
+        "language models and training on software Vulkan (about 2 min; 10 min cold)",
+        wgpu,
     ),
     part(
         Set::Full,
@@ -300,6 +318,32 @@ fn tests(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     ci.cargo_test("tests", &mut cargo)
+}
+
+/// Runs the tests of recorded numbers on wgpu, which a software driver of Vulkan executes where there
+/// is no graphics processor.
+fn wgpu(ci: &mut Ci) -> Result<Tally> {
+    let drivers = std::fs::read_dir("/usr/share/vulkan/icd.d");
+    let has_driver = drivers.is_ok_and(|mut drivers| drivers.next().is_some());
+    if cfg!(target_os = "linux") && !has_driver {
+        let packages = ["mesa-vulkan-drivers", "libvulkan1"];
+        apt::install(&ci.dirs, &packages, "a software driver of Vulkan")?;
+    }
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "--no-fail-fast", "-p", "sentinel-trainer"])
+        .args([
+            "--features",
+            "wgpu-untuned",
+            "--test",
+            "lm",
+            "--test",
+            "wgpu",
+            "--",
+        ])
+        .args(DEVICE_TESTS)
+        .env("SENTINEL_TEST_DEVICE", "wgpu");
+    ci.cargo_test("wgpu", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {

@@ -10,7 +10,9 @@ use sentinel_env::cluster::{
 use sentinel_env::slot::Slot;
 
 use super::evidence::{honest_share, inconsistent_gpus, lie_count};
+use super::learned::ClusterNet;
 use super::learned::history::History;
+use crate::nn::Network as _;
 use crate::text::{
     CompletionObject, InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction,
     ParserStrictness, PromptStyle, TextWorld,
@@ -60,6 +62,10 @@ impl TextWorld for ClusterEnv {
 
     fn format_action(_style: PromptStyle, _observation: &Observation, action: Action) -> String {
         serde_json::to_string(&ActionMessage::from(action)).unwrap_or_default()
+    }
+
+    fn legal_actions(observation: &Observation) -> Vec<Action> {
+        ClusterNet::legal_actions(observation)
     }
 
     fn parse_action(

@@ -82,6 +82,28 @@ pub trait Network: Architecture {
     /// uses it to convert the actions of a teacher.
     fn encode_action(action: ActionOf<Self>, observation: &ObservationOf<Self>) -> Option<Choice>;
 
+    /// Returns every action that a complete choice of unmasked columns stands for; none after the
+    /// end of the episode.
+    fn legal_actions(observation: &ObservationOf<Self>) -> Vec<ActionOf<Self>> {
+        let mut mask = vec![false; Self::LOGITS];
+        Self::action_mask(observation, &mut mask);
+        let mut all = Vec::new();
+        let mut open = vec![Choice::default()];
+        while let Some(choice) = open.pop() {
+            let Some(factor) = Self::next_factor(&choice) else {
+                all.push(Self::decode_action(&choice, observation));
+                continue;
+            };
+            let columns = Self::FACTOR_COLUMNS[factor].clone().rev();
+            for column in columns.filter(|column| mask[*column]) {
+                let mut longer = choice;
+                longer.push(column);
+                open.push(longer);
+            }
+        }
+        all
+    }
+
     /// Builds a choice factor by factor. `pick` returns a column of the range that it is given.
     fn build_choice(mut pick: impl FnMut(Range<usize>) -> usize) -> Choice {
         let mut choice = Choice::default();

@@ -9,8 +9,8 @@ use sentinel_env::polyguard::{
     ParsedCompletion, PolyguardEnv, prompt, prompt_among,
 };
 
-use super::learned::Observer;
-use crate::nn::Observe as _;
+use super::learned::{Observer, PolyguardNet};
+use crate::nn::{Network as _, Observe as _};
 use crate::text::{
     InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction, ParserStrictness, PromptState,
     PromptStyle, TextWorld,
@@ -46,6 +46,10 @@ impl TextWorld for PolyguardEnv {
             }
             _ => serde_json::to_string(&row).unwrap_or_default(),
         }
+    }
+
+    fn legal_actions(observation: &Observation) -> Vec<Action> {
+        PolyguardNet::legal_actions(observation)
     }
 
     /// Parses a completion. The world decides what is repaired and reports it, so the reader has no

@@ -80,6 +80,10 @@ pub trait TextWorld: Playable {
         action: Self::Action,
     ) -> String;
 
+    /// Returns the actions that a completion can name now, as constrained decoding allows them: those
+    /// that a compact policy can choose. None after the end of the episode.
+    fn legal_actions(observation: &Self::Observation) -> Vec<Self::Action>;
+
     /// Parses a completion as an action.
     ///
     /// # Errors

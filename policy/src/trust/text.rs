@@ -11,7 +11,9 @@ use sentinel_env::trust::{
 use serde_json::json;
 
 use super::SELF_SOLVED;
+use super::learned::TrustNet;
 use super::learned::history::History;
+use crate::nn::Network as _;
 use crate::text::{
     CompletionObject, InvalidActionPolicy, ParseError, ParsedAction, ParserStrictness, PromptStyle,
     TextWorld,
@@ -61,6 +63,10 @@ impl TextWorld for TrustEnv {
             Action::Skip => json!({"action_type": word}),
         }
         .to_string()
+    }
+
+    fn legal_actions(observation: &Observation) -> Vec<Action> {
+        TrustNet::legal_actions(observation)
     }
 
     fn parse_action(

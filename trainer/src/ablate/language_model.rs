@@ -36,6 +36,10 @@ pub fn play(
     let Some(model) = &config.model else {
         return Ok(ablate(plan, None, progress)?);
     };
+    if config.generation.constrained {
+        let allowed = "off in an ablation, whose prompts show a part of the candidates";
+        return Err(RunError::option("constrained", allowed));
+    }
     let loaded = LoadedModel::load(model, &config.generation)?;
     loaded.agent().run(|agent| {
         let words = AblationModel {

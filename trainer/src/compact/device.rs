@@ -24,7 +24,7 @@ named_enum! {
 pub fn available() -> String {
     let built = |name: &DeviceName| match name {
         DeviceName::Cpu => true,
-        DeviceName::Wgpu => cfg!(feature = "wgpu"),
+        DeviceName::Wgpu => cfg!(feature = "wgpu-untuned"),
         DeviceName::Cuda => cfg!(feature = "cuda"),
     };
     let names: Vec<&str> = (DeviceName::ALL.iter())
@@ -42,11 +42,11 @@ impl DeviceName {
     pub fn open(self) -> Result<Device, DeviceError> {
         match self {
             Self::Cpu => Ok(Device::flex()),
-            #[cfg(feature = "wgpu")]
+            #[cfg(feature = "wgpu-untuned")]
             Self::Wgpu => Ok(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
             #[cfg(feature = "cuda")]
             Self::Cuda => Ok(Device::cuda(0_usize)),
-            #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
+            #[cfg(not(all(feature = "wgpu-untuned", feature = "cuda")))]
             _ => Err(DeviceError::NotBuilt(self)),
         }
     }

@@ -18,9 +18,9 @@
 //! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would
 //!   compute.
 //! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which returns the
-//!   same gradients while it keeps the activations of one layer in memory. [`Grads::add`] sums over
-//!   micro-batches. An analytic gradient of [`crate::rl`] is applied as the loss
-//!   `sum(logps * gradient)`.
+//!   same gradients while it keeps the activations of one layer in memory. [`Qwen2::token_gradients`]
+//!   takes the derivatives of a loss with respect to log-probabilities, as [`crate::rl`] computes them,
+//!   and never holds the logits of all tokens. [`Grads::add`] sums over micro-batches.
 //! * Steps: [`Optimizer::step`] is AdamW after clipping by the global norm; [`Optimizer::moments`]
 //!   exports its state for checkpoints. [`Qwen2::parameters`] and [`Grads::get`] use the same
 //!   order.
@@ -74,11 +74,12 @@ pub use crate::adamw::{AdamOptions, Moments};
 pub use chat::{ChatTemplate, Message, Rendered};
 pub use config::{GenerationDefaults, ModelConfig};
 pub use error::LmError;
-pub use generate::{Completion, GenerateOptions, Generator, Sampler, Sampling};
+pub use generate::{Choices, Completion, GenerateOptions, Generator, Sampler, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
 pub use model::{
-    Batch, Entropy, ForwardOptions, Qwen2, Segment, TokenLogProbs, TokenSelection, TrainedPart,
+    Batch, Entropy, ForwardOptions, HeadOptions, Qwen2, Segment, TokenGrads, TokenLogProbs,
+    TokenSelection, TokenValues, TrainedPart,
 };
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};

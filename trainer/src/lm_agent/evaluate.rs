@@ -81,6 +81,10 @@ pub struct EvalReport {
     /// Results of the evaluation.
     #[serde(flatten)]
     pub measured: EvalResult,
+    /// `true` if completions were limited to legal actions, so that `validity` says nothing of the
+    /// model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub constrained: bool,
     /// Model, episodes and program version that produced the results.
     pub sentinel: EvalOrigin,
 }
@@ -122,6 +126,7 @@ pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, Run
     });
     Ok(EvalReport {
         measured,
+        constrained: config.generation.constrained,
         sentinel: EvalOrigin {
             world: config.episode.world.name(),
             model: Some(config.model.clone()),

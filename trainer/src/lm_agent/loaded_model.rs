@@ -32,6 +32,9 @@ pub struct GenerationArgs {
     /// Seed of the sampled tokens [default: 0]
     #[arg(long, value_name = "SEED", requires = "model")]
     pub seed: Option<u64>,
+    /// Limit completions to the world's legal actions (constrained decoding); results are marked
+    #[arg(long, requires = "model")]
+    pub constrained: bool,
     /// Device that holds all tensors [default: cpu]
     #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named_enum_parser::<DeviceName>())]
     pub device: Option<DeviceName>,
@@ -47,6 +50,7 @@ impl GenerationArgs {
             max_completion_length: Some(self.max_completion_length.unwrap_or(192)),
             generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
             seed: Some(self.seed.unwrap_or(0)),
+            constrained: self.constrained,
             device: Some(self.device.unwrap_or_default()),
         }
     }
@@ -66,6 +70,7 @@ impl GenerationArgs {
                 self.generation_batch_size.map(|n| n.to_string()),
             ),
             ("seed", self.seed.map(|n| n.to_string())),
+            ("constrained", self.constrained.then(String::new)),
             ("device", self.device.map(|name| name.to_string())),
         ];
         all.into_iter()
@@ -80,8 +85,9 @@ pub struct LoadedModel {
     tokenizer: Tokenizer,
     options: GenerateOptions,
     batch: usize,
-    /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if the
-    /// model is a fallback.
+    constrained: bool,
+    /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if
+    /// decoding is constrained, or the model is a fallback.
     pub name: String,
     /// Origin of model and adapter.
     pub provenance: Provenance,
@@ -121,8 +127,9 @@ impl LoadedModel {
             tokenizer,
             options: generate,
             batch,
+            constrained: said.constrained,
             name: marked_name(
-                &name(asked, said.adapter.as_deref()),
+                &name(asked, said.adapter.as_deref(), said.constrained),
                 provenance.is_fallback(),
             ),
             provenance,
@@ -146,19 +153,25 @@ impl LoadedModel {
     pub fn agent(&self) -> LmAgent<'_> {
         let options = self.options.clone();
         LmAgent::new(&self.model, &self.tokenizer, options, self.batch)
+            .with_constrained_decoding(self.constrained)
     }
 }
 
 /// Returns the policy name that rows of a replay record.
-fn name(asked: &str, adapter: Option<&Path>) -> String {
+fn name(asked: &str, adapter: Option<&Path>, constrained: bool) -> String {
     let folder = |path: &Path| {
         // `canonicalize` also resolves `.` to a folder with a name.
         let whole = path.canonicalize().ok()?;
         Some(whole.file_name()?.to_string_lossy().into_owned())
     };
     let base = folder(Path::new(asked)).unwrap_or_else(|| asked.to_owned());
-    match adapter.and_then(folder) {
+    let name = match adapter.and_then(folder) {
         Some(adapter) => format!("{base}+{adapter}"),
         None => base,
+    };
+    if constrained {
+        format!("{name}+constrained")
+    } else {
+        name
     }
 }

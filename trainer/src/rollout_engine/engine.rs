@@ -384,6 +384,13 @@ impl GenerationBackend for VersionBackend<'_> {
         prompts: &[Vec<u32>],
         options: &GenerateOptions,
     ) -> Result<Vec<Completion>, LmError> {
+        if !options.choices.is_empty() {
+            return Err(LmError::Option {
+                option: "choices",
+                value: format!("those of {} prompts", options.choices.len()),
+                allowed: "supported only by a model in this process",
+            });
+        }
         let lengths: Vec<usize> = prompts.iter().map(Vec::len).collect();
         check_lengths(&lengths, options.max_prompt_tokens.unwrap_or(usize::MAX))?;
         let requests = divide(prompts, options, self.name, self.engine.replicas.len());

@@ -254,6 +254,7 @@ where
     let request = GenerationRequest {
         episode,
         prompt_state: state,
+        style: config.style,
     };
     let found = generator.generate(std::slice::from_ref(&prompt), &[request]);
     let latency_ms = start.elapsed().as_secs_f64() * 1e3;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Entropy, ForwardOptions, Grads, Lora, Optimizer, Qwen2,
-    TokenSelection, TrainedPart,
+    AdamOptions, BaseCheck, Batch, Entropy, ForwardOptions, Grads, HeadOptions, Lora, Optimizer,
+    Qwen2, TokenGrads, TokenSelection, TokenValues, TrainedPart,
 };
 use serde::Deserialize;
 
@@ -85,15 +85,111 @@ fn gradients(case: &Case) -> (f32, Grads) {
         .backward_by_block(&case.batch, pass, by_block)
         .unwrap();
     close("loss block by block", &[again], &[value], 1e-5);
-    for (index, parameter) in case.model.parameters().iter().enumerate() {
-        let (Some(one), Some(two)) = (grads.get(index), blocks.get(index)) else {
-            assert!(!parameter.is_trainable() && blocks.get(index).is_none());
+    same_gradients(&case.model, &blocks, &grads);
+    let count = case.selection.len();
+    for (max_logits, by_block) in part_sizes(case) {
+        let (pass, head) = (
+            pass.with_gradient_checkpointing(by_block),
+            HeadOptions {
+                max_logits,
+                ..HeadOptions::default()
+            },
+        );
+        let mut found = TokenValues::default();
+        let loss = |values: &TokenValues| {
+            found = values.clone();
+            Ok(TokenGrads {
+                logps: vec![-1.0 / count as f32; count],
+                entropies: None,
+            })
+        };
+        let parts = (case.model)
+            .token_gradients(&case.batch, &case.selection, head, pass, loss)
+            .unwrap();
+        let mean = found.logps.iter().sum::<f32>() / count as f32;
+        close("loss of parts", &[-mean], &[value], 1e-5);
+        same_gradients(&case.model, &parts, &grads);
+    }
+    (value, grads)
+}
+
+/// Returns limits of the logits, of all tokens and of three tokens, each with and without gradient
+/// checkpointing.
+fn part_sizes(case: &Case) -> [(usize, bool); 4] {
+    let three = 3 * case.model.config().vocab_size;
+    [
+        (usize::MAX, false),
+        (usize::MAX, true),
+        (three, false),
+        (three, true),
+    ]
+}
+
+/// Checks that gradients agree, and that exactly the trained parameters have one.
+fn same_gradients(model: &Qwen2, ours: &Grads, expected: &Grads) {
+    for (index, parameter) in model.parameters().iter().enumerate() {
+        let (Some(one), Some(two)) = (expected.get(index), ours.get(index)) else {
+            assert!(!parameter.is_trainable() && ours.get(index).is_none());
             continue;
         };
         let (one, two) = (numbers(one.clone()), numbers(two.clone()));
         relative(parameter.name(), &two, &one, 1e-5);
     }
-    (value, grads)
+}
+
+/// The head applied to a few tokens at a time gives the same values and gradients, also with a
+/// temperature and a loss of the entropies.
+#[test]
+fn parts_of_the_head_change_nothing() {
+    let oracle = oracle();
+    for variant in oracle.variants() {
+        let Some(mut case) = case(&oracle, &variant) else {
+            continue;
+        };
+        case.model.set_trained_part(TrainedPart::Everything);
+        let computed = |(max_logits, by_block)| {
+            let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
+            let head = HeadOptions {
+                temperature: 0.7,
+                entropy: Entropy::Gradient,
+                max_logits,
+            };
+            let mut found = TokenValues::default();
+            let loss = |values: &TokenValues| {
+                found = values.clone();
+                let ramp =
+                    |scale: f32| (0..values.logps.len()).map(move |at| scale * (at as f32 - 5.0));
+                Ok(TokenGrads {
+                    logps: ramp(0.01).collect(),
+                    entropies: Some(ramp(-0.02).collect()),
+                })
+            };
+            let grads =
+                (case.model).token_gradients(&case.batch, &case.selection, head, pass, loss);
+            let values = (case.model)
+                .token_values(
+                    &case.batch,
+                    &case.selection,
+                    head,
+                    ForwardOptions::EVALUATION,
+                )
+                .unwrap();
+            close(
+                "values without gradients",
+                &values.logps,
+                &found.logps,
+                1e-5,
+            );
+            (found, grads.unwrap())
+        };
+        let [first, others @ ..] = part_sizes(&case).map(computed);
+        for (values, grads) in &others {
+            close("log-probabilities", &values.logps, &first.0.logps, 5e-5);
+            close("entropies", &values.entropies, &first.0.entropies, 5e-5);
+            close("largest", &values.max_logps, &first.0.max_logps, 5e-5);
+            same_gradients(&case.model, grads, &first.1);
+        }
+    }
 }
 
 fn relative(name: &str, ours: &[f32], recorded: &[f32], share: f32) {

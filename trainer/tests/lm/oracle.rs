@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::{Device, Tensor};
 use safetensors::{Dtype, SafeTensors};
 use sentinel_trainer::algo::sft::SftRow;
+use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
 use serde::de::DeserializeOwned;
 
@@ -44,9 +45,12 @@ pub(crate) fn print_note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Returns the device used in tests.
+/// Returns the device used in tests: the processor, or the one that `SENTINEL_TEST_DEVICE` names.
 pub(crate) fn device() -> Device {
-    Device::flex()
+    match std::env::var("SENTINEL_TEST_DEVICE") {
+        Ok(name) => name.parse::<DeviceName>().unwrap().open().unwrap(),
+        Err(_) => Device::flex(),
+    }
 }
 
 impl Oracle {

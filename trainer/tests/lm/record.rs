@@ -294,3 +294,45 @@ fn rollout_with_model_reports_score_and_signals() {
     fails(folder, "lm rollout --dry-run --temperature 1", &["--model"]);
     fails(folder, "lm rollout --model nowhere", &["nowhere"]);
 }
+
+/// With constrained decoding an untrained model plays legal actions only, and all outputs are
+/// marked.
+#[test]
+fn constrained_decoding_plays_legal_actions_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = oracle("model_tied");
+    let model = model.display();
+    let play =
+        "--seeds 1000..1002 --streams independent --max-completion-length 250 --temperature 1";
+    let measure = format!("lm eval --model {model} {play}");
+    let (free, _) = succeeds(folder, &measure);
+    let free: Value = serde_json::from_str(&free).unwrap();
+    assert_eq!(
+        (&free["validity"], &free["constrained"]),
+        (&0.0.into(), &Value::Null)
+    );
+    let (limited, _) = succeeds(folder, &format!("{measure} --constrained"));
+    let limited: Value = serde_json::from_str(&limited).unwrap();
+    assert_eq!(
+        (&limited["validity"], &limited["constrained"]),
+        (&1.0.into(), &true.into())
+    );
+    succeeds(
+        folder,
+        &format!("record --model {model} --tasks task1 {play} --constrained --out a.jsonl"),
+    );
+    let rows = rows(&folder.join("a.jsonl"));
+    let mut actions = std::collections::BTreeSet::new();
+    for row in &rows {
+        assert_eq!(row["model_source"], "model_tied+constrained");
+        assert!(row["fallback"].as_bool() != Some(true), "{row}");
+        actions.insert(row["completion"].to_string());
+    }
+    assert!(actions.len() > 3, "{actions:?}");
+    fails(
+        folder,
+        "eval --policies random --constrained --seeds 1000..1001",
+        &["--constrained"],
+    );
+}

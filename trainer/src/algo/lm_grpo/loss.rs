@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
+use crate::lm::{
+    Batch, Entropy, ForwardOptions, Grads, HeadOptions, LmError, Qwen2, Segment, TokenGrads,
+    TokenSelection, TokenValues,
+};
 use crate::rl::config::LossConfig;
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, importance_sampling_ratio};
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
 use crate::rl::{Metrics, RlError};
-use crate::tensors::numbers;
 
 /// A completion of a prompt with its data for the loss. Vectors have one element per token of the
 /// completion.
@@ -215,13 +217,14 @@ fn micro_batch(
     let sampled = padded_table(samples, width, |sample| sample.sampled.as_ref());
     let correction = corrections(samples, width);
     let mut output = None;
-    let loss = |hidden| {
-        let found = model.token_logprobs(hidden, &selection, objective.temperature, entropy, pass);
-        let logps = table(samples, width, &numbers(found.logps.clone())?);
-        let entropies = match &found.entropies {
-            Some(entropies) => table(samples, width, &numbers(entropies.clone())?),
-            None => Vec::new(),
-        };
+    let head = HeadOptions {
+        temperature: objective.temperature,
+        entropy,
+        ..HeadOptions::default()
+    };
+    let loss = |found: &TokenValues| {
+        let logps = table(samples, width, &found.logps);
+        let entropies = table(samples, width, &found.entropies);
         let input = LossInput {
             tokens: width,
             logps: &logps,
@@ -235,15 +238,15 @@ fn micro_batch(
             sampling_logps: sampled.as_deref(),
         };
         let computed = grpo_loss(config, &input).map_err(LmError::loss)?;
-        let gradient_tensor = |table: &[f64]| gradient_tensor(samples, width, table, model);
-        let mut surrogate = (found.logps * gradient_tensor(&computed.grad_logps)).sum();
-        if let (Some(slope), Some(entropies)) = (&computed.grad_entropies, found.entropies) {
-            surrogate = surrogate + (entropies * gradient_tensor(slope)).sum();
-        }
+        let of_tokens = |table: &[f64]| token_entries(samples, width, table);
+        let grads = TokenGrads {
+            logps: of_tokens(&computed.grad_logps),
+            entropies: computed.grad_entropies.as_deref().map(of_tokens),
+        };
         output = Some((computed, logps));
-        Ok(surrogate)
+        Ok(grads)
     };
-    let (_, grads) = model.gradients(&batch, pass, loss)?;
+    let grads = model.token_gradients(&batch, &selection, head, pass, loss)?;
     let (output, logps) = output.ok_or(LmError::Length {
         what: "the outputs of a loss",
         found: 0,
@@ -253,25 +256,14 @@ fn micro_batch(
 }
 
 /// Returns the entries of a `[samples, width]` table that are tokens, in the order of the
-/// log-probabilities on the device.
-fn gradient_tensor(
-    samples: &[&Sample],
-    width: usize,
-    table: &[f64],
-    model: &Qwen2,
-) -> burn::tensor::Tensor<1> {
+/// selected tokens.
+fn token_entries(samples: &[&Sample], width: usize, table: &[f64]) -> Vec<f32> {
     let rows = samples.iter().enumerate();
-    let values: Vec<f32> = rows
-        .flat_map(|(row, sample)| {
-            let row = &table[row * width..row * width + sample.completion.len()];
-            row.iter().map(|slope| *slope as f32)
-        })
-        .collect();
-    let count = values.len();
-    burn::tensor::Tensor::from_data(
-        burn::tensor::TensorData::new(values, [count]),
-        model.device(),
-    )
+    let of_row = |(row, sample): (usize, &&Sample)| {
+        let row = &table[row * width..row * width + sample.completion.len()];
+        row.iter().map(|entry| *entry as f32).collect::<Vec<_>>()
+    };
+    rows.flat_map(of_row).collect()
 }
 
 /// Computes the log-probabilities of the samples' completions without gradients: of the base model
@@ -289,11 +281,13 @@ pub fn completion_logps(
     let parts = samples.chunks(micro.max(1)).collect();
     let work = |part: &[&Sample]| {
         let made = MicroBatch::new(model.config(), part, objective.pad)?;
-        let hidden = model.hidden_states(&made.batch, pass);
-        let temperature = objective.temperature;
-        let found =
-            model.token_logprobs(hidden, &made.selection, temperature, Entropy::Skipped, pass);
-        let values = table(part, made.width, &numbers(found.logps)?);
+        let head = HeadOptions {
+            temperature: objective.temperature,
+            entropy: Entropy::Skipped,
+            ..HeadOptions::default()
+        };
+        let found = model.token_values(&made.batch, &made.selection, head, pass)?;
+        let values = table(part, made.width, &found.logps);
         let row = |(row, sample): (usize, &&Sample)| {
             let start = row * made.width;
             values[start..start + sample.completion.len()].to_vec()

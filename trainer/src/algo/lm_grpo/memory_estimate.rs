@@ -2,13 +2,14 @@
 //!
 //! Everything is f32 except frozen weights with `--bf16`. The estimate includes weights, adapter,
 //! gradients, moments, the inputs of all blocks that gradient checkpointing keeps, one block with
-//! everything that its backward pass needs, the logits of a micro-batch, and the generation's
+//! everything that its backward pass needs, the logits that exist at a time, and the generation's
 //! key-value cache with its merged weights. It excludes the program itself, text and the
 //! allocator's reserve, which are small in comparison.
 
 use super::GrpoConfig;
 use crate::lm::ModelConfig;
 use crate::lm::lora::LoraConfig;
+use crate::lm::model::MAX_LOGITS;
 use crate::lm::weights::{linear_shape, tensor_specs};
 
 /// Bytes of an f32 number.
@@ -135,7 +136,9 @@ pub fn estimate_memory(
         block
     };
     let completions = rows * wide(config.max_completion_length);
-    let logits = completions * wide(model.vocab_size) * LOGIT_TENSORS;
+    let all = completions * wide(model.vocab_size);
+    // Computed in parts, which need the hidden states with their gradients.
+    let logits = all.min(wide(MAX_LOGITS)) * LOGIT_TENSORS + 3 * completions * hidden;
 
     let samples = config.groups_per_update * config.num_generations;
     let group = config.episodes_per_update.max(samples);

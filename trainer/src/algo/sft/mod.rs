@@ -17,9 +17,11 @@ use crate::finetune::{
     Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
+use crate::lm::{
+    Batch, ForwardOptions, Grads, HeadOptions, LmError, Qwen2, Segment, TokenGrads, TokenSelection,
+    TokenValues,
+};
 use crate::rl::Metrics;
-use crate::tensors::numbers;
 
 mod config;
 mod rows;
@@ -300,23 +302,27 @@ fn micro_batch(
     if selection.is_empty() {
         return Err(no_labels("the labels of a micro-batch"));
     }
-    let mut seen = (Vec::new(), Vec::new(), Vec::new());
     let trained = selection.len();
-    let loss = |hidden| {
-        let found = model.token_logprobs(hidden, &selection, 1.0, Entropy::Value, pass);
-        let values = |tensor: Option<_>| tensor.map_or(Ok(Vec::new()), numbers::<1>);
-        seen.0 = numbers(found.logps.clone())?;
-        seen.1 = values(found.max_logps)?;
-        seen.2 = values(found.entropies)?;
-        Ok(found.logps.sum().neg().div_scalar(labels as f64))
+    let mut found = TokenValues::default();
+    let loss = |values: &TokenValues| {
+        found = values.clone();
+        Ok(TokenGrads {
+            logps: vec![(-1.0 / labels as f64) as f32; trained],
+            entropies: None,
+        })
     };
-    let (value, grads) = model.gradients(&batch, pass, loss)?;
-    let (logps, max_logps, entropies) = seen;
+    let grads = model.token_gradients(&batch, &selection, HeadOptions::default(), pass, loss)?;
+    let TokenValues {
+        logps,
+        entropies,
+        max_logps,
+    } = found;
+    let total: f64 = logps.iter().map(|logp| f64::from(*logp)).sum();
     let hit = |(logp, best): &(&f32, &f32)| logp >= best;
     let hits = logps.iter().zip(&max_logps).filter(hit).count();
     let sum: f64 = entropies.iter().map(|entropy| f64::from(*entropy)).sum();
     Ok(WindowLoss {
-        loss: f64::from(value),
+        loss: -total / labels as f64,
         grads,
         accuracy: hits as f64 / trained.max(1) as f64,
         entropy: sum / trained.max(1) as f64,

@@ -28,8 +28,11 @@ pub enum RolloutError {
 pub struct GenerationRequest<'a, W: TextWorld> {
     /// The index of the episode, by the order at the start.
     pub episode: usize,
-    /// The state of the episode, which scripts read and a model must not.
+    /// The state of the episode, which scripts read. A model must not, except for the actions that are
+    /// legal, which its completions can be limited to.
     pub prompt_state: &'a PromptState<W>,
+    /// The style of the prompt.
+    pub style: PromptStyle,
 }
 
 /// A generator of completions.
@@ -106,6 +109,7 @@ pub(crate) fn run_batched<W: TextWorld, S: EpisodeSlot<W>>(
             .map(|at| GenerationRequest {
                 episode: *at,
                 prompt_state: slots[*at].prompt_state(),
+                style,
             })
             .collect();
         let said = generate_completions(generator, &prompts, &requests)?;

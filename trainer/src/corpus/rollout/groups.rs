@@ -71,6 +71,7 @@ pub fn generate_groups<W: TextWorld + Trainable>(
         .map(|(episode, prompt_state)| GenerationRequest {
             episode,
             prompt_state,
+            style: rollout_config.style,
         })
         .collect();
     let prompts: Vec<String> = each()

@@ -70,7 +70,10 @@ fn draw(
             }
             let logits = &table[at * vocabulary..(at + 1) * vocabulary];
             let text = row.prompt.iter().chain(&row.done.ids).copied();
-            let (id, logp) = options.sample_token(logits, text, &mut row.random);
+            let allowed = row.choices.as_ref();
+            let allowed = allowed.map(|choices| choices.next_tokens(&options.stop_tokens));
+            let (id, logp) =
+                options.sample_token(logits, text, allowed.as_deref(), &mut row.random);
             row.push(id, logp, options);
             Some(id)
         })

@@ -1,17 +1,20 @@
 //! Batched generation of completions with a key-value cache.
 
+mod choices;
 mod decoder;
 mod device;
 mod host;
 mod options;
 mod sampling;
 
+pub use choices::Choices;
 pub use options::{GenerateOptions, Sampling};
 
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
 
+use self::choices::RemainingChoices;
 use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths};
 use super::parallel::par_map_ordered;
 use super::{LmError, Qwen2, Tokenizer};
@@ -70,6 +73,8 @@ struct Row<'a> {
     prompt: &'a [u32],
     random: Rng,
     done: Completion,
+    /// The completions that are still possible; `None` for all.
+    choices: Option<RemainingChoices>,
 }
 
 impl Qwen2 {
@@ -127,13 +132,18 @@ impl<'a> Generator<'a> {
         prompts: &[impl AsRef<[u32]>],
         options: &GenerateOptions,
     ) -> Result<Vec<Completion>, LmError> {
-        options.check(self.model.config())?;
+        options.check(self.model.config(), prompts.len())?;
         let rows = prompts.iter().map(AsRef::as_ref).enumerate();
         let mut rows: Vec<Row<'_>> = rows
             .map(|(index, prompt)| Row {
                 prompt,
                 random: Rng::indexed(options.seed, options.first_row.wrapping_add(index as u64)),
                 done: Completion::default(),
+                choices: options
+                    .choices
+                    .get(index)
+                    .cloned()
+                    .map(RemainingChoices::new),
             })
             .collect();
         if rows.is_empty() {
@@ -196,5 +206,8 @@ impl Row<'_> {
         self.done.ids.push(id);
         self.done.logps.push(logp);
         self.done.stopped = options.stop_tokens.contains(&id);
+        if let Some(choices) = &mut self.choices {
+            choices.push(id);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Options of generation and sampling.
 
+use super::choices::Choices;
 use crate::lm::LmError;
 use crate::lm::config::{GenerationDefaults, ModelConfig};
 
@@ -54,6 +55,10 @@ pub struct GenerateOptions {
     pub seed: u64,
     /// Index of the first row's random stream; row `i` has stream `first_row + i`.
     pub first_row: u64,
+    /// The completions that each row is limited to; empty for no limit. The tokens are sampled from
+    /// the distribution over the allowed ones, but the log-probabilities of a [`super::Completion`]
+    /// stay those of the model.
+    pub choices: Vec<Choices>,
 }
 
 impl GenerateOptions {
@@ -71,15 +76,16 @@ impl GenerateOptions {
             pad_token: defaults.pad_token_id.or(first).unwrap_or(0),
             seed,
             first_row: 0,
+            choices: Vec::new(),
         }
     }
 
-    /// Returns `true` if no token is filtered or penalized.
+    /// Returns `true` if no token is filtered, penalized or excluded.
     pub(super) fn keeps_distribution(&self) -> bool {
-        self.sampling.is_plain()
+        self.sampling.is_plain() && self.choices.is_empty()
     }
 
-    pub(super) fn check(&self, config: &ModelConfig) -> Result<(), LmError> {
+    pub(super) fn check(&self, config: &ModelConfig, rows: usize) -> Result<(), LmError> {
         let option = |option, value: String, allowed| {
             Err(LmError::Option {
                 option,
@@ -95,6 +101,31 @@ impl GenerateOptions {
         if self.pad_token as usize >= config.vocab_size {
             let allowed = "a token of the model's vocabulary";
             return option("pad_token", self.pad_token.to_string(), allowed);
+        }
+        if !self.choices.is_empty() && self.choices.len() != rows {
+            let count = self.choices.len().to_string();
+            return option("choices", count, "one for each prompt");
+        }
+        if !self.choices.is_empty() && self.stop_tokens.is_empty() {
+            let allowed = "at least one with `choices`, because it ends a completion";
+            return option("stop_tokens", "none".to_owned(), allowed);
+        }
+        let longest = self.choices.iter().map(Choices::longest).max();
+        if let Some(longest) = longest.filter(|longest| *longest >= count) {
+            let allowed = "longer than the longest of `choices` with its stop token";
+            return option(
+                "max_new_tokens",
+                format!("{count} for {longest} tokens"),
+                allowed,
+            );
+        }
+        let largest = self.choices.iter().map(Choices::largest_token).max();
+        if let Some(token) = largest.filter(|token| *token as usize >= config.vocab_size) {
+            return option(
+                "choices",
+                format!("token {token}"),
+                "tokens of the model's vocabulary",
+            );
         }
         self.sampling.check()
     }

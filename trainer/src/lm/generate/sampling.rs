@@ -60,33 +60,48 @@ impl Sampling {
 }
 
 impl GenerateOptions {
-    /// Selects a token, and returns it with its log-probability under the model at the options'
-    /// temperature (1 for greedy decoding).
+    /// Selects a token among the `allowed` ones (`None`: all), and returns it with its
+    /// log-probability under the model at the options' temperature (1 for greedy decoding), where
+    /// every token is allowed.
     pub(super) fn sample_token(
         &self,
         logits: &[f32],
         text: impl IntoIterator<Item = u32>,
+        allowed: Option<&[u32]>,
         random: &mut Rng,
     ) -> (u32, f32) {
         let sampling = self.sampling;
+        let limited = allowed.map(|allowed| keep_only(logits, allowed));
+        let open = limited.as_deref().unwrap_or(logits);
         if self.greedy {
-            let id = argmax(&sampling.penalised(logits, text));
+            let id = argmax(&sampling.penalised(open, text));
             let (most, total) = mass(logits, 1.0);
             return (id as u32, logp(logits[id], most, total, 1.0));
         }
         let temperature = sampling.temperature as f32;
         let (most, total) = mass(logits, temperature);
         let point = random.uniform();
-        let id = if sampling.is_plain() {
+        let id = if sampling.is_plain() && limited.is_none() {
             let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
             sample_index(logits.iter().map(weight).enumerate(), point * total)
         } else {
-            let kept = sampling.distribution(logits, text);
+            let kept = sampling.distribution(open, text);
             let kept = kept.into_iter().map(|(id, share)| (id as usize, share));
             sample_index(kept, point)
         };
         (id as u32, logp(logits[id], most, total, temperature))
     }
+}
+
+/// Returns logits of which only those of the `allowed` tokens are not excluded.
+fn keep_only(logits: &[f32], allowed: &[u32]) -> Vec<f32> {
+    let mut kept = vec![EXCLUDED; logits.len()];
+    for id in allowed {
+        if let (Some(kept), Some(logit)) = (kept.get_mut(*id as usize), logits.get(*id as usize)) {
+            *kept = *logit;
+        }
+    }
+    kept
 }
 
 /// Returns the item at which the running sum of weights exceeds `point`, or the last item with a

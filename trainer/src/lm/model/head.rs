@@ -1,13 +1,19 @@
 //! Log-probabilities of selected tokens. The head is applied to these alone, because its output is
-//! by far the widest tensor of a pass.
+//! by far the widest tensor of a pass, and to a part of them at a time where it would be too large.
 
-use burn::tensor::Tensor;
+use std::ops::Range;
+
 use burn::tensor::activation::log_softmax;
+use burn::tensor::{Tensor, TensorData};
 
 use super::{Batch, ForwardOptions, Qwen2, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
-use crate::lm::parameter::indices;
+use crate::lm::parameter::{Grads, indices};
+use crate::tensors::numbers;
+
+/// Largest number of logits that [`HeadOptions::default`] allows at a time, 128 MiB in f32.
+pub(crate) const MAX_LOGITS: usize = 1 << 25;
 
 /// Controls the computation of the entropy of each token's distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +114,193 @@ pub struct TokenLogProbs {
     pub max_logps: Option<Tensor<1>>,
 }
 
+/// Options of the head.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadOptions {
+    /// Divisor of the logits.
+    pub temperature: f64,
+    /// Controls the entropies.
+    pub entropy: Entropy,
+    /// Largest number of logits that exist at a time. If all selected tokens have more, the head is
+    /// applied to a part of them at a time, and for gradients applied once more.
+    pub max_logits: usize,
+}
+
+impl Default for HeadOptions {
+    fn default() -> Self {
+        Self {
+            temperature: 1.0,
+            entropy: Entropy::Value,
+            max_logits: MAX_LOGITS,
+        }
+    }
+}
+
+/// [`TokenLogProbs`] as numbers. Vectors that were not requested are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TokenValues {
+    /// `[n]`: log-probability of each selected token.
+    pub logps: Vec<f32>,
+    /// `[n]`: entropy of each distribution, in nats.
+    pub entropies: Vec<f32>,
+    /// `[n]`: log-probability of the most likely token at each position.
+    pub max_logps: Vec<f32>,
+}
+
+/// The derivatives of a loss with respect to [`TokenValues`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TokenGrads {
+    /// `[n]`: with respect to the log-probabilities.
+    pub logps: Vec<f32>,
+    /// `[n]`: with respect to the entropies; `None` if the loss does not depend on them.
+    pub entropies: Option<Vec<f32>>,
+}
+
+impl TokenValues {
+    fn read(found: &TokenLogProbs) -> Result<Self, LmError> {
+        let values = |tensor: &Option<Tensor<1>>| match tensor {
+            Some(tensor) => numbers(tensor.clone()),
+            None => Ok(Vec::new()),
+        };
+        Ok(Self {
+            logps: numbers(found.logps.clone())?,
+            entropies: values(&found.entropies)?,
+            max_logps: values(&found.max_logps)?,
+        })
+    }
+
+    fn append(&mut self, mut more: Self) {
+        self.logps.append(&mut more.logps);
+        self.entropies.append(&mut more.entropies);
+        self.max_logps.append(&mut more.max_logps);
+    }
+}
+
+impl TokenGrads {
+    /// Returns a tensor with these derivatives with respect to the tokens of `range`.
+    fn surrogate(&self, found: TokenLogProbs, range: Range<usize>) -> Tensor<1> {
+        let device = found.logps.device();
+        let weighted = |values: Tensor<1>, grads: &[f32]| {
+            let grads = TensorData::new(grads[range.clone()].to_vec(), [range.len()]);
+            (values * Tensor::from_data(grads, &device)).sum()
+        };
+        let sum = weighted(found.logps, &self.logps);
+        match (&self.entropies, found.entropies) {
+            (Some(grads), Some(entropies)) => sum + weighted(entropies, grads),
+            _ => sum,
+        }
+    }
+}
+
+impl HeadOptions {
+    /// Divides `count` tokens into parts with at most `max_logits` logits.
+    fn parts(&self, count: usize, vocabulary: usize) -> Vec<Range<usize>> {
+        let size = (self.max_logits / vocabulary.max(1)).max(1);
+        let starts = (0..count).step_by(size);
+        starts.map(|start| start..count.min(start + size)).collect()
+    }
+}
+
 impl Qwen2 {
+    /// Returns the values of the selected tokens of a batch, without gradients.
+    ///
+    /// # Errors
+    /// If the device cannot be read.
+    pub fn token_values(
+        &self,
+        batch: &Batch,
+        selection: &TokenSelection,
+        head: HeadOptions,
+        pass: ForwardOptions,
+    ) -> Result<TokenValues, LmError> {
+        let hidden = self.hidden_states(batch, pass);
+        let before = indices(selection.before.iter().copied(), &self.device);
+        self.values_in_parts(hidden.select(0, before), selection, head, pass)
+    }
+
+    /// Computes a loss of the values of the selected tokens of a batch, and its gradients. `loss`
+    /// returns the derivatives of the loss.
+    ///
+    /// # Errors
+    /// If `loss` fails, nothing is trained, or the device cannot be read.
+    ///
+    /// # Panics
+    /// If `selection` is empty, because tensors cannot be empty.
+    pub fn token_gradients<F>(
+        &self,
+        batch: &Batch,
+        selection: &TokenSelection,
+        head: HeadOptions,
+        pass: ForwardOptions,
+        loss: F,
+    ) -> Result<Grads, LmError>
+    where
+        F: FnOnce(&TokenValues) -> Result<TokenGrads, LmError>,
+    {
+        let mut grads_of_head = Grads::default();
+        let surrogate = |hidden: Tensor<2>| {
+            let parts = head.parts(selection.len(), self.config.vocab_size);
+            if parts.len() <= 1 {
+                let HeadOptions {
+                    temperature,
+                    entropy,
+                    ..
+                } = head;
+                let found = self.token_logprobs(hidden, selection, temperature, entropy, pass);
+                let grads = loss(&TokenValues::read(&found)?)?;
+                return Ok(grads.surrogate(found, 0..selection.len()));
+            }
+            let before = indices(selection.before.iter().copied(), &self.device);
+            let hidden = hidden.select(0, before);
+            let plain = hidden.clone().without_autodiff();
+            let untracked = ForwardOptions {
+                track: false,
+                ..pass
+            };
+            let values = self.values_in_parts(plain.clone(), selection, head, untracked)?;
+            let grads = loss(&values)?;
+            let parameters = self.parameters();
+            let mut grads_of_hidden = Vec::with_capacity(parts.len());
+            for part in parts {
+                let x = plain.clone().slice([part.clone()]);
+                let x = x.autodiff().require_grad();
+                let targets = &selection.targets[part.clone()];
+                let found = self.head_logprobs(x.clone(), targets, head, pass);
+                let gradients = grads.surrogate(found, part).backward();
+                grads_of_head.add(Grads::collect(&parameters, &gradients));
+                let missing = || LmError::Length {
+                    what: "the gradients of hidden states",
+                    found: 0,
+                    expected: 1,
+                };
+                grads_of_hidden.push(x.grad(&gradients).ok_or_else(missing)?);
+            }
+            // Its gradient with respect to the hidden states is the one just computed.
+            Ok((hidden * Tensor::cat(grads_of_hidden, 0)).sum())
+        };
+        let (_, mut grads) = self.gradients(batch, pass, surrogate)?;
+        grads.add(grads_of_head);
+        Ok(grads)
+    }
+
+    /// Returns the values of selected tokens from the hidden states before them, `[n, hidden]`.
+    fn values_in_parts(
+        &self,
+        hidden: Tensor<2>,
+        selection: &TokenSelection,
+        head: HeadOptions,
+        pass: ForwardOptions,
+    ) -> Result<TokenValues, LmError> {
+        let mut all = TokenValues::default();
+        for part in head.parts(selection.len(), self.config.vocab_size) {
+            let targets = &selection.targets[part.clone()];
+            let hidden = hidden.clone().slice([part]);
+            let found = self.head_logprobs(hidden, targets, head, pass);
+            all.append(TokenValues::read(&found)?);
+        }
+        Ok(all)
+    }
+
     /// Computes the log-probabilities of the selected tokens under the distribution at
     /// `temperature`. `hidden` is the result of [`Self::hidden_states`].
     ///
@@ -123,13 +315,31 @@ impl Qwen2 {
         entropy: Entropy,
         pass: ForwardOptions,
     ) -> TokenLogProbs {
-        let count = selection.len();
         let before = indices(selection.before.iter().copied(), &self.device);
-        let targets = indices(
-            selection.targets.iter().map(|id| *id as usize),
-            &self.device,
-        );
-        let mut logits = self.logits(hidden.select(0, before), pass);
+        let head = HeadOptions {
+            temperature,
+            entropy,
+            ..HeadOptions::default()
+        };
+        self.head_logprobs(hidden.select(0, before), &selection.targets, head, pass)
+    }
+
+    /// Computes the log-probabilities of tokens from the hidden states before them, `[n, hidden]`.
+    fn head_logprobs(
+        &self,
+        hidden: Tensor<2>,
+        targets: &[u32],
+        head: HeadOptions,
+        pass: ForwardOptions,
+    ) -> TokenLogProbs {
+        let HeadOptions {
+            temperature,
+            entropy,
+            ..
+        } = head;
+        let count = targets.len();
+        let targets = indices(targets.iter().map(|id| *id as usize), &self.device);
+        let mut logits = self.logits(hidden, pass);
         if (temperature - 1.0).abs() > 0.0 {
             logits = logits.div_scalar(temperature);
         }

@@ -4,10 +4,9 @@
 ///
 /// All have the same decoder: RMS norms before attention and feed-forward layers, rotary position
 /// embeddings, grouped-query attention, and a gated feed-forward layer with SiLU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelType {
     /// Qwen2 and Qwen2.5: queries, keys and values have a bias.
-    #[default]
     Qwen2,
     /// Qwen3: queries and keys are normalized in each head, before they are rotated.
     Qwen3,
@@ -16,7 +15,7 @@ pub enum ModelType {
 }
 
 impl ModelType {
-    /// All families.
+    /// All families that can be run.
     pub const ALL: [Self; 3] = [Self::Qwen2, Self::Qwen3, Self::Llama];
 
     /// Returns the name in `config.json`.

@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
     AdamOptions, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
-    ModelConfig, Optimizer, Qwen2, TrainedPart,
+    ModelConfig, ModelType, Optimizer, Qwen2, TrainedPart,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -21,14 +21,17 @@ const COMPLETION: usize = 32;
 
 fn config() -> ModelConfig {
     ModelConfig {
+        model_type: ModelType::Qwen2,
         vocab_size: 4096,
         hidden_size: 256,
         intermediate_size: 896,
         num_hidden_layers: 4,
         num_attention_heads: 4,
         num_key_value_heads: 2,
+        head_dim: None,
         max_position_embeddings: 512,
         rope_theta: 1e6,
+        rope_scaling: None,
         rms_norm_eps: 1e-6,
         tie_word_embeddings: true,
         initializer_range: 0.02,

@@ -1,4 +1,4 @@
-//! Qwen2 and Qwen2.5 language models on burn, with LoRA, in Hugging Face's file formats.
+//! Language models of the families Qwen2, Qwen3 and Llama on burn, with LoRA, in Hugging Face's file formats.
 //!
 //! The items in the order in which a trainer needs them:
 //!
@@ -72,7 +72,7 @@ pub(crate) mod weights;
 
 pub use crate::adamw::{AdamOptions, Moments};
 pub use chat::{ChatTemplate, Message, Rendered};
-pub use config::{GenerationDefaults, ModelConfig};
+pub use config::{GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType};
 pub use error::LmError;
 pub use generate::{Choices, Completion, GenerateOptions, Generator, Sampler, Sampling};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};

@@ -10,12 +10,11 @@ use sentinel_trainer::lm::{
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
 
-use crate::oracle::{LOGITS, close, device, numbers, oracle, tensors};
+use crate::oracle::{LOGITS, close, device, every_adapter, numbers, oracle, tensors};
 
 #[test]
 fn adapter_and_merged_logits_match_peft() {
-    let oracle = oracle();
-    for adapter in oracle.named("adapter_", "") {
+    for (oracle, adapter) in every_adapter() {
         let Some(file) = oracle.tensors(&format!("lora_logits_{adapter}.safetensors")) else {
             continue;
         };

@@ -7,11 +7,15 @@ use sentinel_trainer::lm::{GenerationDefaults, ModelConfig, Qwen2};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::oracle::{device, oracle};
+use crate::oracle::{Oracle, device, every_variant, oracle, oracle_of};
 
-/// Copies the recorded model with this name, or the first one.
+/// Copies the recorded Qwen2 model with this name, or the first one.
 fn copy(name: Option<&str>) -> Option<TempDir> {
-    let oracle = oracle();
+    copy_of(&oracle(), name)
+}
+
+/// Copies the recorded model of a family with this name, or the first one.
+fn copy_of(oracle: &Oracle, name: Option<&str>) -> Option<TempDir> {
     let folder = match name {
         Some(name) => oracle.checkpoint(name)?,
         None => (oracle.variants().iter()).find_map(|variant| oracle.model(variant))?,
@@ -53,7 +57,14 @@ fn unsupported_config_value_error_names_key() {
         ("hidden_size", json!(3 * heads), "even width"),
         ("num_hidden_layers", json!(0), "at least 1"),
         ("num_key_value_heads", json!(heads + 1), "divisor"),
-        ("model_type", json!("llama"), "Qwen2"),
+        ("model_type", json!("mistral"), "\"qwen3\", \"llama\""),
+        (
+            "architectures",
+            json!(["Qwen2ForSequenceClassification"]),
+            "Qwen2ForCausalLM",
+        ),
+        ("head_dim", json!(6), "remove the key"),
+        ("attention_bias", json!(true), "without it"),
         ("hidden_act", json!("gelu"), "silu"),
         ("torch_dtype", json!("float8"), "convert"),
         ("use_sliding_window", json!(true), "full attention"),
@@ -87,6 +98,93 @@ fn unsupported_config_value_error_names_key() {
     fails(folder.path(), &["config.json", "not an object"]);
     fs::remove_file(folder.path().join("config.json")).unwrap();
     fails(folder.path(), &["cannot read", "config.json"]);
+}
+
+/// Sets options that only some families have, one at a time.
+#[test]
+fn unsupported_config_value_of_family_names_key() {
+    let llama3 = |changes: Value| {
+        let mut all = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0, "original_max_position_embeddings": 256});
+        for (key, value) in changes.as_object().unwrap() {
+            all[key] = value.clone();
+        }
+        all
+    };
+    let cases = [
+        ("qwen3", "attention_bias", json!(true), "without it"),
+        ("qwen3", "use_sliding_window", json!(true), "full attention"),
+        (
+            "qwen3",
+            "layer_types",
+            json!(["full_attention", "sliding_attention"]),
+            "sliding_attention",
+        ),
+        ("qwen3", "head_dim", json!(7), "even number"),
+        // transformers then takes a width of 128.
+        ("qwen3", "head_dim", json!(null), "self_attn.q_proj.weight"),
+        ("llama", "attention_bias", json!(true), "without it"),
+        ("llama", "mlp_bias", json!(true), "without it"),
+        ("llama", "partial_rotary_factor", json!(0.5), "as a whole"),
+        (
+            "llama",
+            "rope_parameters",
+            json!({"rope_type": "dynamic", "factor": 2.0}),
+            "dynamic",
+        ),
+        (
+            "llama",
+            "rope_parameters",
+            llama3(json!({"factor": null})),
+            "\"factor\" is missing",
+        ),
+        (
+            "llama",
+            "rope_parameters",
+            llama3(json!({"original_max_position_embeddings": 0.5})),
+            "original_max_position_embeddings",
+        ),
+        (
+            "llama",
+            "rope_parameters",
+            llama3(json!({"high_freq_factor": 1.0})),
+            "above low_freq_factor",
+        ),
+        (
+            "llama",
+            "rope_scaling",
+            llama3(json!({"factor": 4.0})),
+            "differs from rope_scaling",
+        ),
+    ];
+    for (family, key, value, part) in cases {
+        let Some(folder) = copy_of(&oracle_of(family), None) else {
+            continue;
+        };
+        set(folder.path(), key, value);
+        fails(folder.path(), &["config.json", part]);
+    }
+}
+
+/// The weights of one family are not run as those of another.
+#[test]
+fn weights_must_belong_to_family() {
+    let Some(folder) = copy_of(&oracle_of("qwen3"), None) else {
+        return;
+    };
+    let name = "model.layers.1.self_attn.k_norm.weight";
+    set(folder.path(), "model_type", json!("llama"));
+    fails(folder.path(), &["architectures", "LlamaForCausalLM"]);
+    set(folder.path(), "architectures", json!(null));
+    fails(folder.path(), &["do not belong", name]);
+    set(folder.path(), "model_type", json!("qwen2"));
+    fails(folder.path(), &["config.json", "head_dim"]);
+    let Some(folder) = copy_of(&oracle_of("llama"), None) else {
+        return;
+    };
+    set(folder.path(), "architectures", json!([]));
+    set(folder.path(), "model_type", json!("qwen3"));
+    fails(folder.path(), &["missing", name]);
 }
 
 #[test]
@@ -214,13 +312,17 @@ fn shards_must_match_index() {
 
 #[test]
 fn model_roundtrips_through_save() {
-    let Some(folder) = copy(None) else { return };
-    let model = Qwen2::load(folder.path(), &device()).unwrap();
-    let written = tempfile::tempdir().unwrap();
-    model.save(written.path()).unwrap();
-    let again = Qwen2::load(written.path(), &device()).unwrap();
-    assert_eq!(again.base_digest().unwrap(), model.base_digest().unwrap());
-    assert_eq!(again.config(), model.config());
+    for (oracle, variant) in every_variant() {
+        let Some(folder) = oracle.model(&variant) else {
+            continue;
+        };
+        let model = Qwen2::load(&folder, &device()).unwrap();
+        let written = tempfile::tempdir().unwrap();
+        model.save(written.path()).unwrap();
+        let again = Qwen2::load(written.path(), &device()).unwrap();
+        assert_eq!(again.base_digest().unwrap(), model.base_digest().unwrap());
+        assert_eq!(again.config(), model.config());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sentinel_trainer::lm::{Entropy, ForwardOptions, ModelConfig, Qwen2, TokenSelection};
 
-use crate::oracle::{LOGITS, Recorded, close, device, numbers, oracle};
+use crate::oracle::{LOGITS, Recorded, close, device, every_variant, numbers, oracle};
 
 type File = std::collections::BTreeMap<String, Recorded>;
 
@@ -100,8 +100,7 @@ fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
 
 #[test]
 fn forward_pass_matches_transformers() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(file) = oracle.tensors(&format!("forward_{variant}.safetensors")) else {
             continue;
         };
@@ -162,8 +161,7 @@ fn bf16_checkpoint_is_loaded() {
 
 #[test]
 fn legacy_and_new_config_keys_are_equal() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(new) = oracle.path(&format!("model_{variant}/config.json")) else {
             continue;
         };

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults, Generator,
-    LmError, Lora, Qwen2, Sampler, Sampling, TokenSelection,
+    BaseCheck, Batch, Completion, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults,
+    Generator, LmError, Lora, Qwen2, Sampler, Sampling, TokenSelection,
 };
 use serde::Deserialize;
 
-use crate::oracle::{LOGITS, Oracle, close, device, numbers, oracle};
+use crate::oracle::{LOGITS, Oracle, close, device, every_variant, numbers, oracle};
 
 #[derive(Deserialize)]
 struct Recorded {
@@ -16,7 +16,8 @@ struct Recorded {
     greedy_ids: Vec<Vec<u32>>,
     stop_token_id: u32,
     greedy_ids_with_stop_padded: Vec<Vec<u32>>,
-    sampling: Drawn,
+    /// Only recorded where the model does not matter.
+    sampling: Option<Drawn>,
 }
 
 #[derive(Deserialize)]
@@ -78,8 +79,7 @@ fn greedy(recorded: &Recorded, defaults: &GenerationDefaults) -> GenerateOptions
 
 #[test]
 fn greedy_tokens_match_transformers() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
@@ -107,12 +107,7 @@ fn greedy_tokens_match_transformers() {
 
 /// Checks that the log-probabilities of completions equal those of a pass over prompt and
 /// completion.
-fn check_logps(
-    model: &Qwen2,
-    prompts: &[Vec<u32>],
-    completions: &[sentinel_trainer::lm::Completion],
-    temperature: f64,
-) {
+fn check_logps(model: &Qwen2, prompts: &[Vec<u32>], completions: &[Completion], temperature: f64) {
     for (prompt, completion) in prompts.iter().zip(completions) {
         let row = [prompt.as_slice(), &completion.ids].concat();
         let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();
@@ -137,11 +132,12 @@ fn sampling_distributions_match_transformers() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
-        let context = &recorded.sampling.context_ids;
+        let drawn = recorded.sampling.unwrap();
+        let context = &drawn.context_ids;
         let batch = Batch::left_padded(model.config(), &[context], 0).unwrap();
         let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
         let last = &logits[logits.len() - model.config().vocab_size..];
-        for case in &recorded.sampling.cases {
+        for case in &drawn.cases {
             let sampling = case.params.sampling();
             let ours = sampling.distribution(last, context.iter().copied());
             let ids: Vec<u32> = ours.iter().map(|(id, _)| *id).collect();
@@ -190,8 +186,7 @@ fn assert_sample_frequencies(
 
 #[test]
 fn samples_depend_only_on_seed_and_row() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some((mut model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
@@ -232,10 +227,16 @@ fn many_rows(recorded: &Recorded) -> Vec<Vec<u32>> {
     prompts.map(cut).take(600).collect()
 }
 
+/// Returns a token that follows the first in some completions, and is in no place of others.
+fn token_of_some(completions: &[Completion]) -> u32 {
+    let in_some = |id: &u32| !completions.iter().all(|row| row.ids.contains(id));
+    let mut later = completions.iter().flat_map(|row| &row.ids[1..]);
+    *later.find(|id| in_some(id)).unwrap()
+}
+
 #[test]
 fn device_sampler_decodes_greedily_like_host() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
@@ -245,13 +246,13 @@ fn device_sampler_decodes_greedily_like_host() {
             ..GenerateOptions::new(21, &defaults, 0)
         };
         let rows = many_rows(&recorded);
-        let whole = model.generate(&rows[..1], &options).unwrap();
-        options.stop_tokens = vec![whole[0].ids[5]];
-        let generate = |sampler| {
+        let generate = |sampler, options: &GenerateOptions| {
             let generator = Generator::new(&model).with_sampler(sampler);
-            generator.generate(&rows, &options).unwrap()
+            generator.generate(&rows, options).unwrap()
         };
-        let (host, device) = (generate(Sampler::Host), generate(Sampler::Device));
+        options.stop_tokens = vec![token_of_some(&generate(Sampler::Host, &options))];
+        let host = generate(Sampler::Host, &options);
+        let device = generate(Sampler::Device, &options);
         let stopped = host.iter().filter(|row| row.stopped).count();
         assert!(stopped > 0 && stopped < rows.len(), "{stopped} stopped");
         for (host, device) in host.iter().zip(&device) {
@@ -263,8 +264,7 @@ fn device_sampler_decodes_greedily_like_host() {
 
 #[test]
 fn device_sampler_returns_log_probabilities_of_its_samples() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
             continue;
         };
@@ -298,8 +298,7 @@ fn device_sampler_returns_log_probabilities_of_its_samples() {
 
 #[test]
 fn invalid_generate_inputs_are_refused() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some((model, defaults, _)) = case(&oracle, &variant) else {
             continue;
         };

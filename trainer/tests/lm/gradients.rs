@@ -9,7 +9,7 @@ use sentinel_trainer::lm::{
 };
 use serde::Deserialize;
 
-use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};
+use crate::oracle::{LOGITS, Oracle, Recorded, close, device, every_variant, numbers};
 
 #[derive(Deserialize)]
 struct Sft {
@@ -199,8 +199,7 @@ fn relative(name: &str, ours: &[f32], recorded: &[f32], share: f32) {
 
 #[test]
 fn adapter_gradients_match_peft() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(case) = adapted(&oracle, &variant) else {
             continue;
         };
@@ -232,8 +231,7 @@ fn adapter_gradients_match_peft() {
 
 #[test]
 fn full_gradients_match_torch() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(mut case) = case(&oracle, &variant) else {
             continue;
         };
@@ -262,8 +260,7 @@ fn full_gradients_match_torch() {
 
 #[test]
 fn adamw_steps_match_torch() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(mut case) = adapted(&oracle, &variant) else {
             continue;
         };
@@ -306,8 +303,7 @@ fn adamw_steps_match_torch() {
 
 #[test]
 fn dropout_depends_on_seed() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(mut case) = case(&oracle, &variant) else {
             continue;
         };

@@ -1,5 +1,5 @@
-//! Compares the language model with values recorded from transformers and PEFT
-//! (`testdata/oracle/qwen2/README.md`). `SENTINEL_TESTDATA` names another folder of recorded data,
+//! Compares the language models with values recorded from transformers and PEFT
+//! (`testdata/oracle/README.md`). `SENTINEL_TESTDATA` names another folder of recorded data,
 //! which may hold other shapes and fewer files.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 

@@ -132,3 +132,29 @@ fn memory_estimate_uses_rank_of_adapter() {
     let table = succeeds(&format!("lm grpo --estimate --adapter {adapter}"));
     assert!(table.contains("LoRA rank 4"), "{table}");
 }
+
+/// The configurations of published checkpoints are read, and their numbers of parameters follow.
+#[test]
+fn memory_estimate_reads_other_families() {
+    let common = r#""hidden_act": "silu", "attention_bias": false, "rms_norm_eps": 1e-5,
+        "num_key_value_heads": 8, "tie_word_embeddings": true, "torch_dtype": "bfloat16""#;
+    let qwen3 = r#""architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 151936,
+        "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+        "num_attention_heads": 16, "head_dim": 128, "max_position_embeddings": 40960,
+        "max_window_layers": 28, "rope_scaling": null, "rope_theta": 1000000, "sliding_window": null,
+        "use_sliding_window": false"#;
+    let llama = r#""architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 128256,
+        "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
+        "num_attention_heads": 32, "head_dim": 64, "max_position_embeddings": 131072,
+        "mlp_bias": false, "pretraining_tp": 1, "rope_theta": 500000.0, "rope_scaling": {
+        "factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 8192, "rope_type": "llama3"}"#;
+    for (own, billions) in [(qwen3, "0.596B"), (llama, "1.236B")] {
+        let folder = tempfile::tempdir().unwrap();
+        let config = format!("{{{common}, {own}}}");
+        std::fs::write(folder.path().join("config.json"), config).unwrap();
+        let model = folder.path().display();
+        let table = succeeds(&format!("lm grpo --estimate --model {model}"));
+        assert!(table.contains(billions), "{table}");
+    }
+}

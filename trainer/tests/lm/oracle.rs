@@ -14,7 +14,11 @@ use serde::de::DeserializeOwned;
 /// Largest accepted difference of logits and log-probabilities from the recorded ones.
 pub(crate) const LOGITS: f32 = 2e-4;
 
+/// The families of models with recorded data.
+const FAMILIES: [&str; 3] = ["qwen2", "qwen3", "llama"];
+
 /// A folder of recorded data.
+#[derive(Clone)]
 pub(crate) struct Oracle {
     folder: PathBuf,
     ours: bool,
@@ -27,13 +31,41 @@ pub(crate) struct Recorded {
     pub(crate) whole: Vec<i64>,
 }
 
-/// Opens the recorded data.
+/// Opens the recorded data of Qwen2, which also holds those that do not depend on the model.
 pub(crate) fn oracle() -> Oracle {
+    oracle_of("qwen2")
+}
+
+/// Opens the recorded data of every family.
+pub(crate) fn oracles() -> Vec<Oracle> {
+    FAMILIES.map(oracle_of).into()
+}
+
+/// Returns every recorded model, as the data of its family and its name.
+pub(crate) fn every_variant() -> Vec<(Oracle, String)> {
+    each(Oracle::variants)
+}
+
+/// Returns every recorded adapter, as the data of its family and its name.
+pub(crate) fn every_adapter() -> Vec<(Oracle, String)> {
+    each(|oracle| oracle.named("adapter_", ""))
+}
+
+fn each(names: impl Fn(&Oracle) -> Vec<String>) -> Vec<(Oracle, String)> {
+    let of_family = |oracle: Oracle| {
+        let names = names(&oracle).into_iter();
+        names.map(move |name| (oracle.clone(), name))
+    };
+    oracles().into_iter().flat_map(of_family).collect()
+}
+
+/// Opens the recorded data of a family.
+pub(crate) fn oracle_of(family: &str) -> Oracle {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let other = std::env::var_os("SENTINEL_TESTDATA").filter(|folder| !folder.is_empty());
     let testdata = other.as_ref().map_or("testdata".into(), |f| root.join(f));
     Oracle {
-        folder: root.join(testdata).join("oracle/qwen2"),
+        folder: root.join(testdata).join("oracle").join(family),
         ours: other.is_none(),
     }
 }

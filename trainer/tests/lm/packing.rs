@@ -6,7 +6,7 @@ use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
 use sentinel_trainer::lm::{ForwardOptions, Grads, Lora, Qwen2, TrainedPart};
 use serde_json::Value;
 
-use crate::oracle::{alone, close, numbers, oracle};
+use crate::oracle::{alone, close, every_variant, numbers};
 use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
@@ -25,8 +25,7 @@ fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
 
 #[test]
 fn packed_rows_have_same_gradient_as_single_rows() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
             continue;
         };

@@ -2,8 +2,8 @@
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    Batch, Entropy, ForwardOptions, Grads, LmError, ModelConfig, Qwen2, Segment, TokenSelection,
-    TrainedPart,
+    Batch, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Qwen2, Segment,
+    TokenSelection, TrainedPart,
 };
 use sentinel_trainer::rl::config::{LossConfig, LossType};
 
@@ -12,14 +12,17 @@ use crate::oracle::{close, device, numbers};
 /// Returns the configuration of a very small model.
 pub(crate) fn config() -> ModelConfig {
     ModelConfig {
+        model_type: ModelType::Qwen2,
         vocab_size: 50,
         hidden_size: 16,
         intermediate_size: 24,
         num_hidden_layers: 2,
         num_attention_heads: 4,
         num_key_value_heads: 2,
+        head_dim: None,
         max_position_embeddings: 24,
         rope_theta: 1e4,
+        rope_scaling: None,
         rms_norm_eps: 1e-6,
         tie_word_embeddings: false,
         initializer_range: 0.3,

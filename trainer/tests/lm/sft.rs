@@ -12,7 +12,9 @@ use sentinel_trainer::lm::{
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
 
-use crate::oracle::{LOGITS, Oracle, Recorded, alone, close, device, numbers, oracle};
+use crate::oracle::{
+    LOGITS, Oracle, Recorded, alone, close, device, every_variant, numbers, oracle,
+};
 
 #[derive(Deserialize)]
 struct Run {
@@ -186,8 +188,7 @@ struct Step {
 /// For any division into micro-batches, every label has the same weight.
 #[test]
 fn sft_gradients_match_torch_for_any_micro_batch_size() {
-    let oracle = oracle();
-    for variant in oracle.variants() {
+    for (oracle, variant) in every_variant() {
         let Some(file) = oracle.tensors(&format!("sft_{variant}.safetensors")) else {
             continue;
         };

@@ -1,12 +1,12 @@
 //! Token ids, texts, chat templates and masks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sentinel_trainer::lm::{ChatTemplate, LmError, Message, ModelConfig, Tokenizer};
 use serde::Deserialize;
 
-use crate::oracle::oracle;
+use crate::oracle::{oracle, oracle_of};
 
 #[derive(Deserialize)]
 struct Cases {
@@ -102,6 +102,45 @@ fn chat_templates_match_transformers() {
             .encode_chat(&case.messages, tools, prompt)
             .unwrap();
         assert_eq!(encoded.ids, case.ids, "{}", case.text);
+    }
+}
+
+/// Renderings with the templates of a family's checkpoints.
+#[derive(Deserialize)]
+struct Renderings {
+    templates: BTreeMap<String, String>,
+    special: BTreeMap<String, String>,
+    chat: Vec<Rendering>,
+}
+
+#[derive(Deserialize)]
+struct Rendering {
+    template: String,
+    messages: Vec<Message>,
+    tools: Option<Vec<Message>>,
+    add_generation_prompt: bool,
+    text: String,
+}
+
+#[test]
+fn chat_templates_of_other_families_match_transformers() {
+    let today = template("{{ strftime_now('%d %b %Y') }}");
+    let today = today.render(&[], None, false).unwrap().text;
+    for family in ["qwen3", "llama"] {
+        let Some(cases) = oracle_of(family).json::<Renderings>("chat_cases.json") else {
+            continue;
+        };
+        let mut compared = BTreeSet::new();
+        for case in &cases.chat {
+            let source = &cases.templates[&case.template];
+            let path = Path::new(&case.template);
+            let template = ChatTemplate::new(path, source, cases.special.clone()).unwrap();
+            let (tools, prompt) = (case.tools.as_deref(), case.add_generation_prompt);
+            let rendered = template.render(&case.messages, tools, prompt).unwrap();
+            assert_eq!(rendered.text, case.text.replace("TODAY", &today));
+            compared.insert(&case.template);
+        }
+        assert_eq!(compared.len(), cases.templates.len());
     }
 }
 

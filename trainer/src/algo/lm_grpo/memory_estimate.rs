@@ -7,19 +7,22 @@
 //! allocator's reserve, which are small in comparison.
 
 use super::GrpoConfig;
-use crate::lm::ModelConfig;
 use crate::lm::lora::LoraConfig;
 use crate::lm::model::MAX_LOGITS;
 use crate::lm::weights::{linear_shape, tensor_specs};
+use crate::lm::{ModelConfig, ModelType};
 
 /// Bytes of an f32 number.
 const NUMBER: u128 = 4;
 /// Bytes of a bf16 number.
 const HALF: u128 = 2;
 /// Number of tensors as wide as the hidden state that a block's backward pass needs: inputs and
-/// outputs of both norms, queries with and without rotation, the attention output, both residual
-/// sums.
-const HIDDEN_TENSORS: u128 = 10;
+/// outputs of both norms, the output of attention, both residual sums.
+const HIDDEN_TENSORS: u128 = 7;
+/// Number of tensors as wide as all queries: queries with and without rotation, and the mixed values.
+const QUERY_TENSORS: u128 = 3;
+/// Number of further tensors as wide as all queries and keys if these are normalized in each head.
+const HEAD_NORM_TENSORS: u128 = 2;
 /// Number of tensors as wide as the feed-forward layers: gate, its activation, up, their product.
 const INNER_TENSORS: u128 = 5;
 /// Number of tensors of attention scores: before and after the mask, after softmax, their
@@ -81,14 +84,17 @@ impl MemoryEstimate {
 pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
     let shape =
         |hidden_size, intermediate_size, num_hidden_layers, num_attention_heads| ModelConfig {
+            model_type: ModelType::Qwen2,
             vocab_size: 151_936,
             hidden_size,
             intermediate_size,
             num_hidden_layers,
             num_attention_heads,
             num_key_value_heads: 2,
+            head_dim: None,
             max_position_embeddings: 32_768,
             rope_theta: 1e6,
+            rope_scaling: None,
             rms_norm_eps: 1e-6,
             tie_word_embeddings: true,
             initializer_range: 0.02,
@@ -129,7 +135,14 @@ pub fn estimate_memory(
     let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
     let kept = tokens * hidden * (layers + 1);
     let scores = rows * wide(model.num_attention_heads) * length * length;
-    let block = tokens * (hidden * HIDDEN_TENSORS + inner * INNER_TENSORS) + scores * SCORE_TENSORS;
+    let (queries, keys) = (wide(model.query_size()), wide(model.key_value_size()));
+    let head_norms = if model.model_type.has_qk_norm() {
+        (queries + keys) * HEAD_NORM_TENSORS
+    } else {
+        0
+    };
+    let widths = hidden * HIDDEN_TENSORS + queries * QUERY_TENSORS + head_norms;
+    let block = tokens * (widths + inner * INNER_TENSORS) + scores * SCORE_TENSORS;
     let blocks = if config.run.no_gradient_checkpointing {
         layers * block
     } else {
@@ -143,14 +156,13 @@ pub fn estimate_memory(
     let samples = config.groups_per_update * config.num_generations;
     let group = config.episodes_per_update.max(samples);
     let speakers = wide(config.generation_batch_size.min(group));
-    let head = wide(model.head_dim() * model.num_key_value_heads);
-    let cache = 2 * layers * speakers * length * head;
+    let cache = 2 * layers * speakers * length * keys;
     let table = wide(model.vocab_size) * hidden;
     // Concatenated and transposed copies of everything except the embedding.
     let merged = parameters - table;
     // Norms and biases stay f32, but are negligible.
     let frozen = if config.run.bf16 { HALF } else { NUMBER };
-    let reading = speakers * length * (hidden * 4 + inner * 2);
+    let reading = speakers * length * (hidden * 3 + queries + inner * 2);
     let apart = config.run.full || config.run.adapter.is_some();
     let second = if config.beta != 0.0 && apart {
         parameters

@@ -130,3 +130,13 @@ impl Fields {
         }
     }
 }
+
+/// Returns a number above 0, or `None` if the key is missing or null.
+pub(super) fn positive(fields: &Fields, key: &str) -> Result<Option<f64>, LmError> {
+    match fields.number(key)? {
+        Some(number) if number <= 0.0 => {
+            Err(fields.invalid(key, &format!("is {number}"), "write a number above 0"))
+        }
+        number => Ok(number),
+    }
+}

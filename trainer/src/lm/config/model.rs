@@ -1,16 +1,20 @@
-//! `config.json` of a Qwen2 or Qwen2.5 model, with the key names of existing checkpoints
+//! `config.json` of a Qwen2, Qwen3 or Llama model, with the key names of existing checkpoints
 //! (`rope_theta`, `torch_dtype`) and those of transformers 5 (`rope_parameters`, `dtype`).
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::Fields;
+use super::fields::positive;
+use super::rope::{self, Llama3RopeScaling};
+use super::{Fields, ModelType};
 use crate::lm::LmError;
 
-/// The configuration of a Qwen2 model.
+/// The configuration of a language model, as in its `config.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
+    /// Family of the model.
+    pub model_type: ModelType,
     /// Number of token ids: rows of the embedding.
     pub vocab_size: usize,
     /// Width of the residual stream.
@@ -23,10 +27,14 @@ pub struct ModelConfig {
     pub num_attention_heads: usize,
     /// Number of key and value heads; a divisor of `num_attention_heads`.
     pub num_key_value_heads: usize,
+    /// Width of an attention head; `None` if it is `hidden_size / num_attention_heads`.
+    pub head_dim: Option<usize>,
     /// Length of the longest sequence, in tokens.
     pub max_position_embeddings: usize,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
+    /// Scaling of the rotary frequencies, if any.
+    pub rope_scaling: Option<Llama3RopeScaling>,
     /// Term added to the mean square in RMS norms.
     pub rms_norm_eps: f64,
     /// `true` if the output head is the embedding.
@@ -50,20 +58,29 @@ impl ModelConfig {
     /// As [`Self::load`].
     pub fn load_file(path: &Path) -> Result<Self, LmError> {
         let fields = Fields::load(path, "a model configuration")?;
-        check_kind(&fields)?;
+        let model_type = check_kind(&fields)?;
+        check_biases(&fields)?;
         check_window(&fields)?;
         let heads = fields.count("num_attention_heads")?;
+        let hidden = fields.count("hidden_size")?;
+        let (rope_theta, rope_scaling) = rope::load(&fields)?;
         let config = Self {
+            model_type,
             vocab_size: fields.count("vocab_size")?,
-            hidden_size: fields.count("hidden_size")?,
+            hidden_size: hidden,
             intermediate_size: fields.count("intermediate_size")?,
             num_hidden_layers: fields.count("num_hidden_layers")?,
             num_attention_heads: heads,
             num_key_value_heads: fields
                 .optional_count("num_key_value_heads")?
                 .unwrap_or(heads),
+            head_dim: fields
+                .optional_count("head_dim")?
+                .or(model_type.default_head_dim())
+                .filter(|width| width.checked_mul(heads) != Some(hidden)),
             max_position_embeddings: fields.count("max_position_embeddings")?,
-            rope_theta: rope_theta(&fields)?,
+            rope_theta,
+            rope_scaling,
             rms_norm_eps: positive(&fields, "rms_norm_eps")?.unwrap_or(1e-6),
             tie_word_embeddings: fields.flag("tie_word_embeddings")?,
             initializer_range: positive(&fields, "initializer_range")?.unwrap_or(0.02),
@@ -74,16 +91,21 @@ impl ModelConfig {
 
     fn check(&self, fields: &Fields) -> Result<(), LmError> {
         let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
-        if !hidden.is_multiple_of(2 * heads) {
-            let problem = format!("is {hidden}, which gives {heads} heads no even width");
-            let remedy = "hidden_size / num_attention_heads must be a whole even number";
-            return Err(fields.invalid("hidden_size", &problem, remedy));
-        }
-        if let Some(width) = fields.optional_count("head_dim")?
-            && width != hidden / heads
-        {
-            let remedy = "Qwen2 has hidden_size / num_attention_heads: remove the key";
-            return Err(fields.invalid("head_dim", &format!("is {width}"), remedy));
+        match self.head_dim {
+            Some(width) if !self.model_type.has_free_head_dim() => {
+                let remedy = "Qwen2 has hidden_size / num_attention_heads: remove the key";
+                return Err(fields.invalid("head_dim", &format!("is {width}"), remedy));
+            }
+            Some(width) if !width.is_multiple_of(2) => {
+                let remedy = "write an even number, of which rotary embeddings rotate pairs";
+                return Err(fields.invalid("head_dim", &format!("is {width}"), remedy));
+            }
+            None if !hidden.is_multiple_of(2 * heads) => {
+                let problem = format!("is {hidden}, which gives {heads} heads no even width");
+                let remedy = "hidden_size / num_attention_heads must be a whole even number";
+                return Err(fields.invalid("hidden_size", &problem, remedy));
+            }
+            _ => {}
         }
         let pairs = self.num_key_value_heads;
         if !heads.is_multiple_of(pairs) {
@@ -97,7 +119,16 @@ impl ModelConfig {
     /// Returns the width of one attention head.
     #[must_use]
     pub const fn head_dim(&self) -> usize {
-        self.hidden_size / self.num_attention_heads
+        match self.head_dim {
+            Some(width) => width,
+            None => self.hidden_size / self.num_attention_heads,
+        }
+    }
+
+    /// Returns the width of all queries of a token.
+    #[must_use]
+    pub const fn query_size(&self) -> usize {
+        self.num_attention_heads * self.head_dim()
     }
 
     /// Returns the width of all keys, or of all values, of a token.
@@ -106,12 +137,26 @@ impl ModelConfig {
         self.num_key_value_heads * self.head_dim()
     }
 
+    /// Returns the rotary frequencies of a head, in radians per token, `[head / 2]`.
+    ///
+    /// They are rounded to f32 as in Hugging Face; the difference is visible at large positions.
+    #[must_use]
+    pub fn rope_frequencies(&self) -> Vec<f32> {
+        let half = self.head_dim() / 2;
+        let frequency = |i: usize| {
+            let plain = 1.0 / self.rope_theta.powf(i as f64 / half as f64);
+            let scaling = self.rope_scaling.as_ref();
+            scaling.map_or(plain, |scaling| scaling.scale(plain)) as f32
+        };
+        (0..half).map(frequency).collect()
+    }
+
     /// Returns the content of a `config.json` with both sets of key names, for old and new readers.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        json!({
-            "architectures": ["Qwen2ForCausalLM"],
-            "model_type": "qwen2",
+        let mut all = json!({
+            "architectures": [self.model_type.architecture()],
+            "model_type": self.model_type.name(),
             "hidden_act": "silu",
             "attention_dropout": 0.0,
             "vocab_size": self.vocab_size,
@@ -121,25 +166,47 @@ impl ModelConfig {
             "num_attention_heads": self.num_attention_heads,
             "num_key_value_heads": self.num_key_value_heads,
             "max_position_embeddings": self.max_position_embeddings,
-            "max_window_layers": self.num_hidden_layers,
-            "rope_theta": self.rope_theta,
-            "rope_parameters": {"rope_theta": self.rope_theta, "rope_type": "default"},
             "rms_norm_eps": self.rms_norm_eps,
             "tie_word_embeddings": self.tie_word_embeddings,
             "initializer_range": self.initializer_range,
-            "use_sliding_window": false,
             "use_cache": true,
             "torch_dtype": "float32",
             "dtype": "float32",
-        })
+        });
+        match self.model_type {
+            ModelType::Qwen2 | ModelType::Qwen3 => {
+                all["max_window_layers"] = json!(self.num_hidden_layers);
+                all["use_sliding_window"] = json!(false);
+            }
+            ModelType::Llama => all["mlp_bias"] = json!(false),
+        }
+        if self.model_type.has_free_head_dim() {
+            all["attention_bias"] = json!(false);
+            all["head_dim"] = json!(self.head_dim());
+        }
+        if let Value::Object(keys) = &mut all {
+            keys.extend(rope::to_json(self.rope_theta, self.rope_scaling.as_ref()));
+        }
+        all
     }
 }
 
-fn check_kind(fields: &Fields) -> Result<(), LmError> {
+/// Checks that the file describes a model that can be run, and returns its family.
+fn check_kind(fields: &Fields) -> Result<ModelType, LmError> {
     let kind = fields.text("model_type")?.unwrap_or_default();
-    if kind != "qwen2" {
-        let remedy = "only Qwen2 and Qwen2.5 models (\"qwen2\") can be run";
-        return Err(fields.invalid("model_type", &format!("is {kind:?}"), remedy));
+    let Some(model_type) = ModelType::from_name(kind) else {
+        let names = ModelType::ALL.map(|known| format!("{:?}", known.name()));
+        let remedy = format!("only models of the types {} can be run", names.join(", "));
+        return Err(fields.invalid("model_type", &format!("is {kind:?}"), &remedy));
+    };
+    let expected = model_type.architecture();
+    if let Some(Value::Array(named)) = fields.get("architectures")
+        && !named.is_empty()
+        && !named.iter().any(|name| name == expected)
+    {
+        let problem = format!("is {}", Value::Array(named.clone()));
+        let remedy = format!("only {expected:?} can be run for {kind:?}");
+        return Err(fields.invalid("architectures", &problem, &remedy));
     }
     let act = fields.text("hidden_act")?.unwrap_or("silu");
     if act != "silu" {
@@ -156,6 +223,17 @@ fn check_kind(fields: &Fields) -> Result<(), LmError> {
     if fields.get("quantization_config").is_some() {
         let remedy = "take the checkpoint that is not quantised";
         return Err(fields.invalid("quantization_config", "is set", remedy));
+    }
+    Ok(model_type)
+}
+
+/// Rejects biases of linear layers that a file can ask for, which are not implemented. Those of
+/// Qwen2's queries, keys and values have no key.
+fn check_biases(fields: &Fields) -> Result<(), LmError> {
+    for key in ["attention_bias", "mlp_bias"] {
+        if fields.flag(key)? {
+            return Err(fields.invalid(key, "is true", "only layers without it can be run"));
+        }
     }
     Ok(())
 }
@@ -179,41 +257,5 @@ fn check_window(fields: &Fields) -> Result<(), LmError> {
     match kinds.iter().find(|kind| *kind != "full_attention") {
         Some(kind) => Err(fields.invalid("layer_types", &format!("names {kind}"), remedy)),
         None => Ok(()),
-    }
-}
-
-/// Returns the base of the rotary frequencies under either key name; 10000 as in transformers if
-/// neither exists.
-fn rope_theta(fields: &Fields) -> Result<f64, LmError> {
-    let inner = fields.object("rope_parameters")?;
-    let scaling = fields.object("rope_scaling")?;
-    for (key, object) in [("rope_parameters", &inner), ("rope_scaling", &scaling)] {
-        let Some(object) = object else { continue };
-        let new = object.text("rope_type")?;
-        let kind = new.or(object.text("type")?).unwrap_or("default");
-        if kind != "default" {
-            let problem = format!("asks for rope_type {kind:?}");
-            let remedy = "only \"default\" can be run: remove the scaling";
-            return Err(fields.invalid(key, &problem, remedy));
-        }
-    }
-    let nested = inner.map(|object| positive(&object, "rope_theta"));
-    let nested = nested.transpose()?.flatten();
-    let top = positive(fields, "rope_theta")?;
-    if let (Some(top), Some(nested)) = (top, nested)
-        && (top - nested).abs() > 0.0
-    {
-        let problem = format!("is {top}, but rope_parameters says {nested}");
-        return Err(fields.invalid("rope_theta", &problem, "make them equal"));
-    }
-    Ok(nested.or(top).unwrap_or(10_000.0))
-}
-
-fn positive(fields: &Fields, key: &str) -> Result<Option<f64>, LmError> {
-    match fields.number(key)? {
-        Some(number) if number <= 0.0 => {
-            Err(fields.invalid(key, &format!("is {number}"), "write a number above 0"))
-        }
-        number => Ok(number),
     }
 }

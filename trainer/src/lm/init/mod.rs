@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use serde_json::json;
 
-use super::{LmError, ModelConfig, Qwen2, Tokenizer};
+use super::{LmError, ModelConfig, ModelType, Qwen2, Tokenizer};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
@@ -99,14 +99,17 @@ impl InitOptions {
             Preset::Small => [256, 768, 4, 4, 2],
         };
         let config = ModelConfig {
+            model_type: ModelType::Qwen2,
             vocab_size: vocabulary,
             hidden_size: self.hidden_size.unwrap_or(sizes[0]),
             intermediate_size: self.intermediate_size.unwrap_or(sizes[1]),
             num_hidden_layers: self.num_hidden_layers.unwrap_or(sizes[2]),
             num_attention_heads: self.num_attention_heads.unwrap_or(sizes[3]),
             num_key_value_heads: self.num_key_value_heads.unwrap_or(sizes[4]),
+            head_dim: None,
             max_position_embeddings: self.max_position_embeddings,
             rope_theta: 10_000.0,
+            rope_scaling: None,
             rms_norm_eps: 1e-6,
             tie_word_embeddings: true,
             initializer_range: 0.02,

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Tensor};
 
 use super::ForwardOptions;
 use super::cache::LayerCache;
-use super::layers::{AttentionContext, Block, Linear, rms_norm};
+use super::layers::{AttentionContext, Block, Linear, head_norm, rms_norm};
 use super::precision::matmul_weight;
 
 /// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
@@ -33,6 +33,8 @@ pub(crate) struct DecodeLayer {
     /// Concatenated weights of queries, keys and values.
     qkv: Tensor<2>,
     qkv_bias: Option<Tensor<2>>,
+    /// Norms of each head's queries and keys, `[1, head]`.
+    head_norms: Option<[Tensor<2>; 2]>,
     output: Tensor<2>,
     post_norm: Tensor<2>,
     /// Concatenated weights of gate and up projection.
@@ -69,6 +71,8 @@ impl Block {
             input_norm: self.input_norm.get(false),
             qkv: joined(&[query, key, value]),
             qkv_bias: biases.map(|biases| Tensor::cat(biases, 1)),
+            head_norms: (self.head_norms.as_ref())
+                .map(|norms| norms.each_ref().map(|norm| norm.get(false))),
             output: weight(output),
             post_norm: self.post_norm.get(false),
             gate_up: joined(&[gate, up]),
@@ -94,9 +98,13 @@ impl DecodeLayer {
         if let Some(bias) = &self.qkv_bias {
             qkv = qkv + bias.clone();
         }
-        let query = qkv.clone().narrow(1, 0, queries);
-        let key = qkv.clone().narrow(1, queries, keys);
+        let mut query = qkv.clone().narrow(1, 0, queries);
+        let mut key = qkv.clone().narrow(1, queries, keys);
         let value = qkv.narrow(1, queries + keys, keys);
+        if let Some([query_norm, key_norm]) = &self.head_norms {
+            query = head_norm(query, query_norm.clone(), self.epsilon);
+            key = head_norm(key, key_norm.clone(), self.epsilon);
+        }
         let mixed = context.attend(query, key, value, Some(cache));
         let x = x + matmul_weight_few_rows(mixed, &self.output);
         let y = rms_norm(x.clone(), self.post_norm.clone(), self.epsilon);

@@ -1,4 +1,4 @@
-//! The layers of Qwen2: linear layers with an optional LoRA pair, RMS norm, rotary position
+//! The layers of a decoder: linear layers with an optional LoRA pair, RMS norm, rotary position
 //! embeddings, grouped-query attention, and the decoder layer made of them.
 //!
 //! Rotary embeddings follow Hugging Face's checkpoints: they rotate the two halves of a head
@@ -86,6 +86,13 @@ pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<
     x * scale * weight
 }
 
+/// Applies the RMS norm to each head of queries or keys, `[n, heads * head]`.
+pub(super) fn head_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+    let ([rows, width], [_, head]) = (x.dims(), weight.dims());
+    let heads = x.reshape([rows * width / head, head]);
+    rms_norm(heads, weight, epsilon).reshape([rows, width])
+}
+
 /// Sets each element to 0 with probability `share` and scales the others by `1 / (1 - share)`.
 /// `seed` and `place` determine the mask.
 pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) -> Tensor<2> {
@@ -110,11 +117,8 @@ pub(crate) struct RopeTable {
 impl RopeTable {
     /// Computes the table of positions below `limit`.
     pub(crate) fn new(config: &ModelConfig, limit: usize, device: &Device) -> Self {
-        let half = config.head_dim() / 2;
-        // Rounded to f32 as in Hugging Face; the difference is visible at large positions.
-        let frequencies: Vec<f32> = (0..half)
-            .map(|i| (1.0 / config.rope_theta.powf(i as f64 / half as f64)) as f32)
-            .collect();
+        let frequencies = config.rope_frequencies();
+        let half = frequencies.len();
         let angle = |position: usize, frequency: &f32| f64::from(position as f32 * frequency);
         let angles =
             (0..limit).flat_map(|position| frequencies.iter().map(move |f| angle(position, f)));
@@ -251,7 +255,7 @@ impl AttentionContext {
     }
 
     /// Computes attention from queries, keys and values of the same rows, and returns
-    /// `[rows * tokens, hidden]`.
+    /// `[rows * tokens, heads * head]`.
     pub(super) fn attend(
         &self,
         query: Tensor<2>,
@@ -295,6 +299,8 @@ pub(crate) struct Block {
     /// Linear layers in the order of [`crate::lm::weights::BLOCK_LINEARS`]: query, key, value,
     /// output, gate, up, down.
     pub(crate) linears: [Linear; 7],
+    /// Norms of each head's queries and keys, `[head]`; only some families have them.
+    pub(crate) head_norms: Option<[Parameter; 2]>,
     pub(crate) post_norm: Parameter,
     pub(crate) epsilon: f64,
 }
@@ -310,7 +316,11 @@ impl Block {
     ) -> Tensor<2> {
         let [query, key, value, output, gate, up, down] = &self.linears;
         let y = rms_norm(x.clone(), self.input_norm.get(pass.track), self.epsilon);
-        let (query, key) = (query.forward(y.clone(), pass), key.forward(y.clone(), pass));
+        let (mut query, mut key) = (query.forward(y.clone(), pass), key.forward(y.clone(), pass));
+        if let Some([query_norm, key_norm]) = &self.head_norms {
+            query = head_norm(query, query_norm.get(pass.track), self.epsilon);
+            key = head_norm(key, key_norm.get(pass.track), self.epsilon);
+        }
         let mixed = context.attend(query, key, value.forward(y, pass), cache);
         let x = x + output.forward(mixed, pass);
         let y = rms_norm(x.clone(), self.post_norm.get(pass.track), self.epsilon);
@@ -323,6 +333,7 @@ impl Block {
         for linear in &self.linears {
             linear.parameters(all);
         }
+        all.extend(self.head_norms.iter().flatten());
         all.push(&self.post_norm);
     }
 
@@ -331,6 +342,7 @@ impl Block {
         for linear in &mut self.linears {
             linear.parameters_mut(all);
         }
+        all.extend(self.head_norms.iter_mut().flatten());
         all.push(&mut self.post_norm);
     }
 }

@@ -9,7 +9,9 @@ use super::{Block, Linear, Qwen2};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
-use crate::lm::weights::{HEAD, Initializer, read_checkpoint, safetensors_bytes, tensor_specs};
+use crate::lm::weights::{
+    HEAD, Initializer, KEY_NORM, QUERY_NORM, read_checkpoint, safetensors_bytes, tensor_specs,
+};
 use crate::rng::Rng;
 
 /// The files that [`Qwen2::save`] writes.
@@ -187,9 +189,12 @@ where
         linear()?,
         linear()?,
     ];
+    let mut head_norm = |kind: &str| rest.next_if(|next| next.name().ends_with(kind));
+    let head_norms = head_norm(QUERY_NORM).zip(head_norm(KEY_NORM));
     Some(Block {
         input_norm,
         linears,
+        head_norms: head_norms.map(|(query, key)| [query, key]),
         post_norm: rest.next()?,
         epsilon,
     })

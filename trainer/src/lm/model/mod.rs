@@ -1,4 +1,4 @@
-//! A Qwen2 model on a device: loading, forward and backward passes, and selection of the trained
+//! A decoder-only language model on a device: loading, forward and backward passes, and selection of the trained
 //! parameters.
 
 mod backward;
@@ -96,7 +96,8 @@ pub enum TrainedPart {
     Everything,
 }
 
-/// A Qwen2 model on a device.
+/// A decoder-only language model on a device, of one of the families of
+/// [`ModelType`](crate::lm::ModelType).
 #[derive(Clone, Debug)]
 pub struct Qwen2 {
     pub(crate) config: ModelConfig,

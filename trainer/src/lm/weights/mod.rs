@@ -4,6 +4,8 @@ mod names;
 mod read;
 mod write;
 
-pub(crate) use names::{BLOCK_LINEARS, HEAD, Initializer, TensorSpec, linear_shape, tensor_specs};
+pub(crate) use names::{
+    BLOCK_LINEARS, HEAD, Initializer, KEY_NORM, QUERY_NORM, TensorSpec, linear_shape, tensor_specs,
+};
 pub(crate) use read::{read_checkpoint, read_file, read_metadata};
 pub(crate) use write::safetensors_bytes;

@@ -1,4 +1,4 @@
-//! Names and shapes of the tensors of a Qwen2 checkpoint, as transformers writes them.
+//! Names and shapes of the tensors of a checkpoint, as transformers writes them.
 
 use crate::lm::config::ModelConfig;
 
@@ -8,6 +8,11 @@ pub(crate) const EMBEDDING: &str = "model.embed_tokens.weight";
 pub(crate) const FINAL_NORM: &str = "model.norm.weight";
 /// Name of the output head, which is absent if tied to the embedding.
 pub(crate) const HEAD: &str = "lm_head.weight";
+
+/// End of the name of the norm of each head's queries, which only some families have.
+pub(crate) const QUERY_NORM: &str = "self_attn.q_norm.weight";
+/// End of the name of the norm of each head's keys.
+pub(crate) const KEY_NORM: &str = "self_attn.k_norm.weight";
 
 /// The linear layers of a block in the order of transformers, each with its part of the block.
 pub(crate) const BLOCK_LINEARS: [(&str, &str); 7] = [
@@ -46,7 +51,8 @@ pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
         "k_proj" | "v_proj" => [config.key_value_size(), hidden],
         "gate_proj" | "up_proj" => [inner, hidden],
         "down_proj" => [hidden, inner],
-        _ => [hidden, hidden],
+        "o_proj" => [hidden, config.query_size()],
+        _ => [config.query_size(), hidden],
     }
 }
 
@@ -58,11 +64,12 @@ pub(crate) fn tensor_specs(config: &ModelConfig) -> Vec<TensorSpec> {
         shape: vec![config.vocab_size, hidden],
         initial: Initializer::Normal,
     };
-    let norm = |name: String| TensorSpec {
+    let norm_of = |name: String, width: usize| TensorSpec {
         name,
-        shape: vec![hidden],
+        shape: vec![width],
         initial: Initializer::Ones,
     };
+    let norm = |name: String| norm_of(name, hidden);
     let mut all = vec![table(EMBEDDING)];
     for layer in 0..config.num_hidden_layers {
         let block = format!("model.layers.{layer}.");
@@ -74,12 +81,17 @@ pub(crate) fn tensor_specs(config: &ModelConfig) -> Vec<TensorSpec> {
                 shape: vec![outputs, inputs],
                 initial: Initializer::Normal,
             });
-            if has_bias(linear) {
+            if config.model_type.has_qkv_bias() && is_qkv(linear) {
                 all.push(TensorSpec {
                     name: format!("{block}{part}.{linear}.bias"),
                     shape: vec![outputs],
                     initial: Initializer::Zeros,
                 });
+            }
+        }
+        if config.model_type.has_qk_norm() {
+            for kind in [QUERY_NORM, KEY_NORM] {
+                all.push(norm_of(format!("{block}{kind}"), config.head_dim()));
             }
         }
         all.push(norm(format!("{block}post_attention_layernorm.weight")));
@@ -91,6 +103,61 @@ pub(crate) fn tensor_specs(config: &ModelConfig) -> Vec<TensorSpec> {
     all
 }
 
-fn has_bias(linear: &str) -> bool {
+fn is_qkv(linear: &str) -> bool {
     matches!(linear, "q_proj" | "k_proj" | "v_proj")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lm::ModelType;
+
+    /// The numbers of parameters of published checkpoints, as their files have them.
+    #[test]
+    fn parameter_counts_are_those_of_published_models() {
+        let qwen3 = ModelConfig {
+            model_type: ModelType::Qwen3,
+            vocab_size: 151_936,
+            hidden_size: 1024,
+            intermediate_size: 3072,
+            num_hidden_layers: 28,
+            num_attention_heads: 16,
+            num_key_value_heads: 8,
+            head_dim: Some(128),
+            max_position_embeddings: 40_960,
+            rope_theta: 1e6,
+            rope_scaling: None,
+            rms_norm_eps: 1e-6,
+            tie_word_embeddings: true,
+            initializer_range: 0.02,
+        };
+        let llama = ModelConfig {
+            model_type: ModelType::Llama,
+            vocab_size: 128_256,
+            hidden_size: 2048,
+            intermediate_size: 8192,
+            num_hidden_layers: 16,
+            num_attention_heads: 32,
+            head_dim: None,
+            ..qwen3.clone()
+        };
+        let qwen2 = ModelConfig {
+            model_type: ModelType::Qwen2,
+            vocab_size: 151_936,
+            hidden_size: 896,
+            intermediate_size: 4864,
+            num_hidden_layers: 24,
+            num_attention_heads: 14,
+            num_key_value_heads: 2,
+            ..llama.clone()
+        };
+        let count = |config: &ModelConfig| -> usize {
+            let specs = tensor_specs(config).into_iter();
+            specs.map(|spec| spec.shape.iter().product::<usize>()).sum()
+        };
+        // Qwen3-0.6B, Llama-3.2-1B and Qwen2.5-0.5B.
+        assert_eq!(count(&qwen3), 596_049_920);
+        assert_eq!(count(&llama), 1_235_814_400);
+        assert_eq!(count(&qwen2), 494_032_768);
+    }
 }

@@ -147,6 +147,8 @@ async fn checkpoints_play_one_episode_and_open_as_players() -> Result<()> {
             .await?;
     }
     show(&browser, &server, "page=training").await?;
+    // The cards are drawn anew when the scores arrive.
+    browser.wait_until(&format!("{texts}.length === 3")).await?;
     browser
         .click("[data-panel=checkpoints] [data-card='1-start'] .card-link + .card-link")
         .await?;

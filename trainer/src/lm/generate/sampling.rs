@@ -1,6 +1,8 @@
 //! Selection of a token from logits, in the order of Hugging Face: penalty, temperature, top-k,
 //! top-p, min-p.
 
+use sentinel_lm_kernels::{exp_sum, weights};
+
 use super::{GenerateOptions, Sampling};
 use crate::rng::Rng;
 
@@ -82,8 +84,10 @@ impl GenerateOptions {
         let (most, total) = mass(logits, temperature);
         let point = random.uniform();
         let id = if sampling.is_plain() && limited.is_none() {
-            let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
-            sample_index(logits.iter().map(weight).enumerate(), point * total)
+            let mut all = vec![0.0; logits.len()];
+            weights(logits, most, temperature, &mut all);
+            let all = all.into_iter().map(f64::from);
+            sample_index(all.enumerate(), point * total)
         } else {
             let kept = sampling.distribution(open, text);
             let kept = kept.into_iter().map(|(id, share)| (id as usize, share));
@@ -123,8 +127,7 @@ fn sample_index(weights: impl Iterator<Item = (usize, f64)>, point: f64) -> usiz
 /// Returns the largest logit, and the sum of `exp` of all logits relative to it.
 fn mass(logits: &[f32], temperature: f32) -> (f32, f64) {
     let most = largest(logits);
-    let weight = |logit: &f32| f64::from(((logit - most) / temperature).exp());
-    (most, logits.iter().map(weight).sum())
+    (most, exp_sum(logits, most, temperature))
 }
 
 fn logp(logit: f32, most: f32, total: f64, temperature: f32) -> f32 {

@@ -1,5 +1,6 @@
 //! PEFT's files of an adapter: `adapter_config.json` and `adapter_model.safetensors`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -35,7 +36,7 @@ impl Lora {
     pub fn load(model: &mut Qwen2, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
         let config = LoraConfig::load(&folder.join(CONFIG))?;
         let path = folder.join(WEIGHTS);
-        let mut tensors = read_file(&path)?;
+        let tensors = read_file(&path)?;
         let mismatch = |reason: String| LmError::AdapterMismatch {
             path: folder.to_owned(),
             reason,
@@ -68,7 +69,10 @@ impl Lora {
             let reason = "it was trained on other weights of the same shape".to_owned();
             return Err(mismatch(reason));
         }
-        let fill = |name: &str, _| tensors.remove(name).map_or_else(Vec::new, |t| t.values);
+        let read = tensors.into_iter();
+        let read = read.map(|(name, tensor)| Ok((name, tensor.read()?)));
+        let mut values = read.collect::<Result<BTreeMap<_, _>, LmError>>()?;
+        let fill = |name: &str, _| values.remove(name).unwrap_or_default();
         attach_values(model, config, fill);
         Ok(())
     }

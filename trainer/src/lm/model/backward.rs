@@ -64,10 +64,7 @@ impl Qwen2 {
             return Err(untrained());
         }
         let context = AttentionContext::from_batch(&self.config, batch, &self.device);
-        let plain = ForwardOptions {
-            track: false,
-            ..pass
-        };
+        let plain = pass.without_tracking();
         let pass = ForwardOptions {
             track: true,
             ..pass

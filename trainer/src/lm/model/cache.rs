@@ -93,17 +93,12 @@ impl Cache {
 }
 
 impl LayerCache {
-    /// Appends keys and values of new tokens; returns the first `seen` columns of all cached ones.
-    pub(super) fn push(
-        &mut self,
-        key: Tensor<4>,
-        value: Tensor<4>,
-        seen: usize,
-    ) -> (Tensor<4>, Tensor<4>) {
+    /// Appends keys and values of new tokens; returns all, with columns that are not filled yet.
+    pub(super) fn push(&mut self, key: Tensor<4>, value: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
         let [rows, groups, tokens, head] = key.dims();
         let end = self.filled + tokens;
         let place = [0..rows, 0..groups, self.filled..end, 0..head];
-        let (keys, values) = match self.stored.take() {
+        let all = match self.stored.take() {
             Some((keys, values)) => (
                 keys.slice_assign(place.clone(), key),
                 values.slice_assign(place, value),
@@ -111,9 +106,6 @@ impl LayerCache {
             None => (key, value),
         };
         self.filled = end;
-        let first = |all: &Tensor<4>| all.clone().narrow(2, 0, seen);
-        let views = (first(&keys), first(&values));
-        self.stored = Some((keys, values));
-        views
+        self.stored.insert(all).clone()
     }
 }

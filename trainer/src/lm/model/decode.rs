@@ -1,12 +1,11 @@
 //! Decoder layers prepared for inference: the adapter is added to the weights, and layers with
 //! the same input are concatenated, so that a step takes four matrix products per layer.
 
-use burn::tensor::activation::silu;
 use burn::tensor::{DType, Tensor};
 
 use super::ForwardOptions;
 use super::cache::LayerCache;
-use super::layers::{AttentionContext, Block, Linear, head_norm, rms_norm};
+use super::layers::{AttentionContext, Block, Linear, head_norm, rms_norm, swiglu};
 use super::precision::matmul_weight;
 
 /// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
@@ -111,6 +110,6 @@ impl DecodeLayer {
         let wide = matmul_weight_few_rows(y, &self.gate_up);
         let gate = wide.clone().narrow(1, 0, self.inner);
         let up = wide.narrow(1, self.inner, self.inner);
-        x + matmul_weight_few_rows(silu(gate) * up, &self.down)
+        x + matmul_weight_few_rows(swiglu(gate, up), &self.down)
     }
 }

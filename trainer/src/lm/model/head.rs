@@ -4,12 +4,13 @@
 use std::ops::Range;
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
 
+use super::fused;
 use super::{Batch, ForwardOptions, Qwen2, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
-use crate::lm::parameter::{Grads, indices};
+use crate::lm::parameter::{Grads, Parameter, indices};
 use crate::tensors::numbers;
 
 /// Largest number of logits that [`HeadOptions::default`] allows at a time, 128 MiB in f32.
@@ -176,28 +177,106 @@ impl TokenValues {
     }
 }
 
-impl TokenGrads {
-    /// Returns a tensor with these derivatives with respect to the tokens of `range`.
-    fn surrogate(&self, found: TokenLogProbs, range: Range<usize>) -> Tensor<1> {
-        let device = found.logps.device();
-        let weighted = |values: Tensor<1>, grads: &[f32]| {
-            let grads = TensorData::new(grads[range.clone()].to_vec(), [range.len()]);
-            (values * Tensor::from_data(grads, &device)).sum()
-        };
-        let sum = weighted(found.logps, &self.logps);
-        match (&self.entropies, found.entropies) {
-            (Some(grads), Some(entropies)) => sum + weighted(entropies, grads),
-            _ => sum,
-        }
-    }
-}
-
 impl HeadOptions {
     /// Divides `count` tokens into parts with at most `max_logits` logits.
     fn parts(&self, count: usize, vocabulary: usize) -> Vec<Range<usize>> {
         let size = (self.max_logits / vocabulary.max(1)).max(1);
         let starts = (0..count).step_by(size);
         starts.map(|start| start..count.min(start + size)).collect()
+    }
+
+    /// Returns the values of tokens from the logits before them, `[n, vocabulary]`.
+    fn values(&self, logits: Tensor<2>, targets: &[u32]) -> Result<TokenValues, LmError> {
+        if !fused::applies(&logits) {
+            return TokenValues::read(&self.logprobs(logits, targets));
+        }
+        let stats = fused::token_stats_of(logits, targets, self.temperature as f32);
+        let mut found = TokenValues {
+            logps: stats.iter().map(|stats| stats.logp).collect(),
+            ..TokenValues::default()
+        };
+        if self.entropy != Entropy::Skipped {
+            found.entropies = stats.iter().map(|stats| stats.entropy).collect();
+            found.max_logps = stats.iter().map(|stats| stats.max_logp).collect();
+        }
+        Ok(found)
+    }
+
+    /// Returns the derivatives of a loss with respect to the logits of the tokens in `part`, from
+    /// those with respect to the values of all tokens.
+    fn logit_grads(
+        &self,
+        logits: Tensor<2>,
+        targets: &[u32],
+        grads: &TokenGrads,
+        part: Range<usize>,
+    ) -> Result<Tensor<2>, LmError> {
+        let short = || LmError::Length {
+            what: "the derivatives of a loss",
+            found: grads.logps.len(),
+            expected: targets.len(),
+        };
+        let of_part = |all: &[f32]| all.get(part.clone()).map(<[f32]>::to_vec);
+        let targets = &targets[part.clone()];
+        let by_logp = of_part(&grads.logps).ok_or_else(short)?;
+        let by_entropy = match &grads.entropies {
+            Some(entropies) => Some(of_part(entropies).ok_or_else(short)?),
+            None => None,
+        };
+        let temperature = self.temperature as f32;
+        if fused::applies(&logits) {
+            return Ok(fused::logit_grads(
+                logits,
+                targets,
+                temperature,
+                &by_logp,
+                by_entropy.as_deref(),
+            ));
+        }
+        let device = logits.device();
+        let column = |values: Vec<f32>| {
+            let count = values.len();
+            Tensor::<2>::from_data(TensorData::new(values, [count, 1]), &device)
+        };
+        let logps = log_softmax(logits.div_scalar(self.temperature), 1);
+        let shares = logps.clone().exp();
+        let by_logp = column(by_logp);
+        let mut grad = shares.clone() * by_logp.clone().neg();
+        if let Some(by_entropy) = by_entropy {
+            let entropy = (shares.clone() * logps.clone()).sum_dim(1).neg();
+            grad = grad - shares * (logps + entropy) * column(by_entropy);
+        }
+        let count = targets.len();
+        let places = indices(targets.iter().map(|id| *id as usize), &device).reshape([count, 1]);
+        let grad = grad.scatter(1, places, by_logp, IndexingUpdateOp::Add);
+        Ok(grad.div_scalar(self.temperature))
+    }
+
+    /// Returns the log-probabilities of tokens as tensors, from the logits before them.
+    fn logprobs(&self, mut logits: Tensor<2>, targets: &[u32]) -> TokenLogProbs {
+        let (count, device) = (targets.len(), logits.device().without_autodiff());
+        let targets = indices(targets.iter().map(|id| *id as usize), &device);
+        if (self.temperature - 1.0).abs() > 0.0 {
+            logits = logits.div_scalar(self.temperature);
+        }
+        let all = log_softmax(logits, 1);
+        let entropies = match self.entropy {
+            Entropy::Skipped => None,
+            Entropy::Value => Some(all.clone().without_autodiff()),
+            Entropy::Gradient => Some(all.clone()),
+        };
+        let entropies = entropies.map(|all| {
+            let sum = (all.clone().exp() * all).sum_dim(1).neg();
+            sum.reshape([count])
+        });
+        let max_logps = (self.entropy != Entropy::Skipped)
+            .then(|| all.clone().without_autodiff().max_dim(1).reshape([count]));
+        let targets = targets.reshape([count, 1]);
+        TokenLogProbs {
+            max_logps,
+            logps: all.gather(1, targets).reshape([count]),
+            entropies,
+        }
     }
 }
 
@@ -237,43 +316,35 @@ impl Qwen2 {
     where
         F: FnOnce(&TokenValues) -> Result<TokenGrads, LmError>,
     {
+        let parameters = self.parameters();
         let mut grads_of_head = Grads::default();
         let surrogate = |hidden: Tensor<2>| {
-            let parts = head.parts(selection.len(), self.config.vocab_size);
-            if parts.len() <= 1 {
-                let HeadOptions {
-                    temperature,
-                    entropy,
-                    ..
-                } = head;
-                let found = self.token_logprobs(hidden, selection, temperature, entropy, pass);
-                let grads = loss(&TokenValues::read(&found)?)?;
-                return Ok(grads.surrogate(found, 0..selection.len()));
-            }
             let before = indices(selection.before.iter().copied(), &self.device);
             let hidden = hidden.select(0, before);
             let plain = hidden.clone().without_autodiff();
-            let untracked = ForwardOptions {
-                track: false,
-                ..pass
+            let untracked = pass.without_tracking();
+            let parts = head.parts(selection.len(), self.config.vocab_size);
+            // All logits are kept for the gradient if there are few.
+            let mut kept = (parts.len() == 1).then(|| self.logits(plain.clone(), untracked));
+            let values = match &kept {
+                Some(logits) => head.values(logits.clone(), &selection.targets)?,
+                None => self.values_in_parts(plain.clone(), selection, head, untracked)?,
             };
-            let values = self.values_in_parts(plain.clone(), selection, head, untracked)?;
             let grads = loss(&values)?;
-            let parameters = self.parameters();
+            let weight = self.head_weight(untracked);
             let mut grads_of_hidden = Vec::with_capacity(parts.len());
             for part in parts {
                 let x = plain.clone().slice([part.clone()]);
-                let x = x.autodiff().require_grad();
-                let targets = &selection.targets[part.clone()];
-                let found = self.head_logprobs(x.clone(), targets, head, pass);
-                let gradients = grads.surrogate(found, part).backward();
-                grads_of_head.add(Grads::collect(&parameters, &gradients));
-                let missing = || LmError::Length {
-                    what: "the gradients of hidden states",
-                    found: 0,
-                    expected: 1,
-                };
-                grads_of_hidden.push(x.grad(&gradients).ok_or_else(missing)?);
+                let logits = kept.take();
+                let logits = logits.unwrap_or_else(|| self.logits(x.clone(), untracked));
+                let grad = head.logit_grads(logits, &selection.targets, &grads, part)?;
+                let grad = grad.cast(weight.dtype());
+                if let Some(index) = self.trained_head(&parameters) {
+                    let mut tensors = vec![None; parameters.len()];
+                    tensors[index] = Some(grad.clone().transpose().matmul(x));
+                    grads_of_head.add(Grads { tensors });
+                }
+                grads_of_hidden.push(grad.matmul(weight.clone()).cast(DType::F32));
             }
             // Its gradient with respect to the hidden states is the one just computed.
             Ok((hidden * Tensor::cat(grads_of_hidden, 0)).sum())
@@ -281,6 +352,14 @@ impl Qwen2 {
         let (_, mut grads) = self.gradients(batch, pass, surrogate)?;
         grads.add(grads_of_head);
         Ok(grads)
+    }
+
+    /// Returns the index of the parameter that is the head, if it is trained.
+    fn trained_head(&self, parameters: &[&Parameter]) -> Option<usize> {
+        let head = self.head.as_ref().unwrap_or(&self.embedding);
+        let same = |parameter: &&Parameter| parameter.name() == head.name();
+        head.is_trainable()
+            .then(|| parameters.iter().position(same))?
     }
 
     /// Returns the values of selected tokens from the hidden states before them, `[n, hidden]`.
@@ -294,9 +373,8 @@ impl Qwen2 {
         let mut all = TokenValues::default();
         for part in head.parts(selection.len(), self.config.vocab_size) {
             let targets = &selection.targets[part.clone()];
-            let hidden = hidden.clone().slice([part]);
-            let found = self.head_logprobs(hidden, targets, head, pass);
-            all.append(TokenValues::read(&found)?);
+            let logits = self.logits(hidden.clone().slice([part]), pass);
+            all.append(head.values(logits, targets)?);
         }
         Ok(all)
     }
@@ -321,45 +399,9 @@ impl Qwen2 {
             entropy,
             ..HeadOptions::default()
         };
-        self.head_logprobs(hidden.select(0, before), &selection.targets, head, pass)
-    }
-
-    /// Computes the log-probabilities of tokens from the hidden states before them, `[n, hidden]`.
-    fn head_logprobs(
-        &self,
-        hidden: Tensor<2>,
-        targets: &[u32],
-        head: HeadOptions,
-        pass: ForwardOptions,
-    ) -> TokenLogProbs {
-        let HeadOptions {
-            temperature,
-            entropy,
-            ..
-        } = head;
-        let count = targets.len();
-        let targets = indices(targets.iter().map(|id| *id as usize), &self.device);
-        let mut logits = self.logits(hidden, pass);
-        if (temperature - 1.0).abs() > 0.0 {
-            logits = logits.div_scalar(temperature);
-        }
-        let all = log_softmax(logits, 1);
-        let entropies = match entropy {
-            Entropy::Skipped => None,
-            Entropy::Value => Some(all.clone().without_autodiff()),
-            Entropy::Gradient => Some(all.clone()),
-        };
-        let entropies = entropies.map(|all| {
-            let sum = (all.clone().exp() * all).sum_dim(1).neg();
-            sum.reshape([count])
-        });
-        let max_logps = (entropy != Entropy::Skipped)
-            .then(|| all.clone().without_autodiff().max_dim(1).reshape([count]));
-        let targets = targets.reshape([count, 1]);
-        TokenLogProbs {
-            max_logps,
-            logps: all.gather(1, targets).reshape([count]),
-            entropies,
-        }
+        head.logprobs(
+            self.logits(hidden.select(0, before), pass),
+            &selection.targets,
+        )
     }
 }

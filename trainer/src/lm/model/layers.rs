@@ -7,8 +7,10 @@
 
 use burn::tensor::activation::{silu, softmax};
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use sentinel_lm_kernels::HeadLayout;
 
 use super::cache::LayerCache;
+use super::fused;
 use super::precision::matmul_weight;
 use super::{Batch, ForwardOptions};
 use crate::lm::config::ModelConfig;
@@ -81,6 +83,9 @@ impl Linear {
 
 /// Applies the RMS norm to each row, and multiplies the result by `weight`.
 pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+    if fused::applies(&x) {
+        return fused::fused_rms_norm(x, weight, epsilon);
+    }
     let mean = x.clone().square().mean_dim(1);
     let scale = mean.add_scalar(epsilon).sqrt().recip();
     x * scale * weight
@@ -91,6 +96,14 @@ pub(super) fn head_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor
     let ([rows, width], [_, head]) = (x.dims(), weight.dims());
     let heads = x.reshape([rows * width / head, head]);
     rms_norm(heads, weight, epsilon).reshape([rows, width])
+}
+
+/// Computes the gated unit of a feed-forward layer, `silu(gate) * up`.
+pub(super) fn swiglu(gate: Tensor<2>, up: Tensor<2>) -> Tensor<2> {
+    if fused::applies(&gate) {
+        return fused::fused_swiglu(gate, up);
+    }
+    silu(gate) * up
 }
 
 /// Sets each element to 0 with probability `share` and scales the others by `1 / (1 - share)`.
@@ -264,16 +277,19 @@ impl AttentionContext {
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let (rows, tokens, head) = (self.rows, self.tokens, self.head_dim);
-        let query = query.reshape([rows, tokens, self.heads, head]);
-        let key = key.reshape([rows, tokens, self.groups, head]);
-        let value = value
-            .reshape([rows, tokens, self.groups, head])
-            .swap_dims(1, 2);
         let scale = 1.0 / (head as f64).sqrt();
-        let query = self.rope.apply(query).swap_dims(1, 2).mul_scalar(scale);
-        let key = self.rope.apply(key).swap_dims(1, 2);
+        let query = self.split_heads(query, self.heads, Some((&self.rope, scale)));
+        let key = self.split_heads(key, self.groups, Some((&self.rope, 1.0)));
+        let value = self.split_heads(value, self.groups, None);
         let (key, value) = match cache {
-            Some(cache) => cache.push(key, value, self.mask.dims()[3]),
+            Some(cache) => {
+                let (keys, values) = cache.push(key, value);
+                if tokens == 1 && fused::applies(&query) && !query.is_autodiff() {
+                    return fused::fused_cached_attention(query, keys, values, self.mask.clone());
+                }
+                let seen = self.mask.dims()[3];
+                (keys.narrow(2, 0, seen), values.narrow(2, 0, seen))
+            }
             None => (key, value),
         };
         let seen = key.dims()[2];
@@ -281,14 +297,44 @@ impl AttentionContext {
         let grouped = [rows, self.groups, self.heads / self.groups * tokens];
         let [r, g, q] = grouped;
         let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
-        let scores = scores.reshape([rows, self.heads, tokens, seen]) + self.mask.clone();
-        let weights = softmax(scores, 3).reshape([r, g, q, seen]);
-        let mixed = weights
-            .matmul(value)
-            .reshape([rows, self.heads, tokens, head]);
+        let scores = scores.reshape([rows, self.heads, tokens, seen]);
+        let weights = if fused::applies(&scores) {
+            fused::fused_masked_softmax(scores, self.mask.clone())
+        } else {
+            softmax(scores + self.mask.clone(), 3)
+        };
+        let mixed = weights.reshape([r, g, q, seen]).matmul(value);
+        let mixed = mixed.reshape([rows, self.heads, tokens, head]);
+        if fused::applies(&mixed) {
+            return fused::fused_merge_heads(mixed, self.layout(self.heads));
+        }
         mixed
             .swap_dims(1, 2)
             .reshape([rows * tokens, self.heads * head])
+    }
+
+    const fn layout(&self, heads: usize) -> HeadLayout {
+        HeadLayout {
+            rows: self.rows,
+            tokens: self.tokens,
+            heads,
+            head: self.head_dim,
+        }
+    }
+
+    /// Maps `[rows * tokens, heads * head]` to `[rows, heads, tokens, head]`; rotates and scales it if
+    /// `rope` is given.
+    fn split_heads(&self, x: Tensor<2>, heads: usize, rope: Option<(&Rope, f64)>) -> Tensor<4> {
+        if fused::applies(&x) {
+            let angles = rope.map(|(rope, _)| [rope.cosine.clone(), rope.sine.clone()]);
+            let scale = rope.map_or(1.0, |(_, scale)| scale);
+            return fused::fused_split_heads(x, self.layout(heads), angles, scale);
+        }
+        let x = x.reshape([self.rows, self.tokens, heads, self.head_dim]);
+        match rope {
+            Some((rope, scale)) => rope.apply(x).swap_dims(1, 2).mul_scalar(scale),
+            None => x.swap_dims(1, 2),
+        }
     }
 }
 
@@ -324,7 +370,7 @@ impl Block {
         let mixed = context.attend(query, key, value.forward(y, pass), cache);
         let x = x + output.forward(mixed, pass);
         let y = rms_norm(x.clone(), self.post_norm.get(pass.track), self.epsilon);
-        let inner = silu(gate.forward(y.clone(), pass)) * up.forward(y, pass);
+        let inner = swiglu(gate.forward(y.clone(), pass), up.forward(y, pass));
         x + down.forward(inner, pass)
     }
 

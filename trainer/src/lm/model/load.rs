@@ -59,11 +59,12 @@ impl Qwen2 {
                     asked_by: "config.json",
                 });
             }
-            parameters.push(Parameter::new(spec.name, spec.shape, found.values, device));
+            let values = found.read()?;
+            parameters.push(Parameter::new(spec.name, spec.shape, values, device));
         }
         if config.tie_word_embeddings
             && let Some(head) = tensors.remove(HEAD)
-            && head.values != parameters[0].values()?
+            && head.read()? != parameters[0].values()?
         {
             return Err(LmError::Tensors {
                 path: head.path,

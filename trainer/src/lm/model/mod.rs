@@ -5,6 +5,7 @@ mod backward;
 mod batch;
 mod cache;
 mod decode;
+mod fused;
 mod head;
 mod layers;
 mod load;
@@ -56,6 +57,15 @@ impl ForwardOptions {
     #[must_use]
     pub const fn with_gradient_checkpointing(self, by_block: bool) -> Self {
         Self { by_block, ..self }
+    }
+
+    /// Returns the pass without recording of gradients.
+    #[must_use]
+    pub const fn without_tracking(self) -> Self {
+        Self {
+            track: false,
+            ..self
+        }
     }
 
     /// Returns the pass for micro-batch `index`, with a dropout seed of its own.

@@ -1,11 +1,15 @@
 //! Reading safetensors, as one file or as shards with an index; f32, bf16 and f16 are converted to
-//! f32.
+//! f32. One tensor is in memory at a time beside those that the model has taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use half::{bf16, f16};
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::Dtype;
+use safetensors::tensor::{Metadata, TensorInfo};
 use serde_json::Value;
 
 use crate::lm::LmError;
@@ -14,18 +18,45 @@ use crate::lm::config::Fields;
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
-/// A tensor read from a file.
+/// Largest accepted header, as in the safetensors library.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// A tensor in a file, which is not read yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct StoredTensor {
     pub(crate) path: PathBuf,
     pub(crate) shape: Vec<usize>,
-    pub(crate) values: Vec<f32>,
+    name: String,
+    file: Arc<File>,
+    start: u64,
+    bytes: usize,
+    dtype: Dtype,
+}
+
+impl StoredTensor {
+    /// Reads the numbers in row-major order.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a number is not finite.
+    pub(crate) fn read(&self) -> Result<Vec<f32>, LmError> {
+        let mut bytes = vec![0; self.bytes];
+        let mut file = &*self.file;
+        file.seek(SeekFrom::Start(self.start))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|error| LmError::read(&self.path, error))?;
+        let values = to_f32(&bytes, self.dtype);
+        if values.iter().any(|value| !value.is_finite()) {
+            let reason = format!("tensor {} holds a number that is not finite", self.name);
+            return Err(damaged(&self.path, reason));
+        }
+        Ok(values)
+    }
 }
 
 /// Tensors of a checkpoint by name.
-pub(crate) type Tensors = BTreeMap<String, Loaded>;
+pub(crate) type Tensors = BTreeMap<String, StoredTensor>;
 
-/// Reads all tensors of a checkpoint's folder.
+/// Finds all tensors of a checkpoint's folder.
 pub(crate) fn read_checkpoint(folder: &Path) -> Result<Tensors, LmError> {
     let (single, index) = (folder.join(SINGLE), folder.join(INDEX));
     if single.is_file() {
@@ -101,65 +132,109 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
     Ok(all)
 }
 
-/// Reads all tensors of one file.
+/// Finds all tensors of one file.
 pub(crate) fn read_file(path: &Path) -> Result<Tensors, LmError> {
-    let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
-    let format = |reason: String| LmError::Format {
-        path: path.to_owned(),
-        kind: "a whole safetensors file",
-        reason,
-    };
-    let damaged = |error| format(format!("{error:?}; download or save it again"));
-    let file = SafeTensors::deserialize(&bytes).map_err(damaged)?;
-    let mut tensors = Tensors::new();
-    for (name, view) in file.tensors() {
-        let values = to_f32(&view).ok_or_else(|| {
-            let dtype = view.dtype();
-            format(format!(
-                "tensor {name} is {dtype:?}; F32, BF16 and F16 are read"
-            ))
-        })?;
-        if values.iter().any(|value| !value.is_finite()) {
-            return Err(format(format!(
-                "tensor {name} holds a number that is not finite"
-            )));
+    let Header {
+        file,
+        metadata,
+        data,
+    } = Header::read(path)?;
+    let file = Arc::new(file);
+    let stored = |(name, info): (String, &TensorInfo)| {
+        let TensorInfo {
+            dtype,
+            shape,
+            data_offsets: (start, end),
+        } = info.clone();
+        if !matches!(dtype, Dtype::F32 | Dtype::BF16 | Dtype::F16) {
+            let reason = format!("tensor {name} is {dtype:?}; F32, BF16 and F16 are read");
+            return Err(damaged(path, reason));
         }
-        let loaded = Loaded {
+        let tensor = StoredTensor {
             path: path.to_owned(),
-            shape: view.shape().to_vec(),
-            values,
+            shape,
+            name: name.clone(),
+            file: Arc::clone(&file),
+            start: data + start as u64,
+            bytes: end - start,
+            dtype,
         };
-        tensors.insert(name, loaded);
-    }
-    Ok(tensors)
+        Ok((name, tensor))
+    };
+    metadata.tensors().into_iter().map(stored).collect()
 }
 
 /// Returns the string entries of a file's metadata.
 pub(crate) fn read_metadata(path: &Path) -> Result<BTreeMap<String, String>, LmError> {
-    let bytes = std::fs::read(path).map_err(|error| LmError::read(path, error))?;
-    let header = SafeTensors::read_metadata(&bytes).map_err(|error| LmError::Format {
-        path: path.to_owned(),
-        kind: "a whole safetensors file",
-        reason: format!("{error:?}"),
-    })?;
-    let texts = header.1.metadata().clone().unwrap_or_default();
+    let header = Header::read(path)?;
+    let texts = header.metadata.metadata().clone().unwrap_or_default();
     Ok(texts.into_iter().collect())
 }
 
-fn to_f32(view: &TensorView<'_>) -> Option<Vec<f32>> {
-    let data = view.data();
-    let pairs = || data.as_chunks::<2>().0.iter();
-    Some(match view.dtype() {
-        Dtype::F32 => {
-            let words = data.as_chunks::<4>().0.iter();
-            words.map(|word| f32::from_le_bytes(*word)).collect()
+/// The header of a file whose length fits it.
+struct Header {
+    file: File,
+    metadata: Metadata,
+    /// Position of the first tensor.
+    data: u64,
+}
+
+impl Header {
+    fn read(path: &Path) -> Result<Self, LmError> {
+        let failed = |error| LmError::read(path, error);
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut count = [0; 8];
+        if length < 8 {
+            let reason = format!("it has {length} bytes; download or save it again");
+            return Err(damaged(path, reason));
         }
+        file.read_exact(&mut count).map_err(failed)?;
+        let count = u64::from_le_bytes(count);
+        if count > MAX_HEADER.min(length - 8) {
+            let reason = format!("its header should have {count} bytes; download or save it again");
+            return Err(damaged(path, reason));
+        }
+        let mut header = vec![0; count as usize];
+        file.read_exact(&mut header).map_err(failed)?;
+        let metadata: Metadata = serde_json::from_slice(&header)
+            .map_err(|error| damaged(path, format!("{error}; download or save it again")))?;
+        let expected = 8 + count + metadata.data_len() as u64;
+        if length != expected {
+            let reason = format!(
+                "it has {length} bytes, and its header describes {expected}; download or save it again"
+            );
+            return Err(damaged(path, reason));
+        }
+        Ok(Self {
+            file,
+            metadata,
+            data: 8 + count,
+        })
+    }
+}
+
+fn damaged(path: &Path, reason: String) -> LmError {
+    LmError::Format {
+        path: path.to_owned(),
+        kind: "a whole safetensors file",
+        reason,
+    }
+}
+
+/// Converts numbers of one of the accepted types.
+fn to_f32(data: &[u8], dtype: Dtype) -> Vec<f32> {
+    let pairs = || data.as_chunks::<2>().0.iter();
+    match dtype {
         Dtype::BF16 => pairs()
             .map(|pair| bf16::from_le_bytes(*pair).to_f32())
             .collect(),
         Dtype::F16 => pairs()
             .map(|pair| f16::from_le_bytes(*pair).to_f32())
             .collect(),
-        _ => return None,
-    })
+        _ => {
+            let words = data.as_chunks::<4>().0.iter();
+            words.map(|word| f32::from_le_bytes(*word)).collect()
+        }
+    }
 }

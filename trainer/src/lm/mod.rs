@@ -1,4 +1,5 @@
-//! Language models of the families Qwen2, Qwen3 and Llama on burn, with LoRA, in Hugging Face's file formats.
+//! Language models of the families Qwen2, Qwen3 and Llama ([`ModelType`]) on burn, with LoRA, in
+//! Hugging Face's file formats.
 //!
 //! The items in the order in which a trainer needs them:
 //!

@@ -108,6 +108,6 @@ fn untrained() -> LmError {
     LmError::Option {
         option: "trained parameters",
         value: "none".to_owned(),
-        allowed: "set by Qwen2::train before a backward pass",
+        allowed: "set by set_trained_part before a backward pass",
     }
 }

@@ -5,7 +5,7 @@ use sentinel_policy::text::TextWorld;
 use super::generation_backend::GenerationBackend;
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::finetune::RunError;
-use crate::lm::{Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
+use crate::lm::{CausalLm, Completion, GenerateOptions, LmError, Message, Tokenizer};
 use crate::rng::Rng;
 
 /// A prompt and its completion as tokens.
@@ -43,7 +43,7 @@ impl<'a> LmAgent<'a> {
     /// of the options.
     #[must_use]
     pub fn new(
-        model: &'a Qwen2,
+        model: &'a CausalLm,
         tokenizer: &'a Tokenizer,
         options: GenerateOptions,
         batch: usize,

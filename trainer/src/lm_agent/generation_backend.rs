@@ -1,6 +1,6 @@
 //! The interface between rollouts and what generates their completions.
 
-use crate::lm::{Completion, GenerateOptions, LmError, Qwen2};
+use crate::lm::{CausalLm, Completion, GenerateOptions, LmError};
 
 /// Generates completions of tokenized prompts: a model in this process, or an engine elsewhere.
 pub trait GenerationBackend {
@@ -16,12 +16,12 @@ pub trait GenerationBackend {
 }
 
 /// A model in this process.
-impl GenerationBackend for &Qwen2 {
+impl GenerationBackend for &CausalLm {
     fn generate(
         &mut self,
         prompts: &[Vec<u32>],
         options: &GenerateOptions,
     ) -> Result<Vec<Completion>, LmError> {
-        Qwen2::generate(self, prompts, options)
+        CausalLm::generate(self, prompts, options)
     }
 }

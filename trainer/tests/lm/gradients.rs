@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Entropy, ForwardOptions, Grads, Lora, Optimizer, Qwen2,
+    AdamOptions, BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Grads, Lora, Optimizer,
     TokenSelection, TrainedPart,
 };
 use serde::Deserialize;
@@ -29,7 +29,7 @@ struct Step {
 }
 
 struct Case {
-    model: Qwen2,
+    model: CausalLm,
     batch: Batch,
     selection: TokenSelection,
     recorded: BTreeMap<String, Recorded>,
@@ -39,7 +39,7 @@ struct Case {
 fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let recorded = oracle.tensors(&format!("sft_{variant}.safetensors"))?;
     let sft = oracle.json(&format!("sft_{variant}.json"))?;
-    let model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
+    let model = CausalLm::load(&oracle.model(variant)?, &device()).unwrap();
     let mask = &recorded["attention_mask"];
     let batch = recorded["input_ids"].batch(model.config(), Some(mask));
     let labels = &recorded["labels"].whole;

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
+use crate::lm::{
+    Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, Segment, TokenSelection,
+};
 use crate::rl::config::LossConfig;
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, importance_sampling_ratio};
 use crate::rl::loss::{Advantages, LossInput, LossOutput, grpo_loss};
@@ -138,7 +140,7 @@ fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
 /// If an option is invalid or needs an input that is missing, a sample has no prompt, nothing is
 /// trained, or the device cannot be read.
 pub fn accumulate(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
@@ -186,7 +188,7 @@ pub fn accumulate(
 }
 
 fn micro_batch(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     objective: &Objective,
     steps: f64,
@@ -258,7 +260,7 @@ fn gradient_tensor(
     samples: &[&Sample],
     width: usize,
     table: &[f64],
-    model: &Qwen2,
+    model: &CausalLm,
 ) -> burn::tensor::Tensor<1> {
     let rows = samples.iter().enumerate();
     let values: Vec<f32> = rows
@@ -280,7 +282,7 @@ fn gradient_tensor(
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.
 pub fn completion_logps(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,

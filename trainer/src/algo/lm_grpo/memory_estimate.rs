@@ -78,7 +78,7 @@ impl MemoryEstimate {
     }
 }
 
-/// Returns the configurations of Qwen2.5's small models, as in their `config.json`.
+/// Returns the configurations of CausalLm.5's small models, as in their `config.json`.
 #[must_use]
 pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
     let shape =

@@ -17,7 +17,9 @@ use crate::finetune::{
     Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
 use crate::lm::parallel::par_map_ordered;
-use crate::lm::{Batch, Entropy, ForwardOptions, Grads, LmError, Qwen2, Segment, TokenSelection};
+use crate::lm::{
+    Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, Segment, TokenSelection,
+};
 use crate::rl::Metrics;
 use crate::tensors::numbers;
 
@@ -250,7 +252,7 @@ pub struct WindowLoss {
 /// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be
 /// read.
 pub fn packed_gradient(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     micro: usize,
     pad: u32,
@@ -290,7 +292,7 @@ pub fn packed_gradient(
 }
 
 fn micro_batch(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     labels: usize,
     pad: u32,
@@ -336,7 +338,7 @@ const fn no_labels(what: &'static str) -> LmError {
 
 /// Packs rows into a batch, and selects the tokens that are trained.
 fn read(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     pad: u32,
 ) -> Result<(Batch, TokenSelection), LmError> {

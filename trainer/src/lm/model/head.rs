@@ -4,7 +4,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use super::{Batch, ForwardOptions, Qwen2, Segment};
+use super::{Batch, CausalLm, ForwardOptions, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::indices;
@@ -108,7 +108,7 @@ pub struct TokenLogProbs {
     pub max_logps: Option<Tensor<1>>,
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Computes the log-probabilities of the selected tokens under the distribution at
     /// `temperature`. `hidden` is the result of [`Self::hidden_states`].
     ///

@@ -6,8 +6,8 @@ use burn::tensor::Device;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    AdamOptions, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
-    ModelConfig, ModelType, Optimizer, Qwen2, TrainedPart,
+    AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
+    ModelConfig, ModelType, Optimizer, TrainedPart,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -46,7 +46,7 @@ fn prompts(different: u32) -> Vec<Vec<u32>> {
 }
 
 fn generate(c: &mut Criterion) {
-    let mut model = Qwen2::initialize(config(), 0, &Device::flex()).expect("a valid shape");
+    let mut model = CausalLm::initialize(config(), 0, &Device::flex()).expect("a valid shape");
     let options = GenerateOptions::new(COMPLETION, &GenerationDefaults::default(), 0);
     let mut group = c.benchmark_group("generate");
     group.sample_size(10);
@@ -80,7 +80,7 @@ fn generate(c: &mut Criterion) {
 /// Benchmarks the training part of a GRPO step with 4 groups of 4 completions of 32 tokens: all
 /// weights or LoRA, in micro-batches of 16 (with and without checkpointing) or 4.
 fn step(c: &mut Criterion) {
-    let mut model = Qwen2::initialize(config(), 0, &Device::flex()).expect("a valid shape");
+    let mut model = CausalLm::initialize(config(), 0, &Device::flex()).expect("a valid shape");
     let token = |row: u32, at: u32| (row * 53 + at * 17) % 4096;
     let samples: Vec<Sample> = (prompts(4).into_iter().zip(0..))
         .map(|(prompt, row)| Sample {

@@ -16,7 +16,7 @@ use sentinel_trainer::finetune::{
     Outcome, RunError, RunOptions, merge_options, options_file, write_options,
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
-use sentinel_trainer::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use sentinel_trainer::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
 use sentinel_trainer::options_file::to_current_form;
 use sentinel_trainer::provenance::Provenance;
@@ -227,7 +227,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
 /// Runs `sentinel lm merge`, which adds an adapter to its base model.
 pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let folder = find_model(&command.model, &HubOptions::from_environment())?;
-    let mut model = Qwen2::load(&folder, &burn::tensor::Device::flex())?;
+    let mut model = CausalLm::load(&folder, &burn::tensor::Device::flex())?;
     Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
     let mut provenance = Provenance::new();
     provenance.add_model("model", &folder)?;

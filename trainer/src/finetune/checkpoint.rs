@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::error::RunError;
 use super::training_job::{Best, State};
 use crate::Error;
-use crate::lm::{Moments, Qwen2};
+use crate::lm::{CausalLm, Moments};
 use crate::run::checkpoint::{self, Tensors};
 use crate::run::{CHECKPOINT_FILE, LogPosition};
 use crate::tensors::matrix;
@@ -105,7 +105,7 @@ pub fn save(state: &State, mut header: Header, folder: &Path) -> Result<(), RunE
 fn add_trained(
     tensors: &mut Tensors,
     prefix: &str,
-    model: &Qwen2,
+    model: &CausalLm,
     step: usize,
 ) -> Result<(), RunError> {
     for parameter in model.parameters() {
@@ -181,7 +181,7 @@ impl Checkpoint {
     /// Restores the trained parameters of a model.
     fn take_trained(
         &mut self,
-        model: &mut Qwen2,
+        model: &mut CausalLm,
         prefix: &str,
         path: &Path,
     ) -> Result<(), RunError> {

@@ -10,7 +10,7 @@ use super::metadata::RunMetadata;
 use super::training_job::{State, TrainingJob};
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANION_FILES, Lora};
-use crate::lm::{LmError, Qwen2};
+use crate::lm::{CausalLm, LmError};
 use crate::run::model_card::{CARD_FILE, ModelCard, changed_options, markdown_table};
 use crate::run::{Event, TRAINER_STATE_FILE, TrainerState};
 use crate::{Error, files};
@@ -22,7 +22,7 @@ const FLOPS: f64 = 6.0;
 /// model. `base` is the digest of the base model's weights.
 pub(super) fn write_model(
     folder: &Path,
-    model: &Qwen2,
+    model: &CausalLm,
     metadata: &RunMetadata,
     base: &str,
 ) -> Result<(), super::RunError> {

@@ -15,7 +15,7 @@ use crate::lm::init::{InitOptions, create};
 use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
 use crate::lm::{
-    BaseCheck, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer,
+    BaseCheck, CausalLm, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Tokenizer,
     TrainedPart, find_model,
 };
 use crate::options_file::{OptionsError, read_options, with_current_names};
@@ -32,7 +32,7 @@ const POSITIONS: usize = 32_768;
 /// A model that is loaded and ready for training.
 pub struct PreparedModel {
     /// Model with its trained parameters selected.
-    pub model: Qwen2,
+    pub model: CausalLm,
     /// Tokenizer of the model.
     pub tokenizer: Tokenizer,
     /// Stop and padding tokens of the model.
@@ -71,7 +71,7 @@ impl PreparedModel {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut model = Qwen2::load(&folder, &device)?;
+        let mut model = CausalLm::load(&folder, &device)?;
         let tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
         if options.full {
@@ -102,7 +102,7 @@ impl PreparedModel {
     /// # Errors
     /// If frozen weights should be in bf16, which the device does not support.
     pub fn state(
-        mut model: Qwen2,
+        mut model: CausalLm,
         options: &RunOptions,
         schedule: Schedule,
     ) -> Result<State, RunError> {

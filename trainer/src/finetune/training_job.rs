@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use crate::lm::{Grads, Optimizer, Qwen2};
+use crate::lm::{CausalLm, Grads, Optimizer};
 use crate::rl::Metrics;
 use crate::run::Schedule;
 
@@ -77,7 +77,7 @@ pub trait TrainingJob {
 /// The training state of a model.
 pub struct State {
     /// Model that is trained.
-    pub model: Qwen2,
+    pub model: CausalLm,
     /// Optimizer with its moments.
     pub optimizer: Optimizer,
     /// Learning rate by optimizer step.
@@ -99,7 +99,7 @@ pub struct Best {
     /// Score on the validation seeds.
     pub score: f64,
     /// Model at that step.
-    pub model: Qwen2,
+    pub model: CausalLm,
 }
 
 impl State {
@@ -132,7 +132,7 @@ impl State {
 
     /// Returns the model to save: the best one so far, or the trained one if there is none.
     #[must_use]
-    pub fn best_model(&self) -> &Qwen2 {
+    pub fn best_model(&self) -> &CausalLm {
         self.best.as_ref().map_or(&self.model, |best| &best.model)
     }
 

@@ -1,33 +1,34 @@
-//! Language models of the families Qwen2, Qwen3 and Llama on burn, with LoRA, in Hugging Face's file formats.
+//! Language models of the families Qwen2, Qwen3 and Llama ([`ModelType`]) on burn, with LoRA, in
+//! Hugging Face's file formats.
 //!
 //! The items in the order in which a trainer needs them:
 //!
-//! * Model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`Qwen2::load`], or
-//!   [`Qwen2::initialize`] for a new one. [`Qwen2::save`] writes it.
+//! * Model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`CausalLm::load`], or
+//!   [`CausalLm::initialize`] for a new one. [`CausalLm::save`] writes it.
 //!   [`ModelKind`](crate::compact_model::ModelKind) distinguishes its folder from that of a compact
 //!   policy.
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], and [`Tokenizer::encode_chat`], which
 //!   also returns the mask of the assistant's tokens.
 //! * Trained parameters: [`Lora::attach`] or [`Lora::load`] adds an adapter to the linear layers;
-//!   [`Qwen2::set_trained_part`] selects whether the adapter, all base weights or nothing is trained.
+//!   [`CausalLm::set_trained_part`] selects whether the adapter, all base weights or nothing is trained.
 //! * Passes: a [`Batch`] (padded on either side) and a [`ForwardOptions`]: [`ForwardOptions::training`] records
 //!   gradients and applies dropout, [`ForwardOptions::EVALUATION`] does neither, and [`ForwardOptions::REFERENCE`] also
-//!   disables the adapter, which gives the reference model of a KL term. [`Qwen2::forward`] returns
-//!   all logits; [`Qwen2::hidden_states`] with [`Qwen2::token_logprobs`] applies the head to selected
+//!   disables the adapter, which gives the reference model of a KL term. [`CausalLm::forward`] returns
+//!   all logits; [`CausalLm::hidden_states`] with [`CausalLm::token_logprobs`] applies the head to selected
 //!   tokens ([`TokenSelection`]) only.
-//! * Completions: [`Qwen2::generate`], with the log-probabilities that a training pass would
+//! * Completions: [`CausalLm::generate`], with the log-probabilities that a training pass would
 //!   compute.
-//! * Gradients: [`Qwen2::backward`] of a loss, or [`Qwen2::backward_by_block`], which returns the
-//!   same gradients while it keeps the activations of one layer in memory. [`Qwen2::token_gradients`]
+//! * Gradients: [`CausalLm::backward`] of a loss, or [`CausalLm::backward_by_block`], which returns the
+//!   same gradients while it keeps the activations of one layer in memory. [`CausalLm::token_gradients`]
 //!   takes the derivatives of a loss with respect to log-probabilities, as [`crate::rl`] computes them,
 //!   and never holds the logits of all tokens. [`Grads::add`] sums over micro-batches.
 //! * Steps: [`Optimizer::step`] is AdamW after clipping by the global norm; [`Optimizer::moments`]
-//!   exports its state for checkpoints. [`Qwen2::parameters`] and [`Grads::get`] use the same
+//!   exports its state for checkpoints. [`CausalLm::parameters`] and [`Grads::get`] use the same
 //!   order.
 //! * Results: [`Lora::save`] writes PEFT's layout, [`Lora::merge_into`] a plain checkpoint.
 //!
 //! Weights are converted to f32 on loading, whatever type a checkpoint has;
-//! [`Qwen2::freeze_in_bf16`] then rounds the frozen matrices to bf16.
+//! [`CausalLm::freeze_in_bf16`] then rounds the frozen matrices to bf16.
 //!
 //! ```no_run
 //! use burn::tensor::Device;
@@ -35,7 +36,7 @@
 //!
 //! # fn main() -> Result<(), LmError> {
 //! let folder = find_model("Qwen/Qwen2.5-0.5B-Instruct", &HubOptions::from_environment())?;
-//! let mut model = Qwen2::load(&folder, &Device::flex())?;
+//! let mut model = CausalLm::load(&folder, &Device::flex())?;
 //! let tokenizer = Tokenizer::load(&folder)?;
 //! tokenizer.check_fits(model.config())?;
 //! Lora::attach(&mut model, LoraConfig::default(), 0)?;
@@ -78,7 +79,7 @@ pub use generate::{Choices, Completion, GenerateOptions, Generator, Sampler, Sam
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
 pub use model::{
-    Batch, Entropy, ForwardOptions, HeadOptions, Qwen2, Segment, TokenGrads, TokenLogProbs,
+    Batch, CausalLm, Entropy, ForwardOptions, HeadOptions, Segment, TokenGrads, TokenLogProbs,
     TokenSelection, TokenValues, TrainedPart,
 };
 pub use optimizer::Optimizer;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::optim::{AdamW, AdamWState, Optimizer as _};
 
 use super::parameter::Grads;
-use super::{LmError, Qwen2};
+use super::{CausalLm, LmError};
 use crate::adamw::{AdamOptions, Moments, clip_factor};
 
 /// An AdamW optimizer with its moments, keyed by parameter name. Weight decay is not applied to norms
@@ -36,7 +36,7 @@ impl Optimizer {
     /// If the device cannot be read.
     pub fn step(
         &mut self,
-        model: &mut Qwen2,
+        model: &mut CausalLm,
         grads: Grads,
         learning_rate: f64,
     ) -> Result<f64, LmError> {
@@ -85,7 +85,7 @@ impl Optimizer {
     pub fn restore(
         &mut self,
         moments: BTreeMap<String, Moments>,
-        model: &Qwen2,
+        model: &CausalLm,
     ) -> Result<(), LmError> {
         let mut states = BTreeMap::new();
         for (name, moments) in moments {

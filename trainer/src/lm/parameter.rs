@@ -110,7 +110,7 @@ impl Grads {
         }
     }
 
-    /// Returns the gradient of the parameter at `index` in [`super::Qwen2::parameters`].
+    /// Returns the gradient of the parameter at `index` in [`super::CausalLm::parameters`].
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&Tensor<2>> {
         self.tensors.get(index)?.as_ref()

@@ -8,7 +8,9 @@ use sentinel_policy::text::TextWorld;
 use super::generation_backend::GenerationBackend;
 use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
 use crate::finetune::RunError;
-use crate::lm::{self, Choices, Completion, GenerateOptions, LmError, Message, Qwen2, Tokenizer};
+use crate::lm::{
+    self, CausalLm, Choices, Completion, GenerateOptions, LmError, Message, Tokenizer,
+};
 use crate::rng::Rng;
 
 /// A prompt and its completion as tokens.
@@ -53,7 +55,7 @@ impl<'a> LmAgent<'a> {
     /// are derived from the seed of the options.
     #[must_use]
     pub fn new(
-        model: &'a Qwen2,
+        model: &'a CausalLm,
         tokenizer: &'a Tokenizer,
         options: GenerateOptions,
         batch: usize,

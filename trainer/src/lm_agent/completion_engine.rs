@@ -10,7 +10,7 @@ use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, LmError, Lora, Qwen2, Sampling,
+    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, HubOptions, LmError, Lora, Sampling,
     Tokenizer, find_model,
 };
 
@@ -32,14 +32,14 @@ pub struct ModelEngineOptions {
 #[derive(Debug)]
 struct ServedAdapter {
     /// The base model with the adapter; the base weights are shared.
-    model: Arc<Qwen2>,
+    model: Arc<CausalLm>,
     folder: PathBuf,
 }
 
 /// A language model with adapters, each served by a name of its own.
 #[derive(Debug)]
 pub struct ModelEngine {
-    base: Arc<Qwen2>,
+    base: Arc<CausalLm>,
     tokenizer: Tokenizer,
     defaults: GenerationDefaults,
     name: String,
@@ -60,7 +60,7 @@ impl ModelEngine {
                 .map_err(|error| LmError::read(root, error))?;
         }
         let root = find_model(asked, &HubOptions::from_environment())?;
-        let mut base = Qwen2::load(&root, &DeviceName::default().open()?)?;
+        let mut base = CausalLm::load(&root, &DeviceName::default().open()?)?;
         let tokenizer = Tokenizer::load(&root)?;
         tokenizer.check_fits(base.config())?;
         // Every adapter is compared with it.
@@ -76,7 +76,7 @@ impl ModelEngine {
         })
     }
 
-    fn model(&self, name: &str) -> Result<Arc<Qwen2>, EngineError> {
+    fn model(&self, name: &str) -> Result<Arc<CausalLm>, EngineError> {
         if name == self.name {
             return Ok(Arc::clone(&self.base));
         }
@@ -163,7 +163,7 @@ impl ModelEngine {
 
     fn generate(
         &self,
-        model: &Qwen2,
+        model: &CausalLm,
         request: &CompletionRequest,
         mut options: GenerateOptions,
     ) -> Result<Vec<Generated>, LmError> {
@@ -231,7 +231,7 @@ impl CompletionEngine for ModelEngine {
         let adapters = self.adapters.read().unwrap_or_else(PoisonError::into_inner);
         self.check_room(&adapters, name)?;
         drop(adapters);
-        let mut model = Qwen2::clone(&self.base);
+        let mut model = CausalLm::clone(&self.base);
         Lora::load(&mut model, &folder, BaseCheck::Weights).map_err(|error| refused(&error))?;
         let model = Arc::new(model);
         let mut adapters = self

@@ -7,7 +7,8 @@ use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, GenerateOptions, GenerationDefaults, HubOptions, Lora, Qwen2, Tokenizer, find_model,
+    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, HubOptions, Lora, Tokenizer,
+    find_model,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -81,7 +82,7 @@ impl GenerationArgs {
 /// A language model with its tokenizer and generation options.
 #[derive(Debug)]
 pub struct LoadedModel {
-    model: Qwen2,
+    model: CausalLm,
     tokenizer: Tokenizer,
     options: GenerateOptions,
     batch: usize,
@@ -108,7 +109,7 @@ impl LoadedModel {
         let device = said.device.unwrap_or_default().open()?;
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;
-        let mut model = Qwen2::load(&folder, &device)?;
+        let mut model = CausalLm::load(&folder, &device)?;
         let tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
         if let Some(adapter) = &said.adapter {
@@ -138,7 +139,7 @@ impl LoadedModel {
 
     /// Returns the weights, with the adapter if one was named.
     #[must_use]
-    pub const fn model(&self) -> &Qwen2 {
+    pub const fn model(&self) -> &CausalLm {
         &self.model
     }
 

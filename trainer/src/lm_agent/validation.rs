@@ -7,7 +7,7 @@ use super::evaluate::{EvalEpisodes, evaluate_agent};
 use crate::corpus::rollout::RolloutConfig;
 use crate::corpus::validation_seeds;
 use crate::finetune::{RunError, RunOptions};
-use crate::lm::{GenerateOptions, GenerationDefaults, Qwen2, Tokenizer};
+use crate::lm::{CausalLm, GenerateOptions, GenerationDefaults, Tokenizer};
 use crate::run::{Evaluation, Scores};
 use crate::{CellArgs, EpisodeArgs, SeedRange, task_selection};
 
@@ -94,7 +94,7 @@ impl Validation {
     ///
     /// # Errors
     /// If the model cannot be run.
-    pub fn evaluate(&self, model: &Qwen2) -> Result<Evaluation, RunError> {
+    pub fn evaluate(&self, model: &CausalLm) -> Result<Evaluation, RunError> {
         let options = self.options.clone();
         let mut agent = LmAgent::new(model, &self.tokenizer, options, self.batch);
         let played = evaluate_agent(&self.episodes, &mut agent, &|| ())?;

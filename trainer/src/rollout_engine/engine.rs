@@ -13,7 +13,7 @@ use super::error::RolloutEngineError;
 use super::replica::Replica;
 use super::requests::{RowRequest, completions, divide};
 use crate::lm::model::check_lengths;
-use crate::lm::{Completion, GenerateOptions, LmError, Lora, Qwen2};
+use crate::lm::{CausalLm, Completion, GenerateOptions, LmError, Lora};
 use crate::lm_agent::GenerationBackend;
 use crate::rl::Metrics;
 
@@ -125,7 +125,7 @@ impl RolloutEngine {
     /// # Errors
     /// If the adapter cannot be written, or a server does not load it. It is then unloaded from the
     /// others.
-    pub fn sync(&mut self, model: &Qwen2, update: usize) -> Result<SyncReport, LmError> {
+    pub fn sync(&mut self, model: &CausalLm, update: usize) -> Result<SyncReport, LmError> {
         if let Some(served) = &self.served
             && !update.is_multiple_of(self.sync_every)
         {

@@ -18,7 +18,7 @@ use crate::evidence::json_file;
 use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
 use crate::evidence::run_paths::RunPaths;
 use crate::finetune::{LoggedTokens, RunError};
-use crate::lm::{ForwardOptions, Lora, Qwen2};
+use crate::lm::{CausalLm, ForwardOptions, Lora};
 use crate::lm_agent::{Generation, LoadedModel};
 use crate::rl::config::LossConfig;
 use crate::run::TRAINER_STATE_FILE;
@@ -85,7 +85,7 @@ fn sample(prompt: &[u32], completion: &[u32]) -> Sample {
 
 /// Returns the log-probabilities of all tokens of completions, as a training pass computes them.
 fn logps(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[Sample],
     temperature: f64,
     pad: u32,

@@ -18,7 +18,7 @@ use crate::evidence::json_file;
 use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
 use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
 use crate::lm::init::create;
-use crate::lm::{BaseCheck, HubOptions, Lora, Qwen2, find_model};
+use crate::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
 use crate::run::CHECKPOINT_FILE;
@@ -263,7 +263,7 @@ impl StageContext<'_> {
         let entry = self.entry;
         let adapter = Artifact::find(&entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
         let folder = find_model(&adapter.model, &HubOptions::from_environment())?;
-        let mut model = Qwen2::load(&folder, &Device::flex())?;
+        let mut model = CausalLm::load(&folder, &Device::flex())?;
         Lora::load(&mut model, &adapter.path, BaseCheck::Weights)?;
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, ForwardOptions, GenerationDefaults, LmError, Lora, LoraConfig, ModelConfig,
-    Qwen2, Target, TrainedPart,
+    BaseCheck, Batch, CausalLm, ForwardOptions, GenerationDefaults, LmError, Lora, LoraConfig,
+    ModelConfig, Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
@@ -22,13 +22,13 @@ fn adapter_and_merged_logits_match_peft() {
         let (Some(base), Some(folder)) = (oracle.model(variant), oracle.adapter(&adapter)) else {
             continue;
         };
-        let mut model = Qwen2::load(&base, &device()).unwrap();
+        let mut model = CausalLm::load(&base, &device()).unwrap();
         Lora::load(&mut model, &folder, BaseCheck::Weights).unwrap();
         let batch = file["input_ids"].batch(model.config(), None);
         let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
         close(&adapter, &logits, &file["logits"].values, LOGITS);
 
-        let plain = Qwen2::load(&base, &device()).unwrap();
+        let plain = CausalLm::load(&base, &device()).unwrap();
         let plain = numbers(plain.forward(&batch, ForwardOptions::EVALUATION));
         let reference = numbers(model.forward(&batch, ForwardOptions::REFERENCE));
         assert_eq!(plain, reference, "the reference is the base model");
@@ -37,7 +37,7 @@ fn adapter_and_merged_logits_match_peft() {
         let merged = target.path().join("merged");
         let report = Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
         assert!(report.difference <= report.tolerance);
-        let read = Qwen2::load(&merged, &device()).unwrap();
+        let read = CausalLm::load(&merged, &device()).unwrap();
         let logits = numbers(read.forward(&batch, ForwardOptions::EVALUATION));
         close(&adapter, &logits, &file["merged_logits"].values, LOGITS);
         for (name, recorded) in &file {
@@ -61,14 +61,14 @@ fn adapter_and_merged_logits_match_peft() {
 }
 
 /// Returns the first recorded model that has an adapter, with the folders of both.
-fn first() -> Option<(Qwen2, std::path::PathBuf, std::path::PathBuf)> {
+fn first() -> Option<(CausalLm, std::path::PathBuf, std::path::PathBuf)> {
     let oracle = oracle();
     let mut pairs = oracle.variants().into_iter().filter_map(|variant| {
         let base = oracle.model(&variant)?;
         Some((base, oracle.adapter(&format!("adapter_{variant}"))?))
     });
     let (base, adapter) = pairs.next()?;
-    let mut model = Qwen2::load(&base, &device()).unwrap();
+    let mut model = CausalLm::load(&base, &device()).unwrap();
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
     Some((model, base, adapter))
 }
@@ -102,7 +102,7 @@ fn adapter_files_match_peft() {
     for (key, value) in ours.as_object().unwrap() {
         assert_eq!(value, &theirs[key], "{key}");
     }
-    let mut again = Qwen2::load(&base, &device()).unwrap();
+    let mut again = CausalLm::load(&base, &device()).unwrap();
     Lora::load(&mut again, &written, BaseCheck::Weights).unwrap();
     assert_eq!(again.adapter(), model.adapter());
 }
@@ -157,7 +157,7 @@ fn adapter_of_other_model_is_refused() {
         (deeper, "lacks"),
         (shallower, "no place"),
     ] {
-        let mut other = Qwen2::initialize(other, 0, &device()).unwrap();
+        let mut other = CausalLm::initialize(other, 0, &device()).unwrap();
         let error = Lora::load(&mut other, &adapter, BaseCheck::Weights).unwrap_err();
         assert!(matches!(error, LmError::AdapterMismatch { .. }));
         let text = error.to_string();
@@ -170,7 +170,7 @@ fn adapter_of_other_model_is_refused() {
     // A model of the same shape is detected by the digest, which only Sentinel writes.
     let folder = tempfile::tempdir().unwrap();
     Lora::save(&model, folder.path(), &model.base_digest().unwrap()).unwrap();
-    let mut other = Qwen2::initialize(config, 0, &device()).unwrap();
+    let mut other = CausalLm::initialize(config, 0, &device()).unwrap();
     let error = Lora::load(&mut other, folder.path(), BaseCheck::Weights).unwrap_err();
     assert!(error.to_string().contains("other weights"), "{error}");
     Lora::load(&mut other, folder.path(), BaseCheck::Shapes).unwrap();
@@ -216,7 +216,7 @@ fn unsupported_adapter_config_error_names_key() {
 #[test]
 fn new_adapter_keeps_logits_and_sets_trainable_parameters() {
     let Some((_, base, _)) = first() else { return };
-    let mut model = Qwen2::load(&base, &device()).unwrap();
+    let mut model = CausalLm::load(&base, &device()).unwrap();
     let batch = Batch::new(model.config(), vec![1, 2, 3, 4], vec![true; 4], 4).unwrap();
     let before = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     let config = LoraConfig {

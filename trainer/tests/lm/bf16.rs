@@ -2,8 +2,8 @@
 
 use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    AdamOptions, Batch, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
-    ModelConfig, Optimizer, Qwen2,
+    AdamOptions, Batch, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora,
+    LoraConfig, ModelConfig, Optimizer,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -12,7 +12,7 @@ use crate::runs::{adapter, curve, fails, made, refused, succeeds};
 use crate::segments::{config, ids};
 
 /// Creates a model with an adapter that changes its output.
-fn model() -> Qwen2 {
+fn model() -> CausalLm {
     let config = ModelConfig {
         hidden_size: 32,
         intermediate_size: 48,
@@ -21,7 +21,7 @@ fn model() -> Qwen2 {
         initializer_range: 0.2,
         ..config()
     };
-    let mut model = Qwen2::initialize(config, 7, &device()).unwrap();
+    let mut model = CausalLm::initialize(config, 7, &device()).unwrap();
     Lora::attach(&mut model, LoraConfig::default(), 3).unwrap();
     // A new adapter has no effect, because its B matrices are 0.
     let grads = accumulated_step(&model, ForwardOptions::training(0)).grads;
@@ -31,7 +31,7 @@ fn model() -> Qwen2 {
 }
 
 /// Computes the gradients of a step on some completions.
-fn accumulated_step(model: &Qwen2, pass: ForwardOptions) -> Accumulated {
+fn accumulated_step(model: &CausalLm, pass: ForwardOptions) -> Accumulated {
     let sample = |row: u32| Sample {
         prompt: ids(row / 4, 9),
         completion: ids(row, 5),
@@ -70,7 +70,7 @@ fn bf16_logits_and_gradients_are_close_to_f32() {
     );
     let rows = [ids(1, 20), ids(2, 12)];
     let batch = Batch::left_padded(whole.config(), &rows, 0).unwrap();
-    let logits = |model: &Qwen2| numbers(model.forward(&batch, ForwardOptions::EVALUATION));
+    let logits = |model: &CausalLm| numbers(model.forward(&batch, ForwardOptions::EVALUATION));
     let far = apart(&logits(&half), &logits(&whole));
     assert!(far > 1e-5 && far < 0.08, "{far}");
 

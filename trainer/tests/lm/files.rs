@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::{GenerationDefaults, ModelConfig, Qwen2};
+use sentinel_trainer::lm::{CausalLm, GenerationDefaults, ModelConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ fn set(folder: &Path, key: &str, value: Value) {
 
 #[track_caller]
 fn fails(folder: &Path, parts: &[&str]) {
-    let error = Qwen2::load(folder, &device()).unwrap_err().to_string();
+    let error = CausalLm::load(folder, &device()).unwrap_err().to_string();
     for part in parts {
         assert!(error.contains(part), "{part:?} is not in: {error}");
     }
@@ -230,7 +230,7 @@ fn lm_head_must_agree_with_tie_word_embeddings() {
         return;
     };
     // Add a head although the embedding serves as head.
-    let tied = Qwen2::load(folder.path(), &device()).unwrap();
+    let tied = CausalLm::load(folder.path(), &device()).unwrap();
     set(folder.path(), "tie_word_embeddings", json!(false));
     fails(
         folder.path(),
@@ -243,10 +243,10 @@ fn lm_head_must_agree_with_tie_word_embeddings() {
         with(&bytes, "lm_head.weight", "model.embed_tokens.weight"),
     )
     .unwrap();
-    let untied = Qwen2::load(folder.path(), &device()).unwrap();
+    let untied = CausalLm::load(folder.path(), &device()).unwrap();
     assert_eq!(untied.parameters().len(), tied.parameters().len() + 1);
     set(folder.path(), "tie_word_embeddings", json!(true));
-    let again = Qwen2::load(folder.path(), &device()).unwrap();
+    let again = CausalLm::load(folder.path(), &device()).unwrap();
     assert_eq!(again.base_digest().unwrap(), tied.base_digest().unwrap());
 }
 
@@ -316,10 +316,10 @@ fn model_roundtrips_through_save() {
         let Some(folder) = oracle.model(&variant) else {
             continue;
         };
-        let model = Qwen2::load(&folder, &device()).unwrap();
+        let model = CausalLm::load(&folder, &device()).unwrap();
         let written = tempfile::tempdir().unwrap();
         model.save(written.path()).unwrap();
-        let again = Qwen2::load(written.path(), &device()).unwrap();
+        let again = CausalLm::load(written.path(), &device()).unwrap();
         assert_eq!(again.base_digest().unwrap(), model.base_digest().unwrap());
         assert_eq!(again.config(), model.config());
     }
@@ -363,7 +363,7 @@ fn stop_tokens_follow_generation_config() {
 fn initialized_weights_depend_on_seed() {
     let Some(folder) = copy(None) else { return };
     let config = ModelConfig::load(folder.path()).unwrap();
-    let new = |seed| Qwen2::initialize(config.clone(), seed, &device()).unwrap();
+    let new = |seed| CausalLm::initialize(config.clone(), seed, &device()).unwrap();
     assert_eq!(new(1).base_digest().unwrap(), new(1).base_digest().unwrap());
     assert_ne!(new(1).base_digest().unwrap(), new(2).base_digest().unwrap());
     let model = new(1);

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::{Entropy, ForwardOptions, ModelConfig, Qwen2, TokenSelection};
+use sentinel_trainer::lm::{CausalLm, Entropy, ForwardOptions, ModelConfig, TokenSelection};
 
 use crate::oracle::{LOGITS, Recorded, close, device, every_variant, numbers, oracle};
 
 type File = std::collections::BTreeMap<String, Recorded>;
 
-fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
+fn compare(name: &str, model: &CausalLm, file: &File, tolerance: f32) {
     let config = model.config();
     let batch = file["a.input_ids"].batch(config, None);
     // As in transformers' `output_hidden_states`, the last state is taken after the last norm.
@@ -45,7 +45,7 @@ fn compare(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
     padded(name, model, file, tolerance);
 }
 
-fn padded(name: &str, model: &Qwen2, file: &File, tolerance: f32) {
+fn padded(name: &str, model: &CausalLm, file: &File, tolerance: f32) {
     let mask = &file["pad.attention_mask"];
     let batch = file["pad.input_ids"].batch(model.config(), Some(mask));
     let positions = batch.positions().into_iter();
@@ -107,7 +107,7 @@ fn forward_pass_matches_transformers() {
         let Some(folder) = oracle.model(&variant) else {
             continue;
         };
-        let model = Qwen2::load(&folder, &device()).unwrap();
+        let model = CausalLm::load(&folder, &device()).unwrap();
         assert_eq!(model.config().tie_word_embeddings, variant == "tied");
         compare(&variant, &model, &file, LOGITS);
     }
@@ -119,14 +119,14 @@ fn sharded_checkpoint_loads_same_model() {
     let Some(folder) = oracle.checkpoint("model_untied_sharded") else {
         return;
     };
-    let model = Qwen2::load(&folder, &device()).unwrap();
+    let model = CausalLm::load(&folder, &device()).unwrap();
     if let Some(file) = oracle.tensors("forward_untied.safetensors") {
         compare("sharded", &model, &file, LOGITS);
     }
     let Some(whole) = oracle.model("untied") else {
         return;
     };
-    let whole = Qwen2::load(&whole, &device()).unwrap();
+    let whole = CausalLm::load(&whole, &device()).unwrap();
     assert_eq!(model.base_digest().unwrap(), whole.base_digest().unwrap());
 }
 
@@ -142,8 +142,8 @@ fn bf16_checkpoint_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(&half, folder.path().join("model.safetensors")).unwrap();
     std::fs::copy(whole.join("config.json"), folder.path().join("config.json")).unwrap();
-    let rounded = Qwen2::load(folder.path(), &device()).unwrap();
-    let whole = Qwen2::load(&whole, &device()).unwrap();
+    let rounded = CausalLm::load(folder.path(), &device()).unwrap();
+    let whole = CausalLm::load(&whole, &device()).unwrap();
     for (rounded, whole) in rounded.parameters().iter().zip(whole.parameters()) {
         let expected = whole.values().unwrap().into_iter();
         let expected = expected.map(|number| half::bf16::from_f32(number).to_f32());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Completion, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults,
-    Generator, LmError, Lora, Qwen2, Sampler, Sampling, TokenSelection,
+    BaseCheck, Batch, CausalLm, Completion, Entropy, ForwardOptions, GenerateOptions,
+    GenerationDefaults, Generator, LmError, Lora, Sampler, Sampling, TokenSelection,
 };
 use serde::Deserialize;
 
@@ -55,11 +55,11 @@ impl Params {
     }
 }
 
-fn case(oracle: &Oracle, variant: &str) -> Option<(Qwen2, GenerationDefaults, Recorded)> {
+fn case(oracle: &Oracle, variant: &str) -> Option<(CausalLm, GenerationDefaults, Recorded)> {
     let recorded = oracle.json(&format!("generate_{variant}.json"))?;
     let folder = oracle.model(variant)?;
     oracle.path(&format!("model_{variant}/generation_config.json"))?;
-    let model = Qwen2::load(&folder, &device()).unwrap();
+    let model = CausalLm::load(&folder, &device()).unwrap();
     Some((model, GenerationDefaults::load(&folder).unwrap(), recorded))
 }
 
@@ -107,7 +107,12 @@ fn greedy_tokens_match_transformers() {
 
 /// Checks that the log-probabilities of completions equal those of a pass over prompt and
 /// completion.
-fn check_logps(model: &Qwen2, prompts: &[Vec<u32>], completions: &[Completion], temperature: f64) {
+fn check_logps(
+    model: &CausalLm,
+    prompts: &[Vec<u32>],
+    completions: &[Completion],
+    temperature: f64,
+) {
     for (prompt, completion) in prompts.iter().zip(completions) {
         let row = [prompt.as_slice(), &completion.ids].concat();
         let chosen: Vec<bool> = (0..row.len()).map(|at| at >= prompt.len()).collect();

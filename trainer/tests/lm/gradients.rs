@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, Entropy, ForwardOptions, Grads, HeadOptions, Lora, Optimizer,
-    Qwen2, TokenGrads, TokenSelection, TokenValues, TrainedPart,
+    AdamOptions, BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, Lora,
+    Optimizer, TokenGrads, TokenSelection, TokenValues, TrainedPart,
 };
 use serde::Deserialize;
 
@@ -29,7 +29,7 @@ struct Step {
 }
 
 struct Case {
-    model: Qwen2,
+    model: CausalLm,
     batch: Batch,
     selection: TokenSelection,
     recorded: BTreeMap<String, Recorded>,
@@ -39,7 +39,7 @@ struct Case {
 fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let recorded = oracle.tensors(&format!("sft_{variant}.safetensors"))?;
     let sft = oracle.json(&format!("sft_{variant}.json"))?;
-    let model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
+    let model = CausalLm::load(&oracle.model(variant)?, &device()).unwrap();
     let mask = &recorded["attention_mask"];
     let batch = recorded["input_ids"].batch(model.config(), Some(mask));
     let labels = &recorded["labels"].whole;
@@ -126,7 +126,7 @@ fn part_sizes(case: &Case) -> [(usize, bool); 4] {
 }
 
 /// Checks that gradients agree, and that exactly the trained parameters have one.
-fn same_gradients(model: &Qwen2, ours: &Grads, expected: &Grads) {
+fn same_gradients(model: &CausalLm, ours: &Grads, expected: &Grads) {
     for (index, parameter) in model.parameters().iter().enumerate() {
         let (Some(one), Some(two)) = (expected.get(index), ours.get(index)) else {
             assert!(!parameter.is_trainable() && ours.get(index).is_none());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, ForwardOptions, Lora, Optimizer, Qwen2, TrainedPart,
+    AdamOptions, BaseCheck, CausalLm, ForwardOptions, Lora, Optimizer, TrainedPart,
 };
 use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn objective(run: &Value) -> Objective {
 
 /// A recorded step: the model with its adapter, the samples, the options and the results.
 struct Case {
-    model: Qwen2,
+    model: CausalLm,
     samples: Vec<Sample>,
     objective: Objective,
     file: BTreeMap<String, Recorded>,
@@ -79,7 +79,7 @@ struct Case {
 fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let file = oracle.tensors(&format!("grpo_{variant}.safetensors"))?;
     let run: Value = oracle.json(&format!("grpo_{variant}.json"))?;
-    let mut model = Qwen2::load(&oracle.model(variant)?, &device()).unwrap();
+    let mut model = CausalLm::load(&oracle.model(variant)?, &device()).unwrap();
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
     model.set_trained_part(TrainedPart::Adapter);

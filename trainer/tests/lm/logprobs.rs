@@ -1,7 +1,7 @@
 //! Log-probabilities and entropies of completions, for the policy and the reference.
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, Entropy, ForwardOptions, Lora, Qwen2, TokenSelection, TrainedPart,
+    BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Lora, TokenSelection, TrainedPart,
 };
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn policy_and_reference_logprobs_match_trl() {
         let (Some(adapter), Some(folder)) = (adapter, oracle.model(&variant)) else {
             continue;
         };
-        let mut model = Qwen2::load(&folder, &device()).unwrap();
+        let mut model = CausalLm::load(&folder, &device()).unwrap();
         Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
         model.set_trained_part(TrainedPart::Adapter);
 

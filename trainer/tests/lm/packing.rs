@@ -3,7 +3,7 @@
 use std::fs;
 
 use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
-use sentinel_trainer::lm::{ForwardOptions, Grads, Lora, Qwen2, TrainedPart};
+use sentinel_trainer::lm::{CausalLm, ForwardOptions, Grads, Lora, TrainedPart};
 use serde_json::Value;
 
 use crate::oracle::{alone, close, every_variant, numbers};
@@ -11,7 +11,7 @@ use crate::runs::{adapter, curve, made, succeeds};
 use crate::sft::{adapted, recorded_rows};
 
 /// Checks that gradients agree within 1e-5 of the largest value of each tensor.
-fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
+fn assert_gradients_close(model: &CausalLm, found: &Grads, expected: &Grads) {
     for (index, parameter) in model.parameters().into_iter().enumerate() {
         let (Some(found), Some(expected)) = (found.get(index), expected.get(index)) else {
             assert!(!parameter.is_trainable(), "{}", parameter.name());

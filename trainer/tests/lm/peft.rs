@@ -9,7 +9,7 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, ForwardOptions, Lora, LoraConfig, Optimizer, Qwen2, Target,
+    AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Optimizer, Target,
     TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
@@ -58,8 +58,8 @@ fn python() -> Option<String> {
 }
 
 /// Returns a base model with a new adapter after some steps on synthetic rows.
-fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
-    let mut model = Qwen2::load(base, &device()).unwrap();
+fn trained(base: &Path, config: LoraConfig) -> CausalLm {
+    let mut model = CausalLm::load(base, &device()).unwrap();
     Lora::attach(&mut model, config, 3).unwrap();
     model.set_trained_part(TrainedPart::Adapter);
     let vocabulary = u32::try_from(model.config().vocab_size).unwrap();
@@ -81,7 +81,7 @@ fn trained(base: &Path, config: LoraConfig) -> Qwen2 {
 }
 
 /// Writes some tokens and the model's logits for them to a file.
-fn write_logits(model: &Qwen2, path: &Path) {
+fn write_logits(model: &CausalLm, path: &Path) {
     let ids: Vec<u32> = (0..16).map(|at| at * 37 % 500).collect();
     let vocabulary = model.config().vocab_size;
     let ids: Vec<u32> = ids.iter().map(|id| id % vocabulary as u32).collect();
@@ -161,7 +161,7 @@ fn peft_roundtrip() {
         assert_logits_agree(&format!("merged {variant} in transformers"), &mut command);
 
         // The saved adapter gives the same output when it is loaded here.
-        let mut again = Qwen2::load(&base, &device()).unwrap();
+        let mut again = CausalLm::load(&base, &device()).unwrap();
         Lora::load(&mut again, &adapter, BaseCheck::Weights).unwrap();
         let second = folder.path().join("again.safetensors");
         write_logits(&again, &second);

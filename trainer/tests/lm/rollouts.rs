@@ -8,7 +8,7 @@ use sentinel_server::completions::protocol::CompletionRequest;
 use sentinel_server::completions::{CompletionEngine, EngineError};
 use sentinel_server::{ServeOptions, Server};
 use sentinel_trainer::lm::{
-    BaseCheck, Completion, GenerateOptions, GenerationDefaults, Lora, Qwen2, Sampling,
+    BaseCheck, CausalLm, Completion, GenerateOptions, GenerationDefaults, Lora, Sampling,
 };
 use sentinel_trainer::lm_agent::{GenerationBackend as _, ModelEngine, ModelEngineOptions};
 use sentinel_trainer::rollout_engine::{Replica, RolloutEngine, RolloutEngineArgs};
@@ -49,8 +49,8 @@ impl Models {
     }
 
     /// Returns the model with adapter `at`.
-    fn with_adapter(&self, at: usize) -> Qwen2 {
-        let mut model = Qwen2::load(Path::new(&self.model), &device()).unwrap();
+    fn with_adapter(&self, at: usize) -> CausalLm {
+        let mut model = CausalLm::load(Path::new(&self.model), &device()).unwrap();
         Lora::load(&mut model, &self.adapters[at], BaseCheck::Weights).unwrap();
         model
     }

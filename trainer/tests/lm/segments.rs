@@ -2,7 +2,7 @@
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
 use sentinel_trainer::lm::{
-    Batch, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Qwen2, Segment,
+    Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Segment,
     TokenSelection, TrainedPart,
 };
 use sentinel_trainer::rl::config::{LossConfig, LossType};
@@ -29,8 +29,8 @@ pub(crate) fn config() -> ModelConfig {
     }
 }
 
-fn model() -> Qwen2 {
-    let mut model = Qwen2::initialize(config(), 7, &device()).unwrap();
+fn model() -> CausalLm {
+    let mut model = CausalLm::initialize(config(), 7, &device()).unwrap();
     model.set_trained_part(TrainedPart::Everything);
     model
 }
@@ -41,7 +41,7 @@ pub(crate) fn ids(start: u32, tokens: u32) -> Vec<u32> {
 }
 
 /// Returns the log-probabilities of the selected tokens, and the gradients of their sum.
-fn logps_and_gradients(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
+fn logps_and_gradients(model: &CausalLm, batch: &Batch, chosen: &[bool]) -> (Vec<f32>, Grads) {
     let selection = TokenSelection::new(batch, chosen).unwrap();
     let pass = ForwardOptions::training(0);
     let mut logps = Vec::new();
@@ -55,7 +55,7 @@ fn logps_and_gradients(model: &Qwen2, batch: &Batch, chosen: &[bool]) -> (Vec<f3
     (logps, grads)
 }
 
-fn assert_gradients_close(model: &Qwen2, found: &Grads, expected: &Grads) {
+fn assert_gradients_close(model: &CausalLm, found: &Grads, expected: &Grads) {
     for (place, parameter) in model.parameters().into_iter().enumerate() {
         let read = |grads: &Grads| numbers(grads.get(place).unwrap().clone());
         let (found, expected) = (read(found), read(expected));

@@ -7,7 +7,8 @@ use sentinel_trainer::algo::sft::{
 };
 use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, ForwardOptions, LmError, Lora, Optimizer, Qwen2, Tokenizer, TrainedPart,
+    AdamOptions, BaseCheck, CausalLm, ForwardOptions, LmError, Lora, Optimizer, Tokenizer,
+    TrainedPart,
 };
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
@@ -63,10 +64,10 @@ const OPTIONS: RowOptions = RowOptions {
     completion_only: true,
 };
 
-pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Qwen2> {
+pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<CausalLm> {
     let folder = oracle.model(variant)?;
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
-    let mut model = Qwen2::load(&folder, &device()).unwrap();
+    let mut model = CausalLm::load(&folder, &device()).unwrap();
     Lora::load(&mut model, &adapter, BaseCheck::Weights).unwrap();
     model.set_trained_part(TrainedPart::Adapter);
     Some(model)

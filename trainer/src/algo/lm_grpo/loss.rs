@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::lm::config::ModelConfig;
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{
-    Batch, Entropy, ForwardOptions, Grads, HeadOptions, LmError, Qwen2, Segment, TokenGrads,
+    Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
     TokenSelection, TokenValues,
 };
 use crate::rl::config::LossConfig;
@@ -140,7 +140,7 @@ fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
 /// If an option is invalid or needs an input that is missing, a sample has no prompt, nothing is
 /// trained, or the device cannot be read.
 pub fn accumulate(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
@@ -188,7 +188,7 @@ pub fn accumulate(
 }
 
 fn micro_batch(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     objective: &Objective,
     steps: f64,
@@ -272,7 +272,7 @@ fn token_entries(samples: &[&Sample], width: usize, table: &[f64]) -> Vec<f32> {
 /// # Errors
 /// If a sample does not fit the model, or the device cannot be read.
 pub fn completion_logps(
-    model: &Qwen2,
+    model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,

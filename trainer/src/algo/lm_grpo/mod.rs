@@ -20,7 +20,7 @@ use crate::finetune::{
     State, TrainingJob, Update, run,
 };
 use crate::lm::{
-    ForwardOptions, GenerateOptions, GenerationDefaults, Lora, Qwen2, Tokenizer, TrainedPart,
+    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, Tokenizer, TrainedPart,
 };
 use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
 use crate::rl::Metrics;
@@ -53,7 +53,7 @@ struct GrpoJob<W: TextWorld> {
     pad: u32,
     /// Model before training; `None` if it is not needed, or is the model with its adapter
     /// disabled.
-    reference: Option<Qwen2>,
+    reference: Option<CausalLm>,
     /// Servers that generate completions; `None` to generate with the model itself.
     rollout_engine: Option<RolloutEngine>,
 }
@@ -73,7 +73,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         places.map(|at| &self.setups[*at]).collect()
     }
 
-    fn collect(&self, model: &Qwen2, update: usize) -> Result<Collected, RunError> {
+    fn collect(&self, model: &CausalLm, update: usize) -> Result<Collected, RunError> {
         let config = &self.config;
         let seed = config.run.rng(GENERATION_STREAM, update).next();
         let mut options =
@@ -122,7 +122,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     /// that the run ends with.
     fn log_tokens(
         &self,
-        model: &Qwen2,
+        model: &CausalLm,
         completions: &[ScoredCompletion],
         logged: &mut [LoggedCompletion],
     ) -> Result<(), RunError> {
@@ -152,7 +152,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     /// Sets the log-probabilities of the samples under the policy before training.
     fn compute_ref_logps(
         &self,
-        model: &Qwen2,
+        model: &CausalLm,
         samples: &mut [Sample],
         objective: &Objective,
     ) -> Result<(), RunError> {

@@ -18,8 +18,8 @@ use crate::finetune::{
 };
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{
-    Batch, ForwardOptions, Grads, HeadOptions, LmError, Qwen2, Segment, TokenGrads, TokenSelection,
-    TokenValues,
+    Batch, CausalLm, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
+    TokenSelection, TokenValues,
 };
 use crate::rl::Metrics;
 
@@ -252,7 +252,7 @@ pub struct WindowLoss {
 /// If there is no label, in all or in one micro-batch, nothing is trained, or the device cannot be
 /// read.
 pub fn packed_gradient(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     micro: usize,
     pad: u32,
@@ -292,7 +292,7 @@ pub fn packed_gradient(
 }
 
 fn micro_batch(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     labels: usize,
     pad: u32,
@@ -342,7 +342,7 @@ const fn no_labels(what: &'static str) -> LmError {
 
 /// Packs rows into a batch, and selects the tokens that are trained.
 fn read(
-    model: &Qwen2,
+    model: &CausalLm,
     rows: &[Vec<&SftRow>],
     pad: u32,
 ) -> Result<(Batch, TokenSelection), LmError> {

@@ -17,7 +17,7 @@ use burn::tensor::Device;
 use self::choices::RemainingChoices;
 use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths};
 use super::parallel::par_map_ordered;
-use super::{LmError, Qwen2, Tokenizer};
+use super::{CausalLm, LmError, Tokenizer};
 use crate::rng::Rng;
 
 /// Target number of rows in a part, and largest number of parts that a batch is divided into:
@@ -63,7 +63,7 @@ pub enum Sampler {
 /// A model prepared for generation: its adapter is added to the weights once. It is built once per
 /// set of weights.
 pub struct Generator<'a> {
-    model: &'a Qwen2,
+    model: &'a CausalLm,
     layers: Vec<DecodeLayer>,
     sampler: Sampler,
 }
@@ -77,7 +77,7 @@ struct Row<'a> {
     choices: Option<RemainingChoices>,
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Generates one completion per prompt; [`Generator::generate`] with a new [`Generator`].
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Qwen2 {
 impl<'a> Generator<'a> {
     /// Prepares a model. Tokens are sampled on its device if that is an accelerator.
     #[must_use]
-    pub fn new(model: &'a Qwen2) -> Self {
+    pub fn new(model: &'a CausalLm) -> Self {
         let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
         let on_host = *model.device() == Device::flex();
         Self {

@@ -35,7 +35,7 @@ impl Default for Sampling {
     }
 }
 
-/// Options for generating completions with [`crate::lm::Qwen2::generate`].
+/// Options for generating completions with [`crate::lm::CausalLm::generate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GenerateOptions {
     /// Length of the longest completion, in tokens.

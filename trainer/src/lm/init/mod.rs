@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use serde_json::json;
 
-use super::{LmError, ModelConfig, ModelType, Qwen2, Tokenizer};
+use super::{CausalLm, LmError, ModelConfig, ModelType, Tokenizer};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
@@ -157,7 +157,7 @@ pub fn create(
     let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;
     let tokens = trained.get_vocab_size(true);
     let config = options.config(tokens.next_multiple_of(8))?;
-    let model = Qwen2::initialize(config, options.seed, &Device::flex())?;
+    let model = CausalLm::initialize(config, options.seed, &Device::flex())?;
     std::fs::create_dir_all(folder).map_err(|error| LmError::write(folder, error))?;
     let text = trained
         .to_string(true)

@@ -3,7 +3,7 @@
 use super::{Lora, LoraConfig, Target};
 use crate::lm::parameter::Parameter;
 use crate::lm::weights::{BLOCK_LINEARS, linear_shape};
-use crate::lm::{LmError, LoraPair, Qwen2, TrainedPart};
+use crate::lm::{CausalLm, LmError, LoraPair, TrainedPart};
 use crate::rng::Rng;
 
 /// Names, as in PEFT's files, and shapes of the two matrices of a linear layer.
@@ -15,7 +15,7 @@ pub(super) struct PairSpec {
 }
 
 /// Returns the specifications of all pairs that an adapter has for a model.
-pub(super) fn pairs(model: &Qwen2, config: &LoraConfig) -> Vec<PairSpec> {
+pub(super) fn pairs(model: &CausalLm, config: &LoraConfig) -> Vec<PairSpec> {
     let layers = 0..model.config.num_hidden_layers;
     let of_layer = |layer: usize| {
         config.targets.iter().map(move |target| {
@@ -41,7 +41,7 @@ impl Lora {
     ///
     /// # Errors
     /// If an option is invalid.
-    pub fn attach(model: &mut Qwen2, config: LoraConfig, seed: u64) -> Result<(), LmError> {
+    pub fn attach(model: &mut CausalLm, config: LoraConfig, seed: u64) -> Result<(), LmError> {
         config.check()?;
         let fill = |name: &str, [rows, columns]: [usize; 2]| {
             if name.contains(".lora_B.") {
@@ -59,7 +59,7 @@ impl Lora {
     }
 
     /// Removes the adapter from the model.
-    pub fn detach(model: &mut Qwen2) {
+    pub fn detach(model: &mut CausalLm) {
         for block in &mut model.blocks {
             for linear in &mut block.linears {
                 linear.lora = None;
@@ -71,7 +71,7 @@ impl Lora {
 
 /// Attaches matrices with the values that `fill` returns for a name and shape.
 pub(super) fn attach_values(
-    model: &mut Qwen2,
+    model: &mut CausalLm,
     config: LoraConfig,
     mut fill: impl FnMut(&str, [usize; 2]) -> Vec<f32>,
 ) {

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::attach::{attach_values, pairs};
 use super::{Lora, LoraConfig};
 use crate::lm::weights::{read_file, read_metadata, safetensors_bytes};
-use crate::lm::{LmError, Qwen2};
+use crate::lm::{CausalLm, LmError};
 
 const CONFIG: &str = "adapter_config.json";
 const WEIGHTS: &str = "adapter_model.safetensors";
@@ -29,11 +29,11 @@ pub enum BaseCheck {
 
 impl Lora {
     /// Loads an adapter and attaches it to a model in place of an existing one. Nothing is trained
-    /// until [`Qwen2::set_trained_part`] is called.
+    /// until [`CausalLm::set_trained_part`] is called.
     ///
     /// # Errors
     /// If a file cannot be read, or the adapter belongs to another base model.
-    pub fn load(model: &mut Qwen2, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
+    pub fn load(model: &mut CausalLm, folder: &Path, check: BaseCheck) -> Result<(), LmError> {
         let config = LoraConfig::load(&folder.join(CONFIG))?;
         let path = folder.join(WEIGHTS);
         let tensors = read_file(&path)?;
@@ -80,12 +80,12 @@ impl Lora {
     /// Writes a model's adapter into a folder, which is created if needed. Each file is written
     /// atomically.
     ///
-    /// `digest` is that of the base model ([`Qwen2::base_digest`]), passed in because it takes long
+    /// `digest` is that of the base model ([`CausalLm::base_digest`]), passed in because it takes long
     /// to compute.
     ///
     /// # Errors
     /// If there is no adapter, or a file cannot be written.
-    pub fn save(model: &Qwen2, folder: &Path, digest: &str) -> Result<(), LmError> {
+    pub fn save(model: &CausalLm, folder: &Path, digest: &str) -> Result<(), LmError> {
         let Some(config) = model.adapter() else {
             return Err(no_adapter());
         };
@@ -111,7 +111,7 @@ pub(super) fn no_adapter() -> LmError {
     }
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Returns the SHA-256 of names, shapes and values of the base model, in hexadecimal digits.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
 use crate::lm::config::special_tokens;
-use crate::lm::{Batch, ForwardOptions, LmError, Qwen2};
+use crate::lm::{Batch, CausalLm, ForwardOptions, LmError};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
 
@@ -42,7 +42,7 @@ impl Lora {
     /// Returns a model without an adapter and with the same output: each adapted weight is
     /// `W + scale B A`.
     #[must_use]
-    pub fn merged(model: &Qwen2) -> Qwen2 {
+    pub fn merged(model: &CausalLm) -> CausalLm {
         let mut merged = model.clone();
         let linears = merged
             .blocks
@@ -70,7 +70,7 @@ impl Lora {
     /// If there is no adapter, `target` is not empty and `force` is false, the comparison fails, or
     /// a file cannot be written.
     pub fn merge_into(
-        model: &Qwen2,
+        model: &CausalLm,
         source: &Path,
         target: &Path,
         provenance: &Provenance,
@@ -97,7 +97,7 @@ impl Lora {
             }
         }
         provenance.write(new.path())?;
-        let report = compare(model, &Qwen2::load(new.path(), &model.device)?)?;
+        let report = compare(model, &CausalLm::load(new.path(), &model.device)?)?;
         if report.difference.is_nan() || report.difference > report.tolerance {
             return Err(LmError::Merge {
                 difference: report.difference,
@@ -110,7 +110,7 @@ impl Lora {
 }
 
 /// Compares the logits of both models on two rows of random tokens.
-fn compare(model: &Qwen2, merged: &Qwen2) -> Result<MergeReport, LmError> {
+fn compare(model: &CausalLm, merged: &CausalLm) -> Result<MergeReport, LmError> {
     let tokens = model.config.max_position_embeddings.min(16);
     let vocabulary = model.config.vocab_size as u64;
     let mut random = crate::rng::Rng::new(0, &[]);

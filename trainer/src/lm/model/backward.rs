@@ -3,12 +3,12 @@
 use burn::tensor::Tensor;
 
 use super::layers::AttentionContext;
-use super::{Batch, ForwardOptions, Qwen2};
+use super::{Batch, CausalLm, ForwardOptions};
 use crate::lm::LmError;
 use crate::lm::parameter::Grads;
 use crate::tensors::numbers;
 
-impl Qwen2 {
+impl CausalLm {
     /// Returns the gradients of all trained parameters for a `loss` computed from tracked tensors.
     ///
     /// # Errors
@@ -105,6 +105,6 @@ fn untrained() -> LmError {
     LmError::Option {
         option: "trained parameters",
         value: "none".to_owned(),
-        allowed: "set by Qwen2::train before a backward pass",
+        allowed: "set by set_trained_part before a backward pass",
     }
 }

@@ -7,7 +7,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
 
 use super::fused;
-use super::{Batch, ForwardOptions, Qwen2, Segment};
+use super::{Batch, CausalLm, ForwardOptions, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::{Grads, Parameter, indices};
@@ -280,7 +280,7 @@ impl HeadOptions {
     }
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Returns the values of the selected tokens of a batch, without gradients.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use serde_json::{Map, Value};
 
-use super::{Block, Linear, Qwen2};
+use super::{Block, CausalLm, Linear};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
@@ -14,10 +14,10 @@ use crate::lm::weights::{
 };
 use crate::rng::Rng;
 
-/// The files that [`Qwen2::save`] writes.
+/// The files that [`CausalLm::save`] writes.
 pub(crate) const MODEL_FILES: [&str; 2] = ["config.json", "model.safetensors"];
 
-impl Qwen2 {
+impl CausalLm {
     /// Loads a folder with `config.json` and `model.safetensors`, or shards with their index.
     ///
     /// # Errors

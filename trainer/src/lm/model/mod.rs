@@ -36,7 +36,7 @@ pub struct ForwardOptions {
     pub adapter: bool,
     /// Seed of LoRA's dropout; `None` disables it.
     pub dropout: Option<u64>,
-    /// `true` if [`Qwen2::gradients`] keeps the activations of one layer at a time (gradient
+    /// `true` if [`CausalLm::gradients`] keeps the activations of one layer at a time (gradient
     /// checkpointing), which saves memory but costs a second forward pass.
     pub by_block: bool,
 }
@@ -109,7 +109,7 @@ pub enum TrainedPart {
 /// A decoder-only language model on a device, of one of the families of
 /// [`ModelType`](crate::lm::ModelType).
 #[derive(Clone, Debug)]
-pub struct Qwen2 {
+pub struct CausalLm {
     pub(crate) config: ModelConfig,
     pub(crate) device: Device,
     pub(crate) embedding: Parameter,
@@ -122,7 +122,7 @@ pub struct Qwen2 {
     pub(crate) digest: Option<String>,
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Returns the model's configuration.
     #[must_use]
     pub const fn config(&self) -> &ModelConfig {

@@ -5,7 +5,7 @@
 
 use burn::tensor::{DType, Tensor};
 
-use super::Qwen2;
+use super::CausalLm;
 use crate::lm::LmError;
 
 /// Computes `x Wᵀ` for a weight `[outputs, inputs]` in the weight's type, and returns it in f32.
@@ -14,7 +14,7 @@ pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
     product.cast(DType::F32)
 }
 
-impl Qwen2 {
+impl CausalLm {
     /// Rounds the frozen matrices to bf16. The digest of the model remains that of the original
     /// weights, so that an adapter still matches its base.
     ///

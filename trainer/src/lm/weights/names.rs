@@ -56,7 +56,7 @@ pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
     }
 }
 
-/// Returns all tensors of a model in the order of [`crate::lm::Qwen2::parameters`].
+/// Returns all tensors of a model in the order of [`crate::lm::CausalLm::parameters`].
 pub(crate) fn tensor_specs(config: &ModelConfig) -> Vec<TensorSpec> {
     let hidden = config.hidden_size;
     let table = |name: &str| TensorSpec {

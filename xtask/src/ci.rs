@@ -4,6 +4,7 @@ mod browser_parts;
 mod openenv_part;
 mod python_parts;
 
+use crate::apt;
 use crate::dirs::Dirs;
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
@@ -48,8 +49,12 @@ pub enum Set {
 /// the same ones, so that no crate is compiled again with other features.
 const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
 
+/// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
+/// by which the bindings are generated.
+const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 20] = [
+pub const PARTS: [Part; 21] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -158,6 +163,12 @@ pub const PARTS: [Part; 20] = [
         "openenv",
         "OpenEnv's Python clients and graders accept the server, and verifiers plays it (about 2 min; once 4 min more to install them)",
         openenv,
+    ),
+    part(
+        Set::Full,
+        "mpi",
+        "two ranks of Open MPI learn what one process learns (about 2 min; 10 min more cold)",
+        mpi,
     ),
     part(
         Set::Full,
@@ -307,6 +318,17 @@ fn long(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
+}
+
+/// Tests training on two ranks with Open MPI, over the loopback device.
+fn mpi(ci: &mut Ci) -> Result<Tally> {
+    apt::install(&ci.dirs, &MPI_PACKAGES, "training with MPI")?;
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "--no-fail-fast", "--test", "mpi"])
+        .args(WORKSPACE)
+        .args(["--features", "sentinel-trainer/mpi"]);
+    ci.cargo_test("mpi", &mut cargo)
 }
 
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {

@@ -213,24 +213,27 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
         return print_estimates(&config, matches);
     }
     let group = process_group()?;
-    let ended = grpo_on_rank(command, &group, matches);
+    let ended = group.close(grpo_on_rank(command, &group, matches));
     if !group.is_distributed() {
         return ended;
     }
-    // A launcher ends all processes once one of them exits with an error, so rank 0 prints it before
-    // MPI ends on all ranks, which is when the group is dropped.
+    // A launcher ends all processes once one of them exits with an error, so rank 0 prints its error
+    // before the group is dropped, which ends MPI on all ranks together.
     let ended = ended.map_err(|error| {
-        if !error.is::<Interrupted>() && group.is_main() {
+        if error.is::<Interrupted>() {
+            return error;
+        }
+        if group.is_main() {
             // A failure of standard error cannot be reported anywhere.
             let _ = writeln!(stderr(), "error: {}", crate::one_line(&error.to_string()));
-            return Reported.into();
         }
-        error
+        Reported.into()
     });
     drop(group);
     ended
 }
 
+/// Trains on this rank. Rank 0 alone reports the run.
 fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatches) -> Result<()> {
     let typed = serde_json::to_value(&command.config).map_err(Error::from)?;
     group.agree(&option_facts(&typed))?;
@@ -245,7 +248,7 @@ fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatche
     let stop = on_interrupt_of_rank(group.is_main())?;
     let done = lm_grpo::train(&config, &dir, group, stop, &mut |event| view.show(event));
     if !group.is_main() {
-        return done.map(|_| ()).map_err(|_| Reported.into());
+        return Ok(done.map(|_| ())?);
     }
     let origin = RunOrigin {
         model_id: config.run.model.clone(),

@@ -304,7 +304,7 @@ impl Communicator for Corrupted {
         let mut all = self.0.all_gather(own)?;
         // Sums are no text.
         if self.rank() == 1 && all.iter().any(|bytes| std::str::from_utf8(bytes).is_err()) {
-            all[0][2] ^= 0x40;
+            all[0].fill(0);
         }
         Ok(all)
     }

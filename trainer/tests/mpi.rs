@@ -208,7 +208,8 @@ fn error_on_one_rank_ends_all_with_its_message() {
     ));
     let said = "error: rank 1 differs from rank 0 in option seed (7, not 0)";
     assert_eq!(error.matches(said).count(), 1, "{error}");
-    let error = failed(&format!("-n 2 {SENTINEL} {words} --model no/such-model"));
+    let missing = words.replace(&runs.model, "no/such-model");
+    let error = failed(&format!("-n 2 {SENTINEL} {missing}"));
     assert_eq!(error.matches("error: ").count(), 1, "{error}");
     assert!(error.contains("no/such-model"), "{error}");
     assert!(!runs.path("out").exists());

@@ -25,6 +25,7 @@ use crate::runs::{adapter, curve, succeeds};
 const ROUNDING: f64 = 1e-4;
 
 #[derive(Parser)]
+#[command(args_override_self = true)]
 struct Line {
     #[command(flatten)]
     config: GrpoConfig,

@@ -156,7 +156,7 @@ pub(super) fn update(
 ) -> Result<super::Update, RunError> {
     let mut update = job.update(state)?;
     if group.is_distributed() {
-        if *done % UPDATES_PER_CHECK == 0 || state.is_finished() {
+        if done.is_multiple_of(UPDATES_PER_CHECK) || state.is_finished() {
             check_weights(group, &state.model)?;
         }
         if let Some(last) = update.steps.last_mut() {

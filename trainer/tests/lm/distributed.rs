@@ -24,6 +24,9 @@ use crate::runs::{adapter, curve, succeeds};
 /// ranks. They differ by the order of the sums of gradients in f32.
 const ROUNDING: f64 = 1e-4;
 
+/// Option with which the log-probabilities of the sampler take part in the loss.
+const CORRECTED: &str = "--importance-sampling-mode token_truncate";
+
 #[derive(Parser)]
 #[command(args_override_self = true)]
 struct Line {
@@ -31,14 +34,13 @@ struct Line {
     config: GrpoConfig,
 }
 
-/// Returns the options of a run in which everything that ranks share takes part: four micro-batches
+/// Returns the options of a run in which everything that ranks share takes part: three micro-batches
 /// with a smaller last one, reference log-probabilities, dropout, several steps per generation.
 fn config(model: &str, more: &str) -> GrpoConfig {
     let words = format!(
         "grpo --model {model} --world trust --task task1 --episodes 6 --episodes-per-update 2 --learning-rate 5e-3 \
          --num-generations 3 --groups-per-update 4 --max-completion-length 40 --num-iterations 2 --beta 0.01 \
-         --lora-dropout 0.1 --per-device-train-batch-size 5 --importance-sampling-mode token_truncate --save-steps 2 \
-         {more}"
+         --lora-dropout 0.1 --per-device-train-batch-size 5 --save-steps 2 {more}"
     );
     Line::parse_from(words.split_whitespace()).config
 }
@@ -142,7 +144,7 @@ fn ranks_learn_what_one_process_learns() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let model = model_naming_actions(folder.path());
-    let config = config(&model, "");
+    let config = config(&model, CORRECTED);
     alone(&config, &path("alone"));
     let steps = learned(&path("alone"));
     assert_eq!(steps.len(), 6);
@@ -211,7 +213,10 @@ fn rank_0_gets_the_completions_of_servers_for_all() {
     on_ranks(2, |group| {
         on_rank(&served, group, &path("served"), false, 99).unwrap()
     });
-    alone(&config(&model, "--max-steps 3"), &path("alone"));
+    alone(
+        &config(&model, &format!("{CORRECTED} --max-steps 3")),
+        &path("alone"),
+    );
     assert_near(&path("served"), &path("alone"));
     assert_eq!(names(&server), [model], "the adapter is unloaded");
 }

@@ -5,6 +5,7 @@
 use burn::tensor::Device;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::distributed::ProcessGroup;
 use sentinel_trainer::lm::{
     AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
     ModelConfig, ModelType, Optimizer, TrainedPart,
@@ -111,7 +112,14 @@ fn step(c: &mut Criterion) {
                 let mut optimizer = Optimizer::new(&AdamOptions::default());
                 let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
                 b.iter(|| {
-                    let found = accumulate(&model, &samples, micro, &objective, pass);
+                    let found = accumulate(
+                        &model,
+                        &samples,
+                        micro,
+                        &objective,
+                        pass,
+                        &ProcessGroup::default(),
+                    );
                     let grads = found.expect("samples that fit").grads;
                     optimizer.step(&mut model, grads, 1e-9).expect("a device")
                 });

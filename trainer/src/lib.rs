@@ -30,6 +30,8 @@ pub mod bench;
 pub mod compact;
 pub mod compact_model;
 pub mod corpus;
+#[cfg(feature = "burn")]
+pub mod distributed;
 pub mod episode_args;
 mod error;
 pub mod eval;

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Err(error) if reader_is_gone(&error) => ExitCode::SUCCESS,
         // The message was printed already.
         Err(error) if error.is::<cli::interrupt::Interrupted>() => ExitCode::from(130),
+        Err(error) if error.is::<cli::interrupt::Reported>() => ExitCode::from(1),
         // Errors name their cause themselves.
         Err(error) => fail(&one_line(&error.to_string()), 1),
     }

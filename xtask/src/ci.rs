@@ -59,9 +59,12 @@ const DEVICE_TESTS: [&str; 7] = [
     "segments::",
     "wgpu_",
 ];
+/// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
+/// by which the bindings are generated.
+const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 21] = [
+pub const PARTS: [Part; 22] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -176,6 +179,12 @@ pub const PARTS: [Part; 21] = [
         "wgpu",
         "language models and training on software Vulkan (about 2 min; 10 min cold)",
         wgpu,
+    ),
+    part(
+        Set::Full,
+        "mpi",
+        "two ranks of Open MPI learn what one process learns (about 2 min; 10 min more cold)",
+        mpi,
     ),
     part(
         Set::Full,
@@ -351,6 +360,17 @@ fn long(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
+}
+
+/// Tests training on two ranks with Open MPI, over the loopback device.
+fn mpi(ci: &mut Ci) -> Result<Tally> {
+    apt::install(&ci.dirs, &MPI_PACKAGES, "training with MPI")?;
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "--no-fail-fast", "--test", "mpi"])
+        .args(WORKSPACE)
+        .args(["--features", "sentinel-trainer/mpi"]);
+    ci.cargo_test("mpi", &mut cargo)
 }
 
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {

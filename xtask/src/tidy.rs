@@ -31,7 +31,7 @@ struct Layer {
 }
 
 /// The layers inside of crates; [`MAY_USE`] has those between crates.
-const LAYERS: [Layer; 3] = [
+const LAYERS: [Layer; 4] = [
     Layer {
         folders: &["env/src/"],
         forbidden: &[
@@ -84,6 +84,21 @@ const LAYERS: [Layer; 3] = [
             "crate::lm_agent",
         ],
         because: "the language-model library knows no environment and no algorithm",
+    },
+    Layer {
+        folders: &["trainer/src/distributed/"],
+        forbidden: &[
+            "burn::",
+            "sentinel_env",
+            "sentinel_policy",
+            "crate::lm",
+            "crate::run",
+            "crate::rl",
+            "crate::corpus",
+            "crate::algo",
+            "crate::finetune",
+        ],
+        because: "ranks exchange bytes and know no algorithm",
     },
 ];
 /// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].

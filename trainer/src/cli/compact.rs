@@ -9,6 +9,7 @@ use sentinel_trainer::compact::command::{self, TrainCommand};
 use sentinel_trainer::compact::device::DeviceName;
 use sentinel_trainer::compact::run::MODEL_FILE;
 use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
+use sentinel_trainer::distributed::refuse_ranks;
 use sentinel_trainer::run::Outcome;
 
 use super::interrupt::{interrupted, on_interrupt};
@@ -16,6 +17,10 @@ use super::progress_bar::RunBar;
 
 /// Runs `sentinel train` and `sentinel imitate`.
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
+    refuse_ranks(match method {
+        Method::Imitation => "sentinel imitate",
+        Method::Grpo => "sentinel train",
+    })?;
     let config = command.config(method, matches)?;
     let world = command::config_world(&config)?;
     let run_dir = command.run.run_dir();

@@ -23,13 +23,27 @@ pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
     Interrupted.into()
 }
 
+/// The error of a run on several ranks whose message was printed: exit code 1.
+#[derive(Debug, thiserror::Error)]
+#[error("the run ended with an error")]
+pub(crate) struct Reported;
+
 /// Returns a flag that the first Ctrl-C sets, so that a run writes a checkpoint and stops. The
 /// second Ctrl-C ends the program.
 ///
 /// # Errors
 /// Returns an error if the signal handler's runtime cannot start.
-#[expect(clippy::exit, reason = "the second Ctrl-C must not wait")]
 pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
+    on_interrupt_of_rank(true)
+}
+
+/// Returns the flag of [`on_interrupt`] for a rank of a run. Only the main one sets it and ends the
+/// program: the others do what it says, also if they get the signal too.
+///
+/// # Errors
+/// Returns an error if the signal handler's runtime cannot start.
+#[expect(clippy::exit, reason = "the second Ctrl-C must not wait")]
+pub(crate) fn on_interrupt_of_rank(is_main: bool) -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -38,6 +52,9 @@ pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
     std::thread::spawn(move || {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
+                if !is_main {
+                    continue;
+                }
                 if STOP.swap(true, Ordering::Relaxed) {
                     std::process::exit(130);
                 }

@@ -1,5 +1,6 @@
 //! The commands of language models: their output, and Ctrl-C.
 
+use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -9,11 +10,12 @@ use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
 use sentinel_trainer::algo::sft::{self, SftConfig};
 use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
 use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
+use sentinel_trainer::distributed::{ProcessGroup, process_group, refuse_ranks};
 use sentinel_trainer::evidence::json_file;
 use sentinel_trainer::evidence::run_report::{RunOrigin, RunReport, RunStatus};
 use sentinel_trainer::finetune::checkpoint::Header;
 use sentinel_trainer::finetune::{
-    Outcome, RunError, RunOptions, merge_options, options_file, write_options,
+    Outcome, RunError, RunOptions, merge_options, option_facts, options_file, write_options,
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
 use sentinel_trainer::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
@@ -27,7 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::environments::print;
-use super::interrupt::{interrupted, on_interrupt};
+use super::interrupt::{Interrupted, Reported, interrupted, on_interrupt, on_interrupt_of_rank};
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
 use super::progress_bar::EpisodeBar;
@@ -177,6 +179,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<()> {
 
 /// Runs `sentinel lm sft`, which fine-tunes a model.
 pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
+    refuse_ranks("sentinel lm sft")?;
     let mut config = options(&command.run_dir, &command.config, matches)?;
     allow_fallback(&mut config.run);
     let dir = command.run_dir.run_dir();
@@ -200,19 +203,53 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
 
 /// Runs `sentinel lm grpo`, which trains a model by playing.
 pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
-    let mut config = options(&command.run_dir, &command.config, matches)?;
     if command.dry_run {
+        let config = options(&command.run_dir, &command.config, matches)?;
         let [episodes, task] = says(&command.run_dir, ["episodes", "task"], matches)?;
         return play_script(&config, episodes, task);
     }
     if command.estimate {
+        let config = options(&command.run_dir, &command.config, matches)?;
         return print_estimates(&config, matches);
     }
+    let group = process_group()?;
+    let ended = group.close(grpo_on_rank(command, &group, matches));
+    if !group.is_distributed() {
+        return ended;
+    }
+    // A launcher ends all processes once one of them exits with an error, so rank 0 prints its error
+    // before the group is dropped, which ends MPI on all ranks together.
+    let ended = ended.map_err(|error| {
+        if error.is::<Interrupted>() {
+            return error;
+        }
+        if group.is_main() {
+            // A failure of standard error cannot be reported anywhere.
+            let _ = writeln!(stderr(), "error: {}", crate::one_line(&error.to_string()));
+        }
+        Reported.into()
+    });
+    drop(group);
+    ended
+}
+
+/// Trains on this rank. Rank 0 alone reports the run.
+fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatches) -> Result<()> {
+    let typed = serde_json::to_value(&command.config).map_err(Error::from)?;
+    group.agree(&option_facts(&typed))?;
+    // Rank 0 alone reads and rewinds the folder of the run.
+    let own = group
+        .is_main()
+        .then(|| options(&command.run_dir, &command.config, matches));
+    let mut config: GrpoConfig = group.broadcast(own.transpose())?;
     allow_fallback(&mut config.run);
     let dir = command.run_dir.run_dir();
     let mut view = LmProgress::new();
-    let stop = on_interrupt()?;
-    let done = lm_grpo::train(&config, &dir, stop, &mut |event| view.show(event));
+    let stop = on_interrupt_of_rank(group.is_main())?;
+    let done = lm_grpo::train(&config, &dir, group, stop, &mut |event| view.show(event));
+    if !group.is_main() {
+        return Ok(done.map(|_| ())?);
+    }
     let origin = RunOrigin {
         model_id: config.run.model.clone(),
         world: config.episode.world.name().to_owned(),

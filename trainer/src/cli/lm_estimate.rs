@@ -17,7 +17,7 @@ const SIZES: [u64; 3] = [16, 24, 80];
 const SPARE: f64 = 0.05;
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Prints the estimates of CausalLm.5's small models, and of `--model` if it is on this machine.
+/// Prints the estimates of Qwen2.5's small models, and of `--model` if it is on this machine.
 pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     config.check()?;
     let lora = match config.run.named_adapter()? {

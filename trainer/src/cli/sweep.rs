@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use sentinel_trainer::Error;
+use sentinel_trainer::distributed::refuse_ranks;
 use sentinel_trainer::evidence::active_model::{
     self, ActivationOptions, ActivationSource, ActiveModel, activate,
 };
@@ -159,6 +160,7 @@ pub(crate) fn sweep(command: &SweepCommand) -> Result<()> {
     if command.dry_run {
         return print(&described(&plan.entries, bound));
     }
+    refuse_ranks("sentinel sweep")?;
     let options = SweepOptions {
         jobs: command.jobs,
         memory: bound,

@@ -173,7 +173,7 @@ fn recorded_command_lines_still_parse() {
     assert!(count > 0, "the manifest has commands");
     for line in [
         "eval --episodes 30 --task all --policies random,heuristic,oracle_lite,trained --replay r.jsonl --out e.json",
-        "lm grpo --episodes 200 --task all --seed 0 --model unsloth/CausalLm.5-1.5B-Instruct --epochs 1 \
+        "lm grpo --episodes 200 --task all --seed 0 --model unsloth/Qwen2.5-1.5B-Instruct --epochs 1 \
          --batch-size 2 --learning-rate 5e-6 --lora-rank 16 --max-seq-length 1024 --output-dir o",
         "lm sft --model-id Qwen/Qwen2.5-1.5B-Instruct --epochs 1 --max-steps 20",
         "lm grpo --model-id Qwen/Qwen2.5-1.5B-Instruct --max-steps 20 --num-generations 2",

@@ -135,6 +135,15 @@ impl Checkpoint {
         Ok(Self { header, tensors })
     }
 
+    /// Parses the content of the checkpoint file of a folder.
+    ///
+    /// # Errors
+    /// If it is truncated or invalid.
+    pub fn parse(bytes: &[u8], folder: &Path) -> Result<Self, RunError> {
+        let (header, tensors) = checkpoint::parse(bytes, &folder.join(CHECKPOINT_FILE), KEY)?;
+        Ok(Self { header, tensors })
+    }
+
     /// Restores `state`, whose model must be as it was before the run, and returns the position of
     /// the log.
     ///

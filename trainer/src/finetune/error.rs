@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::Error;
 use crate::compact::device::DeviceError;
 use crate::corpus::rollout::RolloutError;
+use crate::distributed::DistributedError;
 use crate::lm::LmError;
 use crate::rl::RlError;
 use crate::rollout_engine::RolloutEngineError;
@@ -27,6 +28,9 @@ pub enum RunError {
     /// The servers that generate rollouts cannot be used.
     #[error(transparent)]
     RolloutEngine(#[from] RolloutEngineError),
+    /// The ranks of the run cannot go on together.
+    #[error(transparent)]
+    Distributed(#[from] DistributedError),
     /// The requested device does not exist.
     #[error(transparent)]
     NoDevice(#[from] DeviceError),

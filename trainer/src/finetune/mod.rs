@@ -2,6 +2,7 @@
 //! folder with checkpoints, and its output files.
 
 pub mod checkpoint;
+mod data_parallel;
 mod error;
 mod metadata;
 mod options;
@@ -10,6 +11,7 @@ mod prepared_model;
 mod run;
 mod training_job;
 
+pub use data_parallel::{option_facts, sum_gradients};
 pub use error::RunError;
 pub use metadata::RunMetadata;
 pub use options::RunOptions;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::error::RunError;
 use super::options::RunOptions;
 use super::training_job::State;
+use crate::distributed::ProcessGroup;
 use crate::lm::init::{InitOptions, create};
 use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
 use crate::lm::model::MODEL_FILES;
@@ -41,12 +42,14 @@ pub struct PreparedModel {
     pub folder: PathBuf,
     /// `true` if a tiny new model replaces one that could not be found.
     pub fallback: bool,
-    /// Lock on the run's folder, which must be held until the run ends.
-    pub lock: RunLock,
+    /// Lock on the run's folder, which must be held until the run ends; `None` on ranks that do not
+    /// write it.
+    pub lock: Option<RunLock>,
 }
 
 impl PreparedModel {
-    /// Checks and locks the run's folder, and loads the model and adapter that the options name.
+    /// Checks and locks the run's folder, and loads the model and adapter that the options name. Of
+    /// the ranks in `group`, rank 0 does so first; the others neither check nor lock the folder.
     ///
     /// If the model cannot be found and the options allow a fallback, a tiny new model is written
     /// into the folder, with a tokenizer trained on `texts`.
@@ -57,17 +60,30 @@ impl PreparedModel {
     pub fn open(
         options: &RunOptions,
         run_dir: &RunDir,
+        group: &ProcessGroup,
+        texts: &dyn Fn() -> Vec<String>,
+    ) -> Result<Self, RunError> {
+        group.main_first(|| Self::open_on_rank(options, run_dir, group.is_main(), texts))
+    }
+
+    fn open_on_rank(
+        options: &RunOptions,
+        run_dir: &RunDir,
+        is_main: bool,
         texts: &dyn Fn() -> Vec<String>,
     ) -> Result<Self, RunError> {
         options.check()?;
-        check(run_dir, options)?;
+        if is_main {
+            check(run_dir, options)?;
+        }
         options.named_adapter()?;
         let device = options.device.open()?;
-        let lock = run_dir.lock()?;
+        let lock = is_main.then(|| run_dir.lock()).transpose()?;
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
             Ok(folder) => (folder, false),
             Err(LmError::NotFound { .. }) if options.allow_fallback => {
-                (create_fallback(options, run_dir, texts)?, true)
+                let exists = run_dir.resume || !is_main;
+                (create_fallback(options, run_dir, exists, texts)?, true)
             }
             Err(error) => return Err(error.into()),
         };
@@ -133,15 +149,16 @@ pub(super) fn stand_in_for(asked: &str) -> String {
     format!("a tiny new model stands in for {asked}, which could not be found")
 }
 
-/// Creates a tiny new model in place of one that was not found, or returns that of the resumed run.
-/// It accepts texts as long as the models that it replaces.
+/// Creates a tiny new model in place of one that was not found, or returns that of the resumed run or
+/// of rank 0 if it `exists`. It accepts texts as long as the models that it replaces.
 fn create_fallback(
     options: &RunOptions,
     dir: &RunDir,
+    exists: bool,
     texts: &dyn Fn() -> Vec<String>,
 ) -> Result<PathBuf, RunError> {
     let folder = dir.path.join(FALLBACK_DIR);
-    if !(dir.resume && folder.join("config.json").is_file()) {
+    if !(exists && folder.join("config.json").is_file()) {
         let init = InitOptions {
             max_position_embeddings: POSITIONS.max(options.max_length),
             overwrite_output_dir: true,

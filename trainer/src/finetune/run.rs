@@ -6,11 +6,13 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 
 use super::checkpoint::{self, Checkpoint, Header};
+use super::data_parallel::{self, Command};
 use super::error::RunError;
 use super::metadata::{RunMetadata, describe_changed_input};
 use super::outputs;
 use super::prepared_model::{check_again, remove_earlier_files};
 use super::training_job::{Best, LoggedCompletion, State, TrainingJob};
+use crate::distributed::ProcessGroup;
 use crate::lm_agent::Validation;
 use crate::run::{self, CHECKPOINT_FILE, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
 use crate::{Error, files};
@@ -26,7 +28,8 @@ const RESUMABLE_OPTIONS: [&str; 5] = [
 /// Folder of sampled completions, with one file per update.
 const COMPLETIONS: &str = "completions";
 
-/// Trains to the end or until `stop` is set, and reports each event to `listen`.
+/// Trains to the end or until `stop` is set, and reports each event to `listen`. On a rank other than 0
+/// it trains as rank 0 says, and neither writes nor reports anything.
 ///
 /// # Errors
 /// If the folder holds another run, a file cannot be written, or a value is not finite. The last
@@ -40,9 +43,14 @@ pub fn run(
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
+    let group = job.process_group();
     let base = state.model.base_digest()?;
+    if !group.is_main() {
+        return data_parallel::follow(job, state, metadata, &base, &dir.path);
+    }
     let tasks = validation.map_or(&[][..], Validation::tasks);
     let mut log = open(job, &mut state, metadata, tasks, dir, &base, listen)?;
+    data_parallel::synchronize(&group, &mut state, metadata, &base, &dir.path, dir.resume)?;
     let mut training = Training {
         job,
         state,
@@ -50,8 +58,12 @@ pub fn run(
         validation,
         base,
         folder: &dir.path,
+        group,
+        updates: 0,
     };
-    run::run(&mut training, &mut log, dir, &metadata.run_schedule, stop)
+    let outcome = run::run(&mut training, &mut log, dir, &metadata.run_schedule, stop)?;
+    Command::from(outcome).send(&training.group)?;
+    Ok(outcome)
 }
 
 /// A language model with the job that trains it.
@@ -63,6 +75,9 @@ struct Training<'a> {
     /// Digest of the model's weights before the run.
     base: String,
     folder: &'a Path,
+    group: ProcessGroup,
+    /// Number of updates of this process.
+    updates: usize,
 }
 
 impl run::Training for Training<'_> {
@@ -85,7 +100,10 @@ impl run::Training for Training<'_> {
     }
 
     fn initial_events(&self) -> Vec<Event> {
-        let counts = self.job.data_counts();
+        let mut counts = self.job.data_counts();
+        if self.group.is_distributed() {
+            counts.insert("ranks".to_owned(), self.group.share().size as f64);
+        }
         let warnings = self.metadata.warnings.iter().cloned();
         let warnings = warnings.chain(self.job.warnings());
         let warnings = warnings.map(|text| Event::Warning { step: 0, text });
@@ -108,7 +126,9 @@ impl run::Training for Training<'_> {
 
     fn update(&mut self) -> Result<run::Update, RunError> {
         let before = self.state.tokens;
-        let update = self.job.update(&mut self.state)?;
+        Command::Update.send(&self.group)?;
+        let (group, updates) = (&self.group, &mut self.updates);
+        let update = data_parallel::update(self.job, &mut self.state, group, updates)?;
         log_completions(self.folder, self.state.done, &update.completions)?;
         Ok(run::Update {
             steps: update.steps,

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
+use crate::distributed::ProcessGroup;
 use crate::lm::{CausalLm, Grads, Optimizer};
 use crate::rl::Metrics;
 use crate::run::Schedule;
@@ -65,6 +66,11 @@ pub trait TrainingJob {
     /// Returns the names of further options that may differ when a run is resumed.
     fn resumable_overrides(&self) -> &'static [&'static str] {
         &[]
+    }
+    /// Returns the ranks that train together; a single process by default. The job of every rank takes
+    /// the same steps.
+    fn process_group(&self) -> ProcessGroup {
+        ProcessGroup::default()
     }
     /// Trains until the next point at which a run can stop and resume. All random numbers follow
     /// from the seed and `state.done`.

@@ -3,6 +3,7 @@
 //! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which records its completions
 //!   as tokens.
 //! * [`GenerationBackend`]: generates the completions of an agent.
+//! * [`SharedBackend`]: generation that the ranks of a run share.
 //! * [`LoadedModel`]: a loaded model with the generation options that all commands share.
 //! * [`play`]: evaluates a model on episodes; [`play_rollout`]: the same for `sentinel lm rollout`.
 //! * [`ModelEngine`]: a model behind the completion routes of a server.
@@ -14,6 +15,7 @@ mod evaluate;
 mod generation_backend;
 mod loaded_model;
 mod model_kind;
+mod shared_backend;
 mod validation;
 
 pub use agent::{Generation, LmAgent};
@@ -25,4 +27,5 @@ pub use evaluate::{
 pub use generation_backend::GenerationBackend;
 pub use loaded_model::{GenerationArgs, LoadedModel};
 pub use model_kind::ModelKind;
+pub use shared_backend::{Division, SharedBackend};
 pub use validation::{Validation, ValidationWorld};

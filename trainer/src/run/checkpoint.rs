@@ -83,10 +83,23 @@ pub fn write(
 /// Returns an error if there is none, or the file is truncated or something else.
 pub fn read<H: DeserializeOwned>(path: &Path, key: &str) -> Result<(H, Tensors), Error> {
     let bytes = std::fs::read(path).map_err(|source| unreadable(path, source))?;
+    parse(&bytes, path, key)
+}
+
+/// Parses the header and tensors of a checkpoint from the content of its file; `path` is only named in
+/// errors.
+///
+/// # Errors
+/// Returns an error if the content is truncated or something else.
+pub fn parse<H: DeserializeOwned>(
+    bytes: &[u8],
+    path: &Path,
+    key: &str,
+) -> Result<(H, Tensors), Error> {
     let read = || -> Result<(H, Tensors), String> {
-        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|e| e.to_string())?;
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
         let header = parse_header(metadata.metadata().as_ref().and_then(|all| all.get(key)))?;
-        let file = SafeTensors::deserialize(&bytes).map_err(|e| e.to_string())?;
+        let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
         let mut tensors = Tensors::default();
         for (name, view) in file.tensors() {
             if view.dtype() != Dtype::F32 {

@@ -13,6 +13,7 @@ use super::artifact_episode_args::ArtifactEpisodes;
 use super::postsave::load;
 use crate::Error;
 use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
+use crate::distributed::ProcessGroup;
 use crate::evidence::artifact::{Artifact, ArtifactKind};
 use crate::evidence::json_file;
 use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
@@ -106,6 +107,7 @@ fn logps(
         MICRO,
         &objective,
         ForwardOptions::EVALUATION,
+        &ProcessGroup::default(),
     )?)
 }
 

@@ -13,6 +13,7 @@ use super::state::Stage;
 use crate::algo::lm_grpo;
 use crate::algo::sft;
 use crate::corpus::{demonstrate, read_corpus};
+use crate::distributed::ProcessGroup;
 use crate::evidence::artifact::{self, Artifact, ArtifactKind};
 use crate::evidence::json_file;
 use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
@@ -181,7 +182,7 @@ impl StageContext<'_> {
             Stage::Grpo => {
                 let config = &entry.grpo.options;
                 let done = self.train(stage, config, |dir, listen| {
-                    lm_grpo::train(config, dir, self.stop, listen)
+                    lm_grpo::train(config, dir, &ProcessGroup::default(), self.stop, listen)
                 })?;
                 return self.report(stage, done);
             }

@@ -1,6 +1,7 @@
 //! Frozen weights in bf16 beside an adapter in f32.
 
 use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
+use sentinel_trainer::distributed::ProcessGroup;
 use sentinel_trainer::lm::{
     AdamOptions, Batch, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora,
     LoraConfig, ModelConfig, Optimizer,
@@ -46,7 +47,15 @@ fn accumulated_step(model: &CausalLm, pass: ForwardOptions) -> Accumulated {
         num_items: 40.0,
         pad: 0,
     };
-    accumulate(model, &samples, 4, &objective, pass).unwrap()
+    accumulate(
+        model,
+        &samples,
+        4,
+        &objective,
+        pass,
+        &ProcessGroup::default(),
+    )
+    .unwrap()
 }
 
 /// Returns the largest difference relative to the largest expected value.

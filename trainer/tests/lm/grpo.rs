@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
+use sentinel_trainer::distributed::ProcessGroup;
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, CausalLm, ForwardOptions, Lora, Optimizer, TrainedPart,
 };
@@ -116,7 +117,15 @@ fn grpo_step_matches_trl() {
         );
 
         let pass = ForwardOptions::training(0);
-        let found = accumulate(&model, &samples, 4, &objective, pass).unwrap();
+        let found = accumulate(
+            &model,
+            &samples,
+            4,
+            &objective,
+            pass,
+            &ProcessGroup::default(),
+        )
+        .unwrap();
         let recorded = run["loss"].as_f64().unwrap() as f32;
         let allowed = LOGITS * recorded.abs().max(1.0);
         close("loss", &[found.loss as f32], &[recorded], allowed);
@@ -160,7 +169,15 @@ fn grpo_step_matches_trl() {
             .unwrap();
         let recorded = run["grad_norm"].as_f64().unwrap();
         assert!((norm / recorded - 1.0).abs() < 2e-3, "{norm} {recorded}");
-        let after = accumulate(&model, &samples, 4, &objective, pass).unwrap();
+        let after = accumulate(
+            &model,
+            &samples,
+            4,
+            &objective,
+            pass,
+            &ProcessGroup::default(),
+        )
+        .unwrap();
         let recorded = run["loss_after_step"].as_f64().unwrap();
         assert!(
             (after.loss - recorded).abs() < 2e-3 * recorded.abs().max(1.0),
@@ -180,8 +197,15 @@ fn micro_batch_size_does_not_change_gradient() {
     };
     let (model, samples, mut objective) = (case.model, case.samples, case.objective);
     let samples: Vec<&Sample> = samples.iter().collect();
-    let found =
-        completion_logps(&model, &samples, 2, &objective, ForwardOptions::REFERENCE).unwrap();
+    let found = completion_logps(
+        &model,
+        &samples,
+        2,
+        &objective,
+        ForwardOptions::REFERENCE,
+        &ProcessGroup::default(),
+    )
+    .unwrap();
     for (sample, found) in samples.iter().zip(&found) {
         let narrow = |all: &[f64]| all.iter().map(|x| *x as f32).collect::<Vec<_>>();
         close(
@@ -204,6 +228,7 @@ fn micro_batch_size_does_not_change_gradient() {
                 micro,
                 &objective,
                 ForwardOptions::training(0),
+                &ProcessGroup::default(),
             )
             .unwrap();
             let norm = found.grads.norm().unwrap();
@@ -234,7 +259,15 @@ fn every_loss_type_has_finite_gradients() {
     ] {
         objective.loss.loss_type = kind;
         let all: Vec<&Sample> = samples.iter().collect();
-        let found = accumulate(&model, &all, 4, &objective, ForwardOptions::training(0)).unwrap();
+        let found = accumulate(
+            &model,
+            &all,
+            4,
+            &objective,
+            ForwardOptions::training(0),
+            &ProcessGroup::default(),
+        )
+        .unwrap();
         let norm = found.grads.norm().unwrap();
         assert!(
             found.loss.is_finite() && norm.is_finite() && norm > 0.0,
@@ -246,6 +279,14 @@ fn every_loss_type_has_finite_gradients() {
     }
     objective.loss.loss_type = LossType::Grpo;
     let all: Vec<&Sample> = samples.iter().collect();
-    let found = accumulate(&model, &all, 4, &objective, ForwardOptions::training(0)).unwrap();
+    let found = accumulate(
+        &model,
+        &all,
+        4,
+        &objective,
+        ForwardOptions::training(0),
+        &ProcessGroup::default(),
+    )
+    .unwrap();
     assert!(found.loss.abs() < 1e-12 && found.grads.norm().unwrap() < 1e-12);
 }

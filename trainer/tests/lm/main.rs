@@ -7,6 +7,7 @@ mod adapter;
 mod bf16;
 #[path = "../common/mod.rs"]
 mod common;
+mod distributed;
 mod files;
 mod forward;
 mod generation;
@@ -21,6 +22,7 @@ mod output_dir;
 mod packing;
 mod peft;
 mod provenance;
+mod ranks;
 mod record;
 mod rollout_runs;
 mod rollouts;

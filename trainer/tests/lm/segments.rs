@@ -1,6 +1,7 @@
 //! Several segments in one row give the same results as separate rows.
 
 use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::distributed::ProcessGroup;
 use sentinel_trainer::lm::{
     Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Segment,
     TokenSelection, TrainedPart,
@@ -182,9 +183,18 @@ fn step_does_not_depend_on_row_packing() {
         15,
         &objective,
         ForwardOptions::training(0),
+        &ProcessGroup::default(),
     )
     .unwrap();
-    let alone = accumulate(&model, &samples, 1, &objective, ForwardOptions::training(0)).unwrap();
+    let alone = accumulate(
+        &model,
+        &samples,
+        1,
+        &objective,
+        ForwardOptions::training(0),
+        &ProcessGroup::default(),
+    )
+    .unwrap();
     assert!((together.loss - alone.loss).abs() < 1e-6);
     for (together, alone) in together.logps.iter().zip(&alone.logps) {
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
@@ -229,6 +239,7 @@ fn smaller_last_micro_batch_is_weighted_by_rows() {
                 micro,
                 &objective,
                 ForwardOptions::training(0),
+                &ProcessGroup::default(),
             );
             found.unwrap()
         };

@@ -1,18 +1,21 @@
 //! The loss of [`crate::rl`] for a language model, from log-probabilities to gradients of the
 //! weights.
 //!
-//! Completions of one prompt can share a row of a micro-batch. [`apply_sampling_correction`] compensates for a
-//! sampler that differs from the trained policy, such as one with another precision, order of
+//! The ranks of a run take the micro-batches in turn; all get the results of all. [`apply_sampling_correction`]
+//! compensates for a sampler that differs from the trained policy, such as one with another precision, order of
 //! operations or machine (truncated importance sampling, TRL's
 //! `vllm_importance_sampling_correction`).
 
 use std::collections::BTreeMap;
 
-use crate::lm::config::ModelConfig;
+use serde::{Deserialize, Serialize};
+
+use super::micro_batch::MicroBatch;
+use crate::distributed::{ExactF64, ProcessGroup};
+use crate::finetune::sum_gradients;
 use crate::lm::parallel::par_map_ordered;
 use crate::lm::{
-    Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
-    TokenSelection, TokenValues,
+    CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, TokenGrads, TokenValues,
 };
 use crate::rl::config::LossConfig;
 use crate::rl::importance_sampling::{ImportanceSamplingConfig, importance_sampling_ratio};
@@ -134,53 +137,102 @@ fn corrections(samples: &[&Sample], width: usize) -> Option<Vec<f64>> {
     Some(all)
 }
 
-/// Computes loss and gradients of the samples of one optimizer step, `micro` at a time.
+/// The results of a micro-batch that every rank needs.
+#[derive(Serialize, Deserialize)]
+struct MicroBatchResult {
+    index: usize,
+    loss: ExactF64,
+    metrics: BTreeMap<String, ExactF64>,
+    /// Log-probabilities of each sample's tokens.
+    logps: Vec<Vec<ExactF64>>,
+}
+
+/// Divides samples into micro-batches, and returns those of this rank with their indices.
+fn own_micro_batches<'a, 'b>(
+    samples: &'a [&'b Sample],
+    micro: usize,
+    group: &ProcessGroup,
+) -> Vec<(usize, &'a [&'b Sample])> {
+    let share = group.share();
+    let parts = samples.chunks(micro.max(1)).enumerate();
+    parts.filter(|(index, _)| share.takes(*index)).collect()
+}
+
+/// Returns the rows of a `[samples, width]` table without padding.
+fn unpadded<'a>(
+    samples: &'a [&Sample],
+    width: usize,
+    values: &'a [f64],
+) -> impl Iterator<Item = &'a [f64]> {
+    let rows = samples.iter().enumerate();
+    rows.map(move |(row, sample)| &values[row * width..row * width + sample.completion.len()])
+}
+
+fn exact(values: &[f64]) -> Vec<ExactF64> {
+    values.iter().copied().map(ExactF64::from).collect()
+}
+
+fn inexact(values: Vec<ExactF64>) -> Vec<f64> {
+    values.into_iter().map(f64::from).collect()
+}
+
+/// Computes loss and gradients of the samples of one optimizer step, `micro` at a time. All ranks pass
+/// the same samples, and get the same results.
 ///
 /// # Errors
 /// If an option is invalid or needs an input that is missing, a sample has no prompt, nothing is
-/// trained, or the device cannot be read.
+/// trained, the device cannot be read, or another rank failed.
 pub fn accumulate(
     model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
     pass: ForwardOptions,
+    group: &ProcessGroup,
 ) -> Result<Accumulated, LmError> {
+    let (mut grads, mut own) = (Grads::default(), Vec::new());
+    let parts = own_micro_batches(samples, micro, group);
+    let work = |(index, part): (usize, &[&Sample])| {
+        // A smaller last micro-batch is weighted by its number of rows.
+        let steps = samples.len() as f64 / part.len() as f64;
+        let pass = pass.for_micro_batch(index as u64);
+        let found = micro_batch(&model.fork(), part, objective, steps, pass);
+        found.map(|(output, grads, logps)| {
+            let width = logps.len().checked_div(part.len()).unwrap_or(0);
+            let metrics = output.metrics.into_iter();
+            let result = MicroBatchResult {
+                index,
+                loss: output.loss.into(),
+                metrics: metrics.map(|(name, v)| (name, v.into())).collect(),
+                logps: unpadded(part, width, &logps).map(exact).collect(),
+            };
+            (result, grads)
+        })
+    };
+    let done = par_map_ordered(model.device(), parts, work, |(result, more)| {
+        own.push(result);
+        grads.add(more);
+    });
+    let mut results: Vec<_> = group
+        .exchange(done.map(|()| own))?
+        .into_iter()
+        .flatten()
+        .collect();
+    results.sort_by_key(|result| result.index);
     let mut all = Accumulated {
         loss: 0.0,
-        grads: Grads::default(),
+        grads: sum_gradients(group, model, grads)?,
         metrics: Metrics::new(),
         logps: Vec::with_capacity(samples.len()),
     };
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let parts: Vec<(u64, &[&Sample])> = (0..).zip(samples.chunks(micro.max(1))).collect();
-    let work = |(index, part): (u64, _)| {
-        let part: &[&Sample] = part;
-        // A smaller last micro-batch is weighted by its number of rows.
-        let steps = samples.len() as f64 / part.len() as f64;
-        let found = micro_batch(
-            &model.fork(),
-            part,
-            objective,
-            steps,
-            pass.for_micro_batch(index),
-        );
-        found.map(|found| (part, found))
-    };
-    let take = |(part, (output, grads, logps)): (&[&Sample], (LossOutput, Grads, Vec<f64>))| {
-        all.loss += output.loss;
-        all.grads.add(grads);
-        for (name, value) in output.metrics {
-            seen.entry(name).or_default().push(value);
+    for result in results {
+        all.loss += f64::from(result.loss);
+        for (name, value) in result.metrics {
+            seen.entry(name).or_default().push(value.into());
         }
-        let width = logps.len().checked_div(part.len()).unwrap_or(0);
-        for (row, sample) in part.iter().enumerate() {
-            let start = row * width;
-            all.logps
-                .push(logps[start..start + sample.completion.len()].to_vec());
-        }
-    };
-    par_map_ordered(model.device(), parts, work, take)?;
+        all.logps.extend(result.logps.into_iter().map(inexact));
+    }
     for (name, values) in seen {
         all.metrics.insert(name, crate::rl::nan_mean(&values));
     }
@@ -267,19 +319,20 @@ fn token_entries(samples: &[&Sample], width: usize, table: &[f64]) -> Vec<f32> {
 }
 
 /// Computes the log-probabilities of the samples' completions without gradients: of the base model
-/// for [`ForwardOptions::REFERENCE`], of the current policy for [`ForwardOptions::EVALUATION`].
+/// for [`ForwardOptions::REFERENCE`], of the current policy for [`ForwardOptions::EVALUATION`]. All ranks
+/// pass the same samples, and get the same results.
 ///
 /// # Errors
-/// If a sample does not fit the model, or the device cannot be read.
+/// If a sample does not fit the model, the device cannot be read, or another rank failed.
 pub fn completion_logps(
     model: &CausalLm,
     samples: &[&Sample],
     micro: usize,
     objective: &Objective,
     pass: ForwardOptions,
+    group: &ProcessGroup,
 ) -> Result<Vec<Vec<f64>>, LmError> {
-    let parts = samples.chunks(micro.max(1)).collect();
-    let work = |part: &[&Sample]| {
+    let work = |(index, part): (usize, &[&Sample])| {
         let made = MicroBatch::new(model.config(), part, objective.pad)?;
         let head = HeadOptions {
             temperature: objective.temperature,
@@ -288,89 +341,20 @@ pub fn completion_logps(
         };
         let found = model.token_values(&made.batch, &made.selection, head, pass)?;
         let values = table(part, made.width, &found.logps);
-        let row = |(row, sample): (usize, &&Sample)| {
-            let start = row * made.width;
-            values[start..start + sample.completion.len()].to_vec()
-        };
-        Ok::<_, LmError>(part.iter().enumerate().map(row).collect::<Vec<_>>())
+        let rows: Vec<_> = unpadded(part, made.width, &values).map(exact).collect();
+        Ok::<_, LmError>((index, rows))
     };
-    let mut all = Vec::with_capacity(samples.len());
-    par_map_ordered(model.device(), parts, work, |found| all.extend(found))?;
-    Ok(all)
-}
-
-/// A packed micro-batch, and the selection of the tokens of all completions in the order of the
-/// samples.
-pub(super) struct MicroBatch {
-    pub(super) batch: Batch,
-    pub(super) selection: TokenSelection,
-    /// Number of tokens in the longest completion.
-    pub(super) width: usize,
-}
-
-impl MicroBatch {
-    /// Packs samples into the rows of a batch.
-    ///
-    /// # Errors
-    /// If a sample has no prompt or does not fit the model.
-    pub(super) fn new(
-        config: &ModelConfig,
-        samples: &[&Sample],
-        pad: u32,
-    ) -> Result<Self, LmError> {
-        if samples.iter().any(|sample| sample.prompt.is_empty()) {
-            return Err(LmError::Length {
-                what: "a prompt",
-                found: 0,
-                expected: 1,
-            });
-        }
-        let rows = rows_by_prompt(samples);
-        let packed: Vec<_> = rows.iter().map(|row| row_segments(row)).collect();
-        let (batch, selection) = TokenSelection::packed(config, &packed, pad)?;
-        let longest = samples.iter().map(|sample| sample.completion.len()).max();
-        Ok(Self {
-            batch,
-            selection,
-            width: longest.unwrap_or(0),
-        })
-    }
-}
-
-/// Groups samples into rows. Neighbors with the same prompt share a row while their completions
-/// together are no longer than the prompt, because the cost of attention is quadratic in the row's
-/// length.
-fn rows_by_prompt<'a>(samples: &[&'a Sample]) -> Vec<Vec<&'a Sample>> {
-    let mut rows: Vec<Vec<&Sample>> = Vec::new();
-    let mut written = 0;
-    for sample in samples {
-        written += sample.completion.len();
-        match rows.last_mut() {
-            Some(row) if row[0].prompt == sample.prompt && written <= sample.prompt.len() => {
-                row.push(sample);
-            }
-            _ => {
-                written = sample.completion.len();
-                rows.push(vec![sample]);
-            }
-        }
-    }
-    rows
-}
-
-/// Returns the prompt of a row and its completions, each with the index of its first trained token:
-/// none of the prompt, all of a completion.
-fn row_segments<'a>(row: &[&'a Sample]) -> Vec<(Segment<'a>, usize)> {
-    let prompt = row.first().map(|sample| {
-        let ids = sample.prompt.as_slice();
-        (Segment { ids, prefix: None }, ids.len())
-    });
-    let completion = |sample: &&'a Sample| {
-        let (ids, prefix) = (sample.completion.as_slice(), Some(0));
-        (Segment { ids, prefix }, 0)
-    };
-    let completions = row.iter().map(completion);
-    prompt.into_iter().chain(completions).collect()
+    let mut own = Vec::new();
+    let parts = own_micro_batches(samples, micro, group);
+    let done = par_map_ordered(model.device(), parts, work, |found| own.push(found));
+    let mut all: Vec<_> = group
+        .exchange(done.map(|()| own))?
+        .into_iter()
+        .flatten()
+        .collect();
+    all.sort_by_key(|(index, _)| *index);
+    let rows = all.into_iter().flat_map(|(_, rows)| rows);
+    Ok(rows.map(inexact).collect())
 }
 
 /// Sets the log-probabilities `old` and the correction of each sample. `old` holds those under the

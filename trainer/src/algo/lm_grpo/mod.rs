@@ -15,14 +15,18 @@ use sentinel_policy::text::{PromptState, TextWorld};
 
 use self::loss::apply_sampling_correction;
 use self::rollout::{Collected, ScoredCompletion, collect, setups};
+use crate::distributed::ProcessGroup;
 use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
     State, TrainingJob, Update, run,
 };
 use crate::lm::{
-    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, Tokenizer, TrainedPart,
+    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora, Tokenizer,
+    TrainedPart,
 };
-use crate::lm_agent::{LmAgent, Validation, ValidationWorld};
+use crate::lm_agent::{
+    Division, GenerationBackend, LmAgent, SharedBackend, Validation, ValidationWorld,
+};
 use crate::rl::Metrics;
 use crate::rollout_engine::{RolloutEngine, SyncReport};
 use crate::trainable::Trainable;
@@ -30,6 +34,7 @@ use crate::trainable::Trainable;
 mod config;
 mod loss;
 pub mod memory_estimate;
+mod micro_batch;
 mod rollout;
 
 pub use config::{GrpoConfig, SamplerCorrectionArgs};
@@ -54,8 +59,10 @@ struct GrpoJob<W: TextWorld> {
     /// Model before training; `None` if it is not needed, or is the model with its adapter
     /// disabled.
     reference: Option<CausalLm>,
-    /// Servers that generate completions; `None` to generate with the model itself.
+    /// Servers that generate completions; `None` to generate with the model itself, and on ranks that
+    /// get the completions from rank 0.
     rollout_engine: Option<RolloutEngine>,
+    group: ProcessGroup,
 }
 
 impl<W: TextWorld + Trainable> GrpoJob<W> {
@@ -81,13 +88,18 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         options.sampling.temperature = config.temperature;
         options.max_prompt_tokens = Some(config.run.max_length - config.max_completion_length);
         let batch = config.generation_batch_size;
-        let mut agent = match &self.rollout_engine {
-            Some(engine) => {
-                let backend = engine.backend(model.config().vocab_size)?;
-                LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch)
-            }
-            None => LmAgent::new(model, &self.tokenizer, options, batch),
+        let own: Option<Box<dyn GenerationBackend>> = match &self.rollout_engine {
+            Some(engine) => Some(Box::new(engine.backend(model.config().vocab_size)?)),
+            None if config.rollout_engine.is_enabled() => None,
+            None => Some(Box::new(Generator::new(model))),
         };
+        let division = if config.rollout_engine.is_enabled() {
+            Division::Main
+        } else {
+            Division::Blocks
+        };
+        let backend = SharedBackend::new(own, division, &self.group);
+        let mut agent = LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch);
         let seed = config.run.rng(STATE_STREAM, update).next();
         collect::<W>(config, &self.episodes(update), &mut agent, seed)
     }
@@ -138,7 +150,8 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
             self.config.per_device_train_batch_size,
             self.objective(&samples),
         );
-        let found = completion_logps(model, &rows, micro, &objective, ForwardOptions::EVALUATION)?;
+        let pass = ForwardOptions::EVALUATION;
+        let found = completion_logps(model, &rows, micro, &objective, pass, &self.group)?;
         for ((row, sample), logps) in logged.iter_mut().zip(&samples).zip(found) {
             row.tokens = Some(LoggedTokens {
                 prompt_ids: sample.prompt.clone(),
@@ -162,7 +175,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         };
         let rows: Vec<&Sample> = samples.iter().collect();
         let micro = self.config.per_device_train_batch_size;
-        let found = completion_logps(model, &rows, micro, objective, pass)?;
+        let found = completion_logps(model, &rows, micro, objective, pass, &self.group)?;
         for (sample, logps) in samples.iter_mut().zip(found) {
             sample.reference = Some(logps);
         }
@@ -189,6 +202,10 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
 
     fn warnings(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn process_group(&self) -> ProcessGroup {
+        self.group.clone()
     }
 
     /// Allows a larger `max_length`, so that a run stopped by a prompt that was too long can be
@@ -227,7 +244,8 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
                 self.config.per_device_train_batch_size,
                 ForwardOptions::EVALUATION,
             );
-            let old = completion_logps(&state.model, &rows, micro, &objective, pass)?;
+            let (model, group) = (&state.model, &self.group);
+            let old = completion_logps(model, &rows, micro, &objective, pass, group)?;
             let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
         }
@@ -245,7 +263,7 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
             let pass = self.config.run.training_pass(state.done);
             let rows: Vec<&Sample> = samples.iter().collect();
             let micro = self.config.per_device_train_batch_size;
-            let found = accumulate(&state.model, &rows, micro, &objective, pass)?;
+            let found = accumulate(&state.model, &rows, micro, &objective, pass, &self.group)?;
             state.tokens += read as u64;
             let mut metrics = common.clone();
             metrics.extend(found.metrics);
@@ -272,22 +290,28 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
     }
 }
 
-/// Trains a model by playing episodes, with the run in a folder.
+/// Trains a model by playing episodes, with the run in a folder. The ranks of `group` share the work;
+/// rank 0 alone writes the run, calls `listen` and obeys `stop`.
 ///
 /// # Errors
-/// If an option is invalid, the model cannot be read, or the run stops.
+/// If an option is invalid, the model cannot be read, or the run stops; on every rank, if it does on
+/// one.
 pub fn train(
     config: &GrpoConfig,
     dir: &RunDir,
+    group: &ProcessGroup,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
-    in_world!(config.episode.world, W => train_in::<W>(config, dir, stop, listen))
+    let done =
+        in_world!(config.episode.world, W => train_in::<W>(config, dir, group, stop, listen));
+    group.close(done)
 }
 
 fn train_in<W: TextWorld + Trainable>(
     config: &GrpoConfig,
     dir: &RunDir,
+    group: &ProcessGroup,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
@@ -303,7 +327,7 @@ fn train_in<W: TextWorld + Trainable>(
             .map(|start| start.prompt(config.prompts.prompt))
             .collect()
     };
-    let start = PreparedModel::open(&config.run, dir, &words)?;
+    let start = PreparedModel::open(&config.run, dir, group, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
     let mut reference = None;
     if config.beta != 0.0 && !switched {
@@ -326,7 +350,7 @@ fn train_in<W: TextWorld + Trainable>(
     let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
     let pad = start.pad();
     let engine = &config.rollout_engine;
-    let rollout_engine = if engine.is_enabled() {
+    let rollout_engine = if engine.is_enabled() && group.is_main() {
         Some(RolloutEngine::connect(
             engine,
             &dir.path,
@@ -343,6 +367,7 @@ fn train_in<W: TextWorld + Trainable>(
         pad,
         reference,
         rollout_engine,
+        group: group.clone(),
     };
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);

@@ -13,6 +13,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::corpus::{Example, Prompt, read_corpus};
+use crate::distributed::ProcessGroup;
 use crate::finetune::{
     Event, Outcome, PreparedModel, RunDir, RunError, RunMetadata, State, TrainingJob, Update, run,
 };
@@ -183,7 +184,9 @@ pub fn train(
     let data = config.data.as_ref();
     let data = data.ok_or(RunError::option("data", "a corpus in JSON lines"))?;
     let examples = read_corpus(data)?;
-    let start = PreparedModel::open(&config.run, dir, &|| texts(&examples))?;
+    let start = PreparedModel::open(&config.run, dir, &ProcessGroup::default(), &|| {
+        texts(&examples)
+    })?;
     let options = RowOptions {
         max_length: config.run.max_length,
         too_long: config.too_long,

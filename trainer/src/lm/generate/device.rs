@@ -10,6 +10,7 @@ use burn::tensor::{Distribution, Int, Tensor, Transaction};
 use super::decoder::{Decoder, DecoderOptions, Window};
 use super::{GenerateOptions, Generator, Row, is_finished, unique_prompts};
 use crate::lm::LmError;
+use crate::rng::Rng;
 use crate::tensors::DeviceReadError;
 
 /// Number of tokens that are generated between two reads.
@@ -27,7 +28,11 @@ impl Generator<'_> {
         options: &GenerateOptions,
     ) -> Result<(), LmError> {
         let device = self.model.device();
-        device.seed(options.seed);
+        // Parts of a batch that are generated elsewhere have other random numbers.
+        device.seed(match options.first_row {
+            0 => options.seed,
+            row => Rng::indexed(options.seed, row).next(),
+        });
         let longest = rows.iter().map(|row| row.prompt.len()).max().unwrap_or(0);
         let settings = DecoderOptions {
             window: Window::Capacity,

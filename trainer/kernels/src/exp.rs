@@ -7,7 +7,7 @@ const HIGHEST: f32 = 88.72;
 /// Adding and subtracting it rounds to an integer, which then stands in the lowest bits.
 const ROUND: f32 = 12_582_912.0;
 /// The logarithm of 2 in two parts; products of the first one with small integers are exact.
-const LN_2_HIGH: f32 = 0.693_359_375;
+const LN_2_HIGH: f32 = 355.0 / 512.0;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
 /// Returns `e^x` with a relative error below 2e-7. Subnormal results are 0.

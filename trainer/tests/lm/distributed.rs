@@ -113,8 +113,10 @@ fn assert_near(ours: &Path, theirs: &Path) {
             weight = weight.max(f64::from((a - b).abs()));
         }
     }
-    println!("largest difference: metrics {metric:.1e}, weights {weight:.1e}");
-    assert!(metric < ROUNDING && weight < ROUNDING, "{metric} {weight}");
+    assert!(
+        metric < ROUNDING && weight < ROUNDING,
+        "largest difference: metrics {metric:.1e}, weights {weight:.1e}"
+    );
     assert_eq!(completions(ours), completions(theirs));
 }
 
@@ -388,7 +390,7 @@ fn sums_are_in_rank_order_and_equal_on_all_ranks() {
         // Sums of such numbers depend on their order.
         let value = |rank: usize, at: usize| {
             let value = ((rank * 7919 + at * 104_729) % 1000) as f32 - 500.0;
-            value * 10_f32.powi((rank as i32 + at as i32) % 9)
+            value * 10_f32.powi(i32::try_from((rank + at) % 9).unwrap())
         };
         let all = on_ranks(size, |group| {
             let rank = group.share().rank;

@@ -72,7 +72,7 @@ fn apply<const N: usize, const A: usize, const B: usize, F: FusedOp<N>>(
         nodes.push(node);
         tensor
     });
-    let nodes = nodes.try_into().ok().expect("one node for each input");
+    let nodes = nodes.try_into().expect("one node for each input");
     let (output, saved) = op.forward(inputs);
     let prepared = Gradient(op)
         .prepare::<NoCheckpointing>(nodes)

@@ -183,7 +183,7 @@ pub const PARTS: [Part; 22] = [
     part(
         Set::Full,
         "mpi",
-        "two ranks of Open MPI learn what one process learns (about 2 min; 10 min more cold)",
+        "two ranks of Open MPI learn what one process learns (about 1 min; 10 min more cold)",
         mpi,
     ),
     part(

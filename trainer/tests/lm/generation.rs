@@ -298,6 +298,14 @@ fn device_sampler_returns_log_probabilities_of_its_samples() {
         let distinct: std::collections::BTreeSet<&[u32]> =
             drawn.iter().map(|row| row.ids.as_slice()).collect();
         assert!(distinct.len() > rows.len() / 4, "{}", distinct.len());
+        // The same prompts as a later part of the batch have other random numbers.
+        let later = GenerateOptions {
+            first_row: rows.len() as u64,
+            ..options
+        };
+        let later = generator.generate(&rows, &later).unwrap();
+        let repeated = drawn.iter().zip(&later).filter(|(a, b)| a.ids == b.ids);
+        assert!(repeated.count() < rows.len() / 2);
     }
 }
 

@@ -152,6 +152,24 @@ impl Batch {
         };
         self.segment_tokens.as_ref().is_none_or(together)
     }
+
+    /// Returns the numbers of segments by which a device computes [`Self::can_attend`]: of each token
+    /// as a key, of its own as a query, and of its prefix. A token that is not masked may attend to an
+    /// earlier key of its own segment or of its prefix; padding is the key of none.
+    pub(super) fn attention_segments(&self) -> [Vec<usize>; 3] {
+        let of_token = |at: usize| match &self.segment_tokens {
+            Some(all) => [all[at].text, all[at].prefix],
+            None => [1, 1],
+        };
+        let count = self.ids.len();
+        let none = count + 1;
+        let key = |at: usize| if self.mask[at] { of_token(at)[0] } else { none };
+        [
+            (0..count).map(key).collect(),
+            (0..count).map(|at| of_token(at)[0]).collect(),
+            (0..count).map(|at| of_token(at)[1]).collect(),
+        ]
+    }
 }
 
 /// Checks that all ids are in the vocabulary.

@@ -181,6 +181,38 @@ impl Rope {
 /// does not become NaN.
 const MASKED_SCORE: f32 = -1e30;
 
+/// Computes the attention mask of a batch, `[rows, 1, tokens, tokens]`, on the processor.
+fn mask_of_host(batch: &Batch, device: &Device) -> Tensor<4> {
+    let (rows, tokens) = (batch.rows(), batch.tokens());
+    let mut mask = Vec::with_capacity(rows * tokens * tokens);
+    for row in 0..rows {
+        for query in 0..tokens {
+            let seen = |key: usize| batch.can_attend(row, query, key);
+            mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { MASKED_SCORE }));
+        }
+    }
+    Tensor::from_data(TensorData::new(mask, [rows, 1, tokens, tokens]), device)
+}
+
+/// Computes the same mask on its device, which gets three numbers per token.
+fn mask_of_device(batch: &Batch, device: &Device) -> Tensor<4> {
+    let (rows, tokens) = (batch.rows(), batch.tokens());
+    let [keys, own, prefixes] = batch
+        .attention_segments()
+        .map(|numbers| indices(numbers, device));
+    let keys = keys.reshape([rows, 1, 1, tokens]);
+    let shape = [rows, 1, tokens, 1];
+    let same = keys.clone().equal(own.reshape(shape));
+    let before = keys.equal(prefixes.reshape(shape));
+    let columns = indices(0..tokens, device);
+    let later = columns
+        .clone()
+        .reshape([1, 1, 1, tokens])
+        .greater(columns.reshape([1, 1, tokens, 1]));
+    let hidden = same.bool_or(before).bool_not().bool_or(later);
+    Tensor::zeros([rows, 1, tokens, tokens], device).mask_fill(hidden, MASKED_SCORE)
+}
+
 /// The shape, rotary embeddings and attention mask of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct AttentionContext {
@@ -199,19 +231,16 @@ impl AttentionContext {
     /// segments of packed rows.
     pub(crate) fn from_batch(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
-        let mut mask = Vec::with_capacity(rows * tokens * tokens);
-        for row in 0..rows {
-            for query in 0..tokens {
-                let seen = |key: usize| batch.can_attend(row, query, key);
-                mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { MASKED_SCORE }));
-            }
-        }
-        let mask = TensorData::new(mask, [rows, 1, tokens, tokens]);
+        let mask = if *device == Device::flex() {
+            mask_of_host(batch, device)
+        } else {
+            mask_of_device(batch, device)
+        };
         let positions = batch.positions();
         let limit = positions.iter().max().map_or(0, |last| last + 1);
         let table = RopeTable::new(config, limit, device);
         let rope = table.select(&indices(positions, device), rows);
-        Self::new(config, rows, tokens, rope, Tensor::from_data(mask, device))
+        Self::new(config, rows, tokens, rope, mask)
     }
 
     pub(crate) const fn new(
@@ -390,5 +419,40 @@ impl Block {
         }
         all.extend(self.head_norms.iter_mut().flatten());
         all.push(&mut self.post_norm);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lm::{LmError, Segment};
+    use crate::tensors::numbers;
+
+    #[test]
+    fn masks_of_host_and_device_are_equal() -> Result<(), LmError> {
+        let config = crate::algo::lm_grpo::memory_estimate::qwen_presets()[0]
+            .1
+            .clone();
+        let device = Device::flex();
+        let text = |ids, prefix| Segment { ids, prefix };
+        let packed = [
+            vec![
+                text(&[1, 2, 3][..], None),
+                text(&[4, 5], Some(0)),
+                text(&[6], Some(0)),
+                text(&[7, 8], None),
+            ],
+            vec![text(&[1, 2], None), text(&[3], None)],
+        ];
+        let batches = [
+            Batch::packed(&config, &packed, 0)?,
+            Batch::left_padded(&config, &[vec![1, 2, 3], vec![4]], 0)?,
+        ];
+        for batch in batches {
+            let mask = numbers(mask_of_host(&batch, &device))?;
+            assert_eq!(mask, numbers(mask_of_device(&batch, &device))?);
+            assert!(mask.contains(&0.0) && mask.contains(&MASKED_SCORE));
+        }
+        Ok(())
     }
 }

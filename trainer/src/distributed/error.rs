@@ -45,7 +45,7 @@ pub enum DistributedError {
         size = launch.size, variable = launch.variable
     )]
     OneProcess {
-        /// The command.
+        /// The command line that was refused.
         command: &'static str,
         /// The launch of several processes.
         launch: Launch,

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Share {
     /// Number of the rank, below `size`.
     pub rank: usize,
-    /// Number of ranks.
+    /// Number of ranks that share the work.
     pub size: usize,
 }
 

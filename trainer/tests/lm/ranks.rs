@@ -11,7 +11,7 @@ pub(crate) struct ThreadRank {
     from: Vec<Receiver<Vec<u8>>>,
 }
 
-/// Returns connected ranks.
+/// Returns ranks that are connected with each other.
 pub(crate) fn connect(size: usize) -> Vec<ThreadRank> {
     let mut to: Vec<Vec<_>> = (0..size).map(|_| Vec::new()).collect();
     let mut from: Vec<Vec<_>> = (0..size).map(|_| Vec::new()).collect();

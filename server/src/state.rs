@@ -32,7 +32,7 @@ pub(crate) struct App {
     /// The language model behind `/v1/`, if there is one.
     pub(crate) engine: OnceLock<Arc<dyn CompletionEngine>>,
     /// Permits of computations of the policy and of the language model, one per core.
-    pub(crate) policy_permits: Semaphore,
+    pub(crate) policy_permits: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) shutdown: CancellationToken,
     /// The WebSockets, which outlive their connection's HTTP part.
@@ -62,7 +62,7 @@ impl App {
             controller: Mutex::default(),
             policy: policy.map(Arc::new),
             engine: OnceLock::new(),
-            policy_permits: Semaphore::new(cores),
+            policy_permits: Arc::new(Semaphore::new(cores)),
             metrics: Metrics::default(),
             shutdown: CancellationToken::new(),
             sockets: TaskTracker::new(),
@@ -73,7 +73,8 @@ impl App {
     }
 
     /// Runs a computation on a thread of its own and observes its seconds; as many run at a time as
-    /// there are cores.
+    /// there are cores. One whose request has ended, such as by a time-out, keeps its place until it is
+    /// done.
     pub(crate) async fn compute<T, E>(
         &self,
         seconds: &Histogram,
@@ -83,9 +84,14 @@ impl App {
         T: Send + 'static,
         E: From<String> + Send + 'static,
     {
-        let permit = self.policy_permits.acquire().await;
-        let _permit = permit.map_err(|error| E::from(error.to_string()))?;
+        let permit = Arc::clone(&self.policy_permits).acquire_owned().await;
+        let permit = permit.map_err(|error| E::from(error.to_string()))?;
         let start = std::time::Instant::now();
+        let job = move || {
+            let result = job();
+            drop(permit);
+            result
+        };
         let result = tokio::task::spawn_blocking(job).await;
         seconds.observe(start.elapsed().as_secs_f64());
         result.map_err(|_| E::from("the computation failed".to_owned()))?

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 
 /// Fields of vLLM's requests that this server does not implement. Only a value that switches them off
 /// is accepted.
-const UNSUPPORTED: [&str; 19] = [
+const UNSUPPORTED: [&str; 22] = [
     "allowed_token_ids",
     "bad_words",
+    "best_of",
     "echo",
     "frequency_penalty",
     "guided_choice",
@@ -26,6 +27,8 @@ const UNSUPPORTED: [&str; 19] = [
     "stream",
     "structured_outputs",
     "suffix",
+    "truncate_prompt_tokens",
+    "use_beam_search",
 ];
 
 /// The prompts of a request.
@@ -98,8 +101,8 @@ pub struct CompletionRequest {
     /// Penalty for tokens that occur in the text; 1 has no effect.
     #[serde(default = "neutral")]
     pub repetition_penalty: f64,
-    /// Seed of the sampled tokens; completion `k` of a prompt has the seed `seed + k`. A random one if
-    /// it is left out.
+    /// Seed of the sampled tokens; completion `k` of the request has the random stream `k` of it. A
+    /// random one if it is left out. (In vLLM completion `k` of a prompt has the seed `seed + k`.)
     #[serde(default)]
     pub seed: Option<i64>,
     /// Tokens that end a completion, beside those of the model.
@@ -137,7 +140,7 @@ impl CompletionRequest {
     pub fn from_fields(mut fields: Map<String, Value>) -> Result<Self, String> {
         fields.retain(|_, value| !value.is_null());
         for name in UNSUPPORTED {
-            if fields.get(name).is_some_and(|value| !is_off(value)) {
+            if fields.get(name).is_some_and(|value| !is_off(name, value)) {
                 return Err(format!(
                     "{name} is not supported by this server: leave it out"
                 ));
@@ -159,10 +162,13 @@ impl CompletionRequest {
     }
 }
 
-/// Returns `true` for a value that switches a field off.
-fn is_off(value: &Value) -> bool {
+/// Returns `true` for a value that switches the field `name` off.
+fn is_off(name: &str, value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
+        // 0 is on for these: the log-probabilities of the prompt's own tokens, and no prompt at all.
+        Value::Number(_) if ["prompt_logprobs", "truncate_prompt_tokens"].contains(&name) => false,
+        Value::Number(number) if name == "best_of" => number.as_f64() == Some(1.0),
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
@@ -344,7 +350,8 @@ mod tests {
 
     #[test]
     fn left_out_fields_leave_the_distribution_unchanged() {
-        let found = read(&json!({"model": "m", "prompt": "a", "seed": null, "stop": []}));
+        let found =
+            read(&json!({"model": "m", "prompt": "a", "seed": null, "stop": [], "best_of": 1}));
         let found = found.expect("a request");
         assert_eq!((found.n, found.max_tokens, found.top_k), (1, 16, 0));
         assert_eq!((found.seed, found.logprobs), (None, None));
@@ -358,6 +365,9 @@ mod tests {
             ("stream", json!(true)),
             ("stop", json!(["a"])),
             ("presence_penalty", json!(0.5)),
+            ("prompt_logprobs", json!(0)),
+            ("best_of", json!(2)),
+            ("use_beam_search", json!(true)),
         ] {
             let mut fields = json!({"model": "m", "prompt": "a"});
             fields[name] = value;

@@ -7,7 +7,12 @@ use crate::{largest, sum, sum_pairs};
 
 /// Replaces scores, `[rows, heads, queries, seen]`, by the softmax of `scores + mask` over the last
 /// axis. The mask is `[rows, 1, queries, seen]`.
+///
+/// # Panics
+/// If the lengths do not fit the shape.
 pub fn masked_softmax(scores: &mut [f32], mask: &[f32], heads: usize, queries: usize, seen: usize) {
+    assert_eq!(scores.len(), mask.len() * heads, "scores and mask");
+    assert_eq!(mask.len() % (queries * seen), 0, "mask");
     Arch::new().dispatch(
         #[inline(always)]
         || {
@@ -73,6 +78,9 @@ pub struct CachedAttention {
 
 /// Computes attention from one query per row, `[rows, heads, head]`, to cached keys and values. The
 /// mask, `[rows, seen]`, is added to the scores. Writes `[rows, heads, head]`.
+///
+/// # Panics
+/// If the lengths do not fit the shape.
 pub fn cached_attention(
     query: &[f32],
     keys: CachedHeads<'_>,
@@ -87,6 +95,19 @@ pub fn cached_attention(
         head,
         seen,
     } = shape;
+    assert_eq!(query.len(), out.len(), "query and result");
+    assert_eq!(
+        query.len() * seen,
+        mask.len() * heads * head,
+        "query and mask"
+    );
+    for cached in [keys, values] {
+        let length = mask.len() / seen * groups * cached.capacity * head;
+        assert!(
+            cached.values.len() == length && seen <= cached.capacity,
+            "cache"
+        );
+    }
     let of_group = |cached: CachedHeads<'_>, group: usize| {
         let start = group * cached.capacity * head;
         start..start + seen * head

@@ -27,8 +27,21 @@ pub struct Rotation<'a> {
     pub sine: &'a [f32],
 }
 
+impl HeadLayout {
+    fn check(&self, length: usize, rotation: Option<Rotation<'_>>) {
+        let tokens = self.rows * self.tokens;
+        assert_eq!(length, tokens * self.heads * self.head, "result");
+        for angles in rotation.iter().flat_map(|r| [r.cosine, r.sine]) {
+            assert_eq!(angles.len(), tokens * (self.head / 2), "rotation");
+        }
+    }
+}
+
 /// Maps `[rows * tokens, heads * head]` to `[rows, heads, tokens, head]`, rotates each head and
 /// multiplies it by `scale`.
+///
+/// # Panics
+/// If the lengths do not fit the layout.
 pub fn split_heads(
     x: Rows<'_>,
     layout: HeadLayout,
@@ -42,6 +55,8 @@ pub fn split_heads(
         head,
         ..
     } = layout;
+    layout.check(out.len(), rotation);
+    assert_eq!(x.width(), heads * head, "width");
     Arch::new().dispatch(
         #[inline(always)]
         || {
@@ -61,6 +76,9 @@ pub fn split_heads(
 
 /// Maps `[rows, heads, tokens, head]` to `[rows * tokens, heads * head]`, with the inverse of the
 /// rotation, and multiplies by `scale`: the gradient of [`split_heads`].
+///
+/// # Panics
+/// If the lengths do not fit the layout.
 pub fn merge_heads(
     x: &[f32],
     layout: HeadLayout,
@@ -74,6 +92,8 @@ pub fn merge_heads(
         head,
         ..
     } = layout;
+    layout.check(out.len(), rotation);
+    assert_eq!(x.len(), out.len(), "input and result");
     Arch::new().dispatch(
         #[inline(always)]
         || {

@@ -75,7 +75,9 @@ pub use crate::adamw::{AdamOptions, Moments};
 pub use chat::{ChatTemplate, Message, Rendered};
 pub use config::{GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType};
 pub use error::LmError;
-pub use generate::{Choices, Completion, GenerateOptions, Generator, Sampler, Sampling};
+pub use generate::{
+    Choices, Completion, GenerateOptions, Generator, PreparedLayers, Sampler, Sampling,
+};
 pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
 pub(crate) use model::LoraPair;
 pub use model::{

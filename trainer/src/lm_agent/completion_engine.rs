@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry, Prompts};
 use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
@@ -10,8 +10,8 @@ use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, HubOptions, LmError, Lora, Sampling,
-    Tokenizer, find_model,
+    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, Generator, HubOptions, LmError, Lora,
+    PreparedLayers, Sampling, Tokenizer, find_model,
 };
 
 /// Number of completions that are generated together.
@@ -28,18 +28,39 @@ pub struct ModelEngineOptions {
     pub max_adapters: usize,
 }
 
+/// A model that is served, with its layers once they were needed.
+#[derive(Debug)]
+struct ServedModel {
+    model: CausalLm,
+    layers: OnceLock<PreparedLayers>,
+}
+
+impl ServedModel {
+    const fn new(model: CausalLm) -> Self {
+        Self {
+            model,
+            layers: OnceLock::new(),
+        }
+    }
+
+    fn generator(&self) -> Generator<'_> {
+        let layers = self.layers.get_or_init(|| self.model.prepare_layers());
+        Generator::from_layers(&self.model, layers.clone())
+    }
+}
+
 /// An adapter that is served.
 #[derive(Debug)]
 struct ServedAdapter {
-    /// The base model with the adapter; the base weights are shared.
-    model: Arc<CausalLm>,
+    /// The base model with the adapter. Its base weights are shared, its prepared layers are not.
+    model: Arc<ServedModel>,
     folder: PathBuf,
 }
 
 /// A language model with adapters, each served by a name of its own.
 #[derive(Debug)]
 pub struct ModelEngine {
-    base: Arc<CausalLm>,
+    base: Arc<ServedModel>,
     tokenizer: Tokenizer,
     defaults: GenerationDefaults,
     name: String,
@@ -66,7 +87,7 @@ impl ModelEngine {
         // Every adapter is compared with it.
         base.digest = Some(base.base_digest()?);
         Ok(Self {
-            base: Arc::new(base),
+            base: Arc::new(ServedModel::new(base)),
             tokenizer,
             defaults: GenerationDefaults::load(&root)?,
             name: options.name.clone().unwrap_or_else(|| asked.to_owned()),
@@ -76,7 +97,7 @@ impl ModelEngine {
         })
     }
 
-    fn model(&self, name: &str) -> Result<Arc<CausalLm>, EngineError> {
+    fn model(&self, name: &str) -> Result<Arc<ServedModel>, EngineError> {
         if name == self.name {
             return Ok(Arc::clone(&self.base));
         }
@@ -163,23 +184,24 @@ impl ModelEngine {
 
     fn generate(
         &self,
-        model: &CausalLm,
+        model: &ServedModel,
         request: &CompletionRequest,
         mut options: GenerateOptions,
     ) -> Result<Vec<Generated>, LmError> {
         let prompts = self.prompts(&request.prompt)?;
         let rows = prompts
-            .into_iter()
-            .flat_map(|prompt| std::iter::repeat_n(prompt, request.n));
-        let rows: Vec<Vec<u32>> = rows.collect();
+            .iter()
+            .flat_map(|prompt| std::iter::repeat_n(prompt.as_slice(), request.n));
+        let rows: Vec<&[u32]> = rows.collect();
         let mut all = Vec::with_capacity(rows.len());
+        let generator = model.generator();
         for rows in rows.chunks(BATCH) {
-            let completions = model.generate(rows, &options)?;
+            let completions = generator.generate(rows, &options)?;
             options.first_row += rows.len() as u64;
             for (prompt, completion) in rows.iter().zip(completions) {
                 let text = completion.text(&self.tokenizer)?;
                 all.push(Generated {
-                    prompt_ids: prompt.clone(),
+                    prompt_ids: prompt.to_vec(),
                     ids: completion.ids,
                     logps: completion.logps,
                     stopped: completion.stopped,
@@ -208,7 +230,7 @@ impl CompletionEngine for ModelEngine {
             ..ModelEntry::default()
         };
         let base = ModelEntry {
-            max_model_len: Some(self.base.config().max_position_embeddings),
+            max_model_len: Some(self.base.model.config().max_position_embeddings),
             ..entry(&self.name, &self.root)
         };
         let adapters = self.adapters.read().unwrap_or_else(PoisonError::into_inner);
@@ -231,9 +253,9 @@ impl CompletionEngine for ModelEngine {
         let adapters = self.adapters.read().unwrap_or_else(PoisonError::into_inner);
         self.check_room(&adapters, name)?;
         drop(adapters);
-        let mut model = CausalLm::clone(&self.base);
+        let mut model = CausalLm::clone(&self.base.model);
         Lora::load(&mut model, &folder, BaseCheck::Weights).map_err(|error| refused(&error))?;
-        let model = Arc::new(model);
+        let model = Arc::new(ServedModel::new(model));
         let mut adapters = self
             .adapters
             .write()

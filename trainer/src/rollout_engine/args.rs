@@ -13,6 +13,8 @@ use crate::http::Request;
 const MAX_SYNC_EVERY: usize = 4;
 /// Seconds that a server has for an answer.
 const TIMEOUT: u64 = 600;
+/// Largest accepted value of it.
+const MAX_TIMEOUT: u64 = 86_400;
 /// Largest mean difference of log-probabilities directly after a load. Engines in bf16 differ from the
 /// policy by about .012 a token, and another adapter by a multiple of this bound.
 const MAX_LOGP_DIFFERENCE: f64 = 0.1;
@@ -124,8 +126,8 @@ impl RolloutEngineArgs {
             let reason = "should be from 1 to 4: samples of an older policy teach too little";
             return option("rollout-sync-every", reason);
         }
-        if self.timeout() == 0 {
-            return option("rollout-timeout", "should be at least 1");
+        if !(1..=MAX_TIMEOUT).contains(&self.timeout()) {
+            return option("rollout-timeout", "should be from 1 to 86400, a day");
         }
         if self.max_logp_difference() <= 0.0 {
             return option("rollout-max-logp-difference", "should be above 0");

@@ -1,10 +1,10 @@
 //! The servers of a run, and the version of the adapter that they serve.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +19,8 @@ use crate::rl::Metrics;
 
 /// Folder of the adapters inside that of a run.
 const ROLLOUTS: &str = "rollouts";
+/// File with the id of the run, by which its adapters are told from those of others.
+const RUN_ID: &str = "run-id";
 /// Largest number of requests that a server has at a time.
 const IN_FLIGHT: usize = 64;
 
@@ -46,8 +48,8 @@ pub struct RolloutEngine {
     max_logp_difference: f64,
     /// Folder of the adapters of this process.
     folder: PathBuf,
-    /// Folder that is removed with it, if it is that of the run.
-    own_parent: Option<PathBuf>,
+    /// Folder of the run for rollouts, with its id.
+    own_folder: PathBuf,
     /// Start of the names of the adapters of this process.
     prefix: String,
     /// Digest of the base model; computed once.
@@ -86,10 +88,10 @@ impl RolloutEngine {
             .map(|address| Replica::new(address, timeout));
         let replicas = replicas.collect::<Result<Vec<_>, _>>()?;
         let run_folder = std::path::absolute(run_folder).unwrap_or_else(|_| run_folder.to_owned());
-        let run_prefix = Self::run_prefix(&run_folder);
-        // A name or folder that a server has seen before could be answered from its prefix cache.
-        let process = format!("{:x}", unix_time_millis());
         let own = run_folder.join(ROLLOUTS);
+        let run_prefix = Self::run_prefix(&own)?;
+        // A name or folder that a server has seen before could be answered from its prefix cache.
+        let process = format!("{:x}", unix_time_nanos());
         let parent = args.rollout_dir.as_ref().unwrap_or(&own);
         let parent = std::path::absolute(parent).unwrap_or_else(|_| parent.clone());
         for replica in &replicas {
@@ -102,21 +104,43 @@ impl RolloutEngine {
             max_logp_difference: args.max_logp_difference(),
             folder: parent.join(format!("{run_prefix}{process}")),
             prefix: format!("{run_prefix}{process}-"),
-            own_parent: args.rollout_dir.is_none().then_some(own),
+            own_folder: own,
             digest: None,
             served: None,
             work: Mutex::default(),
         })
     }
 
-    /// Returns the start of the names of all adapters of the run in a folder, also of those that
-    /// earlier processes loaded.
-    #[must_use]
-    pub fn run_prefix(run_folder: &Path) -> String {
-        let folder = std::path::absolute(run_folder).unwrap_or_else(|_| run_folder.to_owned());
-        let digest = Sha256::digest(folder.display().to_string());
-        let run: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
-        format!("sentinel-{run}-")
+    /// Returns the start of the names of all adapters of a run, also of those that its earlier processes
+    /// loaded. It is kept in `folder`, the run's own for rollouts, because runs of two machines can have
+    /// the same path.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn run_prefix(folder: &Path) -> Result<String, RolloutEngineError> {
+        let path = folder.join(RUN_ID);
+        let failed = |source| RolloutEngineError::RunId {
+            path: path.clone(),
+            source,
+        };
+        let id = match fs::read_to_string(&path) {
+            Ok(id) => id.trim().to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let seen = (folder.display(), unix_time_nanos(), std::process::id());
+                let digest = Sha256::digest(format!("{seen:?}"));
+                let id: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+                fs::create_dir_all(folder).map_err(failed)?;
+                fs::write(&path, &id).map_err(failed)?;
+                id
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let is_id = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            let reason = io::Error::new(io::ErrorKind::InvalidData, "it holds no id: remove it");
+            return Err(failed(reason));
+        }
+        Ok(format!("sentinel-{id}-"))
     }
 
     /// Loads the adapter of `model` on all servers before update `update`, if it is due: at the first
@@ -270,14 +294,14 @@ impl RolloutEngine {
     /// Unloads the adapter from all servers and removes its folder, at the end of a run. Failures do
     /// not matter by then: the next process of the run unloads what is left.
     pub fn close(&mut self) {
-        if let Some(version) = self.served.take() {
-            self.forget(&version);
-        }
+        let served = self.served.take();
+        let failures = served.map(|version| self.forget(&version));
         // Only empty folders are removed.
         let _ = fs::remove_dir(&self.folder);
-        if let Some(parent) = &self.own_parent {
-            let _ = fs::remove_dir(parent);
+        if failures.is_none_or(|failures| failures.is_empty()) {
+            let _ = fs::remove_file(self.own_folder.join(RUN_ID));
         }
+        let _ = fs::remove_dir(&self.own_folder);
     }
 
     /// Generates the completions of a batch, with several requests at a time on every server.
@@ -350,10 +374,10 @@ fn prepare(
     Ok(())
 }
 
-/// Returns the time in milliseconds since 1970, which no two processes of a run share.
-fn unix_time_millis() -> u128 {
+/// Returns the time in nanoseconds since 1970, which no two processes of a run share.
+fn unix_time_nanos() -> u128 {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
-    passed.map_or(0, |passed| passed.as_millis())
+    passed.map_or(0, |passed| passed.as_nanos())
 }
 
 /// Removes the folders that earlier processes of a run left in `parent`.

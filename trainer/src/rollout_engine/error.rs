@@ -59,6 +59,14 @@ pub enum RolloutEngineError {
         /// Largest difference that is allowed.
         bound: f64,
     },
+    /// The file with the id of the run cannot be used.
+    #[error("cannot use {}: {source}", path.display())]
+    RunId {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        source: std::io::Error,
+    },
     /// An adapter was not loaded everywhere.
     #[error(
         "adapter {adapter} was not loaded on every rollout server, and was unloaded from those that had it: {source}; \

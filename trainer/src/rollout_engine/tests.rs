@@ -1,6 +1,5 @@
 //! Requests and checks of answers, and servers that do not answer as they should.
 
-use std::path::Path;
 use std::time::Duration;
 
 use sentinel_server::completions::protocol::{
@@ -278,7 +277,8 @@ fn connecting_checks_servers_and_unloads_what_the_run_left() -> Tested {
             .collect();
         Reply::json(&json!({"object": "list", "data": data}))
     };
-    let prefix = RolloutEngine::run_prefix(folder.path());
+    let own = folder.path().join("rollouts");
+    let prefix = RolloutEngine::run_prefix(&own)?;
     let left = format!("{prefix}1f-v3");
     let other = "sentinel-00000000-1f-v3".to_owned();
     let ids = vec!["base".to_owned(), left.clone(), other];
@@ -295,7 +295,15 @@ fn connecting_checks_servers_and_unloads_what_the_run_left() -> Tested {
         (&*unloaded[0].target, &body),
         ("/v1/unload_lora_adapter", &json!({"lora_name": left}))
     );
-    let short = RolloutEngine::connect(&args(&server.url), Path::new("elsewhere"), 65);
+    // The run keeps its id; another one at the same path has its own.
+    assert_eq!(RolloutEngine::run_prefix(&own)?, prefix);
+    std::fs::remove_dir_all(&own)?;
+    assert_ne!(RolloutEngine::run_prefix(&own)?, prefix);
+    std::fs::write(own.join("run-id"), "../x")?;
+    let broken = RolloutEngine::run_prefix(&own).expect_err("no id");
+    assert!(broken.to_string().contains("run-id"), "{broken}");
+    let elsewhere = folder.path().join("elsewhere");
+    let short = RolloutEngine::connect(&args(&server.url), &elsewhere, 65);
     let message = short.expect_err("too short").to_string();
     assert!(
         message.contains(&server.url) && message.contains("fewer than --max-length 65"),

@@ -85,7 +85,7 @@ fn unsupported_config_value_error_names_key() {
         ),
         ("rope_theta", json!(1.5), "make them equal"),
         ("rms_norm_eps", json!(-1), "above 0"),
-        ("quantization_config", json!({"bits": 4}), "quantised"),
+        ("quantization_config", json!({"bits": 4}), "quantized"),
         ("tie_word_embeddings", json!("no"), "true or false"),
     ];
     for (key, value, part) in cases {

@@ -96,7 +96,7 @@ fn wrong_or_unknown_adapter_stops_the_run() {
     );
 }
 
-/// Returns the largest difference of a metric of two runs, without those that only one has.
+/// Checks that the metrics of two runs agree, without those that only one has.
 #[track_caller]
 fn assert_same_curve(ours: &Path, theirs: &Path) {
     let (ours, theirs) = (curve(ours), curve(theirs));

@@ -428,8 +428,20 @@ mod tests {
         let old = vec![vec![-1.0; 2], vec![-1.0; 3]];
         let metrics = apply_sampling_correction(config, &mut samples, old.clone())?;
         assert_eq!(metrics.len(), 9);
-        let outside = metrics["sampling/importance_sampling_ratio/outside"];
-        assert!(outside == 0.0 || metrics["sampling/importance_sampling_ratio/raw_max"] > clip_max);
+        let raw = |name: &str| metrics[&format!("sampling/importance_sampling_ratio/{name}")];
+        let (mean, share) = if mode.per_sequence() {
+            (4.5, 0.5)
+        } else {
+            (1.6, 0.6)
+        };
+        let most = raw("raw_max");
+        assert!((raw("raw_min") - 1.0).abs() < 1e-12 && (raw("raw_mean") - mean).abs() < 1e-12);
+        let outside = if most > clip_max { share } else { 0.0 };
+        assert!(
+            (raw("outside") - outside).abs() < 1e-12,
+            "{}",
+            raw("outside")
+        );
         assert!(
             samples
                 .iter()

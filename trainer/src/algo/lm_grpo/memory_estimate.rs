@@ -156,7 +156,9 @@ pub fn estimate_memory(
     let samples = config.groups_per_update * config.num_generations;
     let group = config.episodes_per_update.max(samples);
     let speakers = wide(config.generation_batch_size.min(group));
-    let cache = 2 * layers * speakers * length * keys;
+    // On an accelerator the capacity doubles when it is exhausted; the processor needs less.
+    let capacity = (length + 1).next_power_of_two();
+    let cache = 2 * layers * speakers * capacity * keys;
     let table = wide(model.vocab_size) * hidden;
     // Concatenated and transposed copies of everything except the embedding.
     let merged = parameters - table;

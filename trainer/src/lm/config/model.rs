@@ -221,7 +221,7 @@ fn check_kind(fields: &Fields) -> Result<ModelType, LmError> {
         }
     }
     if fields.get("quantization_config").is_some() {
-        let remedy = "take the checkpoint that is not quantised";
+        let remedy = "take the checkpoint that is not quantized";
         return Err(fields.invalid("quantization_config", "is set", remedy));
     }
     Ok(model_type)

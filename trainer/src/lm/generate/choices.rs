@@ -36,6 +36,12 @@ impl Choices {
         self.rows.iter().map(|row| row.len()).max().unwrap_or(0)
     }
 
+    /// Returns `true` if a completion contains one of `tokens`.
+    pub(super) fn contains_any(&self, tokens: &[u32]) -> bool {
+        let mut all = self.rows.iter().flat_map(|row| row.iter());
+        all.any(|id| tokens.contains(id))
+    }
+
     /// Returns the largest token of all completions.
     pub(super) fn largest_token(&self) -> u32 {
         let tokens = self.rows.iter().flat_map(|row| row.iter());

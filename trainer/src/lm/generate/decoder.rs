@@ -188,7 +188,7 @@ fn run(
     context: &AttentionContext,
     cache: &mut Cache,
 ) -> Tensor<2> {
-    for (layer, cache) in generator.layers.iter().zip(&mut cache.layers) {
+    for (layer, cache) in generator.layers.0.iter().zip(&mut cache.layers) {
         x = layer.forward(x, context, cache);
     }
     x

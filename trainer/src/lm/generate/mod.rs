@@ -11,6 +11,7 @@ pub use choices::Choices;
 pub use options::{GenerateOptions, Sampling};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use burn::tensor::Device;
 
@@ -60,11 +61,15 @@ pub enum Sampler {
     Device,
 }
 
-/// A model prepared for generation: its adapter is added to the weights once. It is built once per
-/// set of weights.
+/// The layers of a model prepared for generation: the adapter is added to the weights. They take as
+/// much memory as the weights without the embedding. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct PreparedLayers(Arc<Vec<DecodeLayer>>);
+
+/// A model prepared for generation. It is built once per set of weights.
 pub struct Generator<'a> {
     model: &'a CausalLm,
-    layers: Vec<DecodeLayer>,
+    layers: PreparedLayers,
     sampler: Sampler,
 }
 
@@ -78,6 +83,13 @@ struct Row<'a> {
 }
 
 impl CausalLm {
+    /// Prepares the layers for generation.
+    #[must_use]
+    pub fn prepare_layers(&self) -> PreparedLayers {
+        let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
+        PreparedLayers(Arc::new(self.blocks.iter().map(decode_layer).collect()))
+    }
+
     /// Generates one completion per prompt; [`Generator::generate`] with a new [`Generator`].
     ///
     /// # Errors
@@ -95,11 +107,16 @@ impl<'a> Generator<'a> {
     /// Prepares a model. Tokens are sampled on its device if that is an accelerator.
     #[must_use]
     pub fn new(model: &'a CausalLm) -> Self {
-        let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
+        Self::from_layers(model, model.prepare_layers())
+    }
+
+    /// Creates a generator of layers that were prepared for this model and its adapter.
+    #[must_use]
+    pub fn from_layers(model: &'a CausalLm, layers: PreparedLayers) -> Self {
         let on_host = *model.device() == Device::flex();
         Self {
             model,
-            layers: model.blocks.iter().map(decode_layer).collect(),
+            layers,
             sampler: if on_host {
                 Sampler::Host
             } else {

@@ -119,6 +119,11 @@ impl GenerateOptions {
                 allowed,
             );
         }
+        let stops = |choices: &Choices| choices.contains_any(&self.stop_tokens);
+        if self.choices.iter().any(stops) {
+            let allowed = "completions without a stop token, which would end them early";
+            return option("choices", "a stop token".to_owned(), allowed);
+        }
         let largest = self.choices.iter().map(Choices::largest_token).max();
         if let Some(token) = largest.filter(|token| *token as usize >= config.vocab_size) {
             return option(
@@ -157,7 +162,8 @@ impl Sampling {
             (
                 "repetition_penalty",
                 self.repetition_penalty,
-                above(self.repetition_penalty),
+                // So are they by the penalty.
+                above(f64::from(self.repetition_penalty as f32)),
                 "above 0",
             ),
         ];

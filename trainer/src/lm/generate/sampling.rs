@@ -18,7 +18,7 @@ impl Sampling {
         logits: &[f32],
         text: impl IntoIterator<Item = u32>,
     ) -> Vec<(u32, f64)> {
-        let mut scores = self.penalised(logits, text);
+        let mut scores = self.with_penalty(logits, text);
         if (self.temperature - 1.0).abs() > 0.0 {
             let temperature = self.temperature as f32;
             scores.iter_mut().for_each(|score| *score /= temperature);
@@ -46,10 +46,10 @@ impl Sampling {
             .collect()
     }
 
-    fn penalised(&self, logits: &[f32], text: impl IntoIterator<Item = u32>) -> Vec<f32> {
+    fn with_penalty(&self, logits: &[f32], text: impl IntoIterator<Item = u32>) -> Vec<f32> {
         let mut scores = logits.to_vec();
         if (self.repetition_penalty - 1.0).abs() > 0.0 {
-            penalise(&mut scores, logits, text, self.repetition_penalty as f32);
+            apply_penalty(&mut scores, logits, text, self.repetition_penalty as f32);
         }
         scores
     }
@@ -76,7 +76,7 @@ impl GenerateOptions {
         let limited = allowed.map(|allowed| keep_only(logits, allowed));
         let open = limited.as_deref().unwrap_or(logits);
         if self.greedy {
-            let id = argmax(&sampling.penalised(open, text));
+            let id = argmax(&sampling.with_penalty(open, text));
             let (most, total) = mass(logits, 1.0);
             return (id as u32, logp(logits[id], most, total, 1.0));
         }
@@ -149,7 +149,12 @@ fn argmax(scores: &[f32]) -> usize {
         .0
 }
 
-fn penalise(scores: &mut [f32], logits: &[f32], text: impl IntoIterator<Item = u32>, penalty: f32) {
+fn apply_penalty(
+    scores: &mut [f32],
+    logits: &[f32],
+    text: impl IntoIterator<Item = u32>,
+    penalty: f32,
+) {
     for id in text {
         // Computed from the logits, so that a token that occurs twice is penalized once.
         if let (Some(score), Some(logit)) = (scores.get_mut(id as usize), logits.get(id as usize)) {

@@ -381,9 +381,10 @@ pub(super) fn fused_masked_softmax(scores: Tensor<4>, mask: Tensor<4>) -> Tensor
     apply(MaskedSoftmax { mask }, [scores])
 }
 
-/// Computes attention from one new token per row, `[rows, heads * head]`, to cached keys and values,
-/// `[rows, groups, capacity, head]`, of which the mask's columns are read. Queries are scaled already,
-/// and the mask is `[rows, 1, 1, seen]`. Needs tensors without gradients.
+/// Computes attention from one new token per row, `[rows, heads, 1, head]`, to cached keys and values,
+/// `[rows, groups, capacity, head]`, of which the mask's columns are read; returns
+/// `[rows, heads * head]`. Queries are scaled already, and the mask is `[rows, 1, 1, seen]`. Needs tensors
+/// without gradients.
 pub(super) fn fused_cached_attention(
     query: Tensor<4>,
     keys: Tensor<4>,

@@ -50,6 +50,8 @@ pub struct RolloutEngine {
     folder: PathBuf,
     /// Folder of the run for rollouts, with its id.
     own_folder: PathBuf,
+    /// Id that is written there with the first adapter, when the folder of the run exists.
+    unwritten_id: Option<String>,
     /// Start of the names of the adapters of this process.
     prefix: String,
     /// Digest of the base model; computed once.
@@ -89,7 +91,11 @@ impl RolloutEngine {
         let replicas = replicas.collect::<Result<Vec<_>, _>>()?;
         let run_folder = std::path::absolute(run_folder).unwrap_or_else(|_| run_folder.to_owned());
         let own = run_folder.join(ROLLOUTS);
-        let run_prefix = Self::run_prefix(&own)?;
+        let (run_id, is_new) = match read_run_id(&own)? {
+            Some(id) => (id, false),
+            None => (new_run_id(&run_folder), true),
+        };
+        let run_prefix = format!("sentinel-{run_id}-");
         // A name or folder that a server has seen before could be answered from its prefix cache.
         let process = format!("{:x}", unix_time_nanos());
         let parent = args.rollout_dir.as_ref().unwrap_or(&own);
@@ -105,42 +111,11 @@ impl RolloutEngine {
             folder: parent.join(format!("{run_prefix}{process}")),
             prefix: format!("{run_prefix}{process}-"),
             own_folder: own,
+            unwritten_id: is_new.then_some(run_id),
             digest: None,
             served: None,
             work: Mutex::default(),
         })
-    }
-
-    /// Returns the start of the names of all adapters of a run, also of those that its earlier processes
-    /// loaded. It is kept in `folder`, the run's own for rollouts, because runs of two machines can have
-    /// the same path.
-    ///
-    /// # Errors
-    /// If the file cannot be read or written.
-    pub fn run_prefix(folder: &Path) -> Result<String, RolloutEngineError> {
-        let path = folder.join(RUN_ID);
-        let failed = |source| RolloutEngineError::RunId {
-            path: path.clone(),
-            source,
-        };
-        let id = match fs::read_to_string(&path) {
-            Ok(id) => id.trim().to_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let seen = (folder.display(), unix_time_nanos(), std::process::id());
-                let digest = Sha256::digest(format!("{seen:?}"));
-                let id: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
-                fs::create_dir_all(folder).map_err(failed)?;
-                fs::write(&path, &id).map_err(failed)?;
-                id
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        let is_id = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_id {
-            let reason = io::Error::new(io::ErrorKind::InvalidData, "it holds no id: remove it");
-            return Err(failed(reason));
-        }
-        Ok(format!("sentinel-{id}-"))
     }
 
     /// Loads the adapter of `model` on all servers before update `update`, if it is due: at the first
@@ -159,6 +134,10 @@ impl RolloutEngine {
             });
         }
         let start = Instant::now();
+        if let Some(id) = &self.unwritten_id {
+            write_run_id(&self.own_folder, id)?;
+            self.unwritten_id = None;
+        }
         let version = Version {
             update,
             name: format!("{}v{update}", self.prefix),
@@ -348,6 +327,39 @@ impl RolloutEngine {
         work.waited += start.elapsed();
         Ok(all)
     }
+}
+
+/// Reads the id of a run from its folder for rollouts. It tells the adapters of the run, also those that
+/// its earlier processes loaded, from those of others: runs of two machines can have the same path.
+pub(super) fn read_run_id(folder: &Path) -> Result<Option<String>, RolloutEngineError> {
+    let path = folder.join(RUN_ID);
+    let failed = |source| RolloutEngineError::RunId {
+        path: path.clone(),
+        source,
+    };
+    let id = match fs::read_to_string(&path) {
+        Ok(id) => id.trim().to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    if id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Some(id));
+    }
+    let reason = io::Error::new(io::ErrorKind::InvalidData, "it holds no id: remove it");
+    Err(failed(reason))
+}
+
+pub(super) fn write_run_id(folder: &Path, id: &str) -> Result<(), RolloutEngineError> {
+    let path = folder.join(RUN_ID);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, id));
+    written.map_err(|source| RolloutEngineError::RunId { path, source })
+}
+
+/// Returns an id that no other run has.
+pub(super) fn new_run_id(run_folder: &Path) -> String {
+    let seen = (run_folder, unix_time_nanos(), std::process::id());
+    let digest = Sha256::digest(format!("{seen:?}"));
+    digest.iter().take(4).map(|b| format!("{b:02x}")).collect()
 }
 
 /// Checks a server, and unloads the adapters whose names begin with `run_prefix`.

@@ -7,6 +7,7 @@ use sentinel_server::completions::protocol::{
 };
 use serde_json::json;
 
+use super::engine::{new_run_id, read_run_id, write_run_id};
 use super::requests::{RowRequest, completions, divide};
 use super::{Replica, RolloutEngine, RolloutEngineArgs};
 use crate::http::loopback::{Loopback, Reply};
@@ -278,8 +279,9 @@ fn connecting_checks_servers_and_unloads_what_the_run_left() -> Tested {
         Reply::json(&json!({"object": "list", "data": data}))
     };
     let own = folder.path().join("rollouts");
-    let prefix = RolloutEngine::run_prefix(&own)?;
-    let left = format!("{prefix}1f-v3");
+    let id = new_run_id(folder.path());
+    write_run_id(&own, &id)?;
+    let left = format!("sentinel-{id}-1f-v3");
     let other = "sentinel-00000000-1f-v3".to_owned();
     let ids = vec!["base".to_owned(), left.clone(), other];
     let server = Loopback::start(move |_, request| match request.target.as_str() {
@@ -295,15 +297,21 @@ fn connecting_checks_servers_and_unloads_what_the_run_left() -> Tested {
         (&*unloaded[0].target, &body),
         ("/v1/unload_lora_adapter", &json!({"lora_name": left}))
     );
-    // The run keeps its id; another one at the same path has its own.
-    assert_eq!(RolloutEngine::run_prefix(&own)?, prefix);
-    std::fs::remove_dir_all(&own)?;
-    assert_ne!(RolloutEngine::run_prefix(&own)?, prefix);
+    assert_eq!(read_run_id(&own)?, Some(id.clone()));
+    assert_ne!(
+        new_run_id(folder.path()),
+        id,
+        "another run at the same path"
+    );
     std::fs::write(own.join("run-id"), "../x")?;
-    let broken = RolloutEngine::run_prefix(&own).expect_err("no id");
+    let broken = read_run_id(&own).expect_err("no id");
     assert!(broken.to_string().contains("run-id"), "{broken}");
     let elsewhere = folder.path().join("elsewhere");
     let short = RolloutEngine::connect(&args(&server.url), &elsewhere, 65);
+    assert!(
+        !elsewhere.exists(),
+        "a run that did not start leaves no folder"
+    );
     let message = short.expect_err("too short").to_string();
     assert!(
         message.contains(&server.url) && message.contains("fewer than --max-length 65"),

@@ -3,8 +3,8 @@
 mod browser_parts;
 mod openenv_part;
 mod python_parts;
+mod trainer_parts;
 
-use crate::apt;
 use crate::dirs::Dirs;
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
@@ -19,6 +19,7 @@ use openenv_part::openenv;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use trainer_parts::{devices, mpi, wgpu};
 
 /// The maximum number of lines of a failing part that are shown, without those that report success.
 const SHOWN: usize = 150;
@@ -48,20 +49,6 @@ pub enum Set {
 /// The packages of a test run: all but the library for Python, which maturin builds. Every run selects
 /// the same ones, so that no crate is compiled again with other features.
 const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
-
-/// The tests of the trainer whose device can be chosen, by the start of their names.
-const DEVICE_TESTS: [&str; 7] = [
-    "forward::",
-    "generation::",
-    "gradients::",
-    "logprobs::",
-    "packing::",
-    "segments::",
-    "wgpu_",
-];
-/// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
-/// by which the bindings are generated.
-const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
 /// All parts, in the order of a run.
 pub const PARTS: [Part; 22] = [
@@ -311,48 +298,10 @@ fn book(ci: &mut Ci) -> Result<Tally> {
     ci.one_check("book", &mut build)
 }
 
-/// Checks that training compiles for wgpu and CUDA. This needs no toolkit and no graphics
-/// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
-/// compiler.
-fn devices(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.dirs.cargo();
-    cargo
-        .args(["check", "-p", "sentinel-trainer", "--lib"])
-        .args(["--features", "wgpu,cuda"])
-        .env("DOCS_RS", "1");
-    ci.one_check("devices", &mut cargo)
-}
-
 fn tests(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     ci.cargo_test("tests", &mut cargo)
-}
-
-/// Runs the tests of recorded numbers on wgpu, which a software driver of Vulkan executes where there
-/// is no graphics processor.
-fn wgpu(ci: &mut Ci) -> Result<Tally> {
-    let drivers = std::fs::read_dir("/usr/share/vulkan/icd.d");
-    let has_driver = drivers.is_ok_and(|mut drivers| drivers.next().is_some());
-    if cfg!(target_os = "linux") && !has_driver {
-        let packages = ["mesa-vulkan-drivers", "libvulkan1"];
-        apt::install(&ci.dirs, &packages, "a software driver of Vulkan")?;
-    }
-    let mut cargo = ci.dirs.cargo();
-    cargo
-        .args(["test", "--no-fail-fast", "-p", "sentinel-trainer"])
-        .args([
-            "--features",
-            "wgpu-untuned",
-            "--test",
-            "lm",
-            "--test",
-            "wgpu",
-            "--",
-        ])
-        .args(DEVICE_TESTS)
-        .env("SENTINEL_TEST_DEVICE", "wgpu");
-    ci.cargo_test("wgpu", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {
@@ -360,17 +309,6 @@ fn long(ci: &mut Ci) -> Result<Tally> {
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     cargo.args(["--", "--ignored"]);
     ci.cargo_test("long", &mut cargo)
-}
-
-/// Tests training on two ranks with Open MPI, over the loopback device.
-fn mpi(ci: &mut Ci) -> Result<Tally> {
-    apt::install(&ci.dirs, &MPI_PACKAGES, "training with MPI")?;
-    let mut cargo = ci.dirs.cargo();
-    cargo
-        .args(["test", "--no-fail-fast", "--test", "mpi"])
-        .args(WORKSPACE)
-        .args(["--features", "sentinel-trainer/mpi"]);
-    ci.cargo_test("mpi", &mut cargo)
 }
 
 fn check_tidy(ci: &mut Ci) -> Result<Tally> {

@@ -57,7 +57,7 @@ pub fn masked_softmax_backward(weights: &[f32], grad: &mut [f32], seen: usize) {
 /// columns are read.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedHeads<'a> {
-    /// All numbers.
+    /// The numbers of all columns, also of those that are not filled.
     pub values: &'a [f32],
     /// Number of columns that there is room for.
     pub capacity: usize,

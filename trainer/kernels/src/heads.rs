@@ -11,7 +11,7 @@ pub struct HeadLayout {
     pub rows: usize,
     /// Number of tokens of each row.
     pub tokens: usize,
-    /// Number of heads.
+    /// Number of heads of each token.
     pub heads: usize,
     /// Width of a head.
     pub head: usize,
@@ -21,9 +21,9 @@ pub struct HeadLayout {
 /// the two halves of a head.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation<'a> {
-    /// Cosines.
+    /// Cosines of the angles, token by token.
     pub cosine: &'a [f32],
-    /// Sines.
+    /// Sines of the angles, token by token.
     pub sine: &'a [f32],
 }
 

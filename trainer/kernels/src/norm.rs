@@ -1,4 +1,4 @@
-//! The RMS norm.
+//! The RMS norm of rows, with its gradient.
 
 use pulp::Arch;
 

@@ -65,7 +65,7 @@ pub struct TokenStats {
     pub logp: f32,
     /// Log-probability of the most likely token.
     pub max_logp: f32,
-    /// Entropy in nats.
+    /// Entropy of the distribution, in nats.
     pub entropy: f32,
 }
 

@@ -62,9 +62,9 @@ pub enum RolloutEngineError {
     /// The file with the id of the run cannot be used.
     #[error("cannot use {}: {source}", path.display())]
     RunId {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The fault.
+        /// The failure to read or write it.
         source: std::io::Error,
     },
     /// An adapter was not loaded everywhere.

@@ -120,7 +120,7 @@ pub struct TokenLogProbs {
 pub struct HeadOptions {
     /// Divisor of the logits.
     pub temperature: f64,
-    /// Controls the entropies.
+    /// Controls the computation of the entropies.
     pub entropy: Entropy,
     /// Largest number of logits that exist at a time. If all selected tokens have more, the head is
     /// applied to a part of them at a time, and for gradients applied once more.

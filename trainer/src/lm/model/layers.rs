@@ -425,14 +425,27 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lm::{LmError, Segment};
+    use crate::lm::{LmError, ModelType, Segment};
     use crate::tensors::numbers;
 
     #[test]
     fn masks_of_host_and_device_are_equal() -> Result<(), LmError> {
-        let config = crate::algo::lm_grpo::memory_estimate::qwen_presets()[0]
-            .1
-            .clone();
+        let config = ModelConfig {
+            model_type: ModelType::Qwen2,
+            vocab_size: 16,
+            hidden_size: 8,
+            intermediate_size: 8,
+            num_hidden_layers: 1,
+            num_attention_heads: 1,
+            num_key_value_heads: 1,
+            head_dim: None,
+            max_position_embeddings: 32,
+            rope_theta: 1e6,
+            rope_scaling: None,
+            rms_norm_eps: 1e-6,
+            tie_word_embeddings: true,
+            initializer_range: 0.02,
+        };
         let device = Device::flex();
         let text = |ids, prefix| Segment { ids, prefix };
         let packed = [

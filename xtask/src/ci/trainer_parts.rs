@@ -1,0 +1,69 @@
+//! The parts that compile or run the trainer for other devices than the processor, or on several ranks.
+
+use super::{Ci, WORKSPACE};
+use crate::apt;
+use crate::test_counts::Tally;
+use anyhow::Result;
+
+/// The tests of the trainer whose device can be chosen, by the start of their names.
+const DEVICE_TESTS: [&str; 7] = [
+    "forward::",
+    "generation::",
+    "gradients::",
+    "logprobs::",
+    "packing::",
+    "segments::",
+    "wgpu_",
+];
+/// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
+/// by which the bindings are generated.
+const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
+/// Checks that training compiles for wgpu and CUDA. This needs no toolkit and no graphics
+/// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
+/// compiler.
+pub(super) fn devices(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["check", "-p", "sentinel-trainer", "--lib"])
+        .args(["--features", "wgpu,cuda"])
+        .env("DOCS_RS", "1");
+    ci.one_check("devices", &mut cargo)
+}
+
+/// Runs the tests of recorded numbers on wgpu, which a software driver of Vulkan executes where there
+/// is no graphics processor.
+pub(super) fn wgpu(ci: &mut Ci) -> Result<Tally> {
+    let drivers = std::fs::read_dir("/usr/share/vulkan/icd.d");
+    let has_driver = drivers.is_ok_and(|mut drivers| drivers.next().is_some());
+    if cfg!(target_os = "linux") && !has_driver {
+        let packages = ["mesa-vulkan-drivers", "libvulkan1"];
+        apt::install(&ci.dirs, &packages, "a software driver of Vulkan")?;
+    }
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "--no-fail-fast", "-p", "sentinel-trainer"])
+        .args([
+            "--features",
+            "wgpu-untuned",
+            "--test",
+            "lm",
+            "--test",
+            "wgpu",
+            "--",
+        ])
+        .args(DEVICE_TESTS)
+        .env("SENTINEL_TEST_DEVICE", "wgpu");
+    ci.cargo_test("wgpu", &mut cargo)
+}
+
+/// Tests training on two ranks with Open MPI, over the loopback device.
+pub(super) fn mpi(ci: &mut Ci) -> Result<Tally> {
+    apt::install(&ci.dirs, &MPI_PACKAGES, "training with MPI")?;
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "--no-fail-fast", "--test", "mpi"])
+        .args(WORKSPACE)
+        .args(["--features", "sentinel-trainer/mpi"]);
+    ci.cargo_test("mpi", &mut cargo)
+}

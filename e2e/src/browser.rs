@@ -1,6 +1,6 @@
 //! A headless browser with an empty profile: Chromium, or Firefox for a few tests.
 
-use crate::command::ChromeCommand;
+use crate::chrome_command::ChromeCommand;
 use crate::driver::Driver;
 use crate::input;
 use anyhow::{Context, Result, bail};
@@ -171,13 +171,18 @@ impl Browser {
     ///
     /// # Errors
     /// Returns an error if the browser is gone.
-    pub async fn console_errors(&self) -> Result<Vec<String>> {
+    pub async fn take_console_errors(&self) -> Result<Vec<String>> {
         if self.profile.is_none() {
             // Firefox prints an error a moment after it happened.
             tokio::time::sleep(Duration::from_millis(300)).await;
             let is_error =
                 |line: &String| FIREFOX_ERRORS.iter().any(|begin| line.starts_with(begin));
-            return Ok(self.driver.printed().into_iter().filter(is_error).collect());
+            return Ok(self
+                .driver
+                .take_output()
+                .into_iter()
+                .filter(is_error)
+                .collect());
         }
         let log = self.client.issue_cmd(ChromeCommand::TakeLog).await?;
         let entries = log.as_array().cloned().unwrap_or_default();
@@ -207,7 +212,7 @@ impl Browser {
             .await?;
         bail!(
             "never became true: {expression}\nconsole errors: {:?}\nthe page says: {text}",
-            self.console_errors().await?
+            self.take_console_errors().await?
         )
     }
 

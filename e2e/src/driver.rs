@@ -90,7 +90,7 @@ impl Driver {
 
     /// Returns what driver and browser printed since the last call.
     #[must_use]
-    pub fn printed(&self) -> Vec<String> {
+    pub fn take_output(&self) -> Vec<String> {
         self.lines.try_iter().collect()
     }
 

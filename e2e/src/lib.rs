@@ -5,7 +5,7 @@
 //! recorded data.
 
 pub mod browser;
-pub mod command;
+pub mod chrome_command;
 pub mod driver;
 pub mod main_thread;
 pub mod pictures;
@@ -100,7 +100,7 @@ pub async fn is_played(browser: &Browser) -> Result<()> {
 /// # Errors
 /// Returns an error that quotes the log.
 pub async fn is_silent(browser: &Browser) -> Result<()> {
-    let errors = browser.console_errors().await?;
+    let errors = browser.take_console_errors().await?;
     ensure!(errors.is_empty(), "logged: {errors:?}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The pictures of the page in README and docs, and those that only the visual comparison uses: how
 //! each is made, and how a new one is compared with the committed one.
 //!
-//! Text looks different with another font or browser. [`Maker`] records both beside the pictures, and
+//! Text looks different with another font or browser. [`RenderEnvironment`] records both beside the pictures, and
 //! pictures of different makers are not compared.
 
 use crate::{Browser, Server, is_played, is_silent, open, screenshots, shows_action};
@@ -107,7 +107,7 @@ pub struct Pixels {
 
 /// The browser and font that pictures are made with.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Maker {
+pub struct RenderEnvironment {
     /// The browser with its version, such as `Chrome/156.0.8078.79`.
     pub browser: String,
     /// The font of the page's text.
@@ -170,8 +170,8 @@ pub async fn check_all(browser: &Browser, server: &Server) -> Result<Option<Stri
     let mut different = Vec::new();
     for picture in &PICTURES {
         let new = take(browser, server, picture).await?;
-        let maker = Maker::of_page(browser).await?;
-        if let Some(reason) = Maker::of_committed()?.difference(&maker) {
+        let maker = RenderEnvironment::of_page(browser).await?;
+        if let Some(reason) = RenderEnvironment::committed()?.difference(&maker) {
             return Ok(Some(reason));
         }
         different.extend(check(picture, &new, &screenshots())?);
@@ -180,7 +180,7 @@ pub async fn check_all(browser: &Browser, server: &Server) -> Result<Option<Stri
     Ok(None)
 }
 
-impl Maker {
+impl RenderEnvironment {
     /// Returns the maker of the page that the browser shows.
     ///
     /// # Errors
@@ -211,7 +211,7 @@ impl Maker {
     ///
     /// # Errors
     /// Returns an error if the file is missing or invalid.
-    pub fn of_committed() -> Result<Self> {
+    pub fn committed() -> Result<Self> {
         let file = committed(MAKER);
         let text = std::fs::read_to_string(&file).with_context(|| {
             format!(
@@ -243,7 +243,7 @@ impl Maker {
     }
 }
 
-impl std::fmt::Display for Maker {
+impl std::fmt::Display for RenderEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             browser,
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn another_font_is_a_reason_to_skip() {
-        let maker = |font: &str| Maker {
+        let maker = |font: &str| RenderEnvironment {
             browser: "Chrome/1".to_owned(),
             font: font.to_owned(),
             sample_width: 200.5,

@@ -27,7 +27,7 @@ async fn errors_of_a_page_are_seen() -> Result<()> {
     let server = serve(folder.path(), SUB_PATH, 0)?;
     let browser = Browser::start_firefox().await?;
     browser.goto(&server.url()).await?;
-    let errors = browser.console_errors().await?;
+    let errors = browser.take_console_errors().await?;
     for wanted in ["said by", "rejected by", "thrown by"] {
         let seen = errors.iter().any(|error| error.contains(wanted));
         assert!(seen, "`{wanted}` is not among {errors:?}");

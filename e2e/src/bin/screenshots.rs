@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use anyhow::Result;
-use sentinel_e2e::pictures::{Maker, PICTURES, check_all, committed, take};
+use sentinel_e2e::pictures::{PICTURES, RenderEnvironment, check_all, committed, take};
 use sentinel_e2e::{Browser, serve_page};
 
 #[tokio::main(flavor = "current_thread")]
@@ -22,7 +22,7 @@ async fn main() -> Result<()> {
     for picture in &PICTURES {
         let new = take(&browser, &server, picture).await?;
         new.save(&committed(picture.file))?;
-        Maker::of_page(&browser).await?.save()?;
+        RenderEnvironment::of_page(&browser).await?.save()?;
         println!("{}", picture.file);
     }
     Ok(())

@@ -36,12 +36,12 @@ async fn errors_of_a_page_are_seen() -> Result<()> {
     let browser = Browser::start().await?;
     browser.goto(&server.url()).await?;
     browser.wait_until("window.ready").await?;
-    let errors = browser.console_errors().await?;
+    let errors = browser.take_console_errors().await?;
     for wanted in ["said by", "thrown by", "no-such-file.json"] {
         let seen = errors.iter().any(|error| error.contains(wanted));
         assert!(seen, "`{wanted}` is not among {errors:?}");
     }
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }
 

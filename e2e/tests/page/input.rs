@@ -41,7 +41,7 @@ async fn nonsense_in_every_field_of_the_address() -> Result<()> {
         assert!(notices.contains(part), "{part} is not named in {notices}");
     }
     goes_on(&browser).await?;
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }
 
@@ -106,7 +106,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
             .contains("1 recorded actions")
     );
     goes_on(&browser).await?;
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }
 
@@ -144,7 +144,7 @@ async fn a_file_that_is_too_large_or_empty() -> Result<()> {
         .wait_until("document.querySelector('#notices').textContent.includes('has no row that can be played')")
         .await?;
     goes_on(&browser).await?;
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }
 

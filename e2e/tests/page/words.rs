@@ -125,7 +125,7 @@ async fn steps_along<W: TextWorld>(
             assert_eq!(&whole[key], value, "{key}");
         }
     }
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }
 
@@ -278,6 +278,6 @@ async fn the_panel_looks_right() -> Result<()> {
             .save_screenshot(&screenshots().join(format!("{name}.png")))
             .await?;
     }
-    assert_eq!(browser.console_errors().await?, Vec::<String>::new());
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())
 }

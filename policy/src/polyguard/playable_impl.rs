@@ -39,7 +39,7 @@ impl Recordable for PolyguardEnv {
     }
 
     fn to_recorded(observation: &Observation, action: Action) -> Action {
-        action.with_claim_checked(observation)
+        action.with_normalized_claim(observation)
     }
 
     fn write_action(action: Action) -> Vec<(&'static str, Value)> {

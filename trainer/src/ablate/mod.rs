@@ -1,5 +1,5 @@
-//! `sentinel ablate`: compares the stack of agents of world polyguard with its parts on the same
-//! seeds (spec polyguard §10).
+//! `sentinel ablate`, the ablation study of PolyGuard's agents: the whole stack and each of its parts
+//! play the same seeds (spec polyguard §10).
 
 mod language_model;
 mod rows;

@@ -37,8 +37,8 @@ pub(crate) fn on_interrupt() -> Result<&'static AtomicBool> {
     on_interrupt_of_rank(true)
 }
 
-/// Returns the flag of [`on_interrupt`] for a rank of a run. Only the main one sets it and ends the
-/// program: the others do what it says, also if they get the signal too.
+/// Returns the flag of [`on_interrupt`] for a rank of a run. Only the main rank reacts to the signal;
+/// the others ignore it and follow the main rank.
 ///
 /// # Errors
 /// Returns an error if the signal handler's runtime cannot start.

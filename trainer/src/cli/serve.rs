@@ -49,9 +49,11 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<()> {
         if let Some(engine) = engine {
             server = server.with_engine(Arc::new(engine));
         }
+        // Signals are caught before the address tells anyone that the server is there.
+        let stopped = catch_stop_signals()?;
         print(&format!("http://{}\n", server.address()))?;
         tracing::info!(address = %server.address(), "serving");
-        if !server.run(stopped()).await {
+        if !server.run(stopped).await {
             bail!("some connections did not end within the grace time: see --grace");
         }
         Ok(())
@@ -72,20 +74,27 @@ fn start_log(json: bool) {
     };
 }
 
-/// Waits for Ctrl-C, or for the signal with which a container is stopped.
-async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            return;
+/// Catches Ctrl-C and the signal with which a container is stopped; returns what waits for one of them.
+#[cfg(unix)]
+fn catch_stop_signals() -> Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let catch = |kind| signal(kind).map_err(Error::Output);
+    let mut terminate = catch(SignalKind::terminate())?;
+    let mut interrupt = catch(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
         }
-    }
-    let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// Catches Ctrl-C; returns what waits for it.
+#[cfg(not(unix))]
+fn catch_stop_signals() -> Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }
 
 /// Loads the language model that completes prompts under `/v1/`, if the options name one.

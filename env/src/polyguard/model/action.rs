@@ -129,10 +129,10 @@ impl Action {
         }
     }
 
-    /// Returns an answer with the same effect at `o`, whose claim is reduced to whether it is
-    /// correct: either no claim, or one with an unknown detail.
+    /// Returns the answer with its claim normalized: a correct claim becomes none, an incorrect one
+    /// becomes unknown. The answer has the same effect at `o`.
     #[must_use]
-    pub fn with_claim_checked(self, o: &Observation) -> Self {
+    pub fn with_normalized_claim(self, o: &Observation) -> Self {
         let Self::Choose(mut choice) = self else {
             return self;
         };

@@ -23,8 +23,8 @@ use crate::trainable::Trainable;
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
 
-/// Advantages smaller than this are set to 0. They are rounding errors: the mean of equal rewards
-/// may differ from them slightly, and the difference is divided by a deviation near 0.
+/// Advantages smaller than this are set to 0. Where all rewards of a group are equal, rounding leaves
+/// a tiny difference from their mean, which a standard deviation near 0 would blow up.
 const ROUNDING: f64 = 1e-9;
 
 /// A completion with its reward; `valid` if it was parsed without a repair.

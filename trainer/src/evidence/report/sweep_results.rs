@@ -156,14 +156,14 @@ pub struct Postsave {
     pub logprob_difference: Option<LogprobDifference>,
     /// The samples in the order in which they were generated.
     #[serde(default)]
-    pub rows: Vec<Sample>,
+    pub rows: Vec<PostSaveSample>,
     /// The program, inputs and fallbacks of the check.
     pub provenance: Provenance,
 }
 
 /// One sample of a post-save check. Prompt and completion stay in the raw file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct PostSaveSample {
     /// `true` if the completion is an action.
     pub valid: bool,
     /// The reward of its step.

@@ -29,7 +29,7 @@ impl ActionCode {
         if Choice::with_grounded_rationale(o, choice.id) == choice {
             return Self::Grounded(choice.id);
         }
-        Self::Exact(action.with_claim_checked(o))
+        Self::Exact(action.with_normalized_claim(o))
     }
 
     /// Returns the answer to an observation.

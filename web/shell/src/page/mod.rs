@@ -385,7 +385,7 @@ impl Page {
     }
 
     /// Keeps the guided playback from opening by itself on later visits.
-    pub fn store_watched(&self) {
+    pub fn mark_guided_playback_seen(&self) {
         browser::store_setting(WATCHED, "yes");
     }
 

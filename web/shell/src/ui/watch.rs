@@ -60,7 +60,7 @@ pub fn watch(page: Page) -> View {
     effect_with_previous(move |before: Option<bool>| {
         let on = on.get();
         if ended.get() || before == Some(true) && !on {
-            page.store_watched();
+            page.mark_guided_playback_seen();
         }
         on
     });

@@ -164,7 +164,7 @@ pub const PARTS: [Part; 22] = [
     part(
         Set::Full,
         "wgpu",
-        "language models and training on software Vulkan (about 2 min; 10 min cold)",
+        "language models and training on software Vulkan (about 8 min; 15 min cold)",
         wgpu,
     ),
     part(

@@ -255,11 +255,6 @@ fn micro_batch(
         gradient_accumulation_steps: steps,
         ..objective.loss.clone()
     };
-    let entropy = if config.entropy_coef == 0.0 {
-        Entropy::Value
-    } else {
-        Entropy::Gradient
-    };
     let mask: Vec<bool> = (samples.iter())
         .flat_map(|sample| (0..width).map(|at| sample.has_loss_at(at)))
         .collect();
@@ -271,7 +266,6 @@ fn micro_batch(
     let mut output = None;
     let head = HeadOptions {
         temperature: objective.temperature,
-        entropy,
         ..HeadOptions::default()
     };
     let loss = |found: &TokenValues| {

@@ -243,52 +243,55 @@ fn angles(rope: Option<[Tensor<4>; 2]>) -> Angles {
     })
 }
 
+/// A division into heads, with the rotation and the scale that come with it.
 #[derive(Debug)]
-struct SplitHeads {
+struct Division {
     layout: HeadLayout,
     scale: f32,
     angles: Angles,
 }
 
+impl Division {
+    fn split(&self, x: FlexTensor) -> FlexTensor {
+        let HeadLayout {
+            rows,
+            tokens,
+            heads,
+            head,
+        } = self.layout;
+        let (x, angles) = (Matrix::new(x), rotation(&self.angles));
+        let mut out = vec![0.0; rows * tokens * heads * head];
+        split_heads(x.rows(), self.layout, angles, self.scale, &mut out);
+        dense(out, [rows, heads, tokens, head])
+    }
+
+    /// Undoes the division and the rotation, and scales as [`Self::split`] does: its gradient.
+    fn merge(&self, x: FlexTensor) -> FlexTensor {
+        let HeadLayout {
+            rows,
+            tokens,
+            heads,
+            head,
+        } = self.layout;
+        let (x, angles) = (contiguous(x), rotation(&self.angles));
+        let mut out = vec![0.0; rows * tokens * heads * head];
+        merge_heads(values(&x), self.layout, angles, self.scale, &mut out);
+        dense(out, [rows * tokens, heads * head])
+    }
+}
+
+#[derive(Debug)]
+struct SplitHeads(Division);
+
 impl FusedOp<1> for SplitHeads {
     type Saved = ();
 
     fn forward(&self, [x]: [FlexTensor; 1]) -> (FlexTensor, ()) {
-        let x = Matrix::new(x);
-        let HeadLayout {
-            rows,
-            tokens,
-            heads,
-            head,
-        } = self.layout;
-        let mut out = vec![0.0; rows * tokens * heads * head];
-        split_heads(
-            x.rows(),
-            self.layout,
-            rotation(&self.angles),
-            self.scale,
-            &mut out,
-        );
-        (dense(out, [rows, heads, tokens, head]), ())
+        (self.0.split(x), ())
     }
 
     fn backward(&self, (): (), grad: FlexTensor) -> [FlexTensor; 1] {
-        let grad = contiguous(grad);
-        let HeadLayout {
-            rows,
-            tokens,
-            heads,
-            head,
-        } = self.layout;
-        let mut out = vec![0.0; rows * tokens * heads * head];
-        merge_heads(
-            values(&grad),
-            self.layout,
-            rotation(&self.angles),
-            self.scale,
-            &mut out,
-        );
-        [dense(out, [rows * tokens, heads * head])]
+        [self.0.merge(grad)]
     }
 }
 
@@ -300,52 +303,37 @@ pub(super) fn fused_split_heads(
     rope: Option<[Tensor<4>; 2]>,
     scale: f64,
 ) -> Tensor<4> {
-    let op = SplitHeads {
+    let division = Division {
         layout,
         scale: scale as f32,
         angles: angles(rope),
     };
-    apply(op, [x])
+    apply(SplitHeads(division), [x])
 }
 
 #[derive(Debug)]
-struct MergeHeads {
-    layout: HeadLayout,
-}
+struct MergeHeads(Division);
 
 impl FusedOp<1> for MergeHeads {
     type Saved = ();
 
     fn forward(&self, [x]: [FlexTensor; 1]) -> (FlexTensor, ()) {
-        let x = contiguous(x);
-        let HeadLayout {
-            rows,
-            tokens,
-            heads,
-            head,
-        } = self.layout;
-        let mut out = vec![0.0; rows * tokens * heads * head];
-        merge_heads(values(&x), self.layout, None, 1.0, &mut out);
-        (dense(out, [rows * tokens, heads * head]), ())
+        (self.0.merge(x), ())
     }
 
     fn backward(&self, (): (), grad: FlexTensor) -> [FlexTensor; 1] {
-        let grad = Matrix::new(grad);
-        let HeadLayout {
-            rows,
-            tokens,
-            heads,
-            head,
-        } = self.layout;
-        let mut out = vec![0.0; rows * tokens * heads * head];
-        split_heads(grad.rows(), self.layout, None, 1.0, &mut out);
-        [dense(out, [rows, heads, tokens, head])]
+        [self.0.split(grad)]
     }
 }
 
 /// Maps `[rows, heads, tokens, head]` to `[rows * tokens, heads * head]`.
 pub(super) fn fused_merge_heads(x: Tensor<4>, layout: HeadLayout) -> Tensor<2> {
-    apply(MergeHeads { layout }, [x])
+    let division = Division {
+        layout,
+        scale: 1.0,
+        angles: None,
+    };
+    apply(MergeHeads(division), [x])
 }
 
 #[derive(Debug)]

@@ -47,6 +47,7 @@ pub mod lm;
 #[cfg(feature = "burn")]
 pub mod lm_agent;
 pub mod options_file;
+pub mod precision;
 pub mod provenance;
 #[cfg(feature = "burn")]
 pub mod record;

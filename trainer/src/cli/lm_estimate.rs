@@ -7,7 +7,7 @@ use sentinel_trainer::algo::lm_grpo::GrpoConfig;
 use sentinel_trainer::algo::lm_grpo::memory_estimate::{
     MemoryEstimate, estimate_memory, qwen_presets,
 };
-use sentinel_trainer::lm::{HubOptions, ModelConfig, find_model};
+use sentinel_trainer::lm::{HubOptions, ModelConfig, Precision, find_model};
 
 use super::environments::print;
 
@@ -46,10 +46,10 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         .concat();
     let mut text = format!(
         "{:<24}{:>9}{:>11}{:>11}{:>13}{:>10}{:>11}{:>9}{fits}{:>9}{:>9}\n",
-        if config.run.bf16 {
-            "GiB, frozen in bf16"
-        } else {
-            "GiB, all f32"
+        match config.run.precision {
+            Precision::F32 => "GiB, all f32",
+            Precision::Bf16Weights => "GiB, frozen in bf16",
+            Precision::Bf16 => "GiB, computed in bf16",
         },
         "weights",
         "trainable",

@@ -4,8 +4,9 @@ use super::*;
 use crate::evidence::artifact::tests as artifacts;
 use crate::evidence::improvement::tests::compared;
 use crate::evidence::postsave::tests::row;
-use crate::evidence::postsave::{Attempt, Compared, LogProbDifference, TOLERANCE_F32};
+use crate::evidence::postsave::{Attempt, Compared, LogProbDifference, logprob_tolerance};
 use crate::evidence::run_report::tests::report;
+use crate::precision::Precision;
 
 /// The folders of a run with its files.
 pub(crate) struct Fixture {
@@ -36,8 +37,11 @@ impl Fixture {
         let mut postsave = PostSaveReport::new(ModelSource::GrpoAdapter, rows, Provenance::new());
         postsave.artifact = digests(ArtifactKind::GrpoAdapter);
         let pairs = [(&-1.0, &-1.0)];
-        postsave.logprob_difference =
-            LogProbDifference::from_pairs(Compared::Training, TOLERANCE_F32, pairs.into_iter());
+        postsave.logprob_difference = LogProbDifference::from_pairs(
+            Compared::Training,
+            logprob_tolerance(Precision::F32),
+            pairs.into_iter(),
+        );
         fixture.write(POSTSAVE_REPORT, &postsave);
         let mut improvement = compared(&[0.5, 0.6, 0.7], &[0.6, 0.71, 0.8]);
         improvement.baseline_artifact = digests(ArtifactKind::Merged);

@@ -11,6 +11,7 @@ use super::run_paths::RunPaths;
 use super::run_report::{Backend, MAKE, RunStatus};
 use super::{artifact::ArtifactKind, json_file};
 use crate::Error;
+use crate::precision::Precision;
 use crate::provenance::Provenance;
 
 /// The name of the report.
@@ -107,10 +108,15 @@ pub struct LogProbDifference {
     pub tolerance: f64,
 }
 
-/// The largest difference that rounding explains when everything is in f32.
-pub const TOLERANCE_F32: f64 = 1e-3;
-/// The same when training kept the frozen weights in bf16.
-pub const TOLERANCE_BF16: f64 = 0.1;
+/// Returns the largest difference that rounding explains after training with `precision`.
+#[must_use]
+pub const fn logprob_tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 1e-3,
+        Precision::Bf16Weights => 0.1,
+        Precision::Bf16 => 0.25,
+    }
+}
 
 impl LogProbDifference {
     /// Compares the log-probabilities of the same tokens; `None` without any. A value that is not
@@ -316,7 +322,8 @@ pub(crate) mod tests {
     #[test]
     fn nan_logprob_difference_is_outside_tolerance() {
         let of = |a: &[f64], b: &[f64]| {
-            LogProbDifference::from_pairs(Compared::Training, TOLERANCE_F32, a.iter().zip(b))
+            let tolerance = logprob_tolerance(Precision::F32);
+            LogProbDifference::from_pairs(Compared::Training, tolerance, a.iter().zip(b))
         };
         let near = of(&[-1.0, -2.0], &[-1.0, -2.0005]).expect("tokens");
         assert!(near.is_within_tolerance() && near.tokens == 2);

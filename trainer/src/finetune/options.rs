@@ -11,6 +11,7 @@ use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::{AdamOptions, ForwardOptions, LoraConfig, Target};
+use crate::precision::{Precision, deserialize_name_or_switch};
 use crate::rng::Rng;
 use crate::run::{RunSchedule, SAVE_TOTAL_LIMIT};
 use crate::run::{Schedule, ScheduleKind};
@@ -98,9 +99,23 @@ pub struct RunOptions {
     /// Keep all activations for the backward pass: faster, but needs more memory
     #[arg(long)]
     pub no_gradient_checkpointing: bool,
-    /// Keep and multiply frozen weights in bf16; the adapter stays in f32
-    #[arg(long, conflicts_with = "full")]
-    pub bf16: bool,
+    /// Number format: f32; bf16-weights for frozen weights in bf16 (also --bf16); bf16 for
+    /// activations too
+    #[arg(
+        long,
+        alias = "bf16",
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        default_missing_value = Precision::Bf16Weights.name(),
+        default_value_t,
+        value_parser = named_enum_parser::<Precision>()
+    )]
+    #[serde(
+        default,
+        alias = "bf16",
+        deserialize_with = "deserialize_name_or_switch"
+    )]
+    pub precision: Precision,
     /// Seed of all random numbers
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
@@ -175,10 +190,10 @@ impl RunOptions {
                 "left out without eval-steps, which it counts",
             ));
         }
-        if self.full && self.bf16 {
+        if self.full && self.precision == Precision::Bf16Weights {
             return Err(RunError::option(
-                "bf16",
-                "left out with full: what is trained is in f32",
+                "precision",
+                "f32 or bf16 with full, which leaves no weights frozen",
             ));
         }
         if self.full && self.adapter.is_some() {

@@ -78,6 +78,7 @@ impl PreparedModel {
         }
         options.named_adapter()?;
         let device = options.device.open()?;
+        options.precision.check_device(&device)?;
         let lock = is_main.then(|| run_dir.lock()).transpose()?;
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
             Ok(folder) => (folder, false),
@@ -116,15 +117,13 @@ impl PreparedModel {
     /// Creates the state before the first step.
     ///
     /// # Errors
-    /// If frozen weights should be in bf16, which the device does not support.
+    /// If the model cannot be rounded to the precision of the options.
     pub fn state(
         mut model: CausalLm,
         options: &RunOptions,
         schedule: Schedule,
     ) -> Result<State, RunError> {
-        if options.bf16 {
-            model.freeze_in_bf16()?;
-        }
+        model.lower_precision(options.precision)?;
         Ok(State {
             model,
             optimizer: Optimizer::new(&options.adam()),

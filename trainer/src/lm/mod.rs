@@ -28,7 +28,7 @@
 //! * Results: [`Lora::save`] writes PEFT's layout, [`Lora::merge_into`] a plain checkpoint.
 //!
 //! Weights are converted to f32 on loading, whatever type a checkpoint has;
-//! [`CausalLm::freeze_in_bf16`] then rounds the frozen matrices to bf16.
+//! [`CausalLm::lower_precision`] then rounds the frozen matrices, or also computes, in bf16.
 //!
 //! ```no_run
 //! use burn::tensor::Device;
@@ -72,6 +72,7 @@ mod tokenizer;
 pub(crate) mod weights;
 
 pub use crate::adamw::{AdamOptions, Moments};
+pub use crate::precision::Precision;
 pub use chat::{ChatTemplate, Message, Rendered};
 pub use config::{GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType};
 pub use error::LmError;

@@ -16,11 +16,12 @@ use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
 use crate::distributed::ProcessGroup;
 use crate::evidence::artifact::{Artifact, ArtifactKind};
 use crate::evidence::json_file;
-use crate::evidence::postsave::{Compared, LogProbDifference, TOLERANCE_BF16, TOLERANCE_F32};
+use crate::evidence::postsave::{Compared, LogProbDifference, logprob_tolerance};
 use crate::evidence::run_paths::RunPaths;
 use crate::finetune::{LoggedTokens, RunError};
 use crate::lm::{CausalLm, ForwardOptions, Lora};
 use crate::lm_agent::{Generation, LoadedModel};
+use crate::precision::Precision;
 use crate::rl::config::LossConfig;
 use crate::run::TRAINER_STATE_FILE;
 
@@ -39,8 +40,8 @@ pub(super) fn compare(
     generations: &[Generation],
 ) -> Result<Option<LogProbDifference>, RunError> {
     let (model, pad) = (loaded.model(), loaded.pad_token());
-    let half = play.training.as_ref().is_some_and(|run| run.run.bf16);
-    let tolerance = if half { TOLERANCE_BF16 } else { TOLERANCE_F32 };
+    let precision = (play.training.as_ref()).map_or(Precision::F32, |run| run.run.precision);
+    let tolerance = logprob_tolerance(precision);
     if artifact.kind == ArtifactKind::GrpoAdapter {
         let temperature = play.training.as_ref().map(|run| run.temperature);
         let logged = logged(&artifact.path)?;

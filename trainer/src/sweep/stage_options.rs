@@ -91,6 +91,7 @@ fn words_of(name: &str, value: &Value) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
     use crate::algo::sft::SftConfig;
+    use crate::precision::Precision;
     use serde_json::json;
 
     fn sft(table: &Value) -> Result<StageOptions<SftConfig>, String> {
@@ -108,7 +109,11 @@ mod tests {
         let found = found.expect("options");
         let config = found.options;
         assert_eq!((config.learning_rate, config.run.max_steps), (1e-3, 2));
-        assert!(config.run.full && !config.run.bf16 && config.run.num_train_epochs == 3);
+        assert!(
+            config.run.full
+                && config.run.precision == Precision::F32
+                && config.run.num_train_epochs == 3
+        );
         assert_eq!(config.run.model, "base");
         assert_eq!(
             found.command,

@@ -4,7 +4,7 @@ use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate
 use sentinel_trainer::distributed::ProcessGroup;
 use sentinel_trainer::lm::{
     AdamOptions, Batch, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora,
-    LoraConfig, ModelConfig, Optimizer,
+    LoraConfig, ModelConfig, Optimizer, Precision,
 };
 use sentinel_trainer::rl::config::LossConfig;
 
@@ -71,7 +71,7 @@ fn apart(found: &[f32], expected: &[f32]) -> f32 {
 fn bf16_logits_and_gradients_are_close_to_f32() {
     let whole = model();
     let mut half = whole.clone();
-    half.freeze_in_bf16().unwrap();
+    half.lower_precision(Precision::Bf16Weights).unwrap();
     assert_eq!(
         half.base_digest().unwrap(),
         whole.base_digest().unwrap(),
@@ -106,7 +106,7 @@ fn bf16_logits_and_gradients_are_close_to_f32() {
 #[test]
 fn bf16_generation_picks_near_best_tokens() {
     let mut half = model();
-    half.freeze_in_bf16().unwrap();
+    half.lower_precision(Precision::Bf16Weights).unwrap();
     let mut options = GenerateOptions::new(8, &GenerationDefaults::default(), 1);
     options.greedy = true;
     let rows = [ids(1, 20), ids(2, 12)];

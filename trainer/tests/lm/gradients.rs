@@ -11,9 +11,10 @@ use serde::Deserialize;
 
 use crate::oracle::{LOGITS, Oracle, Recorded, close, device, every_variant, numbers};
 
+/// The options and results of recorded training.
 #[derive(Deserialize)]
-struct Sft {
-    lr: f64,
+pub(crate) struct Sft {
+    pub(crate) lr: f64,
     eps: f32,
     weight_decay: f32,
     max_grad_norm: f64,
@@ -28,15 +29,17 @@ struct Step {
     grad_norm: f64,
 }
 
-struct Case {
-    model: CausalLm,
-    batch: Batch,
-    selection: TokenSelection,
+/// A model with the batch that its recorded training used.
+pub(crate) struct Case {
+    pub(crate) model: CausalLm,
+    pub(crate) batch: Batch,
+    pub(crate) selection: TokenSelection,
     recorded: BTreeMap<String, Recorded>,
-    sft: Sft,
+    pub(crate) sft: Sft,
 }
 
-fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
+/// Returns the recorded case of a model; `None` if its files are not there.
+pub(crate) fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
     let recorded = oracle.tensors(&format!("sft_{variant}.safetensors"))?;
     let sft = oracle.json(&format!("sft_{variant}.json"))?;
     let model = CausalLm::load(&oracle.model(variant)?, &device()).unwrap();
@@ -59,7 +62,7 @@ fn case(oracle: &Oracle, variant: &str) -> Option<Case> {
 }
 
 /// Returns a case with the recorded adapter, which is the only trained part.
-fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
+pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
     let mut case = case(oracle, variant)?;
     let adapter = oracle.adapter(&format!("adapter_{variant}"))?;
     Lora::load(&mut case.model, &adapter, BaseCheck::Weights).unwrap();
@@ -68,7 +71,7 @@ fn adapted(oracle: &Oracle, variant: &str) -> Option<Case> {
 }
 
 /// Returns the mean of the negative log-probabilities.
-fn loss(case: &Case, hidden: Tensor<2>, pass: ForwardOptions) -> Tensor<1> {
+pub(crate) fn loss(case: &Case, hidden: Tensor<2>, pass: ForwardOptions) -> Tensor<1> {
     let found = (case.model).token_logprobs(hidden, &case.selection, 1.0, Entropy::Skipped, pass);
     found.logps.mean().neg()
 }

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod bf16;
+mod bf16_figures;
 #[path = "../common/mod.rs"]
 mod common;
 mod distributed;

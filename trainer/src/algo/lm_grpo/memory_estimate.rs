@@ -1,6 +1,6 @@
 //! Estimate of the memory that a run needs, computed from the tensors that it allocates.
 //!
-//! Everything is f32 except frozen weights with `--bf16`. The estimate includes weights, adapter,
+//! Everything is f32 except what `--precision` puts in bf16. The estimate includes weights, adapter,
 //! gradients, moments, the inputs of all blocks that gradient checkpointing keeps, one block with
 //! everything that its backward pass needs, the logits that exist at a time, and the generation's
 //! key-value cache with its merged weights. It excludes the program itself, text and the
@@ -11,6 +11,7 @@ use crate::lm::lora::LoraConfig;
 use crate::lm::model::MAX_LOGITS;
 use crate::lm::weights::{linear_shape, tensor_specs};
 use crate::lm::{ModelConfig, ModelType};
+use crate::precision::Precision;
 
 /// Bytes of an f32 number.
 const NUMBER: u128 = 4;
@@ -26,8 +27,11 @@ const HEAD_NORM_TENSORS: u128 = 2;
 /// Number of tensors as wide as the feed-forward layers: gate, its activation, up, their product.
 const INNER_TENSORS: u128 = 5;
 /// Number of tensors of attention scores: before and after the mask, after softmax, their
-/// gradients.
+/// gradients. With activations in bf16 the softmax is in f32, and its input and result also exist in
+/// bf16, which takes as much in all.
 const SCORE_TENSORS: u128 = 4;
+/// Number of f32 copies, as wide as the hidden state, of activations in bf16: inputs of both norms.
+const NORM_COPIES: u128 = 2;
 /// Number of tensors of logits: logits, log-probabilities, gradients, entropies.
 const LOGIT_TENSORS: u128 = 4;
 /// Copies of each trained number while a checkpoint is written: moments as read (2), weight and
@@ -133,7 +137,10 @@ pub fn estimate_memory(
     let length = wide(config.run.max_length);
     let tokens = rows * length;
     let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
-    let kept = tokens * hidden * (layers + 1);
+    let precision = config.run.precision;
+    let computes_in_bf16 = precision == Precision::Bf16;
+    let activation = if computes_in_bf16 { HALF } else { NUMBER };
+    let kept = activation * tokens * hidden * (layers + 1);
     let scores = rows * wide(model.num_attention_heads) * length * length;
     let (queries, keys) = (wide(model.query_size()), wide(model.key_value_size()));
     let head_norms = if model.model_type.has_qk_norm() {
@@ -142,7 +149,24 @@ pub fn estimate_memory(
         0
     };
     let widths = hidden * HIDDEN_TENSORS + queries * QUERY_TENSORS + head_norms;
-    let block = tokens * (widths + inner * INNER_TENSORS) + scores * SCORE_TENSORS;
+    let mut block =
+        activation * tokens * (widths + inner * INNER_TENSORS) + NUMBER * scores * SCORE_TENSORS;
+    let table = wide(model.vocab_size) * hidden;
+    // Concatenated and transposed copies of everything except the embedding.
+    let merged = parameters - table;
+    // Trained matrices are rounded for each product.
+    let rounded_head = if computes_in_bf16 && config.run.full {
+        block += HALF * merged / layers.max(1);
+        HALF * table
+    } else {
+        0
+    };
+    if computes_in_bf16 {
+        // Norms and rotary embeddings are computed in f32.
+        let rotated = queries + keys;
+        block +=
+            NUMBER * tokens * (hidden * NORM_COPIES + rotated + head_norms / HEAD_NORM_TENSORS);
+    }
     let blocks = if config.run.no_gradient_checkpointing {
         layers * block
     } else {
@@ -151,7 +175,12 @@ pub fn estimate_memory(
     let completions = rows * wide(config.max_completion_length);
     let all = completions * wide(model.vocab_size);
     // Computed in parts, which need the hidden states with their gradients.
-    let logits = all.min(wide(MAX_LOGITS)) * LOGIT_TENSORS + 3 * completions * hidden;
+    let parts = all.min(wide(MAX_LOGITS));
+    let mut logits = NUMBER * (parts * LOGIT_TENSORS + 3 * completions * hidden) + rounded_head;
+    if computes_in_bf16 {
+        // The product is in bf16 before it is converted.
+        logits += HALF * parts;
+    }
 
     let samples = config.groups_per_update * config.num_generations;
     let group = config.episodes_per_update.max(samples);
@@ -159,11 +188,12 @@ pub fn estimate_memory(
     // On an accelerator the capacity doubles when it is exhausted; the processor needs less.
     let capacity = (length + 1).next_power_of_two();
     let cache = 2 * layers * speakers * capacity * keys;
-    let table = wide(model.vocab_size) * hidden;
-    // Concatenated and transposed copies of everything except the embedding.
-    let merged = parameters - table;
     // Norms and biases stay f32, but are negligible.
-    let frozen = if config.run.bf16 { HALF } else { NUMBER };
+    let rounded = match precision {
+        Precision::F32 => NUMBER,
+        Precision::Bf16Weights | Precision::Bf16 => HALF,
+    };
+    let frozen = if config.run.full { NUMBER } else { rounded };
     let reading = speakers * length * (hidden * 3 + queries + inner * 2);
     let apart = config.run.full || config.run.adapter.is_some();
     let second = if config.beta != 0.0 && apart {
@@ -176,10 +206,12 @@ pub fn estimate_memory(
         trained,
         weights: frozen * parameters + NUMBER * adapter,
         optimizer: NUMBER * 3 * trained,
-        activations: NUMBER * (kept + blocks.max(logits)),
-        generation: frozen * merged
-            + NUMBER * (cache + reading + speakers * wide(model.vocab_size)),
+        activations: kept + blocks.max(logits),
+        generation: rounded * merged
+            + rounded_head
+            + activation * (cache + reading)
+            + NUMBER * speakers * wide(model.vocab_size),
         parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
-        reference: frozen * second,
+        reference: rounded * second,
     }
 }

@@ -333,9 +333,7 @@ fn train_in<W: TextWorld + Trainable>(
     if config.beta != 0.0 && !switched {
         let mut before = Lora::merged(&start.model);
         before.set_trained_part(TrainedPart::Nothing);
-        if config.run.bf16 {
-            before.freeze_in_bf16()?;
-        }
+        before.lower_precision(config.run.precision)?;
         reference = Some(before);
     }
     let world = ValidationWorld {

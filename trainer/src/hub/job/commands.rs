@@ -122,11 +122,10 @@ fn smoke(config: &JobConfig, steps: &mut Vec<String>) {
 /// Returns the step that trains.
 fn train(config: &JobConfig) -> String {
     let t = &config.training;
-    let bf16 = if t.bf16 { " --bf16" } else { "" };
     format!(
         "sentinel lm grpo --model {} --world {} --task {} --episodes {} --seed {} --num-train-epochs {} \
          --per-device-train-batch-size {} --learning-rate {} --lora-r {} --num-generations {} \
-         --max-length {}{bf16} --device {} --output-dir {}",
+         --max-length {} --precision {} --device {} --output-dir {}",
         shell_quote(&t.model),
         t.world.name(),
         shell_quote(&t.task),
@@ -138,6 +137,7 @@ fn train(config: &JobConfig) -> String {
         t.lora_r,
         t.num_generations,
         t.max_length,
+        t.precision,
         device(config),
         output_dir(config),
     )

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 
 use sentinel_env::WorldName;
 
-use crate::arg_parsers::{self, parse_number};
+use crate::arg_parsers::{self, named_enum_parser, parse_number};
+use crate::precision::Precision;
 
 /// The work of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -130,9 +131,18 @@ pub struct TrainingArgs {
         default_value_t = 1024
     )]
     pub max_length: usize,
-    /// Keep frozen weights in bf16, which a T4 does not have
-    #[arg(long)]
-    pub bf16: bool,
+    /// Number format: f32; bf16-weights for frozen weights in bf16 (also --bf16); bf16 for
+    /// activations too; a T4 has only f32
+    #[arg(
+        long,
+        alias = "bf16",
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        default_missing_value = Precision::Bf16Weights.name(),
+        default_value_t,
+        value_parser = named_enum_parser::<Precision>()
+    )]
+    pub precision: Precision,
     /// Folder of the adapter in the job
     #[arg(
         long,

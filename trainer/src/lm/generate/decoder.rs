@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
         self.positions = self.positions.clone().add_scalar(1);
         self.lengths.iter_mut().for_each(|length| *length += 1);
         let context = AttentionContext::new(model.config(), rows, 1, rope, window);
-        let x = model.embedding.get(false).select(0, ids).cast(DType::F32);
+        let x = model.embed_ids(ids, ForwardOptions::EVALUATION);
         let x = run(self.generator, x, &context, &mut self.cache);
         finish(self.generator, x)
     }
@@ -167,7 +167,7 @@ fn prefill(
     let model = generator.model;
     let batch = Batch::left_padded(model.config(), prompts, pad)?;
     let (rows, tokens) = (batch.rows(), batch.tokens());
-    let mut cache = Cache::new(model.config(), rows, tokens, model.device());
+    let mut cache = Cache::new(model, rows, tokens);
     let context = AttentionContext::from_batch(model.config(), &batch, model.device());
     let x = model.embed(&batch, ForwardOptions::EVALUATION);
     let x = run(generator, x, &context, &mut cache);
@@ -188,15 +188,14 @@ fn run(
     context: &AttentionContext,
     cache: &mut Cache,
 ) -> Tensor<2> {
-    for (layer, cache) in generator.layers.0.iter().zip(&mut cache.layers) {
+    for (layer, cache) in generator.layers.layers.iter().zip(&mut cache.layers) {
         x = layer.forward(x, context, cache);
     }
     x
 }
 
-/// Applies the last norm and the head to hidden states, `[rows, hidden]`.
+/// Applies the last norm and the head to hidden states, `[rows, hidden]`. The logits are in f32.
 fn finish(generator: &Generator<'_>, x: Tensor<2>) -> Tensor<2> {
-    let model = generator.model;
-    let hidden = model.last_norm(x, ForwardOptions::EVALUATION);
-    matmul_weight_few_rows(hidden, &model.head_weight(ForwardOptions::EVALUATION))
+    let hidden = (generator.model).last_norm(x, ForwardOptions::EVALUATION);
+    matmul_weight_few_rows(hidden, &generator.layers.head).cast(DType::F32)
 }

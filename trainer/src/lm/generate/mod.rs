@@ -13,7 +13,7 @@ pub use options::{GenerateOptions, Sampling};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 
 use self::choices::RemainingChoices;
 use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths};
@@ -61,10 +61,15 @@ pub enum Sampler {
     Device,
 }
 
-/// The layers of a model prepared for generation: the adapter is added to the weights. They take as
-/// much memory as the weights without the embedding. Cloning is cheap.
+/// The layers of a model prepared for generation: the adapter is added to the weights, and weights
+/// are rounded once if activations are in bf16. They take as much memory as the weights without the
+/// embedding. Cloning is cheap.
 #[derive(Clone, Debug)]
-pub struct PreparedLayers(Arc<Vec<DecodeLayer>>);
+pub struct PreparedLayers {
+    layers: Arc<Vec<DecodeLayer>>,
+    /// Weight of the head, `[vocabulary, hidden]`.
+    head: Tensor<2>,
+}
 
 /// A model prepared for generation. It is built once per set of weights.
 pub struct Generator<'a> {
@@ -86,8 +91,12 @@ impl CausalLm {
     /// Prepares the layers for generation.
     #[must_use]
     pub fn prepare_layers(&self) -> PreparedLayers {
-        let decode_layer = |block: &Block| block.decode_layer(ForwardOptions::EVALUATION);
-        PreparedLayers(Arc::new(self.blocks.iter().map(decode_layer).collect()))
+        let decode_layer =
+            |block: &Block| block.decode_layer(ForwardOptions::EVALUATION, self.precision);
+        PreparedLayers {
+            layers: Arc::new(self.blocks.iter().map(decode_layer).collect()),
+            head: (self.precision).round_weight(self.head_weight(ForwardOptions::EVALUATION)),
+        }
     }
 
     /// Generates one completion per prompt; [`Generator::generate`] with a new [`Generator`].

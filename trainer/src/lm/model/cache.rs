@@ -1,8 +1,8 @@
 //! The key-value cache of decoding, so that each new token costs one token of computation.
 
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 
-use crate::lm::config::ModelConfig;
+use super::CausalLm;
 
 /// The cached keys and values of one layer, `[rows, groups, capacity, head]` each.
 ///
@@ -23,16 +23,18 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Creates a cache with room for `capacity` tokens in each row.
-    pub(crate) fn new(config: &ModelConfig, rows: usize, capacity: usize, device: &Device) -> Self {
+    /// Creates a cache of a model's keys and values, with room for `capacity` tokens in each row.
+    pub(crate) fn new(model: &CausalLm, rows: usize, capacity: usize) -> Self {
+        let config = &model.config;
         let shape = [
             rows,
             config.num_key_value_heads,
             capacity,
             config.head_dim(),
         ];
+        let zeros = || Tensor::zeros(shape, (&model.device, model.precision.activations()));
         let empty = || LayerCache {
-            stored: Some((Tensor::zeros(shape, device), Tensor::zeros(shape, device))),
+            stored: Some((zeros(), zeros())),
             filled: 0,
         };
         Self {
@@ -61,7 +63,8 @@ impl Cache {
     pub(crate) fn resize(&mut self, length: usize, filled: usize, capacity: usize) {
         self.map(|all, before| {
             let [rows, groups, _, head] = all.dims();
-            let room = Tensor::zeros([rows, groups, capacity, head], &all.device());
+            let shape = [rows, groups, capacity, head];
+            let room = Tensor::zeros(shape, (&all.device(), all.dtype()));
             let kept = all.narrow(2, before - length, length);
             room.slice_assign([0..rows, 0..groups, filled - length..filled, 0..head], kept)
         });

@@ -5,13 +5,14 @@ use burn::tensor::{DType, Tensor};
 
 use super::ForwardOptions;
 use super::cache::LayerCache;
-use super::layers::{AttentionContext, Block, Linear, head_norm, rms_norm, swiglu};
-use super::precision::matmul_weight;
+use super::layers::{AttentionContext, Block, Linear, add_bias, head_norm, rms_norm, swiglu};
+use super::precision::{matmul_weight, mixed_matmul};
+use crate::precision::Precision;
 
 /// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
 const MAX_TRANSPOSED_ROWS: usize = 64;
 
-/// Computes `x Wᵀ` for a weight `[outputs, inputs]`.
+/// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
 ///
 /// With few rows, as in decoding, it computes `W xᵀ` and transposes the result: the matrix product
 /// then reads the weight in its own memory layout. Otherwise it first copies the weight to another
@@ -21,8 +22,8 @@ pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor
     if x.dims()[0] > MAX_TRANSPOSED_ROWS {
         return matmul_weight(x, weight);
     }
-    let x = x.cast(weight.dtype()).transpose();
-    weight.matmul(x).transpose().cast(DType::F32)
+    let kind = x.dtype();
+    mixed_matmul(weight, x.transpose()).transpose().cast(kind)
 }
 
 /// A decoder layer prepared for inference. Weights are `[outputs, inputs]`.
@@ -47,7 +48,7 @@ pub(crate) struct DecodeLayer {
 
 impl Block {
     /// Returns the layer for inference, with its adapter added to the weights if the pass uses it.
-    pub(crate) fn decode_layer(&self, pass: ForwardOptions) -> DecodeLayer {
+    pub(crate) fn decode_layer(&self, pass: ForwardOptions, precision: Precision) -> DecodeLayer {
         let weight = |linear: &Linear| {
             let weight = linear.weight.get(false);
             match linear.lora.as_ref().filter(|_| pass.adapter) {
@@ -55,9 +56,9 @@ impl Block {
                     let delta = lora.b.get(false).matmul(lora.a.get(false));
                     let kind = weight.dtype();
                     let sum = weight.cast(DType::F32) + delta.mul_scalar(lora.scale);
-                    sum.cast(kind)
+                    precision.round_weight(sum.cast(kind))
                 }
-                None => weight,
+                None => precision.round_weight(weight),
             }
         };
         let joined = |linears: &[&Linear]| {
@@ -95,7 +96,7 @@ impl DecodeLayer {
         let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
         let mut qkv = matmul_weight_few_rows(y, &self.qkv);
         if let Some(bias) = &self.qkv_bias {
-            qkv = qkv + bias.clone();
+            qkv = add_bias(qkv, bias.clone());
         }
         let mut query = qkv.clone().narrow(1, 0, queries);
         let mut key = qkv.clone().narrow(1, queries, keys);

@@ -7,6 +7,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
 
 use super::fused;
+use super::precision::mixed_matmul;
 use super::{Batch, CausalLm, ForwardOptions, Segment};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
@@ -338,15 +339,17 @@ impl CausalLm {
                 let logits = kept.take();
                 let logits = logits.unwrap_or_else(|| self.logits(x.clone(), untracked));
                 let grad = head.logit_grads(logits, &selection.targets, &grads, part)?;
-                let grad = grad.cast(weight.dtype());
+                let grad = grad.cast(x.dtype());
                 if let Some(index) = self.trained_head(&parameters) {
                     let mut tensors = vec![None; parameters.len()];
-                    tensors[index] = Some(grad.clone().transpose().matmul(x));
+                    let grad = mixed_matmul(grad.clone().transpose(), x);
+                    tensors[index] = Some(grad.cast(DType::F32));
                     grads_of_head.add(Grads { tensors });
                 }
-                grads_of_hidden.push(grad.matmul(weight.clone()).cast(DType::F32));
+                grads_of_hidden.push(mixed_matmul(grad, weight.clone()).cast(DType::F32));
             }
             // Its gradient with respect to the hidden states is the one just computed.
+            let hidden = hidden.cast(DType::F32);
             Ok((hidden * Tensor::cat(grads_of_hidden, 0)).sum())
         };
         let (_, mut grads) = self.gradients(batch, pass, surrogate)?;

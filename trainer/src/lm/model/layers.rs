@@ -6,7 +6,7 @@
 //! share one head of keys and values.
 
 use burn::tensor::activation::{silu, softmax};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sentinel_lm_kernels::HeadLayout;
 
 use super::cache::LayerCache;
@@ -50,13 +50,13 @@ impl Linear {
             if let Some(seed) = pass.dropout.filter(|_| lora.dropout > 0.0) {
                 x = apply_dropout(x, lora.dropout, seed, lora.a.name());
             }
-            let thin = x.matmul(lora.a.get(pass.track).transpose());
-            let wide = thin.matmul(lora.b.get(pass.track).transpose());
+            let thin = matmul_weight(x, lora.a.get(pass.track));
+            let wide = matmul_weight(thin, lora.b.get(pass.track));
             wide.mul_scalar(lora.scale)
         });
         let mut y = matmul_weight(x, self.weight.get(pass.track));
         if let Some(bias) = &self.bias {
-            y = y + bias.get(pass.track);
+            y = add_bias(y, bias.get(pass.track));
         }
         match beside {
             Some(beside) => y + beside,
@@ -81,14 +81,23 @@ impl Linear {
     }
 }
 
-/// Applies the RMS norm to each row, and multiplies the result by `weight`.
+/// Adds a bias, `[1, outputs]`, in the format of `x`.
+pub(super) fn add_bias(x: Tensor<2>, bias: Tensor<2>) -> Tensor<2> {
+    let bias = bias.cast(x.dtype());
+    x + bias
+}
+
+/// Applies the RMS norm to each row, and multiplies the result by `weight`. It is computed in f32,
+/// and returned in the format of `x`.
 pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+    let kind = x.dtype();
+    let x = x.cast(DType::F32);
     if fused::applies(&x) {
-        return fused::fused_rms_norm(x, weight, epsilon);
+        return fused::fused_rms_norm(x, weight, epsilon).cast(kind);
     }
     let mean = x.clone().square().mean_dim(1);
     let scale = mean.add_scalar(epsilon).sqrt().recip();
-    x * scale * weight
+    (x * scale * weight).cast(kind)
 }
 
 /// Applies the RMS norm to each head of queries or keys, `[n, heads * head]`.
@@ -115,7 +124,9 @@ pub(super) fn apply_dropout(x: Tensor<2>, share: f64, seed: u64, place: &str) ->
     let draw = |_| if random.uniform() < share { 0.0 } else { kept };
     let mask: Vec<f32> = (0..shape[0] * shape[1]).map(draw).collect();
     let device = x.device().without_autodiff();
-    x * Tensor::from_data(TensorData::new(mask, shape), &device)
+    let mask: Tensor<2> = Tensor::from_data(TensorData::new(mask, shape), &device);
+    let mask = mask.cast(x.dtype());
+    x * mask
 }
 
 /// The cosines and sines of all positions below a limit, on the device of a model.
@@ -297,7 +308,7 @@ impl AttentionContext {
     }
 
     /// Computes attention from queries, keys and values of the same rows, and returns
-    /// `[rows * tokens, heads * head]`.
+    /// `[rows * tokens, heads * head]`. The softmax is computed in f32.
     pub(super) fn attend(
         &self,
         query: Tensor<2>,
@@ -306,6 +317,7 @@ impl AttentionContext {
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let (rows, tokens, head) = (self.rows, self.tokens, self.head_dim);
+        let kind = query.dtype();
         let scale = 1.0 / (head as f64).sqrt();
         let query = self.split_heads(query, self.heads, Some((&self.rope, scale)));
         let key = self.split_heads(key, self.groups, Some((&self.rope, 1.0)));
@@ -327,12 +339,14 @@ impl AttentionContext {
         let [r, g, q] = grouped;
         let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
         let scores = scores.reshape([rows, self.heads, tokens, seen]);
+        let scores = scores.cast(DType::F32);
         let weights = if fused::applies(&scores) {
             fused::fused_masked_softmax(scores, self.mask.clone())
         } else {
             softmax(scores + self.mask.clone(), 3)
         };
-        let mixed = weights.reshape([r, g, q, seen]).matmul(value);
+        let weights = weights.cast(kind).reshape([r, g, q, seen]);
+        let mixed = weights.matmul(value);
         let mixed = mixed.reshape([rows, self.heads, tokens, head]);
         if fused::applies(&mixed) {
             return fused::fused_merge_heads(mixed, self.layout(self.heads));
@@ -351,8 +365,8 @@ impl AttentionContext {
         }
     }
 
-    /// Maps `[rows * tokens, heads * head]` to `[rows, heads, tokens, head]`; rotates and scales it if
-    /// `rope` is given.
+    /// Maps `[rows * tokens, heads * head]` to `[rows, heads, tokens, head]`; rotates and scales it, in
+    /// f32, if `rope` is given.
     fn split_heads(&self, x: Tensor<2>, heads: usize, rope: Option<(&Rope, f64)>) -> Tensor<4> {
         if fused::applies(&x) {
             let angles = rope.map(|(rope, _)| [rope.cosine.clone(), rope.sine.clone()]);
@@ -360,10 +374,12 @@ impl AttentionContext {
             return fused::fused_split_heads(x, self.layout(heads), angles, scale);
         }
         let x = x.reshape([self.rows, self.tokens, heads, self.head_dim]);
-        match rope {
-            Some((rope, scale)) => rope.apply(x).swap_dims(1, 2).mul_scalar(scale),
-            None => x.swap_dims(1, 2),
-        }
+        let Some((rope, scale)) = rope else {
+            return x.swap_dims(1, 2);
+        };
+        let kind = x.dtype();
+        let x = rope.apply(x.cast(DType::F32)).swap_dims(1, 2);
+        x.mul_scalar(scale).cast(kind)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::lm::parameter::Parameter;
 use crate::lm::weights::{
     HEAD, Initializer, KEY_NORM, QUERY_NORM, read_checkpoint, safetensors_bytes, tensor_specs,
 };
+use crate::precision::Precision;
 use crate::rng::Rng;
 
 /// The files that [`CausalLm::save`] writes.
@@ -134,6 +135,7 @@ impl CausalLm {
                 head: rest.next(),
                 adapter: None,
                 digest: None,
+                precision: Precision::F32,
             })
         };
         parts().ok_or(lost)

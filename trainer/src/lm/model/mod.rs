@@ -11,7 +11,7 @@ mod layers;
 mod load;
 mod precision;
 
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Device, Int, Tensor};
 
 pub(crate) use batch::check_lengths;
 pub use batch::{Batch, Segment};
@@ -26,6 +26,7 @@ use precision::matmul_weight;
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
 use super::parameter::{Parameter, indices};
+use crate::precision::Precision;
 
 /// Settings of a forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,7 @@ pub struct CausalLm {
     pub(crate) adapter: Option<LoraConfig>,
     /// Digest of the base weights before they were rounded to bf16; `None` if they were not.
     pub(crate) digest: Option<String>,
+    pub(crate) precision: Precision,
 }
 
 impl CausalLm {
@@ -198,8 +200,13 @@ impl CausalLm {
     /// Returns the embeddings of a batch, `[rows * tokens, hidden]`.
     pub(crate) fn embed(&self, batch: &Batch, pass: ForwardOptions) -> Tensor<2> {
         let ids = indices(batch.ids().iter().map(|id| *id as usize), &self.device);
+        self.embed_ids(ids, pass)
+    }
+
+    /// Returns the embeddings of token ids, `[n, hidden]`.
+    pub(crate) fn embed_ids(&self, ids: Tensor<1, Int>, pass: ForwardOptions) -> Tensor<2> {
         let rows = self.embedding.get(pass.track).select(0, ids);
-        rows.cast(DType::F32)
+        rows.cast(self.precision.activations())
     }
 
     /// Returns the hidden states after the last norm, `[rows * tokens, hidden]`, to which the head
@@ -240,10 +247,10 @@ impl CausalLm {
         logits.reshape([batch.rows(), batch.tokens(), self.config.vocab_size])
     }
 
-    /// Applies the head to hidden states: `[n, hidden]` to `[n, vocabulary]`.
+    /// Applies the head to hidden states: `[n, hidden]` to `[n, vocabulary]`, in f32.
     #[must_use]
     pub fn logits(&self, hidden: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
-        matmul_weight(hidden, self.head_weight(pass))
+        matmul_weight(hidden, self.head_weight(pass)).cast(DType::F32)
     }
 
     /// Returns the weight of the head, `[vocabulary, hidden]`.

@@ -20,6 +20,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 /// Prints the estimates of Qwen2.5's small models, and of `--model` if it is on this machine.
 pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Result<()> {
     config.check()?;
+    config.run.check()?;
     let lora = match config.run.named_adapter()? {
         Some(own) => own,
         None => config.run.lora()?,

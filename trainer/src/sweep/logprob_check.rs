@@ -1,7 +1,8 @@
 //! The comparison of a saved artifact's log-probabilities with those of training.
 //!
 //! The last update of GRPO logs the tokens of its completions with their log-probabilities under the
-//! model that the run ends with. Where there are none, the completions of the check itself are
+//! model that the run ends with; they are computed again in the number formats of the run. Where there
+//! are none, the completions of the check itself are
 //! computed in two ways: by base model and adapter, and by the merged weights.
 
 use std::path::{Path, PathBuf};
@@ -40,17 +41,19 @@ pub(super) fn compare(
     generations: &[Generation],
 ) -> Result<Option<LogProbDifference>, RunError> {
     let (model, pad) = (loaded.model(), loaded.pad_token());
-    let precision = (play.training.as_ref()).map_or(Precision::F32, |run| run.run.precision);
-    let tolerance = logprob_tolerance(precision);
     if artifact.kind == ArtifactKind::GrpoAdapter {
-        let temperature = play.training.as_ref().map(|run| run.temperature);
         let logged = logged(&artifact.path)?;
-        if let Some(temperature) = temperature.filter(|_| !logged.is_empty()) {
+        if let Some(training) = play.training.as_ref().filter(|_| !logged.is_empty()) {
+            let precision = training.run.precision;
+            let mut model = model.clone();
+            model.lower_precision(precision)?;
             let samples = logged
                 .iter()
                 .map(|row| sample(&row.prompt_ids, &row.completion_ids));
-            let now = logps(model, &samples.collect::<Vec<_>>(), temperature, pad)?;
+            let samples = samples.collect::<Vec<_>>();
+            let now = logps(&model, &samples, training.temperature, pad)?;
             let then: Vec<Vec<f64>> = logged.into_iter().map(|row| row.logps).collect();
+            let tolerance = logprob_tolerance(precision);
             return difference(&artifact.path, Compared::Training, tolerance, &now, &then);
         }
     }
@@ -71,7 +74,7 @@ pub(super) fn compare(
     difference(
         &artifact.path,
         Compared::MergedAndAdapter,
-        tolerance,
+        logprob_tolerance(Precision::F32),
         &now,
         &others,
     )

@@ -1,4 +1,4 @@
-//! Frozen weights in bf16 beside an adapter in f32.
+//! Frozen weights, and also activations, in bf16 beside an adapter in f32.
 
 use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
 use sentinel_trainer::distributed::ProcessGroup;
@@ -8,8 +8,8 @@ use sentinel_trainer::lm::{
 };
 use sentinel_trainer::rl::config::LossConfig;
 
-use crate::oracle::{device, numbers};
-use crate::runs::{adapter, curve, fails, made, refused, succeeds};
+use crate::oracle::{device, numbers, print_note};
+use crate::runs::{adapter, curve, fails, made, succeeds};
 use crate::segments::{config, ids};
 
 /// Creates a model with an adapter that changes its output.
@@ -70,25 +70,32 @@ fn apart(found: &[f32], expected: &[f32]) -> f32 {
 #[test]
 fn bf16_logits_and_gradients_are_close_to_f32() {
     let whole = model();
-    let mut half = whole.clone();
-    half.lower_precision(Precision::Bf16Weights).unwrap();
-    assert_eq!(
-        half.base_digest().unwrap(),
-        whole.base_digest().unwrap(),
-        "an adapter still belongs to its base"
-    );
+    for precision in [Precision::Bf16Weights, Precision::Bf16] {
+        let mut half = whole.clone();
+        half.lower_precision(precision).unwrap();
+        assert_eq!(
+            half.base_digest().unwrap(),
+            whole.base_digest().unwrap(),
+            "an adapter still belongs to its base"
+        );
+        assert_close(&half, &whole);
+        // Numbers that were rounded cannot be restored.
+        half.lower_precision(Precision::F32).unwrap();
+        assert_eq!(half.precision(), precision);
+    }
+}
+
+/// Checks that logits and gradients differ from those in f32, and not by much.
+fn assert_close(half: &CausalLm, whole: &CausalLm) {
     let rows = [ids(1, 20), ids(2, 12)];
     let batch = Batch::left_padded(whole.config(), &rows, 0).unwrap();
     let logits = |model: &CausalLm| numbers(model.forward(&batch, ForwardOptions::EVALUATION));
-    let far = apart(&logits(&half), &logits(&whole));
+    let far = apart(&logits(half), &logits(whole));
     assert!(far > 1e-5 && far < 0.08, "{far}");
 
     for by_block in [false, true] {
         let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
-        let (found, expected) = (
-            accumulated_step(&half, pass),
-            accumulated_step(&whole, pass),
-        );
+        let (found, expected) = (accumulated_step(half, pass), accumulated_step(whole, pass));
         for (place, parameter) in whole.parameters().into_iter().enumerate() {
             let Some(expected) = expected.grads.get(place) else {
                 assert!(found.grads.get(place).is_none());
@@ -105,8 +112,15 @@ fn bf16_logits_and_gradients_are_close_to_f32() {
 /// weights.
 #[test]
 fn bf16_generation_picks_near_best_tokens() {
-    let mut half = model();
-    half.lower_precision(Precision::Bf16Weights).unwrap();
+    for precision in [Precision::Bf16Weights, Precision::Bf16] {
+        let mut half = model();
+        half.lower_precision(precision).unwrap();
+        assert_near_best(&half);
+    }
+}
+
+/// Checks that greedy decoding picks tokens whose logits are near the best of a training pass.
+fn assert_near_best(half: &CausalLm) {
     let mut options = GenerateOptions::new(8, &GenerationDefaults::default(), 1);
     options.greedy = true;
     let rows = [ids(1, 20), ids(2, 12)];
@@ -163,9 +177,13 @@ fn bf16_runs_train_adapter_of_f32_model() {
         "lm sft --resume --bf16 --output-dir {}",
         at("plain")
     ));
-    assert!(message.contains("bf16"), "{message}");
+    assert!(message.contains("precision"), "{message}");
     assert!(!adapter(&folder.path().join("grpo")).is_empty());
-    refused(&format!("{sft} --full --output-dir {}", at("full")));
+    let message = fails(&format!("{sft} --full --output-dir {}", at("full")));
+    assert!(
+        message.contains("precision") && message.contains("full"),
+        "{message}"
+    );
     let file = folder.path().join("options.json");
     std::fs::write(&file, r#"{"full": true}"#).unwrap();
     let message = fails(&format!(
@@ -174,7 +192,73 @@ fn bf16_runs_train_adapter_of_f32_model() {
         at("full")
     ));
     assert!(
-        message.contains("bf16") && message.contains("full"),
+        message.contains("precision") && message.contains("full"),
         "{message}"
     );
+}
+
+/// Fine-tuning with activations in bf16 follows that in f32, and a run of GRPO logs log-probabilities
+/// that its saved adapter gives again.
+#[test]
+fn bf16_runs_follow_those_in_f32() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let losses = |name: &str, options: &str| {
+        succeeds(&format!(
+            "lm sft --model {model} --data {corpus} --learning-rate 1e-2 --max-steps 8 {options} --output-dir {}",
+            at(name)
+        ));
+        let steps = curve(&folder.path().join(name));
+        let losses = steps.iter().filter_map(|step| step.get("loss")?.as_f64());
+        losses.collect::<Vec<f64>>()
+    };
+    for kind in ["", "--full"] {
+        let whole = losses(&format!("whole{kind}"), kind);
+        let half = losses(&format!("half{kind}"), &format!("--precision bf16 {kind}"));
+        let fall = whole[0] - whole[7];
+        assert!(fall > 0.1, "{whole:?}");
+        let apart = whole.iter().zip(&half).map(|(a, b)| (a - b).abs());
+        let share = apart.fold(0.0, f64::max) / fall;
+        print_note(&format!(
+            "lm sft {kind}: losses differ by {share:.2e} of their decrease"
+        ));
+        assert!(share < 0.02, "{whole:?} {half:?}");
+    }
+    let (checkpoints, reports) = (at("checkpoints"), at("reports"));
+    succeeds(&format!(
+        "lm grpo --model {model} --precision bf16 --beta 0.1 --task task1 --episodes 2 --batch-size 2 \
+         --num-generations 2 --groups-per-update 2 --max-completion-length 4 --output-dir \
+         {checkpoints}/grpo_adapter"
+    ));
+    let log = std::fs::read_to_string(format!("{checkpoints}/grpo_adapter/events.jsonl")).unwrap();
+    // The reference is in the same number formats as the policy that starts from it.
+    assert!(log.contains("\"kl\":0.0"), "{log}");
+    let options = format!("{checkpoints}/grpo_adapter/training_options.json");
+    let options = std::fs::read_to_string(options).unwrap();
+    assert!(options.contains("\"precision\": \"bf16\""), "{options}");
+    succeeds(&format!(
+        "lm postsave --checkpoints-dir {checkpoints} --reports-dir {reports} --samples 1"
+    ));
+    let report = std::fs::read(format!("{reports}/postsave_inference.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    let difference = &report["logprob_difference"];
+    assert_eq!(difference["compared_with"], "training");
+    assert!(difference["max"].as_f64().unwrap() < 1e-3, "{difference}");
+}
+
+/// A device without bf16 is refused before anything is rounded.
+#[test]
+fn precision_needs_device_that_supports_it() {
+    let mut model = CausalLm::initialize(config(), 7, &device()).unwrap();
+    let supported = device().supports_dtype(burn::tensor::DType::BF16);
+    for precision in Precision::ALL {
+        let expected = supported || precision == Precision::F32;
+        assert_eq!(precision.check_device(&device()).is_ok(), expected);
+        assert_eq!(model.lower_precision(precision).is_ok(), expected);
+    }
+    if !supported {
+        assert_eq!(model.precision(), Precision::F32);
+        print_note("this device does not support bf16: it is refused");
+    }
 }

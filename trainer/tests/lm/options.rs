@@ -113,6 +113,18 @@ fn memory_estimate_needs_no_network() {
     );
     let half = succeeds("lm grpo --estimate --bf16");
     assert!(half.contains(" 5.8") && half.contains("bf16"), "{half}");
+    assert_eq!(
+        succeeds("lm grpo --estimate --precision bf16-weights"),
+        half
+    );
+    fails("lm grpo --estimate --full --precision bf16-weights");
+    let computed = succeeds("lm grpo --estimate --precision bf16");
+    assert!(computed.contains("computed in bf16"), "{computed}");
+    assert!(refused("lm grpo --estimate --precision f16").contains("bf16-weights"));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"bf16": true}"#).unwrap();
+    let recorded = format!("lm grpo --estimate --config {}", file.path().display());
+    assert_eq!(succeeds(&recorded), half, "options of earlier runs");
     // A model of the table need not be available locally.
     assert_eq!(
         succeeds("lm grpo --estimate --model Qwen/Qwen2.5-0.5B-Instruct"),

@@ -6,7 +6,8 @@ use crate::test_counts::Tally;
 use anyhow::Result;
 
 /// The tests of the trainer whose device can be chosen, by the start of their names.
-const DEVICE_TESTS: [&str; 7] = [
+const DEVICE_TESTS: [&str; 8] = [
+    "bf16::precision_",
     "forward::",
     "generation::",
     "gradients::",

@@ -11,11 +11,13 @@
 //!
 //! This module knows no world. What a world provides is [`Analyzable`] and [`Evidence`].
 
+mod comparison;
 mod continuation;
 mod report;
 mod run;
 mod statistics;
 
+pub use comparison::{ActionGain, BeliefRollouts, CompareActions};
 pub use continuation::{ContinuationPolicy, RestartedPolicy};
 pub use report::{EpisodeReport, StateSourceReport, StepReport};
 pub use run::{Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory};

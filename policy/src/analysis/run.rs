@@ -3,6 +3,7 @@
 use sentinel_env::rng::derive_seed;
 use sentinel_env::{Environment, Seeded};
 
+use super::comparison::play_out;
 use super::report::{EpisodeReport, StepReport};
 use super::statistics::Estimates;
 use super::{Analyzable, ContinuationPolicy, Evidence, StateSource};
@@ -284,7 +285,11 @@ impl<W: Analyzable> Analysis<W> {
             state: decision.sample(source, trial_seed(&self.config, decision.index, pass)),
             scores: Vec::with_capacity(decision.actions.len()),
         });
-        let score = decision.play_out(&trial.state, decision.actions[trial.scores.len()]);
+        let score = play_out(
+            &trial.state,
+            &*decision.policy,
+            decision.actions[trial.scores.len()],
+        );
         trial.scores.push(score);
         passes.progress.done += 1;
         if trial.scores.len() == decision.actions.len() {
@@ -392,16 +397,5 @@ impl<W: Analyzable> Decision<W> {
             StateSource::Belief => self.evidence.sample(self.state.observation(), seed),
             StateSource::Hindsight => self.state.with_outcome_seed(seed),
         }
-    }
-
-    /// Returns the final score if `action` is taken in `state` and the policy plays on.
-    fn play_out(&self, state: &W, action: W::Action) -> f64 {
-        let (mut episode, mut policy) = (state.clone(), self.policy.boxed_clone());
-        let mut next = action;
-        while episode.step(next).is_ok() && !W::is_done(episode.observation()) {
-            policy.observe(episode.observation());
-            next = policy.choose(episode.observation());
-        }
-        episode.score()
     }
 }

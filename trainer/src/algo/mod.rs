@@ -2,6 +2,7 @@
 //!
 //! * [`grpo`]: group-relative policy optimization of a compact policy, `sentinel train`.
 //! * [`imitation`]: imitation of a teacher on the learner's own episodes, `sentinel imitate`.
+//! * [`expert_iteration`]: imitation of look-ahead over the learner itself, `sentinel improve`.
 //! * [`sft`]: supervised fine-tuning of a language model, `sentinel lm sft`.
 //! * [`lm_grpo`]: GRPO of a language model, `sentinel lm grpo`.
 //!
@@ -9,6 +10,7 @@
 //! around them is [`crate::run`], with [`crate::compact`] and [`crate::finetune`] for the two kinds
 //! of model.
 
+pub mod expert_iteration;
 pub mod grpo;
 pub mod imitation;
 pub mod lm_grpo;

@@ -1,4 +1,4 @@
-//! `sentinel train` and `sentinel imitate`: a bar on a terminal, lines in a log.
+//! `sentinel train`, `sentinel imitate` and `sentinel improve`: a bar on a terminal, lines in a log.
 
 use std::fmt::Write as _;
 
@@ -15,10 +15,11 @@ use sentinel_trainer::run::Outcome;
 use super::interrupt::{interrupted, on_interrupt};
 use super::progress_bar::RunBar;
 
-/// Runs `sentinel train` and `sentinel imitate`.
+/// Runs `sentinel train`, `sentinel imitate` and `sentinel improve`.
 pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches) -> Result<()> {
     refuse_ranks(match method {
         Method::Imitation => "sentinel imitate",
+        Method::ExpertIteration => "sentinel improve",
         Method::Grpo => "sentinel train",
     })?;
     let config = command.config(method, matches)?;

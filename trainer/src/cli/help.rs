@@ -20,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "eval", "record", "replay", "analyze", "trace", "bench", "rules", "ablate",
         ],
     ),
-    ("Compact training", &["train", "imitate"]),
+    ("Compact training", &["train", "imitate", "improve"]),
     ("Language models", &["lm"]),
     (
         "Evidence",
@@ -76,7 +76,9 @@ pub(super) fn with_help(root: Command, words: &[OsString]) -> Command {
     let HelpContext { world, quick } = HelpContext::new(words);
     let train = |command| with_defaults(command, Method::Grpo, world, quick);
     let imitate = |command| with_defaults(command, Method::Imitation, world, quick);
+    let improve = |command| with_defaults(command, Method::ExpertIteration, world, quick);
     let root = at(at(root, &["train"], &train), &["imitate"], &imitate);
+    let root = at(root, &["improve"], &improve);
     let root = without_other_axes(with_world_help(root, world), world);
     let groups = groups(&root);
     underscored(root.help_template(template(&groups)))

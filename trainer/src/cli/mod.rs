@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Train(Box<TrainCommand>),
     /// Train a compact policy by imitation of a teacher along its own episodes (DAgger)
     Imitate(Box<TrainCommand>),
+    /// Train a compact policy by imitation of look-ahead over itself (expert iteration)
+    Improve(Box<TrainCommand>),
     /// Train and evaluate language models
     #[command(subcommand)]
     Lm(LmCommand),
@@ -282,6 +284,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Ablate(config) => environments::ablate(&config),
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),
+        Command::Improve(command) => compact::train(&command, Method::ExpertIteration, given),
         Command::Lm(command) => run_lm(command, given),
         Command::RewardReport(config) => charts::reward_report(&config),
         Command::ClusterHealth(config) => charts::cluster_health(&config),

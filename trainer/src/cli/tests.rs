@@ -54,7 +54,7 @@ fn help_shows_the_commands_by_group() {
         after("Environments:"),
         "eval,record,replay,analyze,trace,bench,rules,ablate"
     );
-    assert_eq!(after("Compact training:"), "train,imitate");
+    assert_eq!(after("Compact training:"), "train,imitate,improve");
     assert_eq!(
         after("Language models:"),
         "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout,lm postsave,\

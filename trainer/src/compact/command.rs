@@ -1,4 +1,4 @@
-//! `sentinel train` and `sentinel imitate`: options from flags, a file and defaults, and the
+//! `sentinel train`, `sentinel imitate` and `sentinel improve`: options from flags, a file and defaults, and the
 //! environment by its name.
 
 use clap::parser::ValueSource;
@@ -36,9 +36,8 @@ pub struct TrainCommand {
 }
 
 /// The options that only GRPO has, besides those of the loss.
-const OF_GRPO: [&str; 11] = [
+const OF_GRPO: [&str; 10] = [
     "num_generations",
-    "snapshots_per_episode",
     "continuation",
     "credit",
     "scale_rewards",
@@ -51,6 +50,15 @@ const OF_GRPO: [&str; 11] = [
 ];
 /// The options that only imitation has.
 const OF_IMITATION: [&str; 1] = ["teacher"];
+/// The options that only expert iteration has.
+const OF_LOOKAHEAD: [&str; 4] = [
+    "lookahead_rollouts",
+    "lookahead_samples",
+    "lookahead_temperature",
+    "lookahead_errors",
+];
+/// The options that GRPO and expert iteration have.
+const OF_SNAPSHOTS: [&str; 1] = ["snapshots_per_episode"];
 /// The options that only some networks have, see [`Learn::OPTIONS`].
 const OF_NETWORKS: [&str; 2] = ["pooling", "features"];
 /// The same options as they are typed.
@@ -61,6 +69,7 @@ const fn output_dir(method: Method) -> &'static str {
     match method {
         Method::Grpo => "outputs/grpo",
         Method::Imitation => "outputs/imitation",
+        Method::ExpertIteration => "outputs/improved",
     }
 }
 
@@ -81,9 +90,12 @@ pub fn with_defaults(command: Command, method: Method, world: WorldName, quick: 
     let of_network = in_world!(world, W => <W as Learn>::OPTIONS);
     command.mut_args(|arg| {
         let name = arg.get_id().as_str();
+        let is_of_grpo = OF_GRPO.contains(&name) || of_loss.contains(&arg.get_id());
+        let is_of_lookahead = OF_LOOKAHEAD.contains(&name);
         let is_other = match method {
-            Method::Grpo => OF_IMITATION.contains(&name),
-            Method::Imitation => OF_GRPO.contains(&name) || of_loss.contains(&arg.get_id()),
+            Method::Grpo => OF_IMITATION.contains(&name) || is_of_lookahead,
+            Method::Imitation => is_of_grpo || is_of_lookahead || OF_SNAPSHOTS.contains(&name),
+            Method::ExpertIteration => OF_IMITATION.contains(&name) || is_of_grpo,
         };
         let is_foreign = OF_NETWORKS.contains(&name) && !of_network.contains(&name);
         let is_hidden = arg.is_hide_set() || is_other || is_foreign;

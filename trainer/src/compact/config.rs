@@ -33,6 +33,8 @@ pub enum Method {
     #[serde(rename = "sft")]
     #[value(name = "sft", alias = "imitation")]
     Imitation,
+    /// Imitation of look-ahead over the learner itself (expert iteration, arXiv:1705.08439).
+    ExpertIteration,
 }
 
 /// The values of `--continuation` that the training of a compact policy supports.
@@ -118,7 +120,7 @@ fields! {
         episodes_per_update: usize = 384,
         /// Number of members of a group
         num_generations: usize = 16,
-        /// With --credit step, snapshots of each episode from which groups start
+        /// Steps of each episode at which actions are compared; with train, those of --credit step
         snapshots_per_episode: usize = 2,
         /// Policy that plays on after an action with --credit step
         #[arg(value_parser = supported_values(&CONTINUATIONS))]
@@ -127,6 +129,14 @@ fields! {
         #[serde(alias = "advantage")]
         #[arg(alias = "advantage")]
         credit: Credit = Credit::Step,
+        /// Sampled hidden states in which each action is tried
+        lookahead_rollouts: usize = 16,
+        /// Actions sampled from the policy that are tried besides the world's candidates
+        lookahead_samples: usize = 4,
+        /// Difference of score for which the target prefers an action by a factor of e
+        lookahead_temperature: f64 = 0.003,
+        /// Standard errors that are subtracted from the gain of an action
+        lookahead_errors: f64 = 1.0,
         /// The scale that advantages are divided by
         #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
@@ -301,6 +311,7 @@ impl TrainConfig {
             ("snapshots_per_episode", self.snapshots_per_episode),
             ("num_iterations", self.num_iterations),
             ("mini_batches", self.mini_batches),
+            ("lookahead_rollouts", self.lookahead_rollouts),
             ("eval_steps", self.eval_steps),
             ("save_steps", self.save_steps),
         ];
@@ -313,6 +324,12 @@ impl TrainConfig {
         if self.num_generations < 2 {
             return refuse("num_generations", "at least 2: a group is its own baseline");
         }
+        if u32::try_from(self.lookahead_rollouts).is_err() {
+            return refuse("lookahead_rollouts", "less than 2^32");
+        }
+        if !(self.lookahead_temperature.is_finite() && self.lookahead_temperature > 0.0) {
+            return refuse("lookahead_temperature", "a number above 0");
+        }
         if !CONTINUATIONS.contains(&self.continuation) {
             return refuse("continuation", "sampled or greedy");
         }
@@ -323,6 +340,7 @@ impl TrainConfig {
             ("max_grad_norm", self.max_grad_norm),
             ("weight_decay", f64::from(self.weight_decay)),
             ("adam_epsilon", f64::from(self.adam_epsilon)),
+            ("lookahead_errors", self.lookahead_errors),
         ];
         for (option, value) in numbers {
             if !(value.is_finite() && value >= 0.0) {

@@ -54,6 +54,15 @@ pub enum TrainError {
         "teacher {0}: none of its actions can be expressed by the network (Network::encode_action): choose another teacher"
     )]
     NoLabels(String),
+    /// A world whose hidden states cannot be sampled from public evidence, which look-ahead needs.
+    #[error(
+        "world {world} cannot sample hidden states from public evidence (Learn::action_comparison), \
+         which look-ahead needs: use sentinel train"
+    )]
+    NoHiddenStates {
+        /// The name of the world.
+        world: &'static str,
+    },
     /// An option of the loss, or an input of it.
     #[error(transparent)]
     Loss(#[from] RlError),

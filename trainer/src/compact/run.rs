@@ -169,6 +169,7 @@ fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Erro
         method: match config.method {
             Method::Grpo => "grpo".to_owned(),
             Method::Imitation => "imitation".to_owned(),
+            Method::ExpertIteration => "expert_iteration".to_owned(),
         },
         config: serde_json::from_str(&text)?,
         resumed_at: trainer.updates_done(),

@@ -10,7 +10,7 @@ use super::optimizer::Optimizer;
 use super::parameter_tensors::ParameterTensors;
 use super::step::{StepOptions, step};
 use crate::algo::grpo::{self, Collected};
-use crate::algo::imitation;
+use crate::algo::{expert_iteration, imitation};
 use crate::rl::Metrics;
 use crate::rng::Rng;
 
@@ -117,6 +117,9 @@ impl<W: Learn> Trainer<W> {
         let update = self.done as u64;
         let collected = match self.config.method {
             Method::Imitation => imitation::collect(&self.config, &self.weights, update)?,
+            Method::ExpertIteration => {
+                expert_iteration::collect(&self.config, &self.weights, update)?
+            }
             Method::Grpo => {
                 grpo::collect(&self.config, &self.weights, self.reference.as_ref(), update)?
             }
@@ -153,7 +156,7 @@ impl<W: Learn> Trainer<W> {
         let (method, loss) = (self.config.method, self.config.loss(self.done));
         // Sequences that share an observation stay together, so that the network runs on it once.
         let size = match method {
-            Method::Imitation => 1,
+            Method::Imitation | Method::ExpertIteration => 1,
             Method::Grpo => self.config.num_generations,
         };
         let mut groups: Vec<usize> = (0..batch.sequences.len() / size).collect();
@@ -172,7 +175,9 @@ impl<W: Learn> Trainer<W> {
                     batch,
                     &rows,
                     |tokens, logps, entropies| match method {
-                        Method::Imitation => Ok(imitation::loss(tokens, logps)),
+                        Method::Imitation | Method::ExpertIteration => {
+                            Ok(imitation::loss(tokens, logps))
+                        }
                         Method::Grpo => grpo::loss(&loss, tokens, logps, entropies),
                     },
                 )?;

@@ -1,15 +1,19 @@
 //! Training on the cluster world.
 
+use std::sync::Arc;
+
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
 use sentinel_env::slot::SLOTS;
+use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::cluster::learned::{
     ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, param_index,
 };
+use sentinel_policy::nn::Model;
 
-use super::{Learn, NamedPolicy, scripted};
+use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
@@ -70,6 +74,7 @@ impl Learn for ClusterEnv {
                 config.entropy_coef = 0.005;
             }
             Method::Imitation => (config.max_steps, config.episodes_per_update) = (30, 48),
+            Method::ExpertIteration => config.episodes_per_update = 48,
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(6);
@@ -80,6 +85,13 @@ impl Learn for ClusterEnv {
 
     fn policies() -> Vec<NamedPolicy<Self>> {
         scripted()
+    }
+
+    fn action_comparison(
+        model: &Arc<Model<Self::Net>>,
+        setup: &Self::Setup,
+    ) -> Option<Box<dyn CompareActions<Self>>> {
+        belief_rollouts(model, setup)
     }
 
     fn belief_targets(&self) -> Vec<u8> {

@@ -4,9 +4,12 @@ mod cluster;
 mod polyguard;
 mod trust;
 
+use std::sync::Arc;
+
 use burn::tensor::Device;
 use sentinel_env::{Environment, Named};
-use sentinel_policy::nn::{Architecture as _, Choice, ModelConfig, Network};
+use sentinel_policy::analysis::{Analyzable, BeliefRollouts, CompareActions};
+use sentinel_policy::nn::{Architecture as _, Choice, Model, ModelConfig, Network, TrainedPolicy};
 use sentinel_policy::policy::Player;
 use sentinel_policy::{Playable, Scripted};
 
@@ -80,6 +83,15 @@ pub trait Learn: Trainable {
         None
     }
 
+    /// Returns a comparison of actions along an episode of `setup` by rollouts of a network; `None`
+    /// if the environment cannot sample hidden states from public evidence.
+    fn action_comparison(
+        _model: &Arc<Model<Self::Net>>,
+        _setup: &Self::Setup,
+    ) -> Option<Box<dyn CompareActions<Self>>> {
+        None
+    }
+
     /// Returns the true class of each row of the network's belief, which only the auxiliary loss
     /// uses.
     fn belief_targets(&self) -> Vec<u8> {
@@ -140,6 +152,15 @@ fn scripted<W: Playable>() -> Vec<NamedPolicy<W>> {
     W::PolicyName::ALL.iter().map(named).collect()
 }
 
+/// Returns [`Learn::action_comparison`] of a world whose episodes can be analyzed.
+fn belief_rollouts<W: Trainable + Analyzable>(
+    model: &Arc<Model<W::Net>>,
+    setup: &W::Setup,
+) -> Option<Box<dyn CompareActions<W>>> {
+    let policy = TrainedPolicy::new(Arc::clone(model));
+    Some(Box::new(BeliefRollouts::new(&policy, setup)))
+}
+
 impl TrainConfig {
     /// Returns the defaults of a method in an environment; with `quick`, those of a run of about a
     /// minute.
@@ -153,6 +174,13 @@ impl TrainConfig {
         if method == Method::Imitation {
             config.name = "imitation".to_owned();
             config.max_steps = 60;
+            config.learning_rate = 0.003;
+            config.eval_steps = 10;
+            config.save_steps = 10;
+        }
+        if method == Method::ExpertIteration {
+            config.name = "expert-iteration".to_owned();
+            config.max_steps = 100;
             config.learning_rate = 0.003;
             config.eval_steps = 10;
             config.save_steps = 10;

@@ -1,12 +1,16 @@
 //! Training on the polyguard world.
 
+use std::sync::Arc;
+
 use burn::tensor::{Device, Tensor};
 use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_policy::analysis::CompareActions;
+use sentinel_policy::nn::Model;
 use sentinel_policy::polyguard::learned::{
     Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, param_index,
 };
 
-use super::{Learn, NamedPolicy, scripted};
+use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::parameter_tensors::{Outputs, ParameterTensors};
@@ -65,6 +69,7 @@ impl Learn for PolyguardEnv {
                 config.entropy_coef = 0.01;
             }
             Method::Imitation => (config.max_steps, config.episodes_per_update) = (40, 192),
+            Method::ExpertIteration => config.episodes_per_update = 192,
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);
@@ -75,6 +80,13 @@ impl Learn for PolyguardEnv {
 
     fn policies() -> Vec<NamedPolicy<Self>> {
         scripted()
+    }
+
+    fn action_comparison(
+        model: &Arc<Model<Self::Net>>,
+        setup: &Self::Setup,
+    ) -> Option<Box<dyn CompareActions<Self>>> {
+        belief_rollouts(model, setup)
     }
 
     fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {

@@ -1,15 +1,18 @@
 //! Training on the trust world.
 
+use std::sync::Arc;
+
 use burn::tensor::{Device, Tensor};
 use sentinel_env::PrivilegedState;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::TrustEnv;
-use sentinel_policy::nn::Choice;
+use sentinel_policy::analysis::CompareActions;
+use sentinel_policy::nn::{Choice, Model};
 use sentinel_policy::trust::learned::{
     Features, GLOBAL, GLOBAL_ACTIONS, PER_SLOT, Pooling, SLOT_ACTIONS, TrustNet, param_index,
 };
 
-use super::{Learn, NamedPolicy, scripted};
+use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::SeedRange;
 use crate::compact::config::{Method, TrainConfig};
 use crate::compact::option_values::display_value;
@@ -67,6 +70,7 @@ impl Learn for TrustEnv {
         match config.method {
             Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
             Method::Imitation => config.max_steps = 25,
+            Method::ExpertIteration => config.max_steps = 10,
         }
         // Evaluations play fewer episodes too; the look-ahead of `bayes` takes most of their time.
         config.validation_seeds = SeedRange::new(5_000, 5_300);
@@ -75,6 +79,13 @@ impl Learn for TrustEnv {
 
     fn policies() -> Vec<NamedPolicy<Self>> {
         scripted()
+    }
+
+    fn action_comparison(
+        model: &Arc<Model<Self::Net>>,
+        setup: &Self::Setup,
+    ) -> Option<Box<dyn CompareActions<Self>>> {
+        belief_rollouts(model, setup)
     }
 
     fn best_choices(action_values: &[f64]) -> Option<Vec<Choice>> {

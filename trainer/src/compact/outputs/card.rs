@@ -71,6 +71,7 @@ fn tags(method: Method) -> Vec<String> {
         Method::Grpo => ["reinforcement-learning", "grpo"],
         // Imitation learns from no reward.
         Method::Imitation => ["imitation-learning", "dagger"],
+        Method::ExpertIteration => ["imitation-learning", "expert-iteration"],
     };
     tags.map(str::to_owned).to_vec()
 }

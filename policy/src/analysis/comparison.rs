@@ -1,0 +1,111 @@
+//! The comparison of actions at one observation: one step of policy improvement by the rollout
+//! algorithm (Tesauro & Galperin 1996).
+
+use sentinel_env::rng::derive_seed;
+use sentinel_env::{Environment, Seeded as _};
+
+use super::statistics::Moments;
+use super::{Analyzable, ContinuationPolicy, Evidence as _};
+
+/// The estimated value of an action: final scores of rollouts in sampled states, compared with
+/// those of the policy's own action in the same states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActionGain<A> {
+    /// The action.
+    pub action: A,
+    /// Mean final score minus that of the policy's own action.
+    pub gain: f64,
+    /// Standard error of `gain`; 0 for the own action and for fewer than two rollouts.
+    pub standard_error: f64,
+}
+
+/// Compares actions along an episode by what it observes.
+pub trait CompareActions<E: Environment> {
+    /// Records an observation, and the action that led to it: `None` for the first one. Called once
+    /// for every observation of an episode, in order.
+    fn observe(&mut self, action: Option<E::Action>, observation: &E::Observation);
+
+    /// Compares the policy's own action at the latest observation, which comes first in the result,
+    /// with the candidates of the world and with `others`, each in the same `rollouts` sampled
+    /// states. Equal seeds give equal results.
+    fn compare(
+        &self,
+        observation: &E::Observation,
+        others: &[E::Action],
+        rollouts: u32,
+        seed: u64,
+    ) -> Vec<ActionGain<E::Action>>;
+}
+
+/// Compares actions by rollouts of a policy in states that agree with the public evidence.
+pub struct BeliefRollouts<W: Analyzable> {
+    policy: Box<dyn ContinuationPolicy<W>>,
+    evidence: W::Evidence,
+}
+
+impl<W: Analyzable> BeliefRollouts<W> {
+    /// Starts before the first observation of an episode. `policy` must not have observed anything
+    /// yet. The seed of `setup` is not used, because hidden state follows from it.
+    #[must_use]
+    pub fn new(policy: &dyn ContinuationPolicy<W>, setup: &W::Setup) -> Self {
+        Self {
+            policy: policy.boxed_clone(),
+            evidence: W::evidence(&setup.with_seed(0)),
+        }
+    }
+}
+
+impl<W: Analyzable> CompareActions<W> for BeliefRollouts<W> {
+    fn observe(&mut self, action: Option<W::Action>, observation: &W::Observation) {
+        self.policy.observe(observation);
+        self.evidence.observe(action, observation);
+    }
+
+    fn compare(
+        &self,
+        observation: &W::Observation,
+        others: &[W::Action],
+        rollouts: u32,
+        seed: u64,
+    ) -> Vec<ActionGain<W::Action>> {
+        let own = self.policy.boxed_clone().choose(observation);
+        let mut actions = vec![own];
+        for action in (self.evidence.candidates(observation).iter()).chain(others) {
+            if !actions.contains(action) {
+                actions.push(*action);
+            }
+        }
+        let mut gains = vec![Moments::default(); actions.len()];
+        for index in 0..u64::from(rollouts) {
+            let state = self
+                .evidence
+                .sample(observation, derive_seed(seed, index + 1));
+            let base = play_out(&state, &*self.policy, own);
+            for (action, gain) in actions.iter().zip(&mut gains).skip(1) {
+                gain.push(play_out(&state, &*self.policy, *action) - base);
+            }
+        }
+        let each = actions.into_iter().zip(gains);
+        each.map(|(action, gain)| ActionGain {
+            action,
+            gain: gain.mean(),
+            standard_error: gain.standard_error().unwrap_or(0.0),
+        })
+        .collect()
+    }
+}
+
+/// Returns the final score if `action` is taken in `state` and a copy of `policy` plays on.
+pub(super) fn play_out<W: Environment>(
+    state: &W,
+    policy: &dyn ContinuationPolicy<W>,
+    action: W::Action,
+) -> f64 {
+    let (mut episode, mut policy) = (state.clone(), policy.boxed_clone());
+    let mut next = action;
+    while episode.step(next).is_ok() && !W::is_done(episode.observation()) {
+        policy.observe(episode.observation());
+        next = policy.choose(episode.observation());
+    }
+    episode.score()
+}

@@ -11,7 +11,7 @@ use super::{Analyzable, ContinuationPolicy, Evidence as _};
 /// those of the policy's own action in the same states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActionGain<A> {
-    /// The action.
+    /// The action that was tried in the sampled states.
     pub action: A,
     /// Mean final score minus that of the policy's own action.
     pub gain: f64,

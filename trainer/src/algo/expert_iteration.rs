@@ -7,7 +7,7 @@
 //! 2. At some steps of each episode, [`CompareActions`] tries several actions in the same sampled
 //!    hidden states, which agree with what was observed, and lets the greedy policy play on to the
 //!    end. This gives the gain of each action over the policy's own.
-//! 3. The target is a softmax of the gains at a temperature, see [`target`]. Noise in the gains
+//! 3. The target is a softmax of the gains at a temperature, see `target` below. Noise in the gains
 //!    averages out over observations before the policy takes the most probable action. At a low
 //!    temperature the target is the best action; subtracting standard errors then avoids actions
 //!    that are best by chance.

@@ -4,7 +4,7 @@ use sentinel_env::TrajectoryDigest;
 use sentinel_env::num::round_to;
 use sentinel_env::{Environment, Transition, World};
 
-use crate::policy::Player;
+use crate::policy::{Player, Policy};
 
 /// A finished episode with its rewards and trajectory digest.
 #[derive(Clone, Debug)]
@@ -108,4 +108,19 @@ pub fn run_with_choices<W: World>(
 #[must_use]
 pub fn run_score<E: Environment>(setup: &E::Setup, player: &mut Player<E>) -> f64 {
     run_steps(setup, |episode| player.act(episode), |_, _| ()).score()
+}
+
+/// Returns the final score if `action` is taken next and `policy` plays on. `policy` has observed the
+/// episode up to its current state.
+pub(crate) fn play_out<E: Environment>(
+    mut episode: E,
+    policy: &mut (impl Policy<E> + ?Sized),
+    action: E::Action,
+) -> f64 {
+    let mut next = action;
+    while episode.step(next).is_ok() && !E::is_done(episode.observation()) {
+        policy.observe(episode.observation());
+        next = policy.choose(episode.observation());
+    }
+    episode.score()
 }

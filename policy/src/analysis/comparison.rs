@@ -6,6 +6,7 @@ use sentinel_env::{Environment, Seeded as _};
 
 use super::statistics::Moments;
 use super::{Analyzable, ContinuationPolicy, Evidence as _};
+use crate::rollout::play_out;
 
 /// The estimated value of an action: final scores of rollouts in sampled states, compared with
 /// those of the policy's own action in the same states.
@@ -37,10 +38,20 @@ pub trait CompareActions<E: Environment> {
     ) -> Vec<ActionGain<E::Action>>;
 }
 
-/// Compares actions by rollouts of a policy in states that agree with the public evidence.
+/// The memory of an episode that rollouts start from: what the public evidence says of hidden states,
+/// and the policy that plays on.
 pub struct BeliefRollouts<W: Analyzable> {
-    policy: Box<dyn ContinuationPolicy<W>>,
-    evidence: W::Evidence,
+    pub(super) policy: Box<dyn ContinuationPolicy<W>>,
+    pub(super) evidence: W::Evidence,
+}
+
+impl<W: Analyzable> Clone for BeliefRollouts<W> {
+    fn clone(&self) -> Self {
+        Self {
+            policy: self.policy.boxed_clone(),
+            evidence: self.evidence.clone(),
+        }
+    }
 }
 
 impl<W: Analyzable> BeliefRollouts<W> {
@@ -52,6 +63,16 @@ impl<W: Analyzable> BeliefRollouts<W> {
             policy: policy.boxed_clone(),
             evidence: W::evidence(&setup.with_seed(0)),
         }
+    }
+
+    /// Returns the action that the policy would choose at the latest observation.
+    pub(super) fn own_action(&self, observation: &W::Observation) -> W::Action {
+        self.policy.boxed_clone().choose(observation)
+    }
+
+    /// Returns the final score if `action` is taken in `state` and the policy plays on.
+    pub(super) fn play_out(&self, state: &W, action: W::Action) -> f64 {
+        play_out(state.clone(), &mut *self.policy.boxed_clone(), action)
     }
 }
 
@@ -68,21 +89,16 @@ impl<W: Analyzable> CompareActions<W> for BeliefRollouts<W> {
         rollouts: u32,
         seed: u64,
     ) -> Vec<ActionGain<W::Action>> {
-        let own = self.policy.boxed_clone().choose(observation);
-        let mut actions = vec![own];
-        for action in (self.evidence.candidates(observation).iter()).chain(others) {
-            if !actions.contains(action) {
-                actions.push(*action);
-            }
-        }
+        let own = self.own_action(observation);
+        let candidates = self.evidence.candidates(observation);
+        let actions = distinct([own].into_iter().chain(candidates).chain(others.to_vec()));
         let mut gains = vec![Moments::default(); actions.len()];
         for index in 0..u64::from(rollouts) {
-            let state = self
-                .evidence
-                .sample(observation, derive_seed(seed, index + 1));
-            let base = play_out(&state, &*self.policy, own);
+            let seed = derive_seed(seed, index + 1);
+            let state = self.evidence.sample(observation, seed);
+            let base = self.play_out(&state, own);
             for (action, gain) in actions.iter().zip(&mut gains).skip(1) {
-                gain.push(play_out(&state, &*self.policy, *action) - base);
+                gain.push(self.play_out(&state, *action) - base);
             }
         }
         let each = actions.into_iter().zip(gains);
@@ -95,17 +111,13 @@ impl<W: Analyzable> CompareActions<W> for BeliefRollouts<W> {
     }
 }
 
-/// Returns the final score if `action` is taken in `state` and a copy of `policy` plays on.
-pub(super) fn play_out<W: Environment>(
-    state: &W,
-    policy: &dyn ContinuationPolicy<W>,
-    action: W::Action,
-) -> f64 {
-    let (mut episode, mut policy) = (state.clone(), policy.boxed_clone());
-    let mut next = action;
-    while episode.step(next).is_ok() && !W::is_done(episode.observation()) {
-        policy.observe(episode.observation());
-        next = policy.choose(episode.observation());
+/// Returns the actions without duplicates, in order of their first occurrence.
+pub(super) fn distinct<A: PartialEq>(actions: impl IntoIterator<Item = A>) -> Vec<A> {
+    let mut all = Vec::new();
+    for action in actions {
+        if !all.contains(&action) {
+            all.push(action);
+        }
     }
-    episode.score()
+    all
 }

@@ -1,9 +1,9 @@
 //! The analysis of one episode, one rollout at a time.
 
+use sentinel_env::Environment;
 use sentinel_env::rng::derive_seed;
-use sentinel_env::{Environment, Seeded};
 
-use super::comparison::play_out;
+use super::comparison::{BeliefRollouts, CompareActions as _, distinct};
 use super::report::{EpisodeReport, StepReport};
 use super::statistics::Estimates;
 use super::{Analyzable, ContinuationPolicy, Evidence, StateSource};
@@ -121,8 +121,7 @@ impl Progress {
 struct Decision<W: Analyzable> {
     index: usize,
     state: W,
-    evidence: W::Evidence,
-    policy: Box<dyn ContinuationPolicy<W>>,
+    rollouts: BeliefRollouts<W>,
     actions: Vec<W::Action>,
     chosen: usize,
     /// The action that the continuation policy would have chosen.
@@ -187,24 +186,19 @@ impl<W: Analyzable> Analysis<W> {
         policy: &dyn ContinuationPolicy<W>,
         config: AnalysisConfig,
     ) -> Self {
-        let mut policy = policy.boxed_clone();
         let mut decisions = Vec::new();
-        let mut evidence = None;
+        let mut memory = None;
         let mut led_here = None;
         let each = played.states.iter().zip(&played.actions).enumerate();
         for (index, (state, action)) in each {
             let observation = state.observation();
-            policy.observe(observation);
-            let evidence = evidence.get_or_insert_with(|| W::evidence(&state.setup().with_seed(0)));
-            evidence.observe(led_here, observation);
+            let rollouts =
+                memory.get_or_insert_with(|| BeliefRollouts::new(policy, &state.setup()));
+            rollouts.observe(led_here, observation);
             led_here = Some(*action);
-            let own = policy.boxed_clone().choose(observation);
-            let mut actions: Vec<W::Action> = Vec::new();
-            for action in (evidence.candidates(observation).into_iter()).chain([own, *action]) {
-                if !actions.contains(&action) {
-                    actions.push(action);
-                }
-            }
+            let own = rollouts.own_action(observation);
+            let candidates = rollouts.evidence.candidates(observation);
+            let actions = distinct(candidates.into_iter().chain([own, *action]));
             let [chosen, own] = [*action, own].map(|wanted| {
                 let found = actions.iter().position(|known| *known == wanted);
                 found.unwrap_or(0)
@@ -213,8 +207,7 @@ impl<W: Analyzable> Analysis<W> {
             decisions.push(Decision {
                 index,
                 state: state.clone(),
-                evidence: evidence.clone(),
-                policy: policy.boxed_clone(),
+                rollouts: rollouts.clone(),
                 chosen,
                 own,
                 actions,
@@ -285,11 +278,8 @@ impl<W: Analyzable> Analysis<W> {
             state: decision.sample(source, trial_seed(&self.config, decision.index, pass)),
             scores: Vec::with_capacity(decision.actions.len()),
         });
-        let score = play_out(
-            &trial.state,
-            &*decision.policy,
-            decision.actions[trial.scores.len()],
-        );
+        let action = decision.actions[trial.scores.len()];
+        let score = decision.rollouts.play_out(&trial.state, action);
         trial.scores.push(score);
         passes.progress.done += 1;
         if trial.scores.len() == decision.actions.len() {
@@ -394,7 +384,10 @@ const fn trial_seed(config: &AnalysisConfig, step: usize, pass: u32) -> u64 {
 impl<W: Analyzable> Decision<W> {
     fn sample(&self, source: StateSource, seed: u64) -> W {
         match source {
-            StateSource::Belief => self.evidence.sample(self.state.observation(), seed),
+            StateSource::Belief => {
+                let evidence = &self.rollouts.evidence;
+                evidence.sample(self.state.observation(), seed)
+            }
             StateSource::Hindsight => self.state.with_outcome_seed(seed),
         }
     }

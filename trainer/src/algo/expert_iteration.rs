@@ -18,14 +18,14 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use sentinel_policy::analysis::{ActionGain, CompareActions};
 use sentinel_policy::nn::{Choice, Model, Network as _, Weights};
 
 use super::grpo::{Collected, Episodes, sample};
+use super::imitation::label_tokens;
 use crate::compact::TrainError;
 use crate::compact::actor::{ActionDistribution, Actor, Rollout};
-use crate::compact::batch::{Batch, Token};
+use crate::compact::batch::Batch;
 use crate::compact::config::TrainConfig;
 use crate::compact::learn::{Learn, model_config};
 use crate::rl::Metrics;
@@ -46,19 +46,11 @@ pub fn collect<W: Learn>(
         config: model_config::<W>(config),
         weights: weights.clone(),
     });
-    let played: Vec<Option<Played<W>>> = (0..episodes.count)
-        .into_par_iter()
-        .map_init(
-            || Actor::<W>::new(weights),
-            |actor, index| {
-                let rng = Rng::new(config.seed, &[update, index]);
-                let setup = episodes.setup(index);
-                let comparison = W::action_comparison(&model, &setup)?;
-                let rollout = Rollout::new(W::reset(&setup), weights.config());
-                Some(one_episode(config, actor, rollout, comparison, rng))
-            },
-        )
-        .collect();
+    let played = episodes.play(weights, |actor, index, setup, start| {
+        let rng = Rng::new(config.seed, &[update, index]);
+        let comparison = W::action_comparison(&model, setup)?;
+        Some(one_episode(config, actor, start, comparison, rng))
+    });
     let mut all = Played::<W>::default();
     let count = played.len() as f64;
     for one in played {
@@ -171,23 +163,15 @@ impl<W: Learn> Played<W> {
         self.batch
             .samples
             .push(sample(&step.rollout, &step.decision));
-        let mut tokens = Vec::new();
+        let labels = gains.iter().zip(&target).filter_map(|(action, share)| {
+            Some((W::Net::encode_action(action.action, observation)?, *share))
+        });
+        self.batch.sequences.push(label_tokens(index, labels));
         for (action, share) in gains.iter().zip(&target) {
             self.gain += share * action.gain;
-            let choice = W::Net::encode_action(action.action, observation);
-            for column in choice.into_iter().flat_map(Choice::chosen_columns) {
-                tokens.push(Token {
-                    sample: index,
-                    column: column as u16,
-                    old_logp: 0.0,
-                    ref_logp: 0.0,
-                    advantage: *share,
-                });
-            }
         }
         let own = target.first().copied().unwrap_or(1.0);
         self.improved += f64::from(u8::from(target.iter().any(|share| *share > own)));
-        self.batch.sequences.push(tokens);
     }
 }
 

@@ -72,22 +72,13 @@ pub fn collect<W: Learn>(
     update: u64,
 ) -> Result<Collected<W>, TrainError> {
     let episodes = Episodes::<W>::new(config, update)?;
-    let played: Vec<Group<W>> = (0..episodes.count)
-        .into_par_iter()
-        .map_init(
-            || Actor::<W>::new(weights),
-            |actor, group| {
-                let start = Rollout::new(W::reset(&episodes.setup(group)), weights.config());
-                let rng = |member| Rng::new(config.seed, &[update, group, member]);
-                match config.credit {
-                    Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
-                    Credit::Episode | Credit::RewardToGo => {
-                        episode_group(config, actor, start, rng)
-                    }
-                }
-            },
-        )
-        .collect();
+    let played = episodes.play(weights, |actor, group, _, start| {
+        let rng = |member| Rng::new(config.seed, &[update, group, member]);
+        match config.credit {
+            Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
+            Credit::Episode | Credit::RewardToGo => episode_group(config, actor, start, rng),
+        }
+    });
     let steps = played.iter().map(|group| group.steps).sum();
     let (mut batch, metrics) = with_advantages(config, played)?;
     if let Some(reference) = reference {
@@ -107,7 +98,7 @@ pub(super) struct Episodes<'a, W: Learn> {
     rules: Rules<W::Change>,
     tasks: Vec<W::Task>,
     /// Number of episodes in the update.
-    pub(super) count: u64,
+    count: u64,
     first: u64,
 }
 
@@ -124,8 +115,26 @@ impl<'a, W: Learn> Episodes<'a, W> {
         })
     }
 
+    /// Calls `play` for every episode, in parallel, with an actor, the episode's index, its setup and
+    /// its start. Returns the results in the order of the indices.
+    pub(super) fn play<T: Send>(
+        &self,
+        weights: &Weights<W::Net>,
+        play: impl Fn(&mut Actor<'_, W>, u64, &W::Setup, Rollout<W>) -> T + Sync,
+    ) -> Vec<T> {
+        let each = (0..self.count).into_par_iter().map_init(
+            || Actor::<W>::new(weights),
+            |actor, index| {
+                let setup = self.setup(index);
+                let start = Rollout::new(W::reset(&setup), weights.config());
+                play(actor, index, &setup, start)
+            },
+        );
+        each.collect()
+    }
+
     /// Returns the setup of the episode with this index.
-    pub(super) fn setup(&self, index: u64) -> W::Setup {
+    fn setup(&self, index: u64) -> W::Setup {
         let count = self.tasks.len() as u64;
         let task = self.tasks[(index % count) as usize];
         let seed = self.config.training_seed(self.first + index / count);

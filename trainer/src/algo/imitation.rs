@@ -1,7 +1,6 @@
 //! Imitation on the learner's own episodes: the learner acts, and the teacher labels every step
 //! (DAgger, arXiv:1011.0686).
 
-use rayon::prelude::*;
 use sentinel_policy::nn::{Choice, Network as _, Weights};
 use sentinel_policy::policy::Player;
 
@@ -27,19 +26,10 @@ pub fn collect<W: Learn>(
 ) -> Result<Collected<W>, TrainError> {
     let teacher = config.teacher::<W>()?;
     let episodes = Episodes::<W>::new(config, update)?;
-    let played: Vec<(Batch<W>, f64)> = (0..episodes.count)
-        .into_par_iter()
-        .map_init(
-            || Actor::<W>::new(weights),
-            |actor, index| {
-                let rng = Rng::new(config.seed, &[update, index]);
-                let setup = episodes.setup(index);
-                let rollout = Rollout::new(W::reset(&setup), weights.config());
-                let player = teacher.start(&setup);
-                one_episode(player, actor, rollout, rng)
-            },
-        )
-        .collect();
+    let played = episodes.play(weights, |actor, index, setup, start| {
+        let rng = Rng::new(config.seed, &[update, index]);
+        one_episode(teacher.start(setup), actor, start, rng)
+    });
     let count = played.len() as f64;
     let (mut batch, mut reward) = (Batch::default(), 0.0);
     for (one, score) in played {
@@ -75,18 +65,30 @@ fn one_episode<W: Learn>(
         let index = batch.samples.len() as u32;
         batch.samples.push(sample(&rollout, &decision));
         let share = 1.0 / labels.len() as f64;
-        let columns = labels.into_iter().flat_map(Choice::chosen_columns);
-        let tokens = columns.map(|column| Token {
-            sample: index,
-            column: column as u16,
-            old_logp: 0.0,
-            ref_logp: 0.0,
-            advantage: share,
-        });
-        batch.sequences.push(tokens.collect());
+        let labels = labels.into_iter().map(|choice| (choice, share));
+        batch.sequences.push(label_tokens(index, labels));
         rollout.step(&decision.sample(&mut rng));
     }
     (batch, rollout.episode.score())
+}
+
+/// Returns the tokens that label a sample with choices and their probabilities, as [`loss`] reads
+/// them.
+pub(super) fn label_tokens(
+    sample: u32,
+    labels: impl IntoIterator<Item = (Choice, f64)>,
+) -> Vec<Token> {
+    let columns = labels
+        .into_iter()
+        .flat_map(|(choice, share)| choice.chosen_columns().map(move |column| (column, share)));
+    let token = |(column, share)| Token {
+        sample,
+        column: column as u16,
+        old_logp: 0.0,
+        ref_logp: 0.0,
+        advantage: share,
+    };
+    columns.map(token).collect()
 }
 
 /// Returns the teacher's best choices: several if their values are equal.

@@ -1,5 +1,5 @@
-//! `sentinel train`, `sentinel imitate` and `sentinel improve`: options from flags, a file and defaults, and the
-//! environment by its name.
+//! `sentinel train`, `sentinel imitate` and `sentinel improve`: options from flags, a file and
+//! defaults, and the environment by its name.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Id};

@@ -12,6 +12,7 @@ use sentinel_env::rng::derive_seed;
 
 use super::planner::Planner;
 use super::{Policy, PrivilegedPolicy};
+use crate::rollout::play_out;
 use belief::Belief;
 use candidates::candidates;
 
@@ -38,7 +39,10 @@ impl LookaheadTracker {
     /// [`lower_bound`].
     fn best(&self, o: &Observation, worlds: &[Episode]) -> Action {
         let planned = self.planner.clone().choose(o);
-        let ends = |action: Action| worlds.iter().map(move |world| self.play_out(world, action));
+        let play_out = |world: &Episode, action: Action| {
+            play_out(world.clone(), &mut self.planner.clone(), action)
+        };
+        let ends = |action: Action| worlds.iter().map(move |world| play_out(world, action));
         let base: Vec<f64> = ends(planned).collect();
         let (mut best, mut highest) = (planned, TIE);
         for action in candidates(o, planned) {
@@ -52,17 +56,6 @@ impl LookaheadTracker {
             }
         }
         best
-    }
-
-    /// Returns the final score if `action` is taken and the planner plays on.
-    fn play_out(&self, world: &Episode, action: Action) -> f64 {
-        let (mut episode, mut planner) = (world.clone(), self.planner.clone());
-        let mut next = action;
-        while episode.step(next).is_ok() && !episode.observation().done() {
-            planner.observe(episode.observation());
-            next = planner.choose(episode.observation());
-        }
-        episode.tally().score()
     }
 }
 

@@ -171,16 +171,14 @@ impl TrainConfig {
             method,
             ..Self::default()
         };
-        if method == Method::Imitation {
-            config.name = "imitation".to_owned();
-            config.max_steps = 60;
-            config.learning_rate = 0.003;
-            config.eval_steps = 10;
-            config.save_steps = 10;
-        }
-        if method == Method::ExpertIteration {
-            config.name = "expert-iteration".to_owned();
-            config.max_steps = 100;
+        let of_labels = match method {
+            Method::Grpo => None,
+            Method::Imitation => Some(("imitation", 60)),
+            Method::ExpertIteration => Some(("expert-iteration", 100)),
+        };
+        if let Some((name, max_steps)) = of_labels {
+            config.name = name.to_owned();
+            config.max_steps = max_steps;
             config.learning_rate = 0.003;
             config.eval_steps = 10;
             config.save_steps = 10;

@@ -135,38 +135,22 @@ pub fn estimate_memory(
 
     let rows = wide(config.per_device_train_batch_size);
     let length = wide(config.run.max_length);
-    let tokens = rows * length;
     let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
-    let precision = config.run.precision;
-    let computes_in_bf16 = precision == Precision::Bf16;
-    let activation = if computes_in_bf16 { HALF } else { NUMBER };
-    let kept = activation * tokens * hidden * (layers + 1);
-    let scores = rows * wide(model.num_attention_heads) * length * length;
     let (queries, keys) = (wide(model.query_size()), wide(model.key_value_size()));
-    let head_norms = if model.model_type.has_qk_norm() {
-        (queries + keys) * HEAD_NORM_TENSORS
-    } else {
-        0
-    };
-    let widths = hidden * HIDDEN_TENSORS + queries * QUERY_TENSORS + head_norms;
-    let mut block =
-        activation * tokens * (widths + inner * INNER_TENSORS) + NUMBER * scores * SCORE_TENSORS;
+    let precision = config.run.precision;
+    let activation = activation_bytes(precision);
+    let kept = activation * rows * length * hidden * (layers + 1);
     let table = wide(model.vocab_size) * hidden;
     // Concatenated and transposed copies of everything except the embedding.
     let merged = parameters - table;
+    let mut block = block_bytes(config, model);
     // Trained matrices are rounded for each product.
-    let rounded_head = if computes_in_bf16 && config.run.full {
+    let rounded_head = if precision == Precision::Bf16 && config.run.full {
         block += HALF * merged / layers.max(1);
         HALF * table
     } else {
         0
     };
-    if computes_in_bf16 {
-        // Norms and rotary embeddings are computed in f32.
-        let rotated = queries + keys;
-        block +=
-            NUMBER * tokens * (hidden * NORM_COPIES + rotated + head_norms / HEAD_NORM_TENSORS);
-    }
     let blocks = if config.run.no_gradient_checkpointing {
         layers * block
     } else {
@@ -177,7 +161,7 @@ pub fn estimate_memory(
     // Computed in parts, which need the hidden states with their gradients.
     let parts = all.min(wide(MAX_LOGITS));
     let mut logits = NUMBER * (parts * LOGIT_TENSORS + 3 * completions * hidden) + rounded_head;
-    if computes_in_bf16 {
+    if precision == Precision::Bf16 {
         // The product is in bf16 before it is converted.
         logits += HALF * parts;
     }
@@ -213,5 +197,42 @@ pub fn estimate_memory(
             + NUMBER * speakers * wide(model.vocab_size),
         parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
         reference: rounded * second,
+    }
+}
+
+/// Returns the bytes of a number of the activations.
+const fn activation_bytes(precision: Precision) -> u128 {
+    match precision {
+        Precision::F32 | Precision::Bf16Weights => NUMBER,
+        Precision::Bf16 => HALF,
+    }
+}
+
+/// Returns the bytes of everything that the backward pass of one block needs, except its weights.
+fn block_bytes(config: &GrpoConfig, model: &ModelConfig) -> u128 {
+    let wide = |count: usize| count as u128;
+    let rows = wide(config.per_device_train_batch_size);
+    let length = wide(config.run.max_length);
+    let tokens = rows * length;
+    let (hidden, inner) = (wide(model.hidden_size), wide(model.intermediate_size));
+    let (queries, keys) = (wide(model.query_size()), wide(model.key_value_size()));
+    let scores = rows * wide(model.num_attention_heads) * length * length;
+    let normed_heads = if model.model_type.has_qk_norm() {
+        queries + keys
+    } else {
+        0
+    };
+    let widths =
+        hidden * HIDDEN_TENSORS + queries * QUERY_TENSORS + normed_heads * HEAD_NORM_TENSORS;
+    let precision = config.run.precision;
+    let bytes = activation_bytes(precision) * tokens * (widths + inner * INNER_TENSORS)
+        + NUMBER * scores * SCORE_TENSORS;
+    match precision {
+        Precision::F32 | Precision::Bf16Weights => bytes,
+        // Norms and rotary embeddings are computed in f32.
+        Precision::Bf16 => {
+            let rotated = queries + keys;
+            bytes + NUMBER * tokens * (hidden * NORM_COPIES + rotated + normed_heads)
+        }
     }
 }

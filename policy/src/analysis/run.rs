@@ -192,8 +192,7 @@ impl<W: Analyzable> Analysis<W> {
         let each = played.states.iter().zip(&played.actions).enumerate();
         for (index, (state, action)) in each {
             let observation = state.observation();
-            let rollouts =
-                memory.get_or_insert_with(|| BeliefRollouts::new(policy, &state.setup()));
+            let rollouts = memory.get_or_insert_with(|| BeliefRollouts::new(policy, state.setup()));
             rollouts.observe(led_here, observation);
             led_here = Some(*action);
             let own = rollouts.own_action(observation);

@@ -16,7 +16,9 @@ mod protocol;
 mod reward;
 mod world_impl;
 
-pub use dynamics::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
+pub use dynamics::{
+    REFUSALS_MAX, REVIEW_UNCERTAINTY, SUSPECTS_MAX, SYMPTOM_START, next_symptom, symptom_likelihood,
+};
 pub use episode::Episode;
 pub use model::action::{Action, Choice, Claim, Confidence};
 pub use model::candidate::{

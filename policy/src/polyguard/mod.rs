@@ -11,6 +11,7 @@ mod baselines;
 mod beam_search;
 mod cholesky;
 mod constant_policies;
+mod culprit_belief;
 mod episode_row;
 mod features;
 mod fit_provenance;

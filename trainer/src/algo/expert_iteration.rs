@@ -1,5 +1,5 @@
-//! Expert iteration (arXiv:1705.08439) of a compact policy, `sentinel improve`: the policy imitates
-//! one step of look-ahead over itself, again and again.
+//! Expert iteration (arXiv:1705.08439) of a compact policy, `sentinel improve`: the policy moves
+//! toward one step of look-ahead over itself, again and again.
 //!
 //! One update:
 //!
@@ -7,10 +7,9 @@
 //! 2. At some steps of each episode, [`CompareActions`] tries several actions in the same sampled
 //!    hidden states, which agree with what was observed, and lets the greedy policy play on to the
 //!    end. This gives the gain of each action over the policy's own.
-//! 3. The target is a softmax of the gains at a temperature, see `target` below. Noise in the gains
-//!    averages out over observations before the policy takes the most probable action. At a low
-//!    temperature the target is the best action; subtracting standard errors then avoids actions
-//!    that are best by chance.
+//! 3. The target is the policy times the exponential of the gains, see `target` below (mirror
+//!    descent, as in MPO, arXiv:1806.06920). Noise in the gains averages out over observations, and
+//!    at a step that decides nothing the target is the policy itself.
 //! 4. [`imitation::loss`](super::imitation::loss) is the cross-entropy against the target.
 //!
 //! GRPO estimates the same gains from one outcome of the actions that it samples, so that an action
@@ -158,14 +157,19 @@ fn one_episode<W: Learn>(
 impl<W: Learn> Played<W> {
     fn add(&mut self, config: &TrainConfig, step: &Visited<W>, gains: &[ActionGain<W::Action>]) {
         let observation = step.rollout.episode.observation();
-        let target = target(config, gains);
+        let choices: Vec<Option<Choice>> = (gains.iter())
+            .map(|gain| W::Net::encode_action(gain.action, observation))
+            .collect();
+        let prior: Vec<f64> = (choices.iter())
+            .map(|choice| choice.map_or(1.0, |choice| step.decision.probability(&choice)))
+            .collect();
+        let target = target(config.lookahead_temperature, gains, &prior);
         let index = self.batch.samples.len() as u32;
         self.batch
             .samples
             .push(sample(&step.rollout, &step.decision));
-        let labels = gains.iter().zip(&target).filter_map(|(action, share)| {
-            Some((W::Net::encode_action(action.action, observation)?, *share))
-        });
+        let labels = choices.into_iter().zip(&target);
+        let labels = labels.filter_map(|(choice, share)| Some((choice?, *share)));
         self.batch.sequences.push(label_tokens(index, labels));
         for (action, share) in gains.iter().zip(&target) {
             self.gain += share * action.gain;
@@ -175,14 +179,18 @@ impl<W: Learn> Played<W> {
     }
 }
 
-/// Returns the probability of each action: a softmax of its gain, less `lookahead_errors` standard
-/// errors, divided by `lookahead_temperature`.
-fn target<A>(config: &TrainConfig, gains: &[ActionGain<A>]) -> Vec<f64> {
-    let value = |g: &ActionGain<A>| {
-        (g.gain - config.lookahead_errors * g.standard_error) / config.lookahead_temperature
-    };
-    let highest = gains.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = gains.iter().map(|g| (value(g) - highest).exp()).collect();
+/// Lowest probability of an action in the target's prior, so that an action which the policy has
+/// given up can come back.
+const LEAST_PRIOR: f64 = 1e-4;
+
+/// Returns the target's probability of each action, from its gain and its probability under the
+/// policy.
+fn target<A>(temperature: f64, gains: &[ActionGain<A>], prior: &[f64]) -> Vec<f64> {
+    let logits = gains.iter().zip(prior);
+    let logits = logits.map(|(g, prior)| prior.max(LEAST_PRIOR).ln() + g.gain / temperature);
+    let logits: Vec<f64> = logits.collect();
+    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logits.iter().map(|logit| (logit - highest).exp()).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / total).collect()
 }
@@ -192,29 +200,25 @@ mod tests {
     use super::*;
     use crate::compact::config::Method;
 
-    fn gain(gain: f64, standard_error: f64) -> ActionGain<u8> {
-        ActionGain {
-            action: 0,
-            gain,
-            standard_error,
-        }
-    }
-
     #[test]
-    fn target_prefers_gains_that_exceed_their_error() {
-        let config = TrainConfig {
-            lookahead_temperature: 0.01,
-            lookahead_errors: 1.0,
-            ..TrainConfig::default()
+    fn target_multiplies_the_policy_by_exponential_gains() {
+        let gain = |gain| ActionGain {
+            action: (),
+            gain,
+            standard_error: 0.0,
         };
-        let shares = target(
-            &config,
-            &[gain(0.0, 0.0), gain(0.03, 0.01), gain(0.03, 0.05)],
-        );
+        let shares = target(0.01, &[gain(0.0), gain(0.03), gain(0.0)], &[0.5, 0.2, 0.3]);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        // One e-fold for each hundredth of score after the error is subtracted.
-        assert!((shares[1] / shares[0] - 2.0_f64.exp()).abs() < 1e-9);
-        assert!((shares[2] / shares[0] - (-2.0_f64).exp()).abs() < 1e-9);
+        // One e-fold for each hundredth of score, and no change between equal gains.
+        assert!((shares[1] / shares[0] - 0.4 * 3.0_f64.exp()).abs() < 1e-9);
+        assert!((shares[2] / shares[0] - 0.6).abs() < 1e-12);
+        // Where nothing is gained, the target is the policy.
+        let prior = [0.5, 0.2, 0.3];
+        for (share, prior) in target(0.01, &[gain(0.0); 3], &prior).into_iter().zip(prior) {
+            assert!((share - prior).abs() < 1e-12);
+        }
+        // An action that the policy has given up can come back.
+        assert!(target(0.01, &[gain(0.0), gain(0.1)], &[1.0, 0.0])[1] > 0.5);
     }
 
     #[test]

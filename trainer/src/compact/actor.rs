@@ -70,6 +70,12 @@ impl<W: Learn> ActionDistribution<W> {
         })
     }
 
+    /// Returns the probability of a choice.
+    pub fn probability(&self, choice: &Choice) -> f64 {
+        let columns = choice.chosen_columns();
+        columns.map(|column| self.probabilities[column]).product()
+    }
+
     /// Samples a value for each factor, the first one at the quantile `place` in `[0, 1)`.
     pub fn sample_at_quantile(&self, place: f64, rng: &mut Rng) -> Choice {
         let mut first = Some(place);

@@ -51,11 +51,10 @@ const OF_GRPO: [&str; 10] = [
 /// The options that only imitation has.
 const OF_IMITATION: [&str; 1] = ["teacher"];
 /// The options that only expert iteration has.
-const OF_LOOKAHEAD: [&str; 4] = [
+const OF_LOOKAHEAD: [&str; 3] = [
     "lookahead_rollouts",
     "lookahead_samples",
     "lookahead_temperature",
-    "lookahead_errors",
 ];
 /// The options that GRPO and expert iteration have.
 const OF_SNAPSHOTS: [&str; 1] = ["snapshots_per_episode"];

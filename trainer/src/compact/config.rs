@@ -133,10 +133,8 @@ fields! {
         lookahead_rollouts: usize = 16,
         /// Actions sampled from the policy that are tried besides the world's candidates
         lookahead_samples: usize = 4,
-        /// Difference of score for which the target prefers an action by a factor of e
-        lookahead_temperature: f64 = 0.003,
-        /// Standard errors that are subtracted from the gain of an action
-        lookahead_errors: f64 = 1.0,
+        /// Gain in score for which the target multiplies the probability of an action by e
+        lookahead_temperature: f64 = 0.01,
         /// The scale that advantages are divided by
         #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
@@ -340,7 +338,6 @@ impl TrainConfig {
             ("max_grad_norm", self.max_grad_norm),
             ("weight_decay", f64::from(self.weight_decay)),
             ("adam_epsilon", f64::from(self.adam_epsilon)),
-            ("lookahead_errors", self.lookahead_errors),
         ];
         for (option, value) in numbers {
             if !(value.is_finite() && value >= 0.0) {

@@ -8,6 +8,7 @@ use crate::polyguard::model::hidden::MedicationTruth;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::regimen::{DoseBucket, Drug, MAX_MEDICATIONS, Medication};
 use crate::polyguard::model::state::State;
+use crate::polyguard::model::task_spec::Difficulty;
 
 /// Probability that a search for evidence succeeds.
 const FOUND: f64 = 0.7;
@@ -16,6 +17,42 @@ const FOUND: f64 = 0.7;
 const LEVEL_NOISE: f64 = 0.1;
 /// Tolerance of a comparison of a reading with its bounds.
 const ROUNDING: f64 = 1e-9;
+
+/// Number of suspects of a symptom, by difficulty.
+pub(super) const SUSPECTS: [usize; 3] = [3, 4, SUSPECTS_MAX];
+/// Largest number of suspects of a symptom.
+pub const SUSPECTS_MAX: usize = 5;
+/// True symptom at the start of an episode.
+pub const SYMPTOM_START: f64 = 0.8;
+
+/// Returns the true symptom after an act: it moves toward 0.8 while its culprit is taken, else
+/// toward 0.2.
+#[must_use]
+pub fn next_symptom(symptom: f64, culprit_is_taken: bool) -> f64 {
+    let goal = if culprit_is_taken { SYMPTOM_START } else { 0.2 };
+    symptom + 0.5 * (goal - symptom)
+}
+
+/// Returns the likelihood of a reading given the true symptom, up to a factor that depends on the
+/// reading alone. Readings are uniform around the symptom, and clipped to `[0, 1]`.
+#[must_use]
+pub fn symptom_likelihood(difficulty: Difficulty, symptom: f64, read: f64) -> f64 {
+    let noise = symptom_noise(difficulty) + ROUNDING;
+    if read <= 0.0 {
+        (noise - symptom).max(0.0)
+    } else if read >= 1.0 {
+        (symptom + noise - 1.0).max(0.0)
+    } else if (read - symptom).abs() <= noise {
+        1.0
+    } else {
+        0.0
+    }
+}
+
+/// Returns the largest noise of a reading of the symptom.
+const fn symptom_noise(difficulty: Difficulty) -> f64 {
+    [0.1, 0.2, 0.3][difficulty as usize]
+}
 
 /// The immediate outcome of an act.
 #[derive(Clone, Copy, Default)]
@@ -266,24 +303,18 @@ impl State {
         let Some(culprit) = self.hidden.culprit else {
             return;
         };
-        let taken = self.taken_archetypes() & culprit.bit() != 0;
-        let goal = if taken { 0.8 } else { 0.2 };
-        self.hidden.symptom += 0.5 * (goal - self.hidden.symptom);
+        let is_taken = self.taken_archetypes() & culprit.bit() != 0;
+        self.hidden.symptom = next_symptom(self.hidden.symptom, is_taken);
         self.read_symptom();
     }
 
     /// Updates the observed symptom from the true one, with noise.
     pub(super) fn read_symptom(&mut self) {
         if self.hidden.culprit.is_some() {
-            let noise = self.symptom_noise();
+            let noise = symptom_noise(self.observation.task.difficulty());
             let read = self.hidden.symptom + self.hidden.stream.uniform_symmetric(noise);
             self.observation.symptom = Some(clip01(read));
         }
-    }
-
-    /// Returns the largest noise of a reading of the symptom.
-    fn symptom_noise(&self) -> f64 {
-        [0.1, 0.2, 0.3][self.observation.task.difficulty() as usize]
     }
 
     /// Returns `true` if this state could have led to the observation `shown`: the medicines, the
@@ -295,10 +326,8 @@ impl State {
         if o.ade_history != shown.ade_history || drugs(o) != drugs(shown) {
             return false;
         }
-        let (read, noise) = (shown.symptom, self.symptom_noise() + ROUNDING);
-        let read_fits = read.is_none_or(|read| {
-            (clip01(h.symptom - noise)..=clip01(h.symptom + noise)).contains(&read)
-        });
+        let read_fits = (shown.symptom)
+            .is_none_or(|read| symptom_likelihood(o.task.difficulty(), h.symptom, read) > 0.0);
         let measured = |act: Act| (act.kind == ActKind::OrderMonitoring).then_some(act.drug)?;
         let last = shown.history.last().filter(|past| past.violation.is_none());
         let level_fits = last

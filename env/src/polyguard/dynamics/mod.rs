@@ -12,6 +12,7 @@ mod risk;
 mod truth;
 
 pub(crate) use candidates::refresh_observation;
+pub use effects::{SUSPECTS_MAX, SYMPTOM_START, next_symptom, symptom_likelihood};
 pub use ending::{REFUSALS_MAX, REVIEW_UNCERTAINTY};
 pub(crate) use ending::{StepFacts, justifies_review, termination};
 pub(crate) use patient::{generate_patient, sample_patient};

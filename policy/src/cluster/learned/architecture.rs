@@ -67,7 +67,7 @@ pub mod param_index {
 
 impl Architecture for ClusterNet {
     const WORLD: &'static str = ClusterEnv::NAME;
-    const FEATURE_VERSION: u32 = 1;
+    const FEATURE_VERSION: u32 = 2;
 
     fn shapes(&self) -> Vec<Shape> {
         let h = self.hidden;

@@ -14,7 +14,7 @@ use crate::cluster::planner::{least_progressed, suspected_attack};
 /// The assignments that agree with all observations, and the public evidence needed to sample full
 /// states.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Belief {
+pub(crate) struct Belief {
     possible: Vec<[Behavior; SLOTS]>,
     before: Option<Box<Observation>>,
     /// Progress of each job, 0..=1, ignoring values that an attack forged.
@@ -26,7 +26,7 @@ pub(super) struct Belief {
 impl Belief {
     /// Updates the belief with an observation. Call it once for every observation of an episode, in
     /// order.
-    pub(super) fn observe(&mut self, o: &Observation) {
+    pub(crate) fn observe(&mut self, o: &Observation) {
         match self.before.take() {
             None => {
                 self.possible = assignments(o.task);
@@ -131,6 +131,24 @@ impl Belief {
                 self.keep(|a| (a[worker.index()] == Behavior::Slow) == slow);
             }
         }
+    }
+
+    /// Returns the probability of each behavior for each worker, `[workers, behaviors]`: the share of
+    /// the possible assignments.
+    pub(crate) fn marginals(&self) -> [[f64; Behavior::ALL.len()]; SLOTS] {
+        let mut all = [[0.0; Behavior::ALL.len()]; SLOTS];
+        let share = 1.0 / self.possible.len().max(1) as f64;
+        for assignment in &self.possible {
+            for (row, behavior) in all.iter_mut().zip(assignment) {
+                row[*behavior as usize] += share;
+            }
+        }
+        all
+    }
+
+    /// Returns the progress of a job, 0..=1, ignoring values that an attack forged.
+    pub(crate) const fn progress(&self, job: JobId) -> f64 {
+        self.progress[job.index()]
     }
 
     /// Samples a full state: one of the possible assignments, each equally likely, with its own

@@ -13,7 +13,7 @@ use sentinel_env::rng::derive_seed;
 use super::planner::Planner;
 use super::{Policy, PrivilegedPolicy};
 use crate::rollout::play_out;
-use belief::Belief;
+pub(crate) use belief::Belief;
 use candidates::candidates;
 
 /// Number of sampled states in which each action is tried.

@@ -56,7 +56,7 @@ pub const LAYERS: SetLayers = SetLayers {
 
 impl Architecture for PolyguardNet {
     const WORLD: &'static str = PolyguardEnv::NAME;
-    const FEATURE_VERSION: u32 = 1;
+    const FEATURE_VERSION: u32 = 2;
 
     fn shapes(&self) -> Vec<Shape> {
         let h = self.hidden;

@@ -6,6 +6,7 @@ use sentinel_env::polyguard::{
 };
 
 use crate::nn::{FeatureSchema, FeatureWriter};
+use crate::polyguard::culprit_belief::CulpritBelief;
 
 /// Names of the features of one candidate, in order.
 pub const SCHEMA: FeatureSchema = FeatureSchema::new(
@@ -65,6 +66,7 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
         "medicine.flags",
         "medicine.broken_rules",
         "medicine.adverse_event_history",
+        "medicine.culprit",
         "target.named",
         "target.anticholinergic",
         "target.cns",
@@ -82,10 +84,10 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 
 /// Number of features of one candidate.
 pub const PER_CANDIDATE: usize = SCHEMA.width();
-const _: () = assert!(PER_CANDIDATE == 66, "a change needs a new feature version");
+const _: () = assert!(PER_CANDIDATE == 67, "a change needs a new feature version");
 
 /// Number of features of the medicine that a candidate names.
-const MEDICINE: usize = 19 + 14;
+const MEDICINE: usize = 19 + 15;
 /// Number of features of the medicine that a candidate adds.
 const TARGET: usize = 12;
 
@@ -97,10 +99,11 @@ pub(super) struct ObservationFacts<'a> {
     /// Archetypes of each flagged pair as bits, with its severity.
     flags: Vec<(u64, Severity)>,
     broken: Vec<SetRule>,
+    culprit: &'a CulpritBelief,
 }
 
 impl<'a> ObservationFacts<'a> {
-    pub(super) fn new(o: &'a Observation) -> Self {
+    pub(super) fn new(o: &'a Observation, culprit: &'a CulpritBelief) -> Self {
         let formulary = o.formulary();
         let archetypes = |pair| {
             let pair = formulary.pair(pair);
@@ -116,6 +119,7 @@ impl<'a> ObservationFacts<'a> {
             taken: o.doses().mask(),
             flags: flags.collect(),
             broken: broken.map(|(rule, _)| rule).collect(),
+            culprit,
         }
     }
 
@@ -126,6 +130,11 @@ impl<'a> ObservationFacts<'a> {
             .iter()
             .filter(|(_, severity)| severity.is_serious());
         serious.count()
+    }
+
+    /// Returns the largest probability of a suspect of the symptom.
+    pub(super) fn culprit_certainty(&self) -> f64 {
+        self.culprit.certainty()
     }
 
     /// Returns the number of rules about sets that are visibly broken.
@@ -263,6 +272,7 @@ impl<'a> ObservationFacts<'a> {
         let rules = rules.filter(|rule| o.is_member(**rule, medicine)).count();
         row.push("medicine.broken_rules", rules as f64);
         row.push_bool("medicine.adverse_event_history", o.ade_history & parts != 0);
+        row.push("medicine.culprit", self.culprit.probability(parts));
     }
 
     /// Writes the features of the medicine that the candidate adds.

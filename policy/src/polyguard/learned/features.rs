@@ -5,6 +5,7 @@ use sentinel_env::polyguard::{MAX_CANDIDATES, Observation};
 use super::candidate::{ObservationFacts, PER_CANDIDATE};
 use super::global::{self, GLOBAL};
 use crate::nn::Observe;
+use crate::polyguard::culprit_belief::CulpritBelief;
 
 /// The features of one observation.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,12 +19,13 @@ pub struct Features {
     pub global: [f32; GLOBAL],
 }
 
-/// Computes features, and remembers the symptom of the previous observation. All other memory is in
-/// the history of an observation.
+/// Computes features, and remembers the readings of the symptom: the previous one, and the posterior
+/// over its culprit. All other memory is in the history of an observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observer {
     symptom: Option<f64>,
     before: Option<f64>,
+    culprit: CulpritBelief,
 }
 
 impl Observer {
@@ -40,10 +42,11 @@ impl Observe for Observer {
     fn observe(&mut self, o: &Observation) {
         self.before = self.symptom;
         self.symptom = o.symptom;
+        self.culprit.observe(o);
     }
 
     fn features(&self, o: &Observation) -> Features {
-        let chart = ObservationFacts::new(o);
+        let chart = ObservationFacts::new(o, &self.culprit);
         let mut features = Features {
             candidates: [[0.0; PER_CANDIDATE]; MAX_CANDIDATES],
             shown: [false; MAX_CANDIDATES],

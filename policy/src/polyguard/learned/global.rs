@@ -43,6 +43,7 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
         "symptom_known",
         "symptom",
         "symptom_change",
+        "culprit_certainty",
         "held",
         "share_kept",
         "share_evidence",
@@ -63,7 +64,7 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
 
 /// Number of global features.
 pub const GLOBAL: usize = SCHEMA.width();
-const _: () = assert!(GLOBAL == 46, "a change needs a new feature version");
+const _: () = assert!(GLOBAL == 47, "a change needs a new feature version");
 
 /// Largest number of medicines of a patient at the start; each step can add one more.
 const START_MAX: usize = MAX_MEDICATIONS - MAX_STEPS;
@@ -104,6 +105,7 @@ pub(super) fn features(
     );
     row.push_bool("adverse_event_history", o.ade_history != 0);
     symptom(&mut row, before, o);
+    row.push("culprit_certainty", chart.culprit_certainty());
     done(&mut row, o);
     row.push("serious_flags", chart.serious_flags() as f64 / 3.0);
     row.push("broken_rules", chart.broken_rules() as f64 / 2.0);

@@ -69,7 +69,10 @@ impl Learn for PolyguardEnv {
                 config.entropy_coef = 0.01;
             }
             Method::Imitation => (config.max_steps, config.episodes_per_update) = (40, 192),
-            Method::ExpertIteration => config.episodes_per_update = 192,
+            Method::ExpertIteration => {
+                (config.max_steps, config.episodes_per_update) = (200, 384);
+                config.lookahead_rollouts = 8;
+            }
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);

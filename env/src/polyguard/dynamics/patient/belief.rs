@@ -7,6 +7,7 @@
 
 use super::patient_generator::{KAPPAS, PatientGenerator};
 use crate::num::{clip01, round_to};
+use crate::polyguard::dynamics::effects::SYMPTOM_START;
 use crate::polyguard::dynamics::risk;
 use crate::polyguard::model::formulary::{ArchetypeId, each_archetype, each_pair};
 use crate::polyguard::model::hidden::{Hidden, Issue, MAX_ISSUES, MedicationTruth};
@@ -187,7 +188,7 @@ impl PatientGenerator {
         let culprit = culprit?.drug.archetype()?;
         self.state.hidden.suspects = suspects().fold(0, |bits, row| bits | known(row));
         self.state.hidden.culprit = Some(culprit);
-        self.state.hidden.symptom = 0.8;
+        self.state.hidden.symptom = SYMPTOM_START;
         self.add_issue(Issue::Culprit(culprit));
         self.mark_planted(self.state.hidden.suspects);
         Some(())

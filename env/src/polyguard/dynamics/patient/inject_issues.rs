@@ -1,6 +1,7 @@
 //! Planting of pairs, suspects, medicines under review, and questioned doses.
 
 use super::patient_generator::{MAX_TRIES, PatientGenerator};
+use crate::polyguard::dynamics::effects::SYMPTOM_START;
 use crate::polyguard::model::formulary::{ArchetypeId, Condition, PairId};
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::patient::Lab;
@@ -80,7 +81,7 @@ impl PatientGenerator {
         let at = self.below(count + 1).saturating_sub(1);
         let culprit = chosen[at];
         self.state.hidden.culprit = Some(culprit);
-        self.state.hidden.symptom = 0.8;
+        self.state.hidden.symptom = SYMPTOM_START;
         self.add_issue(Issue::Culprit(culprit));
         Some(())
     }

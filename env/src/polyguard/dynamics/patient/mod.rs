@@ -11,6 +11,7 @@ mod patient_generator;
 pub(crate) use belief::sample_patient;
 use patient_generator::PatientGenerator;
 
+use super::effects::SUSPECTS;
 use crate::polyguard::model::hidden::Issue;
 use crate::polyguard::model::setup::Setup;
 use crate::polyguard::model::state::State;
@@ -102,7 +103,7 @@ fn inject_issues(draft: &mut PatientGenerator) -> Option<()> {
             };
             (0..count).try_for_each(|_| draft.inject_serious_pair())
         }
-        SubEnvironment::BanditMining => draft.inject_suspects(3 + level),
+        SubEnvironment::BanditMining => draft.inject_suspects(SUSPECTS[level]),
         SubEnvironment::RegimenRisk => draft.inject_set_rule_violations([1, 2, 2][level]),
         SubEnvironment::PrecisionDosing => draft.inject_unsuitable_doses([1, 1, 2][level]),
         SubEnvironment::Deprescribing => {

@@ -2,6 +2,7 @@
 
 use sentinel_env::cluster::{GPU_MEMORY, GpuState, GpuView};
 
+use super::ObservationFacts;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// Names of the features of one GPU, in order.
@@ -17,19 +18,30 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
         "used",
         "tampered",
         "odd",
+        "fits_next",
+        "left_after_next",
     ],
 );
 
 /// Number of features of one GPU.
 pub const PER_GPU: usize = SCHEMA.width();
-const _: () = assert!(PER_GPU == 9, "a change needs a new feature version");
+const _: () = assert!(PER_GPU == 11, "a change needs a new feature version");
 
-pub(super) fn features(view: &GpuView, odd: bool) -> [f32; PER_GPU] {
+pub(super) fn features(
+    facts: &ObservationFacts<'_>,
+    index: usize,
+    view: &GpuView,
+) -> [f32; PER_GPU] {
     let mut row = FeatureWriter::new(&SCHEMA);
+    let share = |memory: f64| memory / f64::from(GPU_MEMORY);
     row.push_one_hot("state", GpuState::ALL.len(), Some(view.state as usize));
-    row.push("free", f64::from(view.free) / f64::from(GPU_MEMORY));
-    row.push("used", f64::from(view.used) / f64::from(GPU_MEMORY));
+    row.push("free", share(f64::from(view.free)));
+    row.push("used", share(f64::from(view.used)));
     row.push_bool("tampered", view.tampered);
-    row.push_bool("odd", odd);
+    row.push_bool("odd", facts.odd[index]);
+    let next = facts.next.and_then(|id| facts.o.jobs.get(id));
+    let left = next.map(|job| f64::from(view.free) - f64::from(job.memory));
+    row.push_bool("fits_next", left.is_some_and(|left| left >= 0.0));
+    row.push("left_after_next", share(left.unwrap_or(0.0)));
     row.finish()
 }

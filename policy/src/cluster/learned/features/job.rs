@@ -1,8 +1,8 @@
 //! Features of one job.
 
-use sentinel_env::cluster::{GPU_MEMORY, Job, JobId, JobStatus, Observation};
+use sentinel_env::cluster::{Behavior, GPU_MEMORY, Job, JobId, JobStatus};
 
-use super::super::history::History;
+use super::ObservationFacts;
 use crate::cluster::evidence::{honest_share, lie_count};
 use crate::nn::{FeatureSchema, FeatureWriter};
 
@@ -30,23 +30,29 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
         "worker_slow",
         "recent_actions",
         "acted_on_last",
+        "believed_progress",
+        "attack_suspected",
+        "worker_may_lie",
+        "worker_may_be_slow",
+        "next_to_start",
     ],
 );
 
 /// Number of features of one job.
 pub const PER_JOB: usize = SCHEMA.width();
-const _: () = assert!(PER_JOB == 20, "a change needs a new feature version");
+const _: () = assert!(PER_JOB == 25, "a change needs a new feature version");
 
 /// Divisor that scales numbers of steps to about unit size.
 const MANY: f64 = 12.0;
+/// Behaviors that can report more progress than there is.
+const DISHONEST: [Behavior; 3] = [
+    Behavior::Overreporter,
+    Behavior::Adversarial,
+    Behavior::Degrading,
+];
 
-pub(super) fn features(
-    id: JobId,
-    job: &Job,
-    odd: bool,
-    o: &Observation,
-    history: &History,
-) -> [f32; PER_JOB] {
+pub(super) fn features(facts: &ObservationFacts<'_>, id: JobId, job: &Job) -> [f32; PER_JOB] {
+    let (o, history) = (facts.o, facts.history);
     let mut row = FeatureWriter::new(&SCHEMA);
     let runs = job.status == JobStatus::Running;
     row.push_bool("queued", job.status == JobStatus::Queued);
@@ -66,7 +72,10 @@ pub(super) fn features(
     row.push_bool("slack_below_half", slack < 0.5 * MANY);
     row.push_bool("slack_below_many", slack < MANY);
     row.push_bool("late_at_half_speed", time - 2.0 * left < 0.0);
-    row.push_bool("gpu_odd", odd);
+    row.push_bool(
+        "gpu_odd",
+        job.placed.is_some_and(|gpu| facts.odd[gpu.index()]),
+    );
     let worker = job.worker;
     row.push(
         "worker_honesty",
@@ -88,5 +97,14 @@ pub(super) fn features(
         "acted_on_last",
         o.last.is_some_and(|last| last.action.job() == Some(id)),
     );
+    row.push("believed_progress", facts.belief.progress(id));
+    row.push_bool("attack_suspected", facts.attacked == Some(id));
+    let probability = |behaviors: &[Behavior]| {
+        let row = worker.map(|slot| &facts.posterior[slot.index()]);
+        row.map_or(0.0, |row| behaviors.iter().map(|b| row[*b as usize]).sum())
+    };
+    row.push("worker_may_lie", probability(&DISHONEST));
+    row.push("worker_may_be_slow", probability(&[Behavior::Slow]));
+    row.push_bool("next_to_start", facts.next == Some(id));
     row.finish()
 }

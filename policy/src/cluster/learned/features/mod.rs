@@ -10,11 +10,13 @@ pub use gpu::{PER_GPU, SCHEMA as GPU_SCHEMA};
 pub use job::{PER_JOB, SCHEMA as JOB_SCHEMA};
 pub use worker::{PER_WORKER, SCHEMA as WORKER_SCHEMA};
 
-use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
+use sentinel_env::cluster::{Behavior, GPUS_MAX, JOBS_MAX, JobId, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
 use super::history::History;
 use crate::cluster::evidence::inconsistent_gpus;
+use crate::cluster::lookahead::Belief;
+use crate::cluster::planner::{next_to_start, suspected_attack};
 use crate::nn::Observe;
 
 /// The features of one observation.
@@ -35,9 +37,25 @@ pub struct Features {
 }
 
 /// Computes features from the observations of one episode.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Observer {
     history: History,
+    belief: Belief,
+}
+
+/// The facts of an observation that the features of its rows share, computed once.
+struct ObservationFacts<'a> {
+    o: &'a Observation,
+    history: &'a History,
+    belief: &'a Belief,
+    /// Probability of each behavior for each worker, `[workers, behaviors]`.
+    posterior: [[f64; Behavior::ALL.len()]; SLOTS],
+    /// `true` for each GPU whose row is inconsistent.
+    odd: [bool; GPUS_MAX],
+    /// The running job with a visible sign of an attack.
+    attacked: Option<JobId>,
+    /// The queued job that the planner would start next.
+    next: Option<JobId>,
 }
 
 impl Observe for Observer {
@@ -46,29 +64,37 @@ impl Observe for Observer {
 
     fn observe(&mut self, observation: &Observation) {
         self.history.observe(observation);
+        self.belief.observe(observation);
     }
 
     fn features(&self, o: &Observation) -> Features {
-        let odd = inconsistent_gpus(o);
+        let facts = ObservationFacts {
+            o,
+            history: &self.history,
+            belief: &self.belief,
+            posterior: self.belief.marginals(),
+            odd: inconsistent_gpus(o),
+            attacked: suspected_attack(o),
+            next: next_to_start(o),
+        };
         let mut features = Features {
             jobs: [[0.0; PER_JOB]; JOBS_MAX],
             open: [false; JOBS_MAX],
             gpus: [[0.0; PER_GPU]; GPUS_MAX],
             gpu_count: o.gpus().len() as u8,
-            workers: Slot::ALL.map(|slot| worker::features(slot, o, &self.history)),
+            workers: Slot::ALL.map(|slot| worker::features(&facts, slot)),
             global: global::features(o, &self.history),
         };
         for (id, job) in o.jobs.iter() {
             let waits = job.status == JobStatus::Queued;
             let runs = job.status == JobStatus::Running;
             if waits || runs || job.placed.is_some() {
-                let odd = job.placed.is_some_and(|gpu| odd[gpu.index()]);
                 features.open[id.index()] = true;
-                features.jobs[id.index()] = job::features(id, job, odd, o, &self.history);
+                features.jobs[id.index()] = job::features(&facts, id, job);
             }
         }
         for (index, view) in o.gpus().iter().enumerate() {
-            features.gpus[index] = gpu::features(view, odd[index]);
+            features.gpus[index] = gpu::features(&facts, index, view);
         }
         features
     }

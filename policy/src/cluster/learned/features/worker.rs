@@ -1,9 +1,9 @@
 //! Features of one worker.
 
-use sentinel_env::cluster::{JobStatus, Observation};
+use sentinel_env::cluster::{Behavior, JobStatus};
 use sentinel_env::slot::{SLOTS, Slot};
 
-use super::super::history::History;
+use super::ObservationFacts;
 use crate::cluster::evidence::{honest_share, lie_count};
 use crate::ledger_features::push_stakes;
 use crate::nn::{FeatureSchema, FeatureWriter};
@@ -31,13 +31,26 @@ pub const SCHEMA: FeatureSchema = FeatureSchema::new(
         "running",
         "recent_actions",
         "acted_on_last",
+        "belief=reliable",
+        "belief=overreporter",
+        "belief=slow",
+        "belief=adversarial",
+        "belief=degrading",
     ],
 );
 
 /// Number of features of one worker.
 pub const PER_WORKER: usize = SCHEMA.width();
-const _: () = assert!(PER_WORKER == 19, "a change needs a new feature version");
+const _: () = assert!(PER_WORKER == 24, "a change needs a new feature version");
 
+/// Feature names of the posterior over the worker's behavior.
+const BELIEF: [&str; Behavior::ALL.len()] = [
+    "belief=reliable",
+    "belief=overreporter",
+    "belief=slow",
+    "belief=adversarial",
+    "belief=degrading",
+];
 /// Divisor that scales numbers of reports to about unit size.
 const MANY: f64 = 10.0;
 /// Typical stated confidence of a dishonest report. Features hold the difference from it.
@@ -45,7 +58,8 @@ const CONFIDENCE: f64 = 0.92;
 /// Factor that scales differences of confidence to about unit size.
 const CONFIDENCE_SCALE: f64 = 10.0;
 
-pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; PER_WORKER] {
+pub(super) fn features(facts: &ObservationFacts<'_>, slot: Slot) -> [f32; PER_WORKER] {
+    let (o, history) = (facts.o, facts.history);
     let e = &o.ledger[slot];
     let lies = lie_count(o, slot);
     let mut row = FeatureWriter::new(&SCHEMA);
@@ -80,5 +94,9 @@ pub(super) fn features(slot: Slot, o: &Observation, history: &History) -> [f32; 
         o.last
             .is_some_and(|last| last.action.worker() == Some(slot)),
     );
+    let posterior = &facts.posterior[slot.index()];
+    for (name, probability) in BELIEF.into_iter().zip(posterior) {
+        row.push(name, *probability);
+    }
     row.finish()
 }

@@ -107,19 +107,30 @@ fn chat_templates_match_transformers() {
 
 /// Renderings with the templates of a family's checkpoints.
 #[derive(Deserialize)]
-struct Renderings {
+pub(crate) struct Renderings {
     templates: BTreeMap<String, String>,
     special: BTreeMap<String, String>,
-    chat: Vec<Rendering>,
+    pub(crate) chat: Vec<Rendering>,
 }
 
+/// A rendering of a conversation by transformers.
 #[derive(Deserialize)]
-struct Rendering {
-    template: String,
-    messages: Vec<Message>,
-    tools: Option<Vec<Message>>,
-    add_generation_prompt: bool,
-    text: String,
+pub(crate) struct Rendering {
+    pub(crate) template: String,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) tools: Option<Vec<Message>>,
+    pub(crate) add_generation_prompt: bool,
+    pub(crate) text: String,
+}
+
+impl Rendering {
+    /// Returns `true` if a message calls a tool or has the result of one.
+    pub(crate) fn has_tool_message(&self) -> bool {
+        let messages = serde_json::to_value(&self.messages).unwrap();
+        let all = messages.as_array().unwrap();
+        all.iter()
+            .any(|message| message["role"] == "tool" || message.get("tool_calls").is_some())
+    }
 }
 
 #[test]

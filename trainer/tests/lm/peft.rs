@@ -9,8 +9,8 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Message, ModelType,
-    Optimizer, Target, Tokenizer, TrainedPart,
+    AdamOptions, BaseCheck, Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, Lora, LoraConfig,
+    Message, ModelType, Optimizer, Target, Tokenizer, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 
@@ -196,7 +196,15 @@ fn peft_roundtrip() {
         assert_logits_agree(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
-        Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
+        Lora::merge_into(
+            &model,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
         assert_logits_agree(&format!("merged {variant} in transformers"), &mut command);
@@ -223,7 +231,15 @@ fn new_models_open_in_transformers() {
         let (base, merged) = (folder.path().join("base"), folder.path().join("merged"));
         new_model(&base, model_type);
         let trained = trained(&base, LoraConfig::default());
-        Lora::merge_into(&trained, &base, &merged, &Provenance::new(), false).unwrap();
+        Lora::merge_into(
+            &trained,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap();
         let tokenizer = Tokenizer::load(&base).unwrap();
         let messages = [
             Message::new("system", "Be brief."),

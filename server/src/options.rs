@@ -25,6 +25,10 @@ pub struct ServeOptions {
     /// Policy that answers /act: a name, a model's folder, or active
     #[arg(long, value_name = "NAME|MODEL")]
     pub policy: Option<String>,
+    /// Variables of the chat template of the policy, a language model, as a JSON object [default: those
+    /// that it was trained with]
+    #[arg(long, value_name = "JSON", requires = "policy")]
+    pub chat_template_kwargs: Option<String>,
     /// Language model that completes prompts under /v1/, as vLLM's server does: a folder, or a name on
     /// the Hugging Face Hub
     #[arg(long, value_name = "MODEL")]
@@ -147,6 +151,7 @@ impl Default for ServeOptions {
             rules: None,
             streams: None,
             policy: None,
+            chat_template_kwargs: None,
             model: None,
             served_model_name: None,
             adapter_root: None,

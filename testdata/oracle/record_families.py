@@ -348,6 +348,9 @@ def record_chat(root, family, templates):
     ]
     tools = [{"type": "function", "function": {"name": "book", "description": "Books a \"room\" <now>", "parameters": {
         "type": "object", "properties": {"room": {"type": "integer"}}, "required": ["room"]}}}]
+    # Variables that the user passes to the template, one of them in place of a special token.
+    variables = {"qwen3": [{"enable_thinking": False}, {"enable_thinking": True}],
+                 "llama": [{"date_string": "1 Jan 2030", "tools_in_user_message": False}, {"bos_token": "<s>"}]}[family]
     found = {"templates": {}, "special": special, "chat": []}
     today = datetime.datetime.now().strftime("%d %b %Y")
     for name in names:
@@ -367,8 +370,27 @@ def record_chat(root, family, templates):
                     text = rendered[0].replace(today, "TODAY")
                     found["chat"].append({"template": name, "messages": messages, "tools": given,
                                           "add_generation_prompt": prompt, "text": text})
+    for name in names:
+        for messages, given in ((conversations[1], None), (conversations[0], tools)):
+            if given and name in ("llama3", "llama3_training"):
+                continue
+            for kwargs in variables:
+                rendered, _ = render_jinja_template(conversations=[messages], tools=given, documents=None,
+                                                    chat_template=found["templates"][name], add_generation_prompt=True,
+                                                    **{**special, **kwargs})
+                text = rendered[0].replace(today, "TODAY")
+                found["chat"].append({"template": name, "messages": messages, "tools": given,
+                                      "add_generation_prompt": True, "chat_template_kwargs": kwargs, "text": text})
     with open(f"{root}/chat_cases.json", "w") as out:
         json.dump(found, out)
+    def key(case):
+        return json.dumps([case["template"], case["messages"], case["tools"], case["add_generation_prompt"]])
+
+    plain = {key(case): case["text"] for case in found["chat"] if "chat_template_kwargs" not in case}
+    for kwargs in variables:
+        cases = [case for case in found["chat"] if case.get("chat_template_kwargs") == kwargs]
+        # Thinking is on unless the variable says otherwise.
+        assert any(case["text"] != plain[key(case)] for case in cases) != kwargs.get("enable_thinking", False), kwargs
     print(family, len(found["chat"]), "renderings")
 
 
@@ -392,4 +414,5 @@ def main():
                 os.chmod(f"{folder}/{name}", 0o644)
 
 
-main()
+if __name__ == "__main__":
+    main()

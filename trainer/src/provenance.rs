@@ -32,12 +32,13 @@ const MARK: &str = " (fallback)";
 
 /// The files that determine the behavior of a model or an adapter, besides the weights of a model,
 /// which may be split over several files.
-const MODEL_FILES: [&str; 7] = [
+const MODEL_FILES: [&str; 8] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
     "chat_template.jinja",
+    "chat_template_kwargs.json",
     "adapter_config.json",
     "adapter_model.safetensors",
 ];

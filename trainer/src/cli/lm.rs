@@ -18,7 +18,7 @@ use sentinel_trainer::finetune::{
     Outcome, RunError, RunOptions, merge_options, option_facts, options_file, write_options,
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
-use sentinel_trainer::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
+use sentinel_trainer::lm::{BaseCheck, CausalLm, ChatTemplateKwargs, HubOptions, Lora, find_model};
 use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
 use sentinel_trainer::options_file::to_current_form;
 use sentinel_trainer::provenance::Provenance;
@@ -270,7 +270,8 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     provenance.add_model("model", &folder)?;
     provenance.add_model("adapter", &command.adapter)?;
     let (to, force) = (&command.output_dir, command.overwrite_output_dir);
-    let report = Lora::merge_into(&model, &folder, to, &provenance, force)?;
+    let kwargs = ChatTemplateKwargs::resolve(None, Some(&command.adapter), &folder)?;
+    let report = Lora::merge_into(&model, &folder, to, &kwargs, &provenance, force)?;
     print(&format!(
         "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
         command.output_dir.display(),

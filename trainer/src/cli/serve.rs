@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use sentinel_env::{Named as _, WorldName, in_world};
 use sentinel_policy::nn::TrainedPolicy;
 use sentinel_policy::text::{
@@ -113,17 +113,25 @@ fn load_engine(options: &ServeOptions) -> Result<Option<ModelEngine>> {
 /// Returns the policy that the options name, else the active model, if it plays the server's world.
 fn load_policy(options: &ServeOptions) -> Result<Option<ServedPolicy>> {
     let world = options.world;
+    let kwargs = options.chat_template_kwargs.as_deref();
+    let parsed = kwargs.map(str::parse).transpose();
+    let generation = GenerationArgs {
+        chat_template_kwargs: parsed
+            .map_err(|reason: String| anyhow!("--chat-template-kwargs: {reason}"))?,
+        ..GenerationArgs::default()
+    };
     let Some(name) = &options.policy else {
         let active = find_active_model()?;
         return match active.filter(|model| check_trained_world(model, world).is_ok()) {
-            Some(model) => active_policy(world, &model).map(Some),
+            Some(model) => active_policy(world, &model, &generation).map(Some),
             None => Ok(None),
         };
     };
     if is_active(name) {
-        return active_policy(world, &require_active_model(world)?).map(Some);
+        return active_policy(world, &require_active_model(world)?, &generation).map(Some);
     }
     if let Some(scripted) = ServedPolicy::scripted(world, name) {
+        refuse_language_model_options(&generation, name)?;
         return match scripted {
             Ok(policy) => Ok(Some(policy)),
             Err(reason) => bail!("--policy: {reason}"),
@@ -133,13 +141,25 @@ fn load_policy(options: &ServeOptions) -> Result<Option<ServedPolicy>> {
         let known = in_world!(world, W => <W as Playable>::PolicyName::joined_names());
         bail!("--policy {name}: no policy of world {world} ({known}), and no folder of a model");
     }
-    let policy = in_world!(world, W => model_policy::<W>(world, name))?;
+    let policy = in_world!(world, W => model_policy::<W>(world, name, &generation))?;
     Ok(Some(policy))
 }
 
-fn active_policy(world: WorldName, model: &ActiveModel) -> Result<ServedPolicy> {
+/// Refuses options of language models where another policy plays.
+fn refuse_language_model_options(generation: &GenerationArgs, policy: &str) -> Result<()> {
+    match generation.given().next() {
+        Some((option, _)) => bail!("--{option} is for language models, which {policy} is not"),
+        None => Ok(()),
+    }
+}
+
+fn active_policy(
+    world: WorldName,
+    model: &ActiveModel,
+    generation: &GenerationArgs,
+) -> Result<ServedPolicy> {
     tracing::info!("{}", model.describe());
-    let generation = generation_args(model, &GenerationArgs::default())?;
+    let generation = generation_args(model, generation)?;
     let style = model.prompt.unwrap_or_default();
     let reader = model.reader.unwrap_or_default();
     in_world!(world, W => {
@@ -148,12 +168,16 @@ fn active_policy(world: WorldName, model: &ActiveModel) -> Result<ServedPolicy> 
 }
 
 /// Loads a compact model or a language model.
-fn model_policy<W: Served + Trainable>(world: WorldName, name: &str) -> Result<ServedPolicy> {
+fn model_policy<W: Served + Trainable>(
+    world: WorldName,
+    name: &str,
+    generation: &GenerationArgs,
+) -> Result<ServedPolicy> {
     if ModelKind::detect(Path::new(name))? == ModelKind::Language {
-        let (generation, style) = (GenerationArgs::default(), PromptStyle::default());
-        let reader = ParserStrictness::default();
-        return language_policy::<W>(world, name, &generation, style, reader, None);
+        let (style, reader) = (PromptStyle::default(), ParserStrictness::default());
+        return language_policy::<W>(world, name, generation, style, reader, None);
     }
+    refuse_language_model_options(generation, name)?;
     let model = Arc::new(load_model::<W::Net>(Path::new(name))?);
     let details = json!({"folder": name, "model": model.config.name, "rules": model.config.rules});
     let shown = model.config.name.clone();

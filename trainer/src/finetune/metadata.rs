@@ -11,20 +11,22 @@ use super::error::RunError;
 use super::options::RunOptions;
 use super::prepared_model::stand_in_for;
 use crate::Error;
+use crate::lm::chat::CHAT_TEMPLATE_KWARGS_FILE;
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{GenerationDefaults, LmError};
+use crate::lm::{ChatTemplateKwargs, GenerationDefaults, LmError};
 use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::RunSchedule;
 
 /// Files in a model's folder that determine how it reads text and where completions end. The
 /// weights are compared by their own digest.
-const READ: [&str; 5] = [
+const READ: [&str; 6] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
     "chat_template.jinja",
+    CHAT_TEMPLATE_KWARGS_FILE,
 ];
 
 /// The metadata that all files of a run record.
@@ -47,6 +49,8 @@ pub struct RunMetadata {
     /// SHA-256 digests of the files that the run reads, keyed by a description. A run can be
     /// resumed only if they are unchanged.
     pub inputs: BTreeMap<String, String>,
+    /// Variables of the chat template, which the trained model keeps.
+    pub chat_template_kwargs: ChatTemplateKwargs,
     /// Fallbacks that the run depends on: those of its model, adapter and data.
     pub provenance: Provenance,
     /// Warnings about the model to show to the user.
@@ -69,6 +73,7 @@ impl RunMetadata {
         if let (Value::Object(fields), Some(adapter)) = (&mut config, run.named_adapter()?) {
             fields.extend(RunOptions::adapter_options(&adapter));
         }
+        let chat_template_kwargs = run.template_kwargs(&source)?;
         let mut metadata = Self {
             config,
             source,
@@ -77,6 +82,7 @@ impl RunMetadata {
             run_schedule: run.run_schedule(),
             normalized: to_current_form::<C>,
             inputs: BTreeMap::new(),
+            chat_template_kwargs,
             provenance: Provenance::new(),
             warnings: Vec::new(),
         };
@@ -91,6 +97,7 @@ impl RunMetadata {
         if let Some(adapter) = &run.adapter {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
+            metadata.reads_folder("adapter", adapter, &[CHAT_TEMPLATE_KWARGS_FILE])?;
         }
         if (GenerationDefaults::load(&metadata.source)?.eos_token_ids).is_empty() {
             let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \

@@ -1,7 +1,7 @@
 //! Options shared by all training of language models: model, trained parameters, optimizer steps
 //! and outputs. One struct serves for flags, configuration files and the first line of the log.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::error::RunError;
 use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{AdamOptions, ForwardOptions, LoraConfig, Target};
+use crate::lm::{AdamOptions, ChatTemplateKwargs, ForwardOptions, LmError, LoraConfig, Target};
 use crate::precision::{Precision, deserialize_name_or_switch};
 use crate::rng::Rng;
 use crate::run::{RunSchedule, SAVE_TOTAL_LIMIT};
@@ -96,6 +96,11 @@ pub struct RunOptions {
         default_value_t = 1024
     )]
     pub max_length: usize,
+    /// Variables of the chat template as a JSON object, such as {"enable_thinking": false} [default:
+    /// those that the adapter or the model was trained with]
+    #[arg(long, value_name = "JSON")]
+    #[serde(default)]
+    pub chat_template_kwargs: Option<ChatTemplateKwargs>,
     /// Keep all activations for the backward pass: faster, but needs more memory
     #[arg(long)]
     pub no_gradient_checkpointing: bool,
@@ -214,6 +219,15 @@ impl RunOptions {
             save_total_limit: self.save_total_limit,
             early_stopping_patience: Some(self.early_stopping_patience).filter(|n| *n > 0),
         }
+    }
+
+    /// Returns the variables of the chat template of the model in folder `source`.
+    ///
+    /// # Errors
+    /// If a file with variables cannot be read.
+    pub fn template_kwargs(&self, source: &Path) -> Result<ChatTemplateKwargs, LmError> {
+        let given = self.chat_template_kwargs.as_ref();
+        ChatTemplateKwargs::resolve(given, self.adapter.as_deref(), source)
     }
 
     /// Returns the configuration of a new adapter.

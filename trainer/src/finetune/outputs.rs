@@ -39,6 +39,9 @@ pub(super) fn write_model(
             files::write_atomic(&folder.join(name), &bytes)?;
         }
     }
+    // An adapter is used with the folder of its base model, whose variables it must not inherit.
+    let base = model.adapter().map(|_| metadata.source.as_path());
+    metadata.chat_template_kwargs.save(folder, base)?;
     Ok(())
 }
 

@@ -89,7 +89,8 @@ impl PreparedModel {
             Err(error) => return Err(error.into()),
         };
         let mut model = CausalLm::load(&folder, &device)?;
-        let tokenizer = Tokenizer::load(&folder)?;
+        let mut tokenizer = Tokenizer::load(&folder)?;
+        tokenizer.set_chat_template_kwargs(options.template_kwargs(&folder)?);
         tokenizer.check_fits(model.config())?;
         if options.full {
             model.set_trained_part(TrainedPart::Everything);

@@ -73,7 +73,7 @@ pub(crate) mod weights;
 
 pub use crate::adamw::{AdamOptions, Moments};
 pub use crate::precision::Precision;
-pub use chat::{ChatTemplate, Message, Rendered};
+pub use chat::{ChatTemplate, ChatTemplateKwargs, Message, Rendered};
 pub use config::{GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType};
 pub use error::LmError;
 pub use generate::{

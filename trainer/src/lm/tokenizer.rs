@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::LmError;
-use super::chat::{ChatTemplate, Message};
+use super::chat::{ChatTemplate, ChatTemplateKwargs, Message};
 use super::config::{Fields, ModelConfig};
 
 /// A tokenizer with the chat template that belongs to it.
@@ -29,8 +29,8 @@ pub struct Encoded {
 }
 
 impl Tokenizer {
-    /// Loads `tokenizer.json` of a folder and, if present, `tokenizer_config.json` and
-    /// `chat_template.jinja`.
+    /// Loads `tokenizer.json` of a folder and, if present, `tokenizer_config.json`,
+    /// `chat_template.jinja`, and the variables of the template that the model was trained with.
     ///
     /// # Errors
     /// If a file cannot be read or parsed.
@@ -57,6 +57,8 @@ impl Tokenizer {
         let config = config.transpose()?;
         let special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
         let template = template(folder, config.as_ref(), &special)?;
+        let kwargs = ChatTemplateKwargs::load(folder)?.unwrap_or_default();
+        let template = template.map(|template| template.with_kwargs(kwargs));
         Ok(Self {
             path,
             inner,
@@ -80,6 +82,12 @@ impl Tokenizer {
     /// Replaces the chat template.
     pub fn set_template(&mut self, template: ChatTemplate) {
         self.template = Some(template);
+    }
+
+    /// Sets the variables that are passed to the chat template, instead of those of the model's folder.
+    pub fn set_chat_template_kwargs(&mut self, kwargs: ChatTemplateKwargs) {
+        let template = self.template.take();
+        self.template = template.map(|template| template.with_kwargs(kwargs));
     }
 
     /// Returns the special tokens that the configuration names, keyed by their role, such as

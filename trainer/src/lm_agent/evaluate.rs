@@ -17,6 +17,7 @@ use crate::episode_args::with_default;
 use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
 use crate::finetune::RunError;
 use crate::interval::ConfidenceInterval;
+use crate::lm::ChatTemplateKwargs;
 use crate::trainable::Trainable;
 use crate::{EpisodeArgs, Error, Progress, SeedRange, files};
 
@@ -85,6 +86,9 @@ pub struct EvalReport {
     /// model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub constrained: bool,
+    /// Variables that the chat template was rendered with; left out for none.
+    #[serde(skip_serializing_if = "ChatTemplateKwargs::is_empty")]
+    pub chat_template_kwargs: ChatTemplateKwargs,
     /// Model, episodes and program version that produced the results.
     pub sentinel: EvalOrigin,
 }
@@ -127,6 +131,7 @@ pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, Run
     Ok(EvalReport {
         measured,
         constrained: config.generation.constrained,
+        chat_template_kwargs: loaded.chat_template_kwargs.clone(),
         sentinel: EvalOrigin {
             world: config.episode.world.name(),
             model: Some(config.model.clone()),

@@ -7,8 +7,8 @@ use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, HubOptions, Lora, Tokenizer,
-    find_model,
+    BaseCheck, CausalLm, ChatTemplateKwargs, GenerateOptions, GenerationDefaults, HubOptions, Lora,
+    Tokenizer, find_model,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -36,6 +36,10 @@ pub struct GenerationArgs {
     /// Limit completions to the world's legal actions (constrained decoding); results are marked
     #[arg(long, requires = "model")]
     pub constrained: bool,
+    /// Variables of the chat template as a JSON object, such as {"enable_thinking": false} [default:
+    /// those that the adapter or the model was trained with]
+    #[arg(long, value_name = "JSON", requires = "model")]
+    pub chat_template_kwargs: Option<ChatTemplateKwargs>,
     /// Device that holds all tensors [default: cpu]
     #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named_enum_parser::<DeviceName>())]
     pub device: Option<DeviceName>,
@@ -52,6 +56,7 @@ impl GenerationArgs {
             generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
             seed: Some(self.seed.unwrap_or(0)),
             constrained: self.constrained,
+            chat_template_kwargs: self.chat_template_kwargs.clone(),
             device: Some(self.device.unwrap_or_default()),
         }
     }
@@ -72,6 +77,10 @@ impl GenerationArgs {
             ),
             ("seed", self.seed.map(|n| n.to_string())),
             ("constrained", self.constrained.then(String::new)),
+            (
+                "chat-template-kwargs",
+                self.chat_template_kwargs.as_ref().map(ToString::to_string),
+            ),
             ("device", self.device.map(|name| name.to_string())),
         ];
         all.into_iter()
@@ -87,6 +96,8 @@ pub struct LoadedModel {
     options: GenerateOptions,
     batch: usize,
     constrained: bool,
+    /// Variables that are passed to the chat template.
+    pub chat_template_kwargs: ChatTemplateKwargs,
     /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if
     /// decoding is constrained, or the model is a fallback.
     pub name: String,
@@ -110,8 +121,11 @@ impl LoadedModel {
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;
         let mut model = CausalLm::load(&folder, &device)?;
-        let tokenizer = Tokenizer::load(&folder)?;
+        let mut tokenizer = Tokenizer::load(&folder)?;
         tokenizer.check_fits(model.config())?;
+        let given = said.chat_template_kwargs.as_ref();
+        let kwargs = ChatTemplateKwargs::resolve(given, said.adapter.as_deref(), &folder)?;
+        tokenizer.set_chat_template_kwargs(kwargs.clone());
         if let Some(adapter) = &said.adapter {
             provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
@@ -129,6 +143,7 @@ impl LoadedModel {
             options: generate,
             batch,
             constrained: said.constrained,
+            chat_template_kwargs: kwargs,
             name: marked_name(
                 &name(asked, said.adapter.as_deref(), said.constrained),
                 provenance.is_fallback(),

@@ -19,7 +19,7 @@ use crate::evidence::json_file;
 use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
 use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
 use crate::lm::init::create;
-use crate::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
+use crate::lm::{BaseCheck, CausalLm, ChatTemplateKwargs, HubOptions, Lora, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
 use crate::run::CHECKPOINT_FILE;
@@ -270,7 +270,9 @@ impl StageContext<'_> {
         provenance.add_model("model", &folder)?;
         provenance.add_model("adapter", &adapter.path)?;
         let to = entry.folder(ArtifactKind::Merged);
-        Lora::merge_into(&model, &folder, &to, &provenance, self.may_overwrite())?;
+        let kwargs = ChatTemplateKwargs::resolve(None, Some(&adapter.path), &folder)?;
+        let force = self.may_overwrite();
+        Lora::merge_into(&model, &folder, &to, &kwargs, &provenance, force)?;
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use sentinel_trainer::lm::{
-    BaseCheck, Batch, CausalLm, ForwardOptions, GenerationDefaults, LmError, Lora, LoraConfig,
-    ModelConfig, Target, TrainedPart,
+    BaseCheck, Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, GenerationDefaults, LmError,
+    Lora, LoraConfig, ModelConfig, Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
@@ -35,7 +35,15 @@ fn adapter_and_merged_logits_match_peft() {
 
         let target = tempfile::tempdir().unwrap();
         let merged = target.path().join("merged");
-        let report = Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
+        let report = Lora::merge_into(
+            &model,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap();
         assert!(report.difference <= report.tolerance);
         let read = CausalLm::load(&merged, &device()).unwrap();
         let logits = numbers(read.forward(&batch, ForwardOptions::EVALUATION));
@@ -52,11 +60,26 @@ fn adapter_and_merged_logits_match_peft() {
             merged.join("tokenizer.json").is_file(),
             base.join("tokenizer.json").is_file()
         );
-        let error =
-            Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap_err();
+        let error = Lora::merge_into(
+            &model,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap_err();
         let message = error.to_string();
         assert!(message.contains("--overwrite-output-dir"), "{message}");
-        Lora::merge_into(&model, &base, &merged, &Provenance::new(), true).unwrap();
+        Lora::merge_into(
+            &model,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            true,
+        )
+        .unwrap();
     }
 }
 
@@ -123,7 +146,15 @@ fn merged_model_keeps_stop_tokens_of_base() {
     config["bos_token_id"] = json!(3);
     config["pad_token_id"] = json!(null);
     fs::write(source.join("config.json"), config.to_string()).unwrap();
-    Lora::merge_into(&model, &source, &target, &Provenance::new(), false).unwrap();
+    Lora::merge_into(
+        &model,
+        &source,
+        &target,
+        &ChatTemplateKwargs::default(),
+        &Provenance::new(),
+        false,
+    )
+    .unwrap();
     let text = fs::read(target.join("config.json")).unwrap();
     let merged: Value = serde_json::from_slice(&text).unwrap();
     for key in ["eos_token_id", "bos_token_id"] {

@@ -6,6 +6,7 @@
 mod adapter;
 mod bf16;
 mod bf16_figures;
+mod chat_template_kwargs;
 #[path = "../common/mod.rs"]
 mod common;
 mod distributed;

@@ -9,11 +9,12 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Optimizer, Target,
-    TrainedPart,
+    AdamOptions, BaseCheck, Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, Lora, LoraConfig,
+    Message, ModelType, Optimizer, Target, Tokenizer, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 
+use crate::init::new_model;
 use crate::oracle::{alone, device, every_variant, numbers, oracle, print_note};
 
 const ROWS: usize = 2;
@@ -40,6 +41,22 @@ with torch.no_grad():
 apart = (logits - claim["logits"]).abs().max().item()
 print("max abs logit diff", apart)
 sys.exit(apart > 2e-4)
+"#;
+
+/// Python script `MODEL CLAIM`: as [`MERGED`], and fails if the tokens of a conversation differ.
+const CHAT: &str = r#"
+claim_ids = claim["chat_ids"].tolist()
+tokenizer = AutoTokenizer.from_pretrained(folder)
+messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0.86 + S3?"}]
+ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+assert ids == claim_ids, (ids, claim_ids)
+named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+generation = model.generation_config
+ends = generation.eos_token_id
+assert named == (generation.bos_token_id, ends[0], generation.pad_token_id), (named, generation)
+assert model.config.bos_token_id in (None, tokenizer.bos_token_id), model.config
+print("of logits up to", claim["logits"].abs().max().item())
+sys.exit(apart > 2e-5)
 "#;
 
 /// Returns the interpreter; prints a note and returns `None` if it lacks PEFT.
@@ -80,18 +97,35 @@ fn trained(base: &Path, config: LoraConfig) -> CausalLm {
     model
 }
 
-/// Writes some tokens and the model's logits for them to a file.
+/// Writes some tokens and the logits of a model with an adapter for them to a file.
 fn write_logits(model: &CausalLm, path: &Path) {
-    let ids: Vec<u32> = (0..16).map(|at| at * 37 % 500).collect();
-    let vocabulary = model.config().vocab_size;
-    let ids: Vec<u32> = ids.iter().map(|id| id % vocabulary as u32).collect();
-    let all = vec![true; ROWS * TOKENS];
-    let batch = Batch::new(model.config(), ids.clone(), all, TOKENS).unwrap();
-    let logits = numbers(model.forward(&batch, ForwardOptions::EVALUATION));
-    let reference = numbers(model.forward(&batch, ForwardOptions::REFERENCE));
+    let (logits, reference) = (
+        logits_of(model, ForwardOptions::EVALUATION),
+        logits_of(model, ForwardOptions::REFERENCE),
+    );
     let apart = logits.iter().zip(&reference).map(|(a, b)| (a - b).abs());
     // Otherwise an adapter that is not loaded at all would pass.
     assert!(apart.fold(0.0, f32::max) > 0.1, "training changed nothing");
+    write_claim(model, &logits, &[0], path);
+}
+
+/// Returns the tokens of the comparisons, `[ROWS * TOKENS]`.
+fn input_ids(model: &CausalLm) -> Vec<u32> {
+    let vocabulary = model.config().vocab_size as u32;
+    (0..16).map(|at| at * 37 % 500 % vocabulary).collect()
+}
+
+/// Returns the model's logits for [`input_ids`].
+fn logits_of(model: &CausalLm, options: ForwardOptions) -> Vec<f32> {
+    let all = vec![true; ROWS * TOKENS];
+    let batch = Batch::new(model.config(), input_ids(model), all, TOKENS).unwrap();
+    numbers(model.forward(&batch, options))
+}
+
+/// Writes [`input_ids`], logits and the tokens of a conversation to a file.
+fn write_claim(model: &CausalLm, logits: &[f32], chat_ids: &[u32], path: &Path) {
+    let ids = input_ids(model);
+    let vocabulary = model.config().vocab_size;
     let ids: Vec<u8> = (ids.iter())
         .flat_map(|id| i64::from(*id).to_le_bytes())
         .collect();
@@ -99,8 +133,15 @@ fn write_logits(model: &CausalLm, path: &Path) {
         .flat_map(|logit| logit.to_le_bytes())
         .collect();
     let (table, cube) = (vec![ROWS, TOKENS], vec![ROWS, TOKENS, vocabulary]);
+    let chat: Vec<u8> = (chat_ids.iter())
+        .flat_map(|id| i64::from(*id).to_le_bytes())
+        .collect();
     let claim = [
         ("input_ids", TensorView::new(Dtype::I64, table, &ids)),
+        (
+            "chat_ids",
+            TensorView::new(Dtype::I64, vec![chat_ids.len()], &chat),
+        ),
         ("logits", TensorView::new(Dtype::F32, cube, &logits)),
     ];
     let claim = claim.map(|(name, view)| (name, view.unwrap()));
@@ -155,7 +196,15 @@ fn peft_roundtrip() {
         assert_logits_agree(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
-        Lora::merge_into(&model, &base, &merged, &Provenance::new(), false).unwrap();
+        Lora::merge_into(
+            &model,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
         assert_logits_agree(&format!("merged {variant} in transformers"), &mut command);
@@ -166,5 +215,47 @@ fn peft_roundtrip() {
         let second = folder.path().join("again.safetensors");
         write_logits(&again, &second);
         assert!(fs::read(&second).unwrap() == fs::read(&path).unwrap());
+    }
+}
+
+/// New models of every family load in transformers without missing or unexpected weights, with the
+/// same logits and the same tokens of a conversation. So do they after training.
+#[test]
+fn new_models_open_in_transformers() {
+    let Some(python) = python() else {
+        return;
+    };
+    let script = MERGED.replace("sys.exit(apart > 2e-4)", CHAT);
+    for model_type in ModelType::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let (base, merged) = (folder.path().join("base"), folder.path().join("merged"));
+        new_model(&base, model_type);
+        let trained = trained(&base, LoraConfig::default());
+        Lora::merge_into(
+            &trained,
+            &base,
+            &merged,
+            &ChatTemplateKwargs::default(),
+            &Provenance::new(),
+            false,
+        )
+        .unwrap();
+        let tokenizer = Tokenizer::load(&base).unwrap();
+        let messages = [
+            Message::new("system", "Be brief."),
+            Message::new("user", "0.86 + S3?"),
+        ];
+        let chat = tokenizer.encode_chat(&messages, None, true).unwrap().ids;
+        for (what, options, path) in [
+            ("new", ForwardOptions::REFERENCE, &base),
+            ("trained", ForwardOptions::EVALUATION, &merged),
+        ] {
+            let claim = folder.path().join("claim.safetensors");
+            write_claim(&trained, &logits_of(&trained, options), &chat, &claim);
+            let mut command = Command::new(&python);
+            command.args(["-c", &script]).args([path, &claim]);
+            let what = format!("{what} {} in transformers", model_type.name());
+            assert_logits_agree(&what, &mut command);
+        }
     }
 }

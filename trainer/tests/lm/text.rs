@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use sentinel_trainer::lm::{ChatTemplate, LmError, Message, ModelConfig, Tokenizer};
+use sentinel_trainer::lm::{
+    ChatTemplate, ChatTemplateKwargs, LmError, Message, ModelConfig, Tokenizer,
+};
 use serde::Deserialize;
 
 use crate::oracle::{oracle, oracle_of};
@@ -107,19 +109,32 @@ fn chat_templates_match_transformers() {
 
 /// Renderings with the templates of a family's checkpoints.
 #[derive(Deserialize)]
-struct Renderings {
-    templates: BTreeMap<String, String>,
+pub(crate) struct Renderings {
+    pub(crate) templates: BTreeMap<String, String>,
     special: BTreeMap<String, String>,
-    chat: Vec<Rendering>,
+    pub(crate) chat: Vec<Rendering>,
 }
 
+/// A rendering of a conversation by transformers.
 #[derive(Deserialize)]
-struct Rendering {
-    template: String,
-    messages: Vec<Message>,
-    tools: Option<Vec<Message>>,
-    add_generation_prompt: bool,
-    text: String,
+pub(crate) struct Rendering {
+    pub(crate) template: String,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) tools: Option<Vec<Message>>,
+    pub(crate) add_generation_prompt: bool,
+    /// Variables that were passed to the template.
+    pub(crate) chat_template_kwargs: Option<ChatTemplateKwargs>,
+    pub(crate) text: String,
+}
+
+impl Rendering {
+    /// Returns `true` if a message calls a tool or has the result of one.
+    pub(crate) fn has_tool_message(&self) -> bool {
+        let messages = serde_json::to_value(&self.messages).unwrap();
+        let all = messages.as_array().unwrap();
+        all.iter()
+            .any(|message| message["role"] == "tool" || message.get("tool_calls").is_some())
+    }
 }
 
 #[test]
@@ -130,17 +145,21 @@ fn chat_templates_of_other_families_match_transformers() {
         let Some(cases) = oracle_of(family).json::<Renderings>("chat_cases.json") else {
             continue;
         };
-        let mut compared = BTreeSet::new();
+        let (mut compared, mut with_kwargs) = (BTreeSet::new(), 0);
         for case in &cases.chat {
             let source = &cases.templates[&case.template];
             let path = Path::new(&case.template);
             let template = ChatTemplate::new(path, source, cases.special.clone()).unwrap();
+            let kwargs = case.chat_template_kwargs.clone();
+            with_kwargs += usize::from(kwargs.is_some());
+            let template = template.with_kwargs(kwargs.unwrap_or_default());
             let (tools, prompt) = (case.tools.as_deref(), case.add_generation_prompt);
             let rendered = template.render(&case.messages, tools, prompt).unwrap();
             assert_eq!(rendered.text, case.text.replace("TODAY", &today));
             compared.insert(&case.template);
         }
         assert_eq!(compared.len(), cases.templates.len());
+        assert_eq!(with_kwargs, 12, "renderings with variables");
     }
 }
 

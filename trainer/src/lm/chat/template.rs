@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, context};
 use serde::{Deserialize, Serialize};
 
-use super::{generation_tags, strftime, tojson};
+use super::{ChatTemplateKwargs, generation_tags, strftime, tojson};
 use crate::lm::LmError;
 
 /// A message or a tool description: a JSON value whose keys keep their order.
@@ -43,6 +43,8 @@ pub struct ChatTemplate {
     with_tools: Option<String>,
     /// Special tokens by role, such as `bos_token`.
     special: BTreeMap<String, String>,
+    /// Variables that the user passes to the template.
+    kwargs: ChatTemplateKwargs,
 }
 
 impl ChatTemplate {
@@ -61,6 +63,7 @@ impl ChatTemplate {
             source: generation_tags::replace_generation_tags(source),
             with_tools: None,
             special,
+            kwargs: ChatTemplateKwargs::default(),
         };
         template.check(&template.source)?;
         Ok(template)
@@ -75,6 +78,13 @@ impl ChatTemplate {
         self.check(&source)?;
         self.with_tools = Some(source);
         Ok(self)
+    }
+
+    /// Sets the variables that the user passes to the template, instead of those set before.
+    #[must_use]
+    pub fn with_kwargs(mut self, kwargs: ChatTemplateKwargs) -> Self {
+        self.kwargs = kwargs;
+        self
     }
 
     fn check(&self, source: &str) -> Result<(), LmError> {
@@ -105,7 +115,10 @@ impl ChatTemplate {
             add_generation_prompt,
         };
         let special = Value::from_serialize(&self.special);
-        let text = template.and_then(|template| template.render(context! { ..given, ..special }));
+        let kwargs = Value::from_serialize(&self.kwargs);
+        // The first map that has a name gives its value.
+        let all = context! { ..given, ..kwargs, ..special };
+        let text = template.and_then(|template| template.render(all));
         let text = text.map_err(|error| self.failed(&error))?;
         let (text, written) =
             generation_tags::remove_markers(&text).map_err(|reason| LmError::Template {

@@ -4,13 +4,14 @@
 ///
 /// All have the same decoder: RMS norms before attention and feed-forward layers, rotary position
 /// embeddings, grouped-query attention, and a gated feed-forward layer with SiLU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ModelType {
-    /// Qwen2 and Qwen2.5: queries, keys and values have a bias.
+    /// Qwen2 and Qwen2.5: queries, keys and values have a bias
+    #[default]
     Qwen2,
-    /// Qwen3: queries and keys are normalized in each head, before they are rotated.
+    /// Qwen3: queries and keys are normalized in each head, before they are rotated
     Qwen3,
-    /// Llama 2, 3, 3.1 and 3.2 (text only).
+    /// Llama 2, 3, 3.1 and 3.2 (text only): neither
     Llama,
 }
 

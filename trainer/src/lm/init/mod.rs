@@ -1,5 +1,6 @@
 //! `sentinel lm init`: creates a small new model and its tokenizer in Hugging Face's file formats.
 
+mod chat_format;
 mod tokenizer;
 
 use std::path::{Path, PathBuf};
@@ -7,11 +8,13 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use serde_json::json;
 
+use chat_format::ChatFormat;
+
 use super::{CausalLm, LmError, ModelConfig, ModelType, Tokenizer};
 use crate::provenance::Provenance;
 use crate::{Error, files};
 
-pub use tokenizer::{CHAT_TEMPLATE, NumberSplitting, SPECIAL};
+pub use tokenizer::NumberSplitting;
 
 /// A set of matching model sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +32,9 @@ pub struct InitOptions {
     /// Set of matching sizes; the options below override single ones
     #[arg(long, value_enum, default_value_t)]
     pub preset: Preset,
+    /// Family of the model: its layers, the names of its special tokens and its chat template
+    #[arg(long, value_enum, default_value_t)]
+    pub model_type: ModelType,
     /// Folder to write the model to
     #[arg(long, value_name = "DIR")]
     pub output_dir: PathBuf,
@@ -56,6 +62,9 @@ pub struct InitOptions {
     /// Number of key and value heads
     #[arg(long, alias = "kv-heads", value_name = "N")]
     pub num_key_value_heads: Option<usize>,
+    /// Width of an attention head, of types qwen3 and llama [default: hidden size / query heads]
+    #[arg(long, value_name = "N")]
+    pub head_dim: Option<usize>,
     /// Longest sequence, in tokens
     #[arg(long, value_name = "N", default_value_t = 2048)]
     pub max_position_embeddings: usize,
@@ -73,6 +82,7 @@ impl InitOptions {
     pub const fn tiny(output_dir: PathBuf) -> Self {
         Self {
             preset: Preset::Tiny,
+            model_type: ModelType::Qwen2,
             output_dir,
             data: None,
             vocab_size: 1024,
@@ -82,6 +92,7 @@ impl InitOptions {
             num_hidden_layers: None,
             num_attention_heads: None,
             num_key_value_heads: None,
+            head_dim: None,
             max_position_embeddings: 2048,
             seed: 0,
             overwrite_output_dir: false,
@@ -98,35 +109,57 @@ impl InitOptions {
             Preset::Tiny => [128, 384, 4, 4, 2],
             Preset::Small => [256, 768, 4, 4, 2],
         };
+        let (hidden_size, heads) = (
+            self.hidden_size.unwrap_or(sizes[0]),
+            self.num_attention_heads.unwrap_or(sizes[3]),
+        );
         let config = ModelConfig {
-            model_type: ModelType::Qwen2,
+            model_type: self.model_type,
             vocab_size: vocabulary,
-            hidden_size: self.hidden_size.unwrap_or(sizes[0]),
+            hidden_size,
             intermediate_size: self.intermediate_size.unwrap_or(sizes[1]),
             num_hidden_layers: self.num_hidden_layers.unwrap_or(sizes[2]),
-            num_attention_heads: self.num_attention_heads.unwrap_or(sizes[3]),
+            num_attention_heads: heads,
             num_key_value_heads: self.num_key_value_heads.unwrap_or(sizes[4]),
-            head_dim: None,
+            head_dim: (self.head_dim).filter(|width| width.checked_mul(heads) != Some(hidden_size)),
             max_position_embeddings: self.max_position_embeddings,
             rope_theta: 10_000.0,
             rope_scaling: None,
-            rms_norm_eps: 1e-6,
+            // As in the family's checkpoints.
+            rms_norm_eps: if self.model_type == ModelType::Llama {
+                1e-5
+            } else {
+                1e-6
+            },
             tie_word_embeddings: true,
             initializer_range: 0.02,
         };
-        let heads = [config.num_attention_heads, config.num_key_value_heads];
-        let fits = heads.iter().all(|heads| *heads > 0)
-            && config.hidden_size.is_multiple_of(2 * heads[0])
-            && heads[0].is_multiple_of(heads[1]);
-        if fits && config.num_hidden_layers > 0 && config.intermediate_size > 0 {
-            return Ok(config);
-        }
-        Err(LmError::Option {
-            option: "sizes of the model",
-            value: format!("{config:?}"),
-            allowed: "such that 2 * heads divides the width, and kv_heads divides heads",
-        })
+        check_sizes(&config)?;
+        Ok(config)
     }
+}
+
+/// Checks that the sizes of a new model match.
+fn check_sizes(config: &ModelConfig) -> Result<(), LmError> {
+    let (heads, pairs) = (config.num_attention_heads, config.num_key_value_heads);
+    let layers = [config.num_hidden_layers, config.intermediate_size];
+    let own_width = config.model_type != ModelType::Qwen2;
+    let fits = match config.head_dim {
+        // The widths of all heads together must not overflow.
+        Some(width) => {
+            own_width && width > 0 && width.is_multiple_of(2) && width.checked_mul(heads).is_some()
+        }
+        None => heads > 0 && config.hidden_size.is_multiple_of(heads.saturating_mul(2)),
+    };
+    if fits && heads > 0 && pairs > 0 && heads.is_multiple_of(pairs) && !layers.contains(&0) {
+        return Ok(());
+    }
+    Err(LmError::Option {
+        option: "sizes of the model",
+        value: format!("{config:?}"),
+        allowed: "such that 2 * heads divides the width, and kv_heads divides heads; head-dim is an even number, and \
+                  type qwen2 has none",
+    })
 }
 
 /// The size of a created model.
@@ -138,7 +171,8 @@ pub struct CreatedModel {
     pub tokens: usize,
 }
 
-/// Creates a model and writes configuration, weights, and a tokenizer with the ChatML template.
+/// Creates a model and writes configuration, weights, and a tokenizer with the chat template of the
+/// model's family.
 ///
 /// The tokenizer is trained on `texts`; without any, its tokens are single bytes. `provenance`
 /// records the origin of the model.
@@ -154,7 +188,8 @@ pub fn create(
     if !options.overwrite_output_dir && files::is_occupied(folder, &[]) {
         return Err(Error::DirNotEmpty(folder.clone()).into());
     }
-    let trained = tokenizer::train(options.vocab_size, options.numbers, texts)?;
+    let chat = ChatFormat::of_family(options.model_type);
+    let trained = tokenizer::train(options.vocab_size, chat.special, options.numbers, texts)?;
     let tokens = trained.get_vocab_size(true);
     let config = options.config(tokens.next_multiple_of(8))?;
     let model = CausalLm::initialize(config, options.seed, &Device::flex())?;
@@ -166,18 +201,17 @@ pub fn create(
             reason: error.to_string(),
         })?;
     write(folder, "tokenizer.json", &text)?;
-    write(folder, "chat_template.jinja", CHAT_TEMPLATE)?;
-    let [end_of_text, _, end_of_turn] = SPECIAL;
+    write(folder, "chat_template.jinja", chat.template)?;
     let tokenizer_config = json!({
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": null,
-        "eos_token": end_of_turn,
-        "pad_token": end_of_text,
+        "bos_token": chat.begin_of_text,
+        "eos_token": chat.end_of_turn,
+        "pad_token": chat.end_of_text,
         "unk_token": null,
         "add_prefix_space": false,
         "clean_up_tokenization_spaces": false,
         "model_max_length": options.max_position_embeddings,
-        "chat_template": CHAT_TEMPLATE,
+        "chat_template": chat.template,
     });
     write(
         folder,
@@ -185,19 +219,22 @@ pub fn create(
         &format!("{tokenizer_config:#}\n"),
     )?;
     let id = |token: &str| trained.token_to_id(token);
-    let generation = json!({
-        "eos_token_id": [id(end_of_turn), id(end_of_text)],
-        "pad_token_id": id(end_of_text),
+    let mut generation = json!({
+        "eos_token_id": [id(chat.end_of_turn), id(chat.end_of_text)],
+        "pad_token_id": id(chat.end_of_text),
         "do_sample": true,
         "temperature": 1.0,
     });
+    if let Some(token) = chat.begin_of_text {
+        generation["bos_token_id"] = json!(id(token));
+    }
     write(
         folder,
         "generation_config.json",
         &format!("{generation:#}\n"),
     )?;
     provenance.write(folder)?;
-    model.save(folder)?;
+    model.save_with(folder, chat.config_keys(id))?;
     // Check that the written files can be loaded.
     Tokenizer::load(folder)?.check_fits(model.config())?;
     let sizes = model.parameters().into_iter();

@@ -12,18 +12,6 @@ use tokenizers::{AddedToken, SplitDelimiterBehavior, TokenizerBuilder, Tokenizer
 
 use crate::lm::LmError;
 
-/// The special tokens end of text, start of a turn and end of a turn, with Qwen2's names.
-pub const SPECIAL: [&str; 3] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
-
-/// Chat template in the ChatML format.
-pub const CHAT_TEMPLATE: &str = "{%- for message in messages %}
-{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
-{%- endfor %}
-{%- if add_generation_prompt %}
-{{- '<|im_start|>assistant\\n' }}
-{%- endif %}
-";
-
 /// The pre-tokenization of numbers in a new tokenizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum NumberSplitting {
@@ -53,9 +41,10 @@ impl NumberSplitting {
 /// The concrete type of a new tokenizer.
 pub(super) type Trained = TokenizerImpl<BPE, NFC, Sequence, ByteLevel, ByteLevel>;
 
-/// Trains a tokenizer with at most `size` tokens, including the special ones.
+/// Trains a tokenizer with at most `size` tokens, including the `special` ones.
 pub(super) fn train(
     size: usize,
+    special: &[&str],
     numbers: NumberSplitting,
     texts: &[String],
 ) -> Result<Trained, LmError> {
@@ -63,12 +52,11 @@ pub(super) fn train(
         path: PathBuf::from("tokenizer.json"),
         reason,
     };
-    let least = 256 + SPECIAL.len();
-    if size < least {
+    if size < 256 + special.len() {
         return Err(LmError::Option {
             option: "vocab-size",
             value: size.to_string(),
-            allowed: "at least 259: all bytes and three special tokens",
+            allowed: "at least 259, and for llama at least 261: all bytes and the special tokens",
         });
     }
     let words = Split::new(
@@ -91,7 +79,7 @@ pub(super) fn train(
         .build();
     let mut tokenizer: Trained = built.map_err(|error| failed(error.to_string()))?;
     let mut trainer = BpeTrainerBuilder::new()
-        .vocab_size(size - SPECIAL.len())
+        .vocab_size(size - special.len())
         .min_frequency(2)
         .show_progress(false)
         .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
@@ -99,7 +87,7 @@ pub(super) fn train(
     tokenizer
         .train(&mut trainer, texts.iter().map(String::as_str))
         .map_err(|error| failed(error.to_string()))?;
-    let special = SPECIAL.map(|token| AddedToken::from(token, true));
-    tokenizer.add_special_tokens(&special);
+    let special = special.iter().map(|token| AddedToken::from(*token, true));
+    tokenizer.add_special_tokens(&special.collect::<Vec<_>>());
     Ok(tokenizer)
 }

@@ -9,7 +9,7 @@ use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
 use crate::lm::config::special_tokens;
-use crate::lm::{Batch, CausalLm, ForwardOptions, LmError};
+use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
 
@@ -63,7 +63,7 @@ impl Lora {
     /// Writes the merged model as a plain checkpoint into folder `target`.
     ///
     /// The other files of the base model's folder `source`, such as the tokenizer, are copied, and
-    /// `provenance` is written beside them. The result is read back and compared with base and
+    /// `kwargs`, with which adapter was trained, and `provenance` are written beside them. The result is read back and compared with base and
     /// adapter before it replaces `target` as a whole.
     ///
     /// # Errors
@@ -73,6 +73,7 @@ impl Lora {
         model: &CausalLm,
         source: &Path,
         target: &Path,
+        kwargs: &ChatTemplateKwargs,
         provenance: &Provenance,
         force: bool,
     ) -> Result<MergeReport, LmError> {
@@ -96,6 +97,7 @@ impl Lora {
                 std::fs::copy(&from, new.path().join(name)).map_err(failed)?;
             }
         }
+        kwargs.save(new.path(), None)?;
         provenance.write(new.path())?;
         let report = compare(model, &CausalLm::load(new.path(), &model.device)?)?;
         if report.difference.is_nan() || report.difference > report.tolerance {

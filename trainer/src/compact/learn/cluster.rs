@@ -61,23 +61,26 @@ impl Learn for ClusterEnv {
     /// more. They start from more snapshots of each episode and continue greedily.
     fn preset(config: &mut TrainConfig, quick: bool) {
         config.teacher = "planner".to_owned();
-        config.hidden = 48;
-        config.validation_seeds = SeedRange::new(5_000, 5_200);
+        config.hidden = 64;
+        config.validation_seeds = SeedRange::new(5_000, 5_400);
         config.test_seeds = SeedRange::new(1_000, 1_500);
         config.snapshots_per_episode = 4;
         config.num_generations = 8;
         config.continuation = Continuation::Greedy;
         match config.method {
             Method::Grpo => {
-                (config.max_steps, config.episodes_per_update) = (300, 96);
+                (config.max_steps, config.episodes_per_update) = (1_000, 96);
                 config.learning_rate = 0.001;
-                config.entropy_coef = 0.005;
+                config.entropy_coef = 0.01;
             }
             Method::Imitation => (config.max_steps, config.episodes_per_update) = (30, 48),
             Method::ExpertIteration => config.episodes_per_update = 48,
         }
         if quick {
-            config.max_steps = config.max_steps.div_ceil(6);
+            config.max_steps = match config.method {
+                Method::Grpo => 50,
+                _ => config.max_steps.div_ceil(6),
+            };
             config.validation_seeds = SeedRange::new(5_000, 5_040);
             config.test_seeds = SeedRange::new(1_000, 1_100);
         }

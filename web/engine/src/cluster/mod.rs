@@ -45,11 +45,11 @@ impl PageWorld for ClusterEnv {
         },
         Checkpoint {
             name: "2-middle",
-            label: "after imitation",
+            label: "after 100 of 1000 updates",
         },
         Checkpoint {
             name: "3-end",
-            label: "after 300 updates",
+            label: "after 1000 updates",
         },
     ];
     const TRAINING_RULES: &'static str = "hardened";

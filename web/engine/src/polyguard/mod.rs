@@ -51,7 +51,7 @@ impl PageWorld for PolyguardEnv {
         },
         Checkpoint {
             name: "2-middle",
-            label: "after imitation",
+            label: "after expert iteration",
         },
         Checkpoint {
             name: "3-end",

@@ -204,7 +204,11 @@ fn help_shows_defaults_of_world() {
             "--learning-rate",
             "[default: 0.001]",
         ),
-        ("train -h --world=cluster", "--hidden", "[default: 48]"),
+        (
+            "train -h --world=cluster",
+            "--num-generations",
+            "[default: 8]",
+        ),
         (
             "train --world cluster --quick -h",
             "--max-steps",

@@ -17,9 +17,13 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
 use sentinel_policy::Scripted;
+use sentinel_policy::nn::TrainedPolicy;
+use sentinel_policy::policy::Player;
 use sentinel_policy::text::{InvalidReward, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use sentinel_policy::trust::PolicyName;
+use sentinel_policy::trust::learned::TrustNet;
 use sentinel_trainer::compact::learn::Learn;
+use sentinel_trainer::compact_model::load_model;
 use sentinel_trainer::corpus::rollout::{
     CompletionValue, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError,
     RolloutStats, Script, generate_groups, rollout,
@@ -334,6 +338,23 @@ fn group_members_differ_only_by_completion() {
             own.step(action).unwrap();
         }
         assert_eq!(solve.value, TrustEnv::score(own.episode()));
+    }
+    // So is that of a compact model.
+    let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../replays/grpo");
+    let model = std::sync::Arc::new(load_model::<TrustNet>(&committed).unwrap());
+    let trained = CompletionValue::Trained(std::sync::Arc::clone(&model));
+    let found_by_model =
+        generate_groups(&bayes, 3, trained, rollout_config, &mut generator()).unwrap();
+    for (group, state) in found_by_model.iter().zip(&bayes) {
+        let mut player = Player::Public(Box::new(TrainedPolicy::new(model.clone())));
+        state.replay_to(&mut player);
+        player.observe(state.episode());
+        let mut own = state.clone();
+        own.step(Action::SolveIndependently).unwrap();
+        while let Some(action) = player.act(own.episode()) {
+            own.step(action).unwrap();
+        }
+        assert_eq!(group.members[1].value, TrustEnv::score(own.episode()));
     }
     let stop = generate_groups(
         &bayes,

@@ -14,7 +14,7 @@ use crate::rollout::play_out;
 pub struct ActionGain<A> {
     /// The action that was tried in the sampled states.
     pub action: A,
-    /// Mean final score minus that of the policy's own action.
+    /// Mean final score minus that of the action that is compared with, such as the policy's own.
     pub gain: f64,
     /// Standard error of `gain`; 0 for the own action and for fewer than two rollouts.
     pub standard_error: f64,
@@ -70,6 +70,36 @@ impl<W: Analyzable> BeliefRollouts<W> {
         self.policy.boxed_clone().choose(observation)
     }
 
+    /// Compares actions at the latest observation, the first of them with all others, each in the same
+    /// `rollouts` sampled states. Equal seeds give equal results.
+    #[must_use]
+    pub fn gains(
+        &self,
+        observation: &W::Observation,
+        actions: &[W::Action],
+        rollouts: u32,
+        seed: u64,
+    ) -> Vec<ActionGain<W::Action>> {
+        let mut gains = vec![Moments::default(); actions.len()];
+        for index in 0..u64::from(rollouts) {
+            let seed = derive_seed(seed, index + 1);
+            let state = self.evidence.sample(observation, seed);
+            let Some(base) = actions.first().map(|first| self.play_out(&state, *first)) else {
+                break;
+            };
+            for (action, gain) in actions.iter().zip(&mut gains).skip(1) {
+                gain.push(self.play_out(&state, *action) - base);
+            }
+        }
+        let each = actions.iter().zip(gains);
+        each.map(|(action, gain)| ActionGain {
+            action: *action,
+            gain: gain.mean(),
+            standard_error: gain.standard_error().unwrap_or(0.0),
+        })
+        .collect()
+    }
+
     /// Returns the final score if `action` is taken in `state` and the policy plays on.
     pub(super) fn play_out(&self, state: &W, action: W::Action) -> f64 {
         play_out(state.clone(), &mut *self.policy.boxed_clone(), action)
@@ -92,22 +122,7 @@ impl<W: Analyzable> CompareActions<W> for BeliefRollouts<W> {
         let own = self.own_action(observation);
         let candidates = self.evidence.candidates(observation);
         let actions = distinct([own].into_iter().chain(candidates).chain(others.to_vec()));
-        let mut gains = vec![Moments::default(); actions.len()];
-        for index in 0..u64::from(rollouts) {
-            let seed = derive_seed(seed, index + 1);
-            let state = self.evidence.sample(observation, seed);
-            let base = self.play_out(&state, own);
-            for (action, gain) in actions.iter().zip(&mut gains).skip(1) {
-                gain.push(self.play_out(&state, *action) - base);
-            }
-        }
-        let each = actions.into_iter().zip(gains);
-        each.map(|(action, gain)| ActionGain {
-            action,
-            gain: gain.mean(),
-            standard_error: gain.standard_error().unwrap_or(0.0),
-        })
-        .collect()
+        self.gains(observation, &actions, rollouts, seed)
     }
 }
 

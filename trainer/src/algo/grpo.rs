@@ -76,7 +76,10 @@ pub fn collect<W: Learn>(
         let rng = |member| Rng::new(config.seed, &[update, group, member]);
         match config.credit {
             Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
-            Credit::Episode | Credit::RewardToGo => episode_group(config, actor, start, rng),
+            // `TrainConfig` has no look-ahead.
+            Credit::Episode | Credit::RewardToGo | Credit::Lookahead => {
+                episode_group(config, actor, start, rng)
+            }
         }
     });
     let steps = played.iter().map(|group| group.steps).sum();
@@ -353,7 +356,7 @@ impl<W: Learn> Group<W> {
     fn assign(&mut self, credit: Credit, row: usize, members: &[f64]) {
         let sequences = self.batch.sequences.iter_mut();
         match credit {
-            Credit::Episode => {
+            Credit::Episode | Credit::Lookahead => {
                 for (sequence, advantage) in sequences.zip(members) {
                     for token in sequence {
                         token.advantage = *advantage;

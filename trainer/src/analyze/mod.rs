@@ -7,21 +7,20 @@ pub use output::{EpisodeAnalysis, FORMAT, ReplayAnalysis, StepAnalysis, check_ou
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName, in_world};
+use sentinel_env::{EpisodeSpec, TaskName as _, WorldName, in_world};
+use sentinel_policy::SEED_MAX;
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, ContinuationPolicy, DEFAULT_ROLLOUTS, EpisodeReport,
-    Progress, RestartedPolicy, StateSource, StepReport, Trajectory,
+    Analysis, AnalysisConfig, Analyzable, DEFAULT_ROLLOUTS, EpisodeReport, Progress, StateSource,
+    StepReport, Trajectory,
 };
-use sentinel_policy::nn::{Model, TrainedPolicy};
 use sentinel_policy::policy::Policy as _;
 use sentinel_policy::replay::{EpisodeId, Replay, ReplayEpisode, ReplayFile};
-use sentinel_policy::{SEED_MAX, Scripted as _};
 use serde_json::{Map, Value};
 
-use crate::arg_parsers::{EvalPolicy, parse_fraction};
-use crate::compact_model;
+use crate::arg_parsers::parse_fraction;
+use crate::continuation::ContinuationSource;
 use crate::eval::Evaluated;
 use crate::provenance::Provenance;
 use crate::{Error, SeedRange, arg_parsers, files};
@@ -190,64 +189,6 @@ fn describe(file: &ReplayFile) -> String {
     names.join(", ") + more
 }
 
-/// The policy that plays on after the action that is judged.
-enum Continuation<W: Analyzed> {
-    Trained(Arc<Model<W::Net>>),
-    Scripted(W::PolicyName),
-}
-
-impl<W: Analyzed> Continuation<W> {
-    fn load(config: &AnalyzeConfig, provenance: &mut Provenance) -> Result<Self, Error> {
-        let known = EvalPolicy::<W>::parse_list(&config.policy);
-        let wrong = |reason: String| Error::argument("--policy", reason);
-        let policy = match known.as_deref() {
-            Ok([policy]) => *policy,
-            Ok(_) => return Err(wrong("name one policy".to_owned())),
-            Err(Error::Argument { reason, .. }) => return Err(wrong(reason.clone())),
-            Err(error) => return Err(wrong(error.to_string())),
-        };
-        match (policy, &config.model) {
-            (EvalPolicy::Scripted(_), Some(_)) => Err(Error::argument(
-                "--model",
-                format!(
-                    "only policy trained plays a model: leave out --policy {}",
-                    config.policy
-                ),
-            )),
-            (EvalPolicy::Scripted(name), None) if name.is_privileged() => Err(wrong(format!(
-                "{} reads hidden state: use a policy that sees observations only, or trained",
-                name.name()
-            ))),
-            (EvalPolicy::Scripted(name), None) => Ok(Self::Scripted(name)),
-            (EvalPolicy::Trained, folder) => {
-                let folder = folder.as_deref().unwrap_or(Path::new(W::MODEL));
-                if config.model.is_none() && !folder.exists() {
-                    let reason = format!(
-                        "the committed model {} is not here: name its folder, or continue with a \
-                         scripted policy by --policy",
-                        W::MODEL
-                    );
-                    return Err(Error::argument("--model", reason));
-                }
-                let model = compact_model::load_model(folder)?;
-                provenance.add_model(&format!("model of {}", W::NAME), folder)?;
-                Ok(Self::Trained(Arc::new(model)))
-            }
-        }
-    }
-
-    fn start(&self, setup: &W::Setup) -> Box<dyn ContinuationPolicy<W>> {
-        match self {
-            Self::Trained(model) => Box::new(TrainedPolicy::new(Arc::clone(model))),
-            Self::Scripted(name) => match RestartedPolicy::new(*name, setup) {
-                Some(policy) => Box::new(policy),
-                // `load` accepts no policy that reads hidden state.
-                None => unreachable!("a policy became privileged"),
-            },
-        }
-    }
-}
-
 fn analyze_world<W: Analyzed>(
     file: &ReplayFile,
     config: &AnalyzeConfig,
@@ -266,7 +207,12 @@ fn analyze_world<W: Analyzed>(
     if origins.is_empty() {
         return Ok(());
     }
-    let policy = Continuation::<W>::load(config, &mut done.provenance)?;
+    let policy = ContinuationSource::<W>::load(
+        &config.policy,
+        config.model.as_deref(),
+        ["--policy", "--model"],
+        &mut done.provenance,
+    )?;
     for (number, origin) in origins.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             done.interrupted = true;
@@ -404,7 +350,7 @@ impl<W: Analyzed> Played<W> {
 /// Analyzes one episode: each core takes an equal part of its steps.
 fn analyze_episode<W: Analyzed>(
     played: &Played<W>,
-    policy: &Continuation<W>,
+    policy: &ContinuationSource<W>,
     config: &AnalyzeConfig,
     stop: &AtomicBool,
     report: &(dyn Fn(Progress) + Sync),

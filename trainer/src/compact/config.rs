@@ -40,6 +40,14 @@ pub enum Method {
 /// The values of `--continuation` that the training of a compact policy supports.
 const CONTINUATIONS: [Continuation; 2] = [Continuation::Sampled, Continuation::Greedy];
 
+/// The values of `--credit` that the training of a compact policy supports.
+const CREDITS: [Credit; 4] = [
+    Credit::Episode,
+    Credit::RewardToGo,
+    Credit::Step,
+    Credit::SingleStep,
+];
+
 /// Headings of the options in help.
 const EPISODES: &str = "Episodes";
 const POLICY: &str = "Policy";
@@ -127,7 +135,7 @@ fields! {
         continuation: Continuation = Continuation::Sampled,
         /// Return of an action, and what it is compared with
         #[serde(alias = "advantage")]
-        #[arg(alias = "advantage")]
+        #[arg(alias = "advantage", value_parser = supported_values(&CREDITS))]
         credit: Credit = Credit::Step,
         /// Sampled hidden states in which each action is tried
         lookahead_rollouts: usize = 16,
@@ -327,6 +335,12 @@ impl TrainConfig {
         }
         if !(self.lookahead_temperature.is_finite() && self.lookahead_temperature > 0.0) {
             return refuse("lookahead_temperature", "a number above 0");
+        }
+        if !CREDITS.contains(&self.credit) {
+            return refuse(
+                "credit",
+                "episode, reward_to_go, step or single_step; sentinel improve trains by look-ahead",
+            );
         }
         if !CONTINUATIONS.contains(&self.continuation) {
             return refuse("continuation", "sampled or greedy");

@@ -117,6 +117,11 @@ impl RunMetadata {
         Ok(())
     }
 
+    /// Records the digests of files that were read elsewhere.
+    pub fn record_inputs(&mut self, read: Provenance) {
+        self.inputs.extend(read.inputs);
+    }
+
     fn reads_folder(&mut self, what: &str, folder: &Path, names: &[&str]) -> Result<(), RunError> {
         for name in names {
             let path = folder.join(name);

@@ -22,6 +22,9 @@ pub enum Credit {
     /// reference
     #[value(alias = "single-step")]
     SingleStep,
+    /// Expected score of every legal action when another policy plays on, in hidden states sampled from
+    /// what was observed
+    Lookahead,
 }
 
 /// The policy that plays on after an action under [`Credit::Step`].
@@ -29,8 +32,9 @@ pub enum Credit {
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum Continuation {
-    /// Scripted heuristic of the world: cheap and without noise, but the values are those of
-    /// another policy, which made greedy decoding worse when it was measured (docs/log.md)
+    /// Another policy, by default the scripted heuristic of the world: cheap and without noise, but
+    /// the values are those of that policy. With the heuristic greedy decoding became worse when it
+    /// was measured (docs/log.md)
     Scripted,
     /// The trained policy, sampled: the value under the exploring policy
     #[serde(alias = "own")]

@@ -73,6 +73,51 @@ fn clip_bounds_require_importance_sampling_mode() {
     assert!(message.contains("token_truncate"), "{message}");
 }
 
+/// The policy that plays on belongs to the options that use it, must exist, and sees observations only.
+#[test]
+fn continuation_policy_errors_name_the_option() {
+    let model = "lm grpo --model none --world trust";
+    for (options, what) in [
+        (
+            "--continuation-policy bayes",
+            "continuation-policy and -model",
+        ),
+        (
+            "--credit lookahead --continuation-policy nobody",
+            "unknown policy",
+        ),
+        (
+            "--credit lookahead --continuation-policy oracle_lite",
+            "reads hidden state",
+        ),
+        (
+            "--credit step --continuation scripted --continuation-model none",
+            "--continuation-model",
+        ),
+        (
+            "--credit lookahead --lookahead-rollouts 0",
+            "lookahead-rollouts",
+        ),
+        (
+            "--credit lookahead --lookahead-temperature 0",
+            "lookahead-temperature",
+        ),
+        (
+            "--credit lookahead --importance-sampling-mode token_mask",
+            "left out with --credit lookahead",
+        ),
+    ] {
+        let message = fails(&format!("{model} {options}"));
+        assert!(message.contains(what), "{options}: {message}");
+    }
+    let message = refused(&format!(
+        "{model} --credit lookahead --lookahead-exploration 2"
+    ));
+    assert!(message.contains("lookahead-exploration"), "{message}");
+    let message = refused("train --credit lookahead");
+    assert!(message.contains("reward_to_go"), "{message}");
+}
+
 /// A dry run uses the options of a configuration file, and rejects values that no run accepts.
 #[test]
 fn dry_run_uses_and_validates_run_options() {

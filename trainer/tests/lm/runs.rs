@@ -387,6 +387,42 @@ fn episode_credit_is_equal_for_all_completions() {
     assert!(scores.len() > 1, "all episodes have the score {scores:?}");
 }
 
+/// Under look-ahead a group holds all legal actions. Their advantages move probability to actions with
+/// gains, and every legal action together gains what other texts lose.
+#[test]
+fn lookahead_credit_compares_all_legal_actions() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::model_naming_actions(folder.path());
+    let out = folder.path().join("out");
+    let run = format!(
+        "lm grpo --model {model} --full --world trust --task task1 --episodes 2 --episodes-per-update 2 \
+         --credit lookahead --continuation-policy heuristic --lookahead-rollouts 2 --lookahead-exploration 0.5 \
+         --groups-per-update 3 --max-completion-length 40 --learning-rate 1e-3 --num-iterations 2 \
+         --output-dir {}",
+        out.display()
+    );
+    succeeds(&run);
+    let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 36, "three groups of the twelve actions");
+    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
+    for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
+        assert_eq!(group.len(), 12);
+        let sum: f64 = group.iter().map(|row| number(row, "advantage")).sum();
+        assert!((-1e-6..1.0).contains(&sum), "{sum}");
+        let uneven = group.iter().any(|row| number(row, "gain") != 0.0);
+        assert!(uneven, "no action was tried");
+    }
+    let steps = curve(&out);
+    let losses: Vec<f64> = steps.iter().map(|s| s["loss"].as_f64().unwrap()).collect();
+    assert!(losses.len() == 2 && losses[1] < losses[0], "{losses:?}");
+    let gain = steps[0]["lookahead/gain"].as_f64().unwrap();
+    assert!(gain.is_finite() && steps[0]["lookahead/standard_error"].as_f64().unwrap() > 0.0);
+}
+
 /// The sampler is the policy itself, so its correction is about 1, up to rounding from another
 /// order of sums. The additional loss options are recorded with the run.
 #[test]

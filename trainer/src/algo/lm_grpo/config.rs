@@ -1,9 +1,11 @@
 //! The options of `sentinel lm grpo`.
 
+use std::path::PathBuf;
+
 use sentinel_policy::text::InvalidReward;
 use serde::{Deserialize, Serialize};
 
-use crate::arg_parsers::parse_number;
+use crate::arg_parsers::{parse_fraction, parse_number};
 use crate::corpus::rollout::{PromptArgs, RolloutConfig};
 use crate::corpus::training_seeds;
 use crate::finetune::{RunError, RunOptions};
@@ -23,6 +25,20 @@ const COMPLETIONS: usize = 64;
 
 const fn completions() -> usize {
     COMPLETIONS
+}
+
+/// Default number of hidden states in which an action is tried.
+const LOOKAHEAD_ROLLOUTS: u32 = 16;
+
+const fn lookahead_rollouts() -> u32 {
+    LOOKAHEAD_ROLLOUTS
+}
+
+/// Default temperature of the target.
+const LOOKAHEAD_TEMPERATURE: f64 = 0.01;
+
+const fn lookahead_temperature() -> f64 {
+    LOOKAHEAD_TEMPERATURE
 }
 
 /// The options of `sentinel lm grpo`.
@@ -66,6 +82,29 @@ pub struct GrpoConfig {
         default_value_t
     )]
     pub continuation: Continuation,
+    /// Policy that plays on with --continuation scripted (by default the heuristic of the world) and
+    /// with --credit lookahead (the planner): a scripted one that sees observations only, or trained
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation_policy: Option<String>,
+    /// Folder of the compact model that is --continuation-policy trained [default: the committed one
+    /// of the world, such as replays/grpo]
+    #[arg(long, value_name = "DIR")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation_model: Option<PathBuf>,
+    /// Sampled hidden states in which --credit lookahead tries each action
+    #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ROLLOUTS)]
+    #[serde(default = "lookahead_rollouts")]
+    pub lookahead_rollouts: u32,
+    /// Difference of score for which --credit lookahead multiplies the odds of an action by e
+    #[arg(long, value_name = "X", default_value_t = LOOKAHEAD_TEMPERATURE, value_parser = parse_number::<f64>)]
+    #[serde(default = "lookahead_temperature")]
+    pub lookahead_temperature: f64,
+    /// Share of the uniform distribution in what --credit lookahead starts from, so that actions that
+    /// the policy never takes can be learned, 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_fraction)]
+    #[serde(default)]
+    pub lookahead_exploration: f64,
     /// Peak of the learning rate
     #[arg(long, value_name = "X", default_value = "5e-6", value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
@@ -195,12 +234,44 @@ impl GrpoConfig {
         if !positive(self.learning_rate) || !positive(temperature) {
             return Err(RunError::option("learning-rate and temperature", "above 0"));
         }
+        self.check_lookahead()?;
         self.seeds()?;
         self.rollout_config()?;
         self.rollout_engine.check(self.run.full)?;
         let is_remote = self.rollout_engine.is_enabled();
         self.sampler_correction.check(is_remote)?;
         self.loss().check()?;
+        Ok(())
+    }
+
+    /// Checks the options of the policy that plays on, and of look-ahead.
+    fn check_lookahead(&self) -> Result<(), RunError> {
+        let is_lookahead = self.credit == Credit::Lookahead;
+        let has_other = is_lookahead
+            || (self.credit == Credit::Step && self.continuation == Continuation::Scripted);
+        let names_other = self.continuation_policy.is_some() || self.continuation_model.is_some();
+        if names_other && !has_other {
+            return Err(RunError::option(
+                "continuation-policy and -model",
+                "left out, or used with --continuation scripted or --credit lookahead",
+            ));
+        }
+        if self.lookahead_rollouts == 0 || self.lookahead_rollouts as usize > MOST {
+            return Err(RunError::option("lookahead-rollouts", "from 1 to 1048576"));
+        }
+        if !(self.lookahead_temperature.is_finite() && self.lookahead_temperature > 0.0) {
+            return Err(RunError::option("lookahead-temperature", "above 0"));
+        }
+        if !(0.0..=1.0).contains(&self.lookahead_exploration) {
+            return Err(RunError::option("lookahead-exploration", "from 0 to 1"));
+        }
+        if is_lookahead && self.sampling().is_some() {
+            // Its completions are not sampled.
+            return Err(RunError::option(
+                "importance-sampling-mode and rollouts",
+                "left out with --credit lookahead",
+            ));
+        }
         Ok(())
     }
 

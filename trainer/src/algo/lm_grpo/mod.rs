@@ -3,6 +3,7 @@
 //!
 //! * [`GrpoConfig`]: the options.
 //! * `rollout`: turns episodes into groups of completions with rewards and advantages.
+//! * `lookahead`: the same for all legal actions, valued by a policy that plays on.
 //! * [`accumulate`]: computes loss, gradients and metrics of the samples of one optimizer step for
 //!   an [`Objective`], which holds the loss of [`crate::rl`] and the temperature of the policy.
 //! * [`train`]: runs a whole training.
@@ -13,8 +14,11 @@ use std::sync::atomic::AtomicBool;
 use sentinel_env::in_world;
 use sentinel_policy::text::{PromptState, TextWorld};
 
+use self::lookahead::Scorer;
 use self::loss::apply_sampling_correction;
-use self::rollout::{Collected, ScoredCompletion, collect, setups};
+use self::rollout::{Collected, ScoredCompletion, collect, continuation, setups};
+use crate::analyze::Analyzed;
+use crate::continuation::ContinuationSource;
 use crate::distributed::ProcessGroup;
 use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
@@ -27,11 +31,12 @@ use crate::lm::{
 use crate::lm_agent::{
     Division, GenerationBackend, LmAgent, SharedBackend, Validation, ValidationWorld,
 };
+use crate::provenance::Provenance;
 use crate::rl::Metrics;
 use crate::rollout_engine::{RolloutEngine, SyncReport};
-use crate::trainable::Trainable;
 
 mod config;
+mod lookahead;
 mod loss;
 pub mod memory_estimate;
 mod micro_batch;
@@ -50,9 +55,11 @@ const LOGP_DIFFERENCE: &str = "sampling/sampling_logp_difference/mean";
 const TOKENIZER_EPISODES: usize = 64;
 
 /// The training of a language model on the episodes of a world.
-struct GrpoJob<W: TextWorld> {
+struct GrpoJob<W: TextWorld + Analyzed> {
     config: GrpoConfig,
     setups: Vec<W::Setup>,
+    /// Policy that plays on after a completion; `None` if the model itself does, or nothing does.
+    continuation: Option<ContinuationSource<W>>,
     tokenizer: Tokenizer,
     generation: GenerationDefaults,
     pad: u32,
@@ -65,7 +72,7 @@ struct GrpoJob<W: TextWorld> {
     group: ProcessGroup,
 }
 
-impl<W: TextWorld + Trainable> GrpoJob<W> {
+impl<W: TextWorld + Analyzed> GrpoJob<W> {
     fn updates_per_epoch(&self) -> usize {
         self.setups.len().div_ceil(self.config.episodes_per_update)
     }
@@ -101,15 +108,41 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
         let backend = SharedBackend::new(own, division, &self.group);
         let mut agent = LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch);
         let seed = config.run.rng(STATE_STREAM, update).next();
-        collect::<W>(config, &self.episodes(update), &mut agent, seed)
+        let logps = |samples: &[Sample]| {
+            let rows: Vec<&Sample> = samples.iter().collect();
+            let (micro, objective) = (config.per_device_train_batch_size, self.objective(1.0));
+            let pass = ForwardOptions::EVALUATION;
+            Ok(completion_logps(
+                model,
+                &rows,
+                micro,
+                &objective,
+                pass,
+                &self.group,
+            )?)
+        };
+        let scorer = Scorer {
+            tokenizer: &self.tokenizer,
+            stop: self.stop_token(),
+            logps: &logps,
+        };
+        let continuation = self.continuation.as_ref();
+        let episodes = self.episodes(update);
+        collect::<W>(config, continuation, &episodes, &mut agent, &scorer, seed)
     }
 
-    fn objective(&self, samples: &[Sample]) -> Objective {
-        let loss_tokens: usize = samples.iter().map(Sample::loss_tokens).sum();
+    /// Returns the token that ends a completion.
+    fn stop_token(&self) -> u32 {
+        let stops = &self.generation.eos_token_ids;
+        stops.first().copied().unwrap_or(self.pad)
+    }
+
+    /// Returns the objective of samples whose loss is normalized by `num_items` tokens.
+    fn objective(&self, num_items: f64) -> Objective {
         Objective {
             loss: self.config.loss(),
             temperature: self.config.temperature,
-            num_items: loss_tokens as f64,
+            num_items,
             pad: self.pad,
         }
     }
@@ -146,10 +179,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
             })
             .collect();
         let rows: Vec<&Sample> = samples.iter().collect();
-        let (micro, objective) = (
-            self.config.per_device_train_batch_size,
-            self.objective(&samples),
-        );
+        let (micro, objective) = (self.config.per_device_train_batch_size, self.objective(1.0));
         let pass = ForwardOptions::EVALUATION;
         let found = completion_logps(model, &rows, micro, &objective, pass, &self.group)?;
         for ((row, sample), logps) in logged.iter_mut().zip(&samples).zip(found) {
@@ -183,7 +213,7 @@ impl<W: TextWorld + Trainable> GrpoJob<W> {
     }
 }
 
-impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
+impl<W: TextWorld + Analyzed> TrainingJob for GrpoJob<W> {
     fn method(&self) -> &'static str {
         "grpo"
     }
@@ -228,13 +258,12 @@ impl<W: TextWorld + Trainable> TrainingJob for GrpoJob<W> {
         };
         let Collected {
             mut samples,
+            num_items,
             metrics: mut common,
             mut warnings,
             completions,
         } = self.collect(&state.model, update)?;
-        // Sorting by length reduces padding.
-        samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
-        let objective = self.objective(&samples);
+        let objective = self.objective(num_items);
         if self.config.beta != 0.0 {
             self.compute_ref_logps(&state.model, &mut samples, &objective)?;
         }
@@ -308,7 +337,7 @@ pub fn train(
     group.close(done)
 }
 
-fn train_in<W: TextWorld + Trainable>(
+fn train_in<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
     dir: &RunDir,
     group: &ProcessGroup,
@@ -317,6 +346,8 @@ fn train_in<W: TextWorld + Trainable>(
 ) -> Result<Outcome, RunError> {
     config.check()?;
     let setups = setups::<W>(config)?;
+    let mut provenance = Provenance::new();
+    let continuation = continuation::<W>(config, &mut provenance)?;
     // Texts that train the tokenizer of a fallback model.
     let words = || {
         let starts = setups
@@ -360,6 +391,7 @@ fn train_in<W: TextWorld + Trainable>(
     let mut job = GrpoJob::<W> {
         config: config.clone(),
         setups,
+        continuation,
         tokenizer: start.tokenizer,
         generation: start.generation,
         pad,
@@ -369,7 +401,8 @@ fn train_in<W: TextWorld + Trainable>(
     };
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
-    let metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
+    let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
+    metadata.record_inputs(provenance);
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();
     let outcome = run(&mut job, state, &metadata, validation, dir, stop, listen);

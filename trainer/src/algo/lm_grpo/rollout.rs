@@ -1,24 +1,28 @@
 //! Rollouts and rewards: turns episodes into groups of completions with advantages.
 
+use std::sync::Arc;
+
+use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
-use sentinel_env::{EpisodeSpec, Named};
-use sentinel_policy::Playable;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::GrpoConfig;
+use super::lookahead::{Scorer, lookahead_groups};
 use super::loss::Sample;
+use crate::analyze::Analyzed;
+use crate::continuation::ContinuationSource;
 use crate::corpus::rollout::{
     CompletionValue, Group, Member, RolloutStats, Trajectory, generate_groups, rollout,
 };
 use crate::finetune::RunError;
 use crate::lm_agent::{Generation, LmAgent};
+use crate::provenance::Provenance;
 use crate::rl::Metrics;
 use crate::rl::advantage::{Rewards, advantages};
 use crate::rl::credit_options::{Continuation, Credit};
 use crate::rl::importance_sampling::completion_mask;
 use crate::rng::Rng;
 use crate::task_selection;
-use crate::trainable::Trainable;
 
 /// Names of the rewards, in the order of their weights.
 const REWARDS: [&str; 2] = ["environment", "valid_format"];
@@ -43,6 +47,8 @@ fn is_valid_unrepaired<A>(parsed: &Result<ParsedAction<A>, ParseError>) -> bool 
 pub(super) struct Collected {
     /// Existing completions of all groups, group by group.
     pub(super) samples: Vec<Sample>,
+    /// Number of tokens that the loss is normalized by.
+    pub(super) num_items: f64,
     pub(super) metrics: Metrics,
     pub(super) warnings: Vec<String>,
     /// Completions of the first groups, for the log.
@@ -83,10 +89,12 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
 }
 
 /// Plays episodes with the policy, and forms groups of completions from their states.
-pub(super) fn collect<W: TextWorld + Trainable>(
+pub(super) fn collect<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
+    continuation: Option<&ContinuationSource<W>>,
     setups: &[&W::Setup],
     agent: &mut LmAgent<'_>,
+    scorer: &Scorer<'_>,
     seed: u64,
 ) -> Result<Collected, RunError> {
     let rollout_config = config.rollout_config()?;
@@ -101,6 +109,14 @@ pub(super) fn collect<W: TextWorld + Trainable>(
         .collect();
     let played = agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))?;
     let mut metrics = signals(&played);
+    if let (Credit::Lookahead, Some(continuation)) = (config.credit, continuation) {
+        let places = sample_places(config, &played, seed);
+        let mut found = lookahead_groups(config, continuation, &played, &places, scorer, seed)?;
+        let score = metrics.get("rollout/score").copied().unwrap_or(f64::NAN);
+        metrics.insert("reward".into(), score);
+        found.metrics.append(&mut metrics);
+        return Ok(found);
+    }
     let all = if plays_groups {
         episode_groups(
             config,
@@ -109,29 +125,45 @@ pub(super) fn collect<W: TextWorld + Trainable>(
             seed,
         )
     } else {
-        state_groups(config, &played, agent, seed)?
+        state_groups(config, continuation, &played, agent, seed)?
     };
     finish(config, all, &mut metrics)
 }
 
+/// Samples the steps to learn from among all steps of the played episodes, as pairs of an episode and a
+/// step.
+fn sample_places<W: TextWorld>(
+    config: &GrpoConfig,
+    played: &[Trajectory<W>],
+    seed: u64,
+) -> Vec<(usize, usize)> {
+    let places = (played.iter().enumerate())
+        .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
+    sample_subset(places.collect(), config.groups_per_update, seed)
+}
+
 /// Forms groups of completions of single states, which are sampled from all steps of the played
 /// episodes.
-fn state_groups<W: TextWorld + Trainable>(
+fn state_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
+    continuation: Option<&ContinuationSource<W>>,
     played: &[Trajectory<W>],
     agent: &mut LmAgent<'_>,
     seed: u64,
 ) -> Result<Vec<Vec<Option<RewardedGeneration>>>, RunError> {
-    let places = (played.iter().enumerate())
-        .flat_map(|(index, t)| (0..t.rows.len()).map(move |row| (index, row)));
-    let places = sample_subset(places.collect(), config.groups_per_update, seed);
+    let places = sample_places(config, played, seed);
     let states: Vec<PromptState<W>> = (places.iter())
         .map(|(index, row)| played[*index].state(*row))
         .collect();
-    let value = match (config.credit, config.continuation) {
-        (Credit::Step, Continuation::Sampled) => CompletionValue::Sampled,
-        (Credit::Step, Continuation::Greedy) => CompletionValue::Greedy,
-        (Credit::Step, Continuation::Scripted) => CompletionValue::Scripted(heuristic::<W>()?),
+    let value = match (config.credit, config.continuation, continuation) {
+        (Credit::Step, Continuation::Sampled, _) => CompletionValue::Sampled,
+        (Credit::Step, Continuation::Greedy, _) => CompletionValue::Greedy,
+        (Credit::Step, Continuation::Scripted, Some(ContinuationSource::Scripted(name))) => {
+            CompletionValue::Scripted(*name)
+        }
+        (Credit::Step, Continuation::Scripted, Some(ContinuationSource::Trained(model))) => {
+            CompletionValue::Trained(Arc::clone(model))
+        }
         _ => CompletionValue::StepReward,
     };
     agent.generations.clear();
@@ -151,12 +183,21 @@ fn state_groups<W: TextWorld + Trainable>(
     Ok(found.into_iter().map(members).collect())
 }
 
-fn heuristic<W: Playable>() -> Result<W::PolicyName, RunError> {
-    let found = W::PolicyName::parse(W::ROLES.heuristic);
-    found.ok_or(RunError::option(
-        "continuation",
-        "sampled or greedy in a world without a heuristic",
-    ))
+/// Loads the policy that plays on after a completion; `None` if the model itself does, or nothing does.
+pub(super) fn continuation<W: Analyzed>(
+    config: &GrpoConfig,
+    provenance: &mut Provenance,
+) -> Result<Option<ContinuationSource<W>>, RunError> {
+    let default = match (config.credit, config.continuation) {
+        (Credit::Lookahead, _) => W::ROLES.planner,
+        (Credit::Step, Continuation::Scripted) => W::ROLES.heuristic,
+        _ => return Ok(None),
+    };
+    let name = config.continuation_policy.as_deref().unwrap_or(default);
+    let options = ["--continuation-policy", "--continuation-model"];
+    let model = config.continuation_model.as_deref();
+    let found = ContinuationSource::load(name, model, options, provenance);
+    Ok(Some(found?))
 }
 
 /// Forms groups of the rows that episodes from the same start have at the same step.
@@ -255,7 +296,7 @@ fn finish(
         ));
     }
     let completions = completions_to_log(config, &groups, &found.advantages);
-    let samples = (groups.into_iter().flatten().zip(found.advantages))
+    let mut samples: Vec<Sample> = (groups.into_iter().flatten().zip(found.advantages))
         .filter_map(|(slot, advantage)| {
             let generation = slot?.generation;
             Some(Sample {
@@ -279,8 +320,12 @@ fn finish(
             })
         })
         .collect();
+    // Sorting by length reduces padding.
+    samples.sort_by_key(|sample| sample.prompt.len() + sample.completion.len());
+    let loss_tokens: usize = samples.iter().map(Sample::loss_tokens).sum();
     Ok(Collected {
         samples,
+        num_items: loss_tokens as f64,
         metrics: std::mem::take(metrics),
         warnings,
         completions,

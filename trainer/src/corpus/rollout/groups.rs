@@ -3,20 +3,26 @@
 //! Each member continues a copy of the same state with the same random draws, so that their values
 //! differ only by the completions (the Monte-Carlo values of VinePPO, arXiv:2410.01679).
 
-use sentinel_policy::Playable;
+use std::sync::Arc;
+
+use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::policy::Player;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
+use sentinel_policy::{Playable, Scripted as _};
 
 use super::generator::{GenerationRequest, Generator, RolloutError, generate_completions};
 use super::play::{RolloutConfig, Sample, rollout};
 use crate::trainable::Trainable;
 
 /// The value of a completion, by who plays on after it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CompletionValue<W: Playable> {
+#[derive(Clone, Debug, PartialEq)]
+pub enum CompletionValue<W: Playable + Trainable> {
     /// No continuation: the value is the reward of the step, as the reference trains.
     StepReward,
     /// A scripted policy plays to the end; the value is the score.
     Scripted(W::PolicyName),
+    /// A compact model plays to the end by its most probable actions; the value is the score.
+    Trained(Arc<Model<W::Net>>),
     /// The model itself plays to the end by sampling; the value is the score.
     Sampled,
     /// The model itself plays to the end by greedy decoding, so that the values of members differ
@@ -119,7 +125,15 @@ fn values<W: TextWorld + Trainable>(
             Ok(samples.iter().map(reward).collect())
         }
         CompletionValue::Scripted(policy) => {
-            let score = |sample: &Sample<W>| scripted(sample, policy, rollout_config);
+            let player = |state: &PromptState<W>| policy.start(state.episode().setup());
+            let score = |sample: &Sample<W>| continued_score(sample, player, rollout_config);
+            Ok(samples.iter().map(score).collect())
+        }
+        CompletionValue::Trained(model) => {
+            let player = |_: &PromptState<W>| {
+                Player::Public(Box::new(TrainedPolicy::new(Arc::clone(&model))))
+            };
+            let score = |sample: &Sample<W>| continued_score(sample, player, rollout_config);
             Ok(samples.iter().map(score).collect())
         }
         CompletionValue::Sampled => {
@@ -183,17 +197,17 @@ fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) 
     lists
 }
 
-/// Returns the score when a scripted policy, which has observed all earlier steps, plays to the
-/// end.
-fn scripted<W: TextWorld + Trainable>(
+/// Returns the score when a new player, which then observes all earlier steps, plays to the end.
+fn continued_score<W: TextWorld + Trainable>(
     sample: &Sample<W>,
-    policy: W::PolicyName,
+    player: impl Fn(&PromptState<W>) -> Player<W>,
     rollout_config: RolloutConfig,
 ) -> f64 {
     if sample.is_over() {
         return sample.score(rollout_config);
     }
-    let mut player = sample.now().player(policy);
+    let mut player = player(sample.now());
+    sample.now().replay_to(&mut player);
     let mut episode = sample.now().episode().clone();
     while let Some(action) = player.act(&episode) {
         if W::step(&mut episode, action).is_err() {

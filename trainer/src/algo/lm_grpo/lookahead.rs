@@ -1,0 +1,338 @@
+//! Look-ahead as credit: the gain of every legal action over the others, instead of the value of
+//! sampled completions.
+//!
+//! A policy that plays well and costs little plays on after each action, in hidden states that agree
+//! with what was observed (AggreVaTe, arXiv:1406.5979 and arXiv:1703.01030). All legal actions of a
+//! state are a group, and each is weighted by its probability, so that the gradient is that of an
+//! expectation and has no noise of sampled completions. See [`lookahead_groups`].
+
+use rayon::prelude::*;
+use sentinel_policy::analysis::{ActionGain, BeliefRollouts, CompareActions as _};
+use sentinel_policy::text::{PromptStyle, TextWorld};
+
+use super::config::GrpoConfig;
+use super::loss::Sample;
+use super::rollout::{Collected, ScoredCompletion};
+use crate::analyze::Analyzed;
+use crate::continuation::ContinuationSource;
+use crate::corpus::rollout::Trajectory;
+use crate::finetune::RunError;
+use crate::lm::Tokenizer;
+use crate::lm_agent::LmAgent;
+use crate::rl::Metrics;
+use crate::rng::Rng;
+
+/// Actions of a lower probability are not tried.
+const PROBABILITY_MIN: f64 = 1e-3;
+/// Completions with a smaller advantage are left out of the loss.
+const ADVANTAGE_MIN: f64 = 1e-3;
+
+/// The functions of a language model that look-ahead needs.
+pub(super) struct Scorer<'a> {
+    pub(super) tokenizer: &'a Tokenizer,
+    /// Token that ends a completion.
+    pub(super) stop: u32,
+    /// Computes the log-probabilities of the tokens of completions.
+    pub(super) logps: &'a dyn Fn(&[Sample]) -> Result<Vec<Vec<f64>>, RunError>,
+}
+
+/// A state with its legal actions.
+struct LegalActions<W: TextWorld> {
+    /// Index of the played episode, and of the step in it.
+    place: (usize, usize),
+    actions: Vec<W::Action>,
+    /// One sample for each action.
+    samples: Vec<Sample>,
+    /// Probability of each action's completion.
+    probabilities: Vec<f64>,
+}
+
+impl<W: TextWorld> LegalActions<W> {
+    fn new(
+        played: &Trajectory<W>,
+        place: (usize, usize),
+        style: PromptStyle,
+        scorer: &Scorer<'_>,
+    ) -> Result<Self, RunError> {
+        let state = played.state(place.1);
+        let prompt = LmAgent::encode(scorer.tokenizer, &state.prompt(style))?;
+        let observation = state.observation();
+        let actions = W::legal_actions(observation);
+        let sample = |action: &W::Action| {
+            let text = W::format_action(style, observation, *action);
+            let mut completion = scorer.tokenizer.encode(&text)?;
+            completion.push(scorer.stop);
+            Ok::<_, RunError>(Sample {
+                prompt: prompt.clone(),
+                completion,
+                ..Sample::default()
+            })
+        };
+        Ok(Self {
+            place,
+            samples: actions.iter().map(sample).collect::<Result<_, _>>()?,
+            actions,
+            probabilities: Vec::new(),
+        })
+    }
+
+    /// Returns the probabilities among the legal actions, mixed with the uniform distribution.
+    fn prior(&self, exploration: f64) -> Vec<f64> {
+        let total: f64 = self.probabilities.iter().sum();
+        let uniform = 1.0 / self.probabilities.len() as f64;
+        let share = |probability: &f64| {
+            let share = if total > 0.0 {
+                probability / total
+            } else {
+                uniform
+            };
+            (1.0 - exploration) * share + exploration * uniform
+        };
+        self.probabilities.iter().map(share).collect()
+    }
+
+    /// Returns the gains of the actions that `prior` makes probable enough, over the most probable one;
+    /// nothing if there is only one.
+    fn gains(
+        &self,
+        config: &GrpoConfig,
+        prior: &[f64],
+        rollouts: &BeliefRollouts<W>,
+        observation: &W::Observation,
+        seed: u64,
+    ) -> Vec<ActionGain<W::Action>>
+    where
+        W: Analyzed,
+    {
+        let mut order: Vec<usize> = (0..prior.len()).collect();
+        order.retain(|index| prior[*index] >= PROBABILITY_MIN);
+        order.sort_by(|a, b| prior[*b].total_cmp(&prior[*a]));
+        if order.len() < 2 {
+            return Vec::new();
+        }
+        let actions: Vec<W::Action> = order.iter().map(|index| self.actions[*index]).collect();
+        rollouts.gains(observation, &actions, config.lookahead_rollouts, seed)
+    }
+}
+
+/// The target of a state.
+struct Target {
+    /// Gain of each action; 0 for those that were not tried.
+    gains: Vec<f64>,
+    /// Probability of each action.
+    shares: Vec<f64>,
+    /// Mean standard error of the gains that were estimated; NaN without any.
+    standard_error: f64,
+}
+
+impl Target {
+    /// Computes the policy that maximizes the expected gain less `temperature` times its divergence from
+    /// the prior: `prior * exp(gain / temperature)`, normalized (MPO, arXiv:1806.06920).
+    fn new(prior: &[f64], gains: Vec<f64>, standard_error: f64, temperature: f64) -> Self {
+        let highest = gains.iter().copied().fold(0.0, f64::max);
+        let weight = |(prior, gain): (&f64, &f64)| prior * ((gain - highest) / temperature).exp();
+        let weights: Vec<f64> = prior.iter().zip(&gains).map(weight).collect();
+        let total: f64 = weights.iter().sum();
+        Self {
+            shares: weights.iter().map(|weight| weight / total).collect(),
+            gains,
+            standard_error,
+        }
+    }
+}
+
+/// Forms a group of all legal actions at each of `places`, pairs of an episode and a step. The
+/// advantage of an action is its probability in [`Target::new`] less that in the policy, which makes the
+/// gradient that of the cross-entropy against the target.
+///
+/// # Errors
+/// If a text cannot be encoded, a completion is longer than the options allow, or the model fails.
+pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
+    config: &GrpoConfig,
+    continuation: &ContinuationSource<W>,
+    played: &[Trajectory<W>],
+    places: &[(usize, usize)],
+    scorer: &Scorer<'_>,
+    seed: u64,
+) -> Result<Collected, RunError> {
+    let style = config.prompts.prompt;
+    let groups = places.iter().map(|place| {
+        let trajectory = &played[place.0];
+        LegalActions::<W>::new(trajectory, *place, style, scorer)
+    });
+    let mut groups: Vec<LegalActions<W>> = groups.collect::<Result<_, _>>()?;
+    groups.retain(|group| !group.actions.is_empty());
+    let samples = || groups.iter().flat_map(|group| &group.samples);
+    let longest = samples().map(|sample| sample.completion.len()).max();
+    if longest.unwrap_or(0) > config.max_completion_length {
+        let allowed = "at least the number of tokens of the longest legal action";
+        return Err(RunError::option("max-completion-length", allowed));
+    }
+    let flat: Vec<Sample> = samples().cloned().collect();
+    let mut logps = (scorer.logps)(&flat)?.into_iter();
+    for group in &mut groups {
+        let found = logps.by_ref().take(group.samples.len());
+        let probability = |tokens: Vec<f64>| tokens.iter().sum::<f64>().exp();
+        group.probabilities = found.map(probability).collect();
+    }
+    let targets = targets(config, continuation, played, &groups, seed);
+    Ok(collected(config, groups, targets))
+}
+
+/// Computes the targets of all groups, each episode on one core.
+fn targets<W: TextWorld + Analyzed>(
+    config: &GrpoConfig,
+    continuation: &ContinuationSource<W>,
+    played: &[Trajectory<W>],
+    groups: &[LegalActions<W>],
+    seed: u64,
+) -> Vec<Target> {
+    let mut by_episode: Vec<Vec<&LegalActions<W>>> = played.iter().map(|_| Vec::new()).collect();
+    for group in groups {
+        by_episode[group.place.0].push(group);
+    }
+    let episode = |(index, groups): (usize, &Vec<&LegalActions<W>>)| {
+        let mut targets = Vec::with_capacity(groups.len());
+        let (trajectory, mut state) = (&played[index], played[index].state(0));
+        let setup = *state.episode().setup();
+        let policy = continuation.start(&setup);
+        let mut rollouts = BeliefRollouts::<W>::new(policy.as_ref(), &setup);
+        let mut waiting = groups.iter().peekable();
+        let mut last = None;
+        for (step, row) in trajectory.rows.iter().enumerate() {
+            if waiting.peek().is_none() {
+                break;
+            }
+            rollouts.observe(last, state.observation());
+            while let Some(group) = waiting.next_if(|group| group.place.1 == step) {
+                let seed = Rng::new(seed, &[index as u64, step as u64]).next();
+                let prior = group.prior(config.lookahead_exploration);
+                let found = group.gains(config, &prior, &rollouts, state.observation(), seed);
+                let mut gains = vec![0.0; prior.len()];
+                for gain in &found {
+                    if let Some(at) = group.actions.iter().position(|a| *a == gain.action) {
+                        gains[at] = gain.gain;
+                    }
+                }
+                let errors = found.iter().skip(1).map(|gain| gain.standard_error);
+                let error = errors.sum::<f64>() / (found.len().max(1) - 1) as f64;
+                let temperature = config.lookahead_temperature;
+                targets.push(Target::new(&prior, gains, error, temperature));
+            }
+            last = row.action;
+            // The same state accepted the same action before; the last row may have none.
+            if row.action.is_none_or(|action| state.step(action).is_err()) {
+                break;
+            }
+        }
+        targets
+    };
+    let episodes = by_episode.par_iter().enumerate().map(episode);
+    let all: Vec<Vec<Target>> = episodes.collect();
+    all.into_iter().flatten().collect()
+}
+
+/// Computes advantages, and records metrics.
+fn collected<W: TextWorld>(
+    config: &GrpoConfig,
+    groups: Vec<LegalActions<W>>,
+    targets: Vec<Target>,
+) -> Collected {
+    let count = groups.len().max(1) as f64;
+    let (mut samples, mut logged, mut num_items) = (Vec::new(), Vec::new(), 0.0);
+    let (mut gain, mut improved, mut valid, mut flat) = (0.0, 0.0, 0.0, 0.0);
+    let (mut lengths, mut errors) = (Vec::new(), Vec::new());
+    for (index, (group, target)) in groups.into_iter().zip(targets).enumerate() {
+        let policy = group.prior(0.0);
+        let changes = target.shares.iter().zip(&policy).zip(&target.gains);
+        gain += changes.map(|((q, p), gain)| (q - p) * gain).sum::<f64>();
+        let improves = argmax(&target.shares) != argmax(&policy);
+        improved += f64::from(u8::from(improves));
+        valid += group.probabilities.iter().sum::<f64>();
+        if target.standard_error.is_finite() {
+            errors.push(target.standard_error);
+        }
+        let own_lengths = group.samples.iter().map(|s| s.completion.len() as f64);
+        let own_lengths: Vec<f64> = own_lengths.collect();
+        num_items += own_lengths.iter().sum::<f64>() / own_lengths.len() as f64;
+        lengths.extend(own_lengths);
+        let before = samples.len();
+        let logs = logged.len() + group.samples.len() <= config.num_completions_to_log;
+        let shares = target.shares.iter().zip(&group.probabilities);
+        for ((sample, (share, p)), gain) in group.samples.into_iter().zip(shares).zip(&target.gains)
+        {
+            let advantage = share - p;
+            if logs {
+                logged.push(ScoredCompletion {
+                    group: index,
+                    prompt: sample.prompt.clone(),
+                    completion: sample.completion.clone(),
+                    rewards: [("gain".to_owned(), *gain)].into(),
+                    advantage,
+                });
+            }
+            if advantage.abs() >= ADVANTAGE_MIN {
+                samples.push(Sample {
+                    advantage,
+                    ..sample
+                });
+            }
+        }
+        flat += f64::from(u8::from(samples.len() == before));
+    }
+    // Sorting by length reduces padding, and completions of a prompt stay together to share it.
+    samples.sort_by_key(|sample| sample.prompt.len());
+    let (min, mean, max) = crate::rl::min_mean_max(&lengths);
+    let metrics = [
+        ("groups", count),
+        ("groups/zero_variance", flat),
+        ("completions/min_length", min),
+        ("completions/mean_length", mean),
+        ("completions/max_length", max),
+        ("lookahead/completions", samples.len() as f64),
+        ("lookahead/gain", gain / count),
+        ("lookahead/improved", improved / count),
+        ("lookahead/standard_error", crate::rl::nan_mean(&errors)),
+        ("lookahead/legal_probability", valid / count),
+    ];
+    let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+    Collected {
+        samples,
+        num_items,
+        metrics: Metrics::from(metrics),
+        warnings: Vec::new(),
+        completions: logged,
+    }
+}
+
+fn argmax(values: &[f64]) -> Option<usize> {
+    (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+
+    /// Where nothing is gained the target is the policy itself, so that such a state changes nothing.
+    #[test]
+    fn target_without_gains_is_the_prior() {
+        let prior = [0.7, 0.2, 0.1];
+        let target = Target::new(&prior, vec![0.0; 3], 0.0, 0.01);
+        let pairs = target.shares.iter().zip(prior);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|(share, prior)| (share - prior).abs() < 1e-12)
+        );
+    }
+
+    #[test]
+    fn target_multiplies_the_prior_by_the_exponential_of_gains() {
+        let target = Target::new(&[0.5, 0.4, 0.1], vec![0.0, 0.02, -1e6], 0.0, 0.01);
+        let total: f64 = target.shares.iter().sum();
+        assert!((total - 1.0).abs() < 1e-12);
+        let ratio = target.shares[1] / target.shares[0];
+        assert!((ratio - 0.8 * 2.0_f64.exp()).abs() < 1e-9);
+        assert!(target.shares[2] < 1e-12);
+    }
+}

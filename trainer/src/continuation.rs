@@ -1,0 +1,87 @@
+//! The policy that plays on after an action that is judged: a scripted policy, or a compact model.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sentinel_env::Named as _;
+use sentinel_policy::Scripted as _;
+use sentinel_policy::analysis::{ContinuationPolicy, RestartedPolicy};
+use sentinel_policy::nn::{Model, TrainedPolicy};
+
+use crate::analyze::Analyzed;
+use crate::arg_parsers::EvalPolicy;
+use crate::provenance::Provenance;
+use crate::{Error, compact_model};
+
+/// The source of the policy that plays on after an action that is judged. It sees observations only.
+#[derive(Clone, Debug)]
+pub enum ContinuationSource<W: Analyzed> {
+    /// A compact model, whose most probable action is taken.
+    Trained(Arc<Model<W::Net>>),
+    /// A scripted policy that does not read hidden state.
+    Scripted(W::PolicyName),
+}
+
+impl<W: Analyzed> ContinuationSource<W> {
+    /// Loads the policy `name`; `trained` is the model in the folder `model`, or else the committed one
+    /// of the world. Errors name `options`, that of the policy and that of the model. The digest of a
+    /// model is added to `provenance`.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such policy, it reads hidden state, the model cannot be read, or
+    /// one is named for a scripted policy.
+    pub fn load(
+        name: &str,
+        model: Option<&Path>,
+        options: [&'static str; 2],
+        provenance: &mut Provenance,
+    ) -> Result<Self, Error> {
+        let [policy_option, model_option] = options;
+        let wrong = |reason: String| Error::argument(policy_option, reason);
+        let known = EvalPolicy::<W>::parse_list(name);
+        let policy = match known.as_deref() {
+            Ok([policy]) => *policy,
+            Ok(_) => return Err(wrong("name one policy".to_owned())),
+            Err(Error::Argument { reason, .. }) => return Err(wrong(reason.clone())),
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        match (policy, model) {
+            (EvalPolicy::Scripted(_), Some(_)) => Err(Error::argument(
+                model_option,
+                format!("only policy trained plays a model: leave out {policy_option} {name}"),
+            )),
+            (EvalPolicy::Scripted(name), None) if name.is_privileged() => Err(wrong(format!(
+                "{} reads hidden state: use a policy that sees observations only, or trained",
+                name.name()
+            ))),
+            (EvalPolicy::Scripted(name), None) => Ok(Self::Scripted(name)),
+            (EvalPolicy::Trained, folder) => {
+                let folder = folder.unwrap_or(Path::new(W::MODEL));
+                if model.is_none() && !folder.exists() {
+                    let reason = format!(
+                        "the committed model {} is not here: name its folder, or continue with a \
+                         scripted policy by {policy_option}",
+                        W::MODEL
+                    );
+                    return Err(Error::argument(model_option, reason));
+                }
+                let model = compact_model::load_model(folder)?;
+                provenance.add_model(&format!("model of {}", W::NAME), folder)?;
+                Ok(Self::Trained(Arc::new(model)))
+            }
+        }
+    }
+
+    /// Returns a copyable player for an episode of `setup`, which has observed nothing yet.
+    #[must_use]
+    pub fn start(&self, setup: &W::Setup) -> Box<dyn ContinuationPolicy<W>> {
+        match self {
+            Self::Trained(model) => Box::new(TrainedPolicy::new(Arc::clone(model))),
+            Self::Scripted(name) => match RestartedPolicy::new(*name, setup) {
+                Some(policy) => Box::new(policy),
+                // `load` accepts no policy that reads hidden state.
+                None => unreachable!("a policy became privileged"),
+            },
+        }
+    }
+}

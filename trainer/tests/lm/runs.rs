@@ -397,7 +397,7 @@ fn lookahead_credit_compares_all_legal_actions() {
     let run = format!(
         "lm grpo --model {model} --full --world trust --task task1 --episodes 2 --episodes-per-update 2 \
          --credit lookahead --continuation-policy heuristic --lookahead-rollouts 2 --lookahead-exploration 0.5 \
-         --groups-per-update 3 --max-completion-length 40 --learning-rate 1e-3 --num-iterations 2 \
+         --groups-per-update 3 --max-completion-length 96 --learning-rate 1e-3 --num-iterations 2 \
          --output-dir {}",
         out.display()
     );

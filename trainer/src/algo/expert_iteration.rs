@@ -7,7 +7,7 @@
 //! 2. At some steps of each episode, [`CompareActions`] tries several actions in the same sampled
 //!    hidden states, which agree with what was observed, and lets the greedy policy play on to the
 //!    end. This gives the gain of each action over the policy's own.
-//! 3. The target is the policy times the exponential of the gains, see `target` below (mirror
+//! 3. The target is the policy times the exponential of the gains, see [`improved_policy`] (mirror
 //!    descent, as in MPO, arXiv:1806.06920). Noise in the gains averages out over observations, and
 //!    at a step that decides nothing the target is the policy itself.
 //! 4. [`imitation::loss`](super::imitation::loss) is the cross-entropy against the target.
@@ -28,6 +28,7 @@ use crate::compact::batch::Batch;
 use crate::compact::config::TrainConfig;
 use crate::compact::learn::{Learn, model_config};
 use crate::rl::Metrics;
+use crate::rl::advantage::improved_policy;
 use crate::rng::Rng;
 
 /// Plays the episodes of an update and compares actions at some of their steps. The `advantage` of
@@ -161,9 +162,13 @@ impl<W: Learn> Played<W> {
             .map(|gain| W::Net::encode_action(gain.action, observation))
             .collect();
         let prior: Vec<f64> = (choices.iter())
-            .map(|choice| choice.map_or(1.0, |choice| step.decision.probability(&choice)))
+            .map(|choice| {
+                let own = choice.map_or(1.0, |choice| step.decision.probability(&choice));
+                own.max(LEAST_PRIOR)
+            })
             .collect();
-        let target = target(config.lookahead_temperature, gains, &prior);
+        let values: Vec<f64> = gains.iter().map(|action| action.gain).collect();
+        let target = improved_policy(&prior, &values, config.lookahead_temperature);
         let index = self.batch.samples.len() as u32;
         self.batch
             .samples
@@ -183,43 +188,10 @@ impl<W: Learn> Played<W> {
 /// given up can come back.
 const LEAST_PRIOR: f64 = 1e-4;
 
-/// Returns the target's probability of each action, from its gain and its probability under the
-/// policy.
-fn target<A>(temperature: f64, gains: &[ActionGain<A>], prior: &[f64]) -> Vec<f64> {
-    let logits = gains.iter().zip(prior);
-    let logits = logits.map(|(g, prior)| prior.max(LEAST_PRIOR).ln() + g.gain / temperature);
-    let logits: Vec<f64> = logits.collect();
-    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = logits.iter().map(|logit| (logit - highest).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / total).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compact::config::Method;
-
-    #[test]
-    fn target_multiplies_the_policy_by_exponential_gains() {
-        let gain = |gain| ActionGain {
-            action: (),
-            gain,
-            standard_error: 0.0,
-        };
-        let shares = target(0.01, &[gain(0.0), gain(0.03), gain(0.0)], &[0.5, 0.2, 0.3]);
-        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        // One e-fold for each hundredth of score, and no change between equal gains.
-        assert!((shares[1] / shares[0] - 0.4 * 3.0_f64.exp()).abs() < 1e-9);
-        assert!((shares[2] / shares[0] - 0.6).abs() < 1e-12);
-        // Where nothing is gained, the target is the policy.
-        let prior = [0.5, 0.2, 0.3];
-        for (share, prior) in target(0.01, &[gain(0.0); 3], &prior).into_iter().zip(prior) {
-            assert!((share - prior).abs() < 1e-12);
-        }
-        // An action that the policy has given up can come back.
-        assert!(target(0.01, &[gain(0.0), gain(0.1)], &[1.0, 0.0])[1] > 0.5);
-    }
 
     #[test]
     fn update_labels_steps_and_does_not_depend_on_threads() -> Result<(), TrainError> {

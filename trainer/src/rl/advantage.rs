@@ -244,3 +244,41 @@ impl Table {
         if self.group > 1 { nan_std(values) } else { 0.0 }
     }
 }
+
+/// Returns the policy that maximizes the expected gain less `temperature` times its divergence from
+/// `prior`: `prior * exp(gain / temperature)`, normalized (mirror descent, as in MPO, arXiv:1806.06920).
+/// Both slices have a value for each action; without gains the result is the prior.
+#[must_use]
+pub fn improved_policy(prior: &[f64], gains: &[f64], temperature: f64) -> Vec<f64> {
+    let logits = prior.iter().zip(gains);
+    let logits: Vec<f64> = logits
+        .map(|(p, gain)| p.ln() + gain / temperature)
+        .collect();
+    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logits.iter().map(|logit| (logit - highest).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::improved_policy;
+
+    #[test]
+    fn policy_without_gains_is_the_prior() {
+        let prior = [0.7, 0.2, 0.1, 0.0];
+        for (found, prior) in improved_policy(&prior, &[0.0; 4], 0.01).iter().zip(prior) {
+            assert!((found - prior).abs() < 1e-12, "{found} {prior}");
+        }
+    }
+
+    #[test]
+    fn odds_grow_by_the_exponential_of_gains() {
+        let found = improved_policy(&[0.5, 0.4, 0.1], &[0.0, 0.02, -1e6], 0.01);
+        assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((found[1] / found[0] - 0.8 * 2.0_f64.exp()).abs() < 1e-9);
+        assert!(found[2] < 1e-12);
+        // An action with a small probability comes back if it is much better.
+        assert!(improved_policy(&[0.9999, 1e-4], &[0.0, 0.2], 0.01)[1] > 0.5);
+    }
+}

@@ -20,6 +20,7 @@ use crate::finetune::RunError;
 use crate::lm::Tokenizer;
 use crate::lm_agent::LmAgent;
 use crate::rl::Metrics;
+use crate::rl::advantage::improved_policy;
 use crate::rng::Rng;
 
 /// Actions of a lower probability are not tried.
@@ -27,13 +28,16 @@ const PROBABILITY_MIN: f64 = 1e-3;
 /// Completions with a smaller advantage are left out of the loss.
 const ADVANTAGE_MIN: f64 = 1e-3;
 
+/// Computes the log-probability of every token of every completion.
+type ComputeLogps<'a> = dyn Fn(&[Sample]) -> Result<Vec<Vec<f64>>, RunError> + 'a;
+
 /// The functions of a language model that look-ahead needs.
 pub(super) struct Scorer<'a> {
     pub(super) tokenizer: &'a Tokenizer,
     /// Token that ends a completion.
     pub(super) stop: u32,
     /// Computes the log-probabilities of the tokens of completions.
-    pub(super) logps: &'a dyn Fn(&[Sample]) -> Result<Vec<Vec<f64>>, RunError>,
+    pub(super) logps: &'a ComputeLogps<'a>,
 }
 
 /// A state with its legal actions.
@@ -126,15 +130,10 @@ struct Target {
 }
 
 impl Target {
-    /// Computes the policy that maximizes the expected gain less `temperature` times its divergence from
-    /// the prior: `prior * exp(gain / temperature)`, normalized (MPO, arXiv:1806.06920).
+    /// Computes the target from the policy and the gains, see [`improved_policy`].
     fn new(prior: &[f64], gains: Vec<f64>, standard_error: f64, temperature: f64) -> Self {
-        let highest = gains.iter().copied().fold(0.0, f64::max);
-        let weight = |(prior, gain): (&f64, &f64)| prior * ((gain - highest) / temperature).exp();
-        let weights: Vec<f64> = prior.iter().zip(&gains).map(weight).collect();
-        let total: f64 = weights.iter().sum();
         Self {
-            shares: weights.iter().map(|weight| weight / total).collect(),
+            shares: improved_policy(prior, &gains, temperature),
             gains,
             standard_error,
         }
@@ -307,32 +306,4 @@ fn collected<W: TextWorld>(
 
 fn argmax(values: &[f64]) -> Option<usize> {
     (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Target;
-
-    /// Where nothing is gained the target is the policy itself, so that such a state changes nothing.
-    #[test]
-    fn target_without_gains_is_the_prior() {
-        let prior = [0.7, 0.2, 0.1];
-        let target = Target::new(&prior, vec![0.0; 3], 0.0, 0.01);
-        let pairs = target.shares.iter().zip(prior);
-        assert!(
-            pairs
-                .into_iter()
-                .all(|(share, prior)| (share - prior).abs() < 1e-12)
-        );
-    }
-
-    #[test]
-    fn target_multiplies_the_prior_by_the_exponential_of_gains() {
-        let target = Target::new(&[0.5, 0.4, 0.1], vec![0.0, 0.02, -1e6], 0.0, 0.01);
-        let total: f64 = target.shares.iter().sum();
-        assert!((total - 1.0).abs() < 1e-12);
-        let ratio = target.shares[1] / target.shares[0];
-        assert!((ratio - 0.8 * 2.0_f64.exp()).abs() < 1e-9);
-        assert!(target.shares[2] < 1e-12);
-    }
 }

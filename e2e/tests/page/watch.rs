@@ -210,7 +210,7 @@ async fn playback_fits_a_phone() -> Result<()> {
     browser
         .prefer(&[("prefers-reduced-motion", "reduce")])
         .await?;
-    for (world, at) in [("trust", 17), ("cluster", 2), ("polyguard", 1)] {
+    for (world, at) in [("trust", 17), ("cluster", 2), ("polyguard", 2)] {
         for theme in ["light", "dark"] {
             let query = format!("?world={world}&watch=1&t={at}&theme={theme}");
             visit(&browser, &server, &query).await?;

@@ -134,7 +134,7 @@ fn polyguard_shows_a_question_and_a_substitute() {
         moments: &[
             ("The task", "issues have to be resolved"),
             ("A question first", ""),
-            ("A safer substitute", ""),
+            ("A safer substitute", "an issue is resolved"),
             ("The end", ""),
         ],
         unwanted: "no step left",

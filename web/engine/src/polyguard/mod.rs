@@ -63,7 +63,7 @@ impl PageWorld for PolyguardEnv {
     const FALLBACK: &'static str = "the regimen is kept";
 
     const BRIEF_STEP_MS: u32 = 2600;
-    const GUIDED_PLAYBACK_SEED: u64 = 5000;
+    const GUIDED_PLAYBACK_SEED: u64 = 5004;
     const FOCUS: [&'static str; 2] = [
         "The candidates",
         "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",

@@ -31,6 +31,10 @@ use crate::rl::Metrics;
 use crate::rl::advantage::improved_policy;
 use crate::rng::Rng;
 
+/// Lowest probability of an action in the target's prior, so that an action which the policy has
+/// given up can come back.
+const LEAST_PRIOR: f64 = 1e-4;
+
 /// Plays the episodes of an update and compares actions at some of their steps. The `advantage` of
 /// a token is the target's probability of its action.
 ///
@@ -183,10 +187,6 @@ impl<W: Learn> Played<W> {
         self.improved += f64::from(u8::from(target.iter().any(|share| *share > own)));
     }
 }
-
-/// Lowest probability of an action in the target's prior, so that an action which the policy has
-/// given up can come back.
-const LEAST_PRIOR: f64 = 1e-4;
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,6 @@ pub mod bench;
 #[cfg(feature = "burn")]
 pub mod compact;
 pub mod compact_model;
-pub mod continuation;
 pub mod corpus;
 #[cfg(feature = "burn")]
 pub mod distributed;

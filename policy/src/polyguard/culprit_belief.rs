@@ -20,9 +20,9 @@ struct Suspect {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CulpritBelief {
     suspects: [Suspect; SUSPECTS_MAX],
-    observed: bool,
-    /// Number of acts that were carried out, each of which moves the symptom.
-    acts: usize,
+    /// Number of acts that were carried out, each of which moves the symptom; `None` before the first
+    /// reading.
+    acts: Option<usize>,
 }
 
 impl CulpritBelief {
@@ -33,18 +33,18 @@ impl CulpritBelief {
             // The act that ends an episode may not be carried out, and no act follows it.
             return;
         };
-        if !self.observed {
+        if self.acts.is_none() {
             self.start(o);
         }
         let carried_out = o.history.iter().filter(|past| past.violation.is_none());
-        let acts = carried_out.count();
+        let acts = Some(carried_out.count());
         // A refused step neither moves the symptom nor reads it.
-        if self.observed && acts == self.acts {
+        if self.acts == acts {
             return;
         }
         let taken = o.taken_archetypes();
         for suspect in &mut self.suspects {
-            if self.observed {
+            if self.acts.is_some() {
                 let is_taken = suspect.archetype & taken != 0;
                 suspect.symptom = next_symptom(suspect.symptom, is_taken);
             }
@@ -57,7 +57,7 @@ impl CulpritBelief {
                 suspect.probability /= total;
             }
         }
-        (self.observed, self.acts) = (true, acts);
+        self.acts = acts;
     }
 
     fn start(&mut self, o: &Observation) {

@@ -162,26 +162,24 @@ fn one_episode<W: Learn>(
 impl<W: Learn> Played<W> {
     fn add(&mut self, config: &TrainConfig, step: &Visited<W>, gains: &[ActionGain<W::Action>]) {
         let observation = step.rollout.episode.observation();
-        let choices: Vec<Option<Choice>> = (gains.iter())
-            .map(|gain| W::Net::encode_action(gain.action, observation))
-            .collect();
+        // An action that leaves out a part which a choice must name cannot be learned.
+        let tried = gains.iter().filter_map(|tried| {
+            let choice = W::Net::encode_action(tried.action, observation)?;
+            Some((choice, tried.gain))
+        });
+        let (choices, gains): (Vec<Choice>, Vec<f64>) = tried.unzip();
         let prior: Vec<f64> = (choices.iter())
-            .map(|choice| {
-                let own = choice.map_or(1.0, |choice| step.decision.probability(&choice));
-                own.max(LEAST_PRIOR)
-            })
+            .map(|choice| step.decision.probability(choice).max(LEAST_PRIOR))
             .collect();
-        let values: Vec<f64> = gains.iter().map(|action| action.gain).collect();
-        let target = improved_policy(&prior, &values, config.lookahead_temperature);
+        let target = improved_policy(&prior, &gains, config.lookahead_temperature);
         let index = self.batch.samples.len() as u32;
         self.batch
             .samples
             .push(sample(&step.rollout, &step.decision));
-        let labels = choices.into_iter().zip(&target);
-        let labels = labels.filter_map(|(choice, share)| Some((choice?, *share)));
+        let labels = choices.into_iter().zip(target.iter().copied());
         self.batch.sequences.push(label_tokens(index, labels));
-        for (action, share) in gains.iter().zip(&target) {
-            self.gain += share * action.gain;
+        for (gain, share) in gains.iter().zip(&target) {
+            self.gain += share * gain;
         }
         let own = target.first().copied().unwrap_or(1.0);
         self.improved += f64::from(u8::from(target.iter().any(|share| *share > own)));

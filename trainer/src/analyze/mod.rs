@@ -1,8 +1,10 @@
 //! `sentinel analyze`: the expected final score of each action along the episodes of a replay
 //! (`docs/reference/analysis.md`).
 
+mod continuation;
 mod output;
 
+pub use continuation::{Analyzed, ContinuationSource};
 pub use output::{EpisodeAnalysis, FORMAT, ReplayAnalysis, StepAnalysis, check_out};
 
 use std::path::{Path, PathBuf};
@@ -12,15 +14,14 @@ use std::sync::{Mutex, PoisonError};
 use sentinel_env::{EpisodeSpec, TaskName as _, WorldName, in_world};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::analysis::{
-    Analysis, AnalysisConfig, Analyzable, DEFAULT_ROLLOUTS, EpisodeReport, Progress, StateSource,
-    StepReport, Trajectory,
+    Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, EpisodeReport, Progress, StateSource, StepReport,
+    Trajectory,
 };
 use sentinel_policy::policy::Policy as _;
 use sentinel_policy::replay::{EpisodeId, Replay, ReplayEpisode, ReplayFile};
 use serde_json::{Map, Value};
 
 use crate::arg_parsers::parse_fraction;
-use crate::continuation::ContinuationSource;
 use crate::eval::Evaluated;
 use crate::provenance::Provenance;
 use crate::{Error, SeedRange, arg_parsers, files};
@@ -94,14 +95,6 @@ impl AnalyzeConfig {
         self.task.as_deref().is_none_or(is_named)
             && (self.seeds).is_none_or(|seeds| seeds.range().contains(&origin.seed))
     }
-}
-
-/// A world whose replays can be analyzed.
-pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
-    /// The folder of the committed model, relative to the repository.
-    const MODEL: &'static str;
-    /// `true` if results must say that they are for research only.
-    const RESEARCH_ONLY: bool = false;
 }
 
 /// A message of an analysis that is running.

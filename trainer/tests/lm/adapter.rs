@@ -5,12 +5,23 @@ use std::path::Path;
 
 use sentinel_trainer::lm::{
     BaseCheck, Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, GenerationDefaults, LmError,
-    Lora, LoraConfig, ModelConfig, Target, TrainedPart,
+    Lora, LoraConfig, MergeReport, ModelConfig, Target, TrainedPart,
 };
 use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
 
 use crate::oracle::{LOGITS, close, device, every_adapter, numbers, oracle, tensors};
+
+/// Merges the adapter of a model into `base`, without variables of the chat template.
+pub(crate) fn merge(
+    model: &CausalLm,
+    base: &Path,
+    merged: &Path,
+    overwrite: bool,
+) -> Result<MergeReport, LmError> {
+    let kwargs = ChatTemplateKwargs::default();
+    Lora::merge_into(model, base, merged, &kwargs, &Provenance::new(), overwrite)
+}
 
 #[test]
 fn adapter_and_merged_logits_match_peft() {
@@ -35,15 +46,7 @@ fn adapter_and_merged_logits_match_peft() {
 
         let target = tempfile::tempdir().unwrap();
         let merged = target.path().join("merged");
-        let report = Lora::merge_into(
-            &model,
-            &base,
-            &merged,
-            &ChatTemplateKwargs::default(),
-            &Provenance::new(),
-            false,
-        )
-        .unwrap();
+        let report = merge(&model, &base, &merged, false).unwrap();
         assert!(report.difference <= report.tolerance);
         let read = CausalLm::load(&merged, &device()).unwrap();
         let logits = numbers(read.forward(&batch, ForwardOptions::EVALUATION));
@@ -60,26 +63,10 @@ fn adapter_and_merged_logits_match_peft() {
             merged.join("tokenizer.json").is_file(),
             base.join("tokenizer.json").is_file()
         );
-        let error = Lora::merge_into(
-            &model,
-            &base,
-            &merged,
-            &ChatTemplateKwargs::default(),
-            &Provenance::new(),
-            false,
-        )
-        .unwrap_err();
+        let error = merge(&model, &base, &merged, false).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("--overwrite-output-dir"), "{message}");
-        Lora::merge_into(
-            &model,
-            &base,
-            &merged,
-            &ChatTemplateKwargs::default(),
-            &Provenance::new(),
-            true,
-        )
-        .unwrap();
+        merge(&model, &base, &merged, true).unwrap();
     }
 }
 
@@ -146,15 +133,7 @@ fn merged_model_keeps_stop_tokens_of_base() {
     config["bos_token_id"] = json!(3);
     config["pad_token_id"] = json!(null);
     fs::write(source.join("config.json"), config.to_string()).unwrap();
-    Lora::merge_into(
-        &model,
-        &source,
-        &target,
-        &ChatTemplateKwargs::default(),
-        &Provenance::new(),
-        false,
-    )
-    .unwrap();
+    merge(&model, &source, &target, false).unwrap();
     let text = fs::read(target.join("config.json")).unwrap();
     let merged: Value = serde_json::from_slice(&text).unwrap();
     for key in ["eos_token_id", "bos_token_id"] {

@@ -9,11 +9,11 @@ use std::process::Command;
 use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, Lora, LoraConfig,
-    Message, ModelType, Optimizer, Target, Tokenizer, TrainedPart,
+    AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Message, ModelType,
+    Optimizer, Target, Tokenizer, TrainedPart,
 };
-use sentinel_trainer::provenance::Provenance;
 
+use crate::adapter::merge;
 use crate::init::new_model;
 use crate::oracle::{alone, device, every_variant, numbers, oracle, print_note};
 
@@ -196,15 +196,7 @@ fn peft_roundtrip() {
         assert_logits_agree(&format!("adapter of {variant} in PEFT"), &mut command);
 
         let merged = folder.path().join("merged");
-        Lora::merge_into(
-            &model,
-            &base,
-            &merged,
-            &ChatTemplateKwargs::default(),
-            &Provenance::new(),
-            false,
-        )
-        .unwrap();
+        merge(&model, &base, &merged, false).unwrap();
         let mut command = Command::new(&python);
         command.args(["-c", MERGED]).args([&merged, &path]);
         assert_logits_agree(&format!("merged {variant} in transformers"), &mut command);
@@ -231,15 +223,7 @@ fn new_models_open_in_transformers() {
         let (base, merged) = (folder.path().join("base"), folder.path().join("merged"));
         new_model(&base, model_type);
         let trained = trained(&base, LoraConfig::default());
-        Lora::merge_into(
-            &trained,
-            &base,
-            &merged,
-            &ChatTemplateKwargs::default(),
-            &Provenance::new(),
-            false,
-        )
-        .unwrap();
+        merge(&trained, &base, &merged, false).unwrap();
         let tokenizer = Tokenizer::load(&base).unwrap();
         let messages = [
             Message::new("system", "Be brief."),

@@ -12,9 +12,8 @@ use sentinel_policy::text::{PromptStyle, TextWorld};
 
 use super::config::GrpoConfig;
 use super::loss::Sample;
-use super::rollout::{Collected, ScoredCompletion};
-use crate::analyze::Analyzed;
-use crate::continuation::ContinuationSource;
+use super::rollout::{Collected, ScoredCompletion, sample_places, signals};
+use crate::analyze::{Analyzed, ContinuationSource};
 use crate::corpus::rollout::Trajectory;
 use crate::finetune::RunError;
 use crate::lm::Tokenizer;
@@ -29,7 +28,7 @@ const PROBABILITY_MIN: f64 = 1e-3;
 const ADVANTAGE_MIN: f64 = 1e-3;
 
 /// Computes the log-probability of every token of every completion.
-type ComputeLogps<'a> = dyn Fn(&[Sample]) -> Result<Vec<Vec<f64>>, RunError> + 'a;
+type ComputeLogps<'a> = dyn Fn(&[&Sample]) -> Result<Vec<Vec<f64>>, RunError> + 'a;
 
 /// The functions of a language model that look-ahead needs.
 pub(super) struct Scorer<'a> {
@@ -104,7 +103,7 @@ impl<W: TextWorld> LegalActions<W> {
         rollouts: &BeliefRollouts<W>,
         observation: &W::Observation,
         seed: u64,
-    ) -> Vec<ActionGain<W::Action>>
+    ) -> Vec<(usize, ActionGain<W::Action>)>
     where
         W: Analyzed,
     {
@@ -115,7 +114,8 @@ impl<W: TextWorld> LegalActions<W> {
             return Vec::new();
         }
         let actions: Vec<W::Action> = order.iter().map(|index| self.actions[*index]).collect();
-        rollouts.gains(observation, &actions, config.lookahead_rollouts, seed)
+        let gains = rollouts.gains(observation, &actions, config.lookahead_rollouts, seed);
+        order.into_iter().zip(gains).collect()
     }
 }
 
@@ -129,19 +129,8 @@ struct Target {
     standard_error: f64,
 }
 
-impl Target {
-    /// Computes the target from the policy and the gains, see [`improved_policy`].
-    fn new(prior: &[f64], gains: Vec<f64>, standard_error: f64, temperature: f64) -> Self {
-        Self {
-            shares: improved_policy(prior, &gains, temperature),
-            gains,
-            standard_error,
-        }
-    }
-}
-
-/// Forms a group of all legal actions at each of `places`, pairs of an episode and a step. The
-/// advantage of an action is its probability in [`Target::new`] less that in the policy, which makes the
+/// Forms a group of all legal actions at sampled steps of the played episodes. The
+/// advantage of an action is its probability in [`improved_policy`] less that in the policy, which makes the
 /// gradient that of the cross-entropy against the target.
 ///
 /// # Errors
@@ -150,11 +139,11 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
     continuation: &ContinuationSource<W>,
     played: &[Trajectory<W>],
-    places: &[(usize, usize)],
     scorer: &Scorer<'_>,
     seed: u64,
 ) -> Result<Collected, RunError> {
     let style = config.prompts.prompt;
+    let places = sample_places(config, played, seed);
     let groups = places.iter().map(|place| {
         let trajectory = &played[place.0];
         LegalActions::<W>::new(trajectory, *place, style, scorer)
@@ -167,15 +156,20 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
         let allowed = "at least the number of tokens of the longest legal action";
         return Err(RunError::option("max-completion-length", allowed));
     }
-    let flat: Vec<Sample> = samples().cloned().collect();
-    let mut logps = (scorer.logps)(&flat)?.into_iter();
+    let rows: Vec<&Sample> = samples().collect();
+    let mut logps = (scorer.logps)(&rows)?.into_iter();
     for group in &mut groups {
         let found = logps.by_ref().take(group.samples.len());
         let probability = |tokens: Vec<f64>| tokens.iter().sum::<f64>().exp();
         group.probabilities = found.map(probability).collect();
     }
     let targets = targets(config, continuation, played, &groups, seed);
-    Ok(collected(config, groups, targets))
+    let mut found = collected(config, groups, targets);
+    let mut metrics = signals(played);
+    let score = metrics.get("rollout/score").copied().unwrap_or(f64::NAN);
+    found.metrics.insert("reward".into(), score);
+    found.metrics.append(&mut metrics);
+    Ok(found)
 }
 
 /// Computes the targets of all groups, each episode on one core.
@@ -208,15 +202,15 @@ fn targets<W: TextWorld + Analyzed>(
                 let prior = group.prior(config.lookahead_exploration);
                 let found = group.gains(config, &prior, &rollouts, state.observation(), seed);
                 let mut gains = vec![0.0; prior.len()];
-                for gain in &found {
-                    if let Some(at) = group.actions.iter().position(|a| *a == gain.action) {
-                        gains[at] = gain.gain;
-                    }
+                for (at, gain) in &found {
+                    gains[*at] = gain.gain;
                 }
-                let errors = found.iter().skip(1).map(|gain| gain.standard_error);
-                let error = errors.sum::<f64>() / (found.len().max(1) - 1) as f64;
-                let temperature = config.lookahead_temperature;
-                targets.push(Target::new(&prior, gains, error, temperature));
+                let errors = found.iter().skip(1).map(|(_, gain)| gain.standard_error);
+                targets.push(Target {
+                    standard_error: errors.sum::<f64>() / (found.len().max(1) - 1) as f64,
+                    shares: improved_policy(&prior, &gains, config.lookahead_temperature),
+                    gains,
+                });
             }
             last = row.action;
             // The same state accepted the same action before; the last row may have none.

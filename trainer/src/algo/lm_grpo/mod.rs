@@ -14,11 +14,10 @@ use std::sync::atomic::AtomicBool;
 use sentinel_env::in_world;
 use sentinel_policy::text::{PromptState, TextWorld};
 
-use self::lookahead::Scorer;
+use self::lookahead::{Scorer, lookahead_groups};
 use self::loss::apply_sampling_correction;
-use self::rollout::{Collected, ScoredCompletion, collect, continuation, setups};
-use crate::analyze::Analyzed;
-use crate::continuation::ContinuationSource;
+use self::rollout::{Collected, ScoredCompletion, completion_groups, continuation, play, setups};
+use crate::analyze::{Analyzed, ContinuationSource};
 use crate::distributed::ProcessGroup;
 use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
@@ -33,6 +32,7 @@ use crate::lm_agent::{
 };
 use crate::provenance::Provenance;
 use crate::rl::Metrics;
+use crate::rl::credit_options::Credit;
 use crate::rollout_engine::{RolloutEngine, SyncReport};
 
 mod config;
@@ -108,27 +108,35 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
         let backend = SharedBackend::new(own, division, &self.group);
         let mut agent = LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch);
         let seed = config.run.rng(STATE_STREAM, update).next();
-        let logps = |samples: &[Sample]| {
-            let rows: Vec<&Sample> = samples.iter().collect();
-            let (micro, objective) = (config.per_device_train_batch_size, self.objective(1.0));
-            let pass = ForwardOptions::EVALUATION;
-            Ok(completion_logps(
-                model,
-                &rows,
-                micro,
-                &objective,
-                pass,
-                &self.group,
-            )?)
-        };
-        let scorer = Scorer {
-            tokenizer: &self.tokenizer,
-            stop: self.stop_token(),
-            logps: &logps,
-        };
-        let continuation = self.continuation.as_ref();
-        let episodes = self.episodes(update);
-        collect::<W>(config, continuation, &episodes, &mut agent, &scorer, seed)
+        let played = play::<W>(config, &self.episodes(update), &mut agent)?;
+        match (config.credit, &self.continuation) {
+            (Credit::Lookahead, Some(continuation)) => {
+                let logps = |rows: &[&Sample]| self.logps(model, rows, ForwardOptions::EVALUATION);
+                let scorer = Scorer {
+                    tokenizer: &self.tokenizer,
+                    stop: self.stop_token(),
+                    logps: &logps,
+                };
+                lookahead_groups(config, continuation, &played, &scorer, seed)
+            }
+            (_, continuation) => {
+                completion_groups(config, continuation.as_ref(), &played, &mut agent, seed)
+            }
+        }
+    }
+
+    /// Computes the log-probabilities of the completions' tokens.
+    fn logps(
+        &self,
+        model: &CausalLm,
+        rows: &[&Sample],
+        pass: ForwardOptions,
+    ) -> Result<Vec<Vec<f64>>, RunError> {
+        let micro = self.config.per_device_train_batch_size;
+        // Log-probabilities do not depend on the normalization of the loss.
+        let objective = self.objective(1.0);
+        let found = completion_logps(model, rows, micro, &objective, pass, &self.group);
+        Ok(found?)
     }
 
     /// Returns the token that ends a completion.
@@ -179,9 +187,7 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
             })
             .collect();
         let rows: Vec<&Sample> = samples.iter().collect();
-        let (micro, objective) = (self.config.per_device_train_batch_size, self.objective(1.0));
-        let pass = ForwardOptions::EVALUATION;
-        let found = completion_logps(model, &rows, micro, &objective, pass, &self.group)?;
+        let found = self.logps(model, &rows, ForwardOptions::EVALUATION)?;
         for ((row, sample), logps) in logged.iter_mut().zip(&samples).zip(found) {
             row.tokens = Some(LoggedTokens {
                 prompt_ids: sample.prompt.clone(),
@@ -193,19 +199,13 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
     }
 
     /// Sets the log-probabilities of the samples under the policy before training.
-    fn compute_ref_logps(
-        &self,
-        model: &CausalLm,
-        samples: &mut [Sample],
-        objective: &Objective,
-    ) -> Result<(), RunError> {
+    fn compute_ref_logps(&self, model: &CausalLm, samples: &mut [Sample]) -> Result<(), RunError> {
         let (model, pass) = match &self.reference {
             Some(reference) => (reference, ForwardOptions::EVALUATION),
             None => (model, ForwardOptions::REFERENCE),
         };
         let rows: Vec<&Sample> = samples.iter().collect();
-        let micro = self.config.per_device_train_batch_size;
-        let found = completion_logps(model, &rows, micro, objective, pass, &self.group)?;
+        let found = self.logps(model, &rows, pass)?;
         for (sample, logps) in samples.iter_mut().zip(found) {
             sample.reference = Some(logps);
         }
@@ -265,16 +265,11 @@ impl<W: TextWorld + Analyzed> TrainingJob for GrpoJob<W> {
         } = self.collect(&state.model, update)?;
         let objective = self.objective(num_items);
         if self.config.beta != 0.0 {
-            self.compute_ref_logps(&state.model, &mut samples, &objective)?;
+            self.compute_ref_logps(&state.model, &mut samples)?;
         }
         if let Some(sampling) = self.config.sampling() {
             let rows: Vec<&Sample> = samples.iter().collect();
-            let (micro, pass) = (
-                self.config.per_device_train_batch_size,
-                ForwardOptions::EVALUATION,
-            );
-            let (model, group) = (&state.model, &self.group);
-            let old = completion_logps(model, &rows, micro, &objective, pass, group)?;
+            let old = self.logps(&state.model, &rows, ForwardOptions::EVALUATION)?;
             let found = apply_sampling_correction(sampling, &mut samples, old)?;
             common.extend(found);
         }

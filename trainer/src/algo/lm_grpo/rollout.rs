@@ -1,16 +1,12 @@
 //! Rollouts and rewards: turns episodes into groups of completions with advantages.
 
-use std::sync::Arc;
-
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::GrpoConfig;
-use super::lookahead::{Scorer, lookahead_groups};
 use super::loss::Sample;
-use crate::analyze::Analyzed;
-use crate::continuation::ContinuationSource;
+use crate::analyze::{Analyzed, ContinuationSource};
 use crate::corpus::rollout::{
     CompletionValue, Group, Member, RolloutStats, Trajectory, generate_groups, rollout,
 };
@@ -88,18 +84,14 @@ pub(super) fn setups<W: TextWorld>(config: &GrpoConfig) -> Result<Vec<W::Setup>,
     Ok(config.seeds()?.range().enumerate().map(setup).collect())
 }
 
-/// Plays episodes with the policy, and forms groups of completions from their states.
-pub(super) fn collect<W: TextWorld + Analyzed>(
+/// Plays episodes with the policy: where whole episodes are compared, `num_generations` from each start.
+pub(super) fn play<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
-    continuation: Option<&ContinuationSource<W>>,
     setups: &[&W::Setup],
     agent: &mut LmAgent<'_>,
-    scorer: &Scorer<'_>,
-    seed: u64,
-) -> Result<Collected, RunError> {
+) -> Result<Vec<Trajectory<W>>, RunError> {
     let rollout_config = config.rollout_config()?;
-    let plays_groups = matches!(config.credit, Credit::RewardToGo | Credit::Episode);
-    let copies = if plays_groups {
+    let copies = if compares_episodes(config) {
         config.num_generations
     } else {
         1
@@ -107,32 +99,33 @@ pub(super) fn collect<W: TextWorld + Analyzed>(
     let starts: Vec<PromptState<W>> = (setups.iter())
         .flat_map(|setup| std::iter::repeat_n(PromptState::<W>::new(*setup), copies))
         .collect();
-    let played = agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))?;
-    let mut metrics = signals(&played);
-    if let (Credit::Lookahead, Some(continuation)) = (config.credit, continuation) {
-        let places = sample_places(config, &played, seed);
-        let mut found = lookahead_groups(config, continuation, &played, &places, scorer, seed)?;
-        let score = metrics.get("rollout/score").copied().unwrap_or(f64::NAN);
-        metrics.insert("reward".into(), score);
-        found.metrics.append(&mut metrics);
-        return Ok(found);
-    }
-    let all = if plays_groups {
-        episode_groups(
-            config,
-            &played,
-            std::mem::take(&mut agent.generations),
-            seed,
-        )
+    agent.run(|agent| rollout(starts, rollout_config, agent, &|| ()))
+}
+
+fn compares_episodes(config: &GrpoConfig) -> bool {
+    matches!(config.credit, Credit::RewardToGo | Credit::Episode)
+}
+
+/// Forms groups of sampled completions from the states of played episodes.
+pub(super) fn completion_groups<W: TextWorld + Analyzed>(
+    config: &GrpoConfig,
+    continuation: Option<&ContinuationSource<W>>,
+    played: &[Trajectory<W>],
+    agent: &mut LmAgent<'_>,
+    seed: u64,
+) -> Result<Collected, RunError> {
+    let all = if compares_episodes(config) {
+        let generations = std::mem::take(&mut agent.generations);
+        episode_groups(config, played, generations, seed)
     } else {
-        state_groups(config, continuation, &played, agent, seed)?
+        state_groups(config, continuation, played, agent, seed)?
     };
-    finish(config, all, &mut metrics)
+    finish(config, all, signals(played))
 }
 
 /// Samples the steps to learn from among all steps of the played episodes, as pairs of an episode and a
 /// step.
-fn sample_places<W: TextWorld>(
+pub(super) fn sample_places<W: TextWorld>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
     seed: u64,
@@ -158,12 +151,7 @@ fn state_groups<W: TextWorld + Analyzed>(
     let value = match (config.credit, config.continuation, continuation) {
         (Credit::Step, Continuation::Sampled, _) => CompletionValue::Sampled,
         (Credit::Step, Continuation::Greedy, _) => CompletionValue::Greedy,
-        (Credit::Step, Continuation::Scripted, Some(ContinuationSource::Scripted(name))) => {
-            CompletionValue::Scripted(*name)
-        }
-        (Credit::Step, Continuation::Scripted, Some(ContinuationSource::Trained(model))) => {
-            CompletionValue::Trained(Arc::clone(model))
-        }
+        (Credit::Step, _, Some(source)) => CompletionValue::Policy(source.clone()),
         _ => CompletionValue::StepReward,
     };
     agent.generations.clear();
@@ -260,7 +248,7 @@ fn sample_subset<T>(mut all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
 fn finish(
     config: &GrpoConfig,
     groups: Vec<Vec<Option<RewardedGeneration>>>,
-    metrics: &mut Metrics,
+    mut metrics: Metrics,
 ) -> Result<Collected, RunError> {
     let slots = || groups.iter().flatten();
     let values: Vec<Option<f64>> = slots()
@@ -282,7 +270,7 @@ fn finish(
     }
     metrics.extend(found.metrics);
     let generation: Vec<&RewardedGeneration> = slots().flatten().collect();
-    lengths(&generation, metrics);
+    lengths(&generation, &mut metrics);
     let mut warnings = Vec::new();
     let size = config.num_generations;
     let flat = found.advantages.chunks(size);
@@ -326,7 +314,7 @@ fn finish(
     Ok(Collected {
         samples,
         num_items: loss_tokens as f64,
-        metrics: std::mem::take(metrics),
+        metrics,
         warnings,
         completions,
     })
@@ -387,7 +375,7 @@ fn lengths(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
 }
 
 /// Returns the statistics of the played episodes under `rollout/`.
-fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
+pub(super) fn signals<W: TextWorld>(played: &[Trajectory<W>]) -> Metrics {
     let signals = RolloutStats::from_trajectories(played);
     let values = [
         ("rollout/score", signals.avg_score),

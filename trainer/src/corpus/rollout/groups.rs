@@ -3,26 +3,19 @@
 //! Each member continues a copy of the same state with the same random draws, so that their values
 //! differ only by the completions (the Monte-Carlo values of VinePPO, arXiv:2410.01679).
 
-use std::sync::Arc;
-
-use sentinel_policy::nn::{Model, TrainedPolicy};
-use sentinel_policy::policy::Player;
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
-use sentinel_policy::{Playable, Scripted as _};
 
 use super::generator::{GenerationRequest, Generator, RolloutError, generate_completions};
 use super::play::{RolloutConfig, Sample, rollout};
-use crate::trainable::Trainable;
+use crate::analyze::{Analyzed, ContinuationSource};
 
 /// The value of a completion, by who plays on after it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CompletionValue<W: Playable + Trainable> {
+pub enum CompletionValue<W: Analyzed> {
     /// No continuation: the value is the reward of the step, as the reference trains.
     StepReward,
-    /// A scripted policy plays to the end; the value is the score.
-    Scripted(W::PolicyName),
-    /// A compact model plays to the end by its most probable actions; the value is the score.
-    Trained(Arc<Model<W::Net>>),
+    /// Another policy plays to the end; the value is the score.
+    Policy(ContinuationSource<W>),
     /// The model itself plays to the end by sampling; the value is the score.
     Sampled,
     /// The model itself plays to the end by greedy decoding, so that the values of members differ
@@ -57,7 +50,7 @@ pub struct Group<W: TextWorld> {
 ///
 /// # Errors
 /// Returns an error if `size` is below 2, or the generator does not complete every prompt.
-pub fn generate_groups<W: TextWorld + Trainable>(
+pub fn generate_groups<W: TextWorld + Analyzed>(
     states: &[PromptState<W>],
     size: usize,
     value: CompletionValue<W>,
@@ -112,7 +105,7 @@ pub fn generate_groups<W: TextWorld + Trainable>(
     Ok(groups)
 }
 
-fn values<W: TextWorld + Trainable>(
+fn values<W: TextWorld + Analyzed>(
     samples: &[Sample<W>],
     size: usize,
     value: CompletionValue<W>,
@@ -124,16 +117,8 @@ fn values<W: TextWorld + Trainable>(
             let reward = |sample: &Sample<W>| sample.rows.first().map_or(0.0, |row| row.reward);
             Ok(samples.iter().map(reward).collect())
         }
-        CompletionValue::Scripted(policy) => {
-            let player = |state: &PromptState<W>| policy.start(state.episode().setup());
-            let score = |sample: &Sample<W>| continued_score(sample, player, rollout_config);
-            Ok(samples.iter().map(score).collect())
-        }
-        CompletionValue::Trained(model) => {
-            let player = |_: &PromptState<W>| {
-                Player::Public(Box::new(TrainedPolicy::new(Arc::clone(&model))))
-            };
-            let score = |sample: &Sample<W>| continued_score(sample, player, rollout_config);
+        CompletionValue::Policy(source) => {
+            let score = |sample: &Sample<W>| continued_score(sample, &source, rollout_config);
             Ok(samples.iter().map(score).collect())
         }
         CompletionValue::Sampled => {
@@ -159,7 +144,7 @@ fn values<W: TextWorld + Trainable>(
 
 /// Returns the scores of all samples. Those in `open` are played on by the generator: the first of
 /// each list, for all in the list.
-fn continuation_scores<W: TextWorld + Trainable>(
+fn continuation_scores<W: TextWorld + Analyzed>(
     samples: &[Sample<W>],
     open: Vec<Vec<usize>>,
     rollout_config: RolloutConfig,
@@ -182,7 +167,7 @@ fn continuation_scores<W: TextWorld + Trainable>(
 
 /// Returns the samples that are not over, in lists of those in a group that took the same action
 /// and so are in the same state.
-fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
+fn group_by_state<W: TextWorld + Analyzed>(samples: &[Sample<W>], size: usize) -> Vec<Vec<usize>> {
     let mut lists: Vec<Vec<usize>> = Vec::new();
     let action = |index: usize| samples[index].rows.first().and_then(|row| row.action);
     for index in (0..samples.len()).filter(|index| !samples[*index].is_over()) {
@@ -197,16 +182,16 @@ fn group_by_state<W: TextWorld + Trainable>(samples: &[Sample<W>], size: usize) 
     lists
 }
 
-/// Returns the score when a new player, which then observes all earlier steps, plays to the end.
-fn continued_score<W: TextWorld + Trainable>(
+/// Returns the score when another policy, which has observed all earlier steps, plays to the end.
+fn continued_score<W: TextWorld + Analyzed>(
     sample: &Sample<W>,
-    player: impl Fn(&PromptState<W>) -> Player<W>,
+    source: &ContinuationSource<W>,
     rollout_config: RolloutConfig,
 ) -> f64 {
     if sample.is_over() {
         return sample.score(rollout_config);
     }
-    let mut player = player(sample.now());
+    let mut player = source.player(sample.now().episode().setup());
     sample.now().replay_to(&mut player);
     let mut episode = sample.now().episode().clone();
     while let Some(action) = player.act(&episode) {

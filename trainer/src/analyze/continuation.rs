@@ -5,16 +5,25 @@ use std::sync::Arc;
 
 use sentinel_env::Named as _;
 use sentinel_policy::Scripted as _;
-use sentinel_policy::analysis::{ContinuationPolicy, RestartedPolicy};
+use sentinel_policy::analysis::{Analyzable, ContinuationPolicy, RestartedPolicy};
 use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::policy::Player;
 
-use crate::analyze::Analyzed;
 use crate::arg_parsers::EvalPolicy;
+use crate::eval::Evaluated;
 use crate::provenance::Provenance;
 use crate::{Error, compact_model};
 
+/// A world whose replays can be analyzed.
+pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
+    /// The folder of the committed model, relative to the repository.
+    const MODEL: &'static str;
+    /// `true` if results must say that they are for research only.
+    const RESEARCH_ONLY: bool = false;
+}
+
 /// The source of the policy that plays on after an action that is judged. It sees observations only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ContinuationSource<W: Analyzed> {
     /// A compact model, whose most probable action is taken.
     Trained(Arc<Model<W::Net>>),
@@ -82,6 +91,15 @@ impl<W: Analyzed> ContinuationSource<W> {
                 // `load` accepts no policy that reads hidden state.
                 None => unreachable!("a policy became privileged"),
             },
+        }
+    }
+
+    /// Returns a player for an episode of `setup`, which has observed nothing yet.
+    #[must_use]
+    pub fn player(&self, setup: &W::Setup) -> Player<W> {
+        match self {
+            Self::Trained(model) => Player::Public(Box::new(TrainedPolicy::new(Arc::clone(model)))),
+            Self::Scripted(name) => name.start(setup),
         }
     }
 }

@@ -70,6 +70,17 @@ impl<W: Analyzable> BeliefRollouts<W> {
         self.policy.boxed_clone().choose(observation)
     }
 
+    /// Returns `own`, if any, and the candidates of the world at the latest observation, without
+    /// duplicates.
+    pub fn candidates(
+        &self,
+        observation: &W::Observation,
+        own: Option<W::Action>,
+    ) -> Vec<W::Action> {
+        let candidates = self.evidence.candidates(observation);
+        distinct(own.into_iter().chain(candidates))
+    }
+
     /// Compares actions at the latest observation, the first of them with all others, each in the same
     /// `rollouts` sampled states. Equal seeds give equal results.
     #[must_use]
@@ -120,8 +131,8 @@ impl<W: Analyzable> CompareActions<W> for BeliefRollouts<W> {
         seed: u64,
     ) -> Vec<ActionGain<W::Action>> {
         let own = self.own_action(observation);
-        let candidates = self.evidence.candidates(observation);
-        let actions = distinct([own].into_iter().chain(candidates).chain(others.to_vec()));
+        let candidates = self.candidates(observation, Some(own));
+        let actions = distinct(candidates.into_iter().chain(others.to_vec()));
         self.gains(observation, &actions, rollouts, seed)
     }
 }

@@ -99,6 +99,10 @@ fn continuation_policy_errors_name_the_option() {
             "lookahead-rollouts",
         ),
         (
+            "--credit lookahead --lookahead-actions 1",
+            "lookahead-actions",
+        ),
+        (
             "--credit lookahead --lookahead-temperature 0",
             "lookahead-temperature",
         ),

@@ -423,6 +423,36 @@ fn lookahead_credit_compares_all_legal_actions() {
     assert!(gain.is_finite() && steps[0]["lookahead/standard_error"].as_f64().unwrap() > 0.0);
 }
 
+/// Where more actions are legal than are compared, probability moves among those, and no other action
+/// loses any.
+#[test]
+fn lookahead_credit_compares_some_of_many_actions() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crate::common::lm::model_naming_actions(folder.path());
+    let out = folder.path().join("out");
+    let run = format!(
+        "lm grpo --model {model} --full --world trust --task task1 --episodes 2 --episodes-per-update 2 \
+         --credit lookahead --lookahead-actions 5 --continuation-policy heuristic --lookahead-rollouts 2 \
+         --lookahead-exploration 0.5 --groups-per-update 3 --max-completion-length 96 \
+         --learning-rate 1e-3 --output-dir {}",
+        out.display()
+    );
+    succeeds(&run);
+    let text = std::fs::read_to_string(out.join("completions/completions_00001.jsonl")).unwrap();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 15, "three groups of five actions");
+    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
+    for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
+        let sum: f64 = group.iter().map(|row| number(row, "advantage")).sum();
+        assert!(sum.abs() < 1e-9, "{sum}");
+        let uneven = group.iter().any(|row| number(row, "gain") != 0.0);
+        assert!(uneven, "no action was tried");
+    }
+}
+
 /// The sampler is the policy itself, so its correction is about 1, up to rounding from another
 /// order of sums. The additional loss options are recorded with the run.
 #[test]

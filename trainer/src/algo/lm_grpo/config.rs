@@ -34,6 +34,14 @@ const fn lookahead_rollouts() -> u32 {
     LOOKAHEAD_ROLLOUTS
 }
 
+/// Default number of actions of a state that are compared at most: above the number of legal actions of
+/// trust and PolyGuard.
+const LOOKAHEAD_ACTIONS: usize = 64;
+
+const fn lookahead_actions() -> usize {
+    LOOKAHEAD_ACTIONS
+}
+
 /// Default temperature of the target.
 const LOOKAHEAD_TEMPERATURE: f64 = 0.01;
 
@@ -96,6 +104,11 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ROLLOUTS)]
     #[serde(default = "lookahead_rollouts")]
     pub lookahead_rollouts: u32,
+    /// Actions of a state that --credit lookahead compares at most. Where more are legal, it compares the
+    /// sampled action and the candidates that the look-ahead of the world compares
+    #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ACTIONS)]
+    #[serde(default = "lookahead_actions")]
+    pub lookahead_actions: usize,
     /// Difference of score for which --credit lookahead multiplies the odds of an action by e
     #[arg(long, value_name = "X", default_value_t = LOOKAHEAD_TEMPERATURE, value_parser = parse_number::<f64>)]
     #[serde(default = "lookahead_temperature")]
@@ -258,6 +271,9 @@ impl GrpoConfig {
         }
         if self.lookahead_rollouts == 0 || self.lookahead_rollouts as usize > MOST {
             return Err(RunError::option("lookahead-rollouts", "from 1 to 1048576"));
+        }
+        if self.lookahead_actions < 2 || self.lookahead_actions > MOST {
+            return Err(RunError::option("lookahead-actions", "from 2 to 1048576"));
         }
         if !(self.lookahead_temperature.is_finite() && self.lookahead_temperature > 0.0) {
             return Err(RunError::option("lookahead-temperature", "above 0"));

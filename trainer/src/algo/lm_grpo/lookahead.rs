@@ -4,11 +4,12 @@
 //! A policy that plays well and costs little plays on after each action, in hidden states that agree
 //! with what was observed (AggreVaTe, arXiv:1406.5979 and arXiv:1703.01030). All legal actions of a
 //! state are a group, and each is weighted by its probability, so that the gradient is that of an
-//! expectation and has no noise of sampled completions. See [`lookahead_groups`].
+//! expectation and has no noise of sampled completions. Where a state has too many, the group is the
+//! candidates of the world and the sampled action. See [`lookahead_groups`].
 
 use rayon::prelude::*;
 use sentinel_policy::analysis::{ActionGain, BeliefRollouts, CompareActions as _};
-use sentinel_policy::text::{PromptStyle, TextWorld};
+use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
 use super::config::GrpoConfig;
 use super::loss::Sample;
@@ -39,30 +40,105 @@ pub(super) struct Scorer<'a> {
     pub(super) logps: &'a ComputeLogps<'a>,
 }
 
-/// A state with its legal actions.
-struct LegalActions<W: TextWorld> {
-    /// Index of the played episode, and of the step in it.
-    place: (usize, usize),
+/// A sampled step of a played episode, with what look-ahead knows there.
+struct Visit<'a, W: TextWorld + Analyzed> {
+    observation: &'a W::Observation,
+    /// What was observed until then, and the policy that plays on.
+    rollouts: &'a BeliefRollouts<W>,
+    /// The action that the model sampled, if its completion was one.
+    sampled: Option<W::Action>,
+    /// Seed of the sampled hidden states.
+    seed: u64,
+}
+
+/// Calls `visit` at all `places`, pairs of an episode and a step in ascending order, each episode on one
+/// core. Returns the results in that order.
+fn visit_places<W: TextWorld + Analyzed, T: Send>(
+    continuation: &ContinuationSource<W>,
+    played: &[Trajectory<W>],
+    places: &[(usize, usize)],
+    seed: u64,
+    visit: impl Fn(usize, &Visit<'_, W>) -> T + Sync,
+) -> Vec<T> {
+    let mut by_episode: Vec<Vec<(usize, usize)>> = played.iter().map(|_| Vec::new()).collect();
+    for (at, (episode, step)) in places.iter().enumerate() {
+        by_episode[*episode].push((at, *step));
+    }
+    let episode = |(index, places): (usize, &Vec<(usize, usize)>)| {
+        let (trajectory, mut state) = (&played[index], played[index].state(0));
+        let setup = *state.episode().setup();
+        let policy = continuation.start(&setup);
+        let mut rollouts = BeliefRollouts::<W>::new(policy.as_ref(), &setup);
+        let mut waiting = places.iter().peekable();
+        let mut found = Vec::with_capacity(places.len());
+        let mut last = None;
+        for (step, row) in trajectory.rows.iter().enumerate() {
+            if waiting.peek().is_none() {
+                break;
+            }
+            rollouts.observe(last, state.observation());
+            if let Some((at, _)) = waiting.next_if(|(_, place)| *place == step) {
+                let here = Visit {
+                    observation: state.observation(),
+                    rollouts: &rollouts,
+                    sampled: row.action,
+                    seed: Rng::new(seed, &[index as u64, step as u64]).next(),
+                };
+                found.push(visit(*at, &here));
+            }
+            last = row.action;
+            // The same state accepted the same action before; the last row may have none.
+            if row.action.is_none_or(|action| state.step(action).is_err()) {
+                break;
+            }
+        }
+        found
+    };
+    let episodes = by_episode.par_iter().enumerate().map(episode);
+    let all: Vec<Vec<T>> = episodes.collect();
+    all.into_iter().flatten().collect()
+}
+
+/// The actions that are compared in a state.
+struct Compared<W: TextWorld> {
     actions: Vec<W::Action>,
+    /// `true` if the state has no other legal action.
+    are_all: bool,
     /// One sample for each action.
     samples: Vec<Sample>,
     /// Probability of each action's completion.
     probabilities: Vec<f64>,
 }
 
-impl<W: TextWorld> LegalActions<W> {
-    fn new(
-        played: &Trajectory<W>,
-        place: (usize, usize),
+impl<W: TextWorld + Analyzed> Compared<W> {
+    /// Selects all legal actions, or, if there are more than `most`, the sampled one and the candidates
+    /// of the world.
+    fn new(visit: &Visit<'_, W>, most: usize) -> Self {
+        let mut actions = W::legal_actions(visit.observation);
+        let are_all = actions.len() <= most;
+        if !are_all {
+            let rollouts = visit.rollouts;
+            actions = rollouts.candidates(visit.observation, visit.sampled);
+            actions.truncate(most);
+        }
+        Self {
+            actions,
+            are_all,
+            samples: Vec::new(),
+            probabilities: Vec::new(),
+        }
+    }
+
+    /// Formats the actions as completions of the prompt of `state`.
+    fn format_samples(
+        &mut self,
+        state: &PromptState<W>,
         style: PromptStyle,
         scorer: &Scorer<'_>,
-    ) -> Result<Self, RunError> {
-        let state = played.state(place.1);
+    ) -> Result<(), RunError> {
         let prompt = LmAgent::encode(scorer.tokenizer, &state.prompt(style))?;
-        let observation = state.observation();
-        let actions = W::legal_actions(observation);
         let sample = |action: &W::Action| {
-            let text = W::format_action(style, observation, *action);
+            let text = W::format_action(style, state.observation(), *action);
             let mut completion = scorer.tokenizer.encode(&text)?;
             completion.push(scorer.stop);
             Ok::<_, RunError>(Sample {
@@ -71,15 +147,11 @@ impl<W: TextWorld> LegalActions<W> {
                 ..Sample::default()
             })
         };
-        Ok(Self {
-            place,
-            samples: actions.iter().map(sample).collect::<Result<_, _>>()?,
-            actions,
-            probabilities: Vec::new(),
-        })
+        self.samples = self.actions.iter().map(sample).collect::<Result<_, _>>()?;
+        Ok(())
     }
 
-    /// Returns the probabilities among the legal actions, mixed with the uniform distribution.
+    /// Returns the probabilities among the compared actions, mixed with the uniform distribution.
     fn prior(&self, exploration: f64) -> Vec<f64> {
         let total: f64 = self.probabilities.iter().sum();
         let uniform = 1.0 / self.probabilities.len() as f64;
@@ -98,15 +170,10 @@ impl<W: TextWorld> LegalActions<W> {
     /// nothing if there is only one.
     fn gains(
         &self,
-        config: &GrpoConfig,
         prior: &[f64],
-        rollouts: &BeliefRollouts<W>,
-        observation: &W::Observation,
-        seed: u64,
-    ) -> Vec<(usize, ActionGain<W::Action>)>
-    where
-        W: Analyzed,
-    {
+        rollouts: u32,
+        visit: &Visit<'_, W>,
+    ) -> Vec<(usize, ActionGain<W::Action>)> {
         let mut order: Vec<usize> = (0..prior.len()).collect();
         order.retain(|index| prior[*index] >= PROBABILITY_MIN);
         order.sort_by(|a, b| prior[*b].total_cmp(&prior[*a]));
@@ -114,8 +181,31 @@ impl<W: TextWorld> LegalActions<W> {
             return Vec::new();
         }
         let actions: Vec<W::Action> = order.iter().map(|index| self.actions[*index]).collect();
-        let gains = rollouts.gains(observation, &actions, config.lookahead_rollouts, seed);
+        let belief = visit.rollouts;
+        let gains = belief.gains(visit.observation, &actions, rollouts, visit.seed);
         order.into_iter().zip(gains).collect()
+    }
+
+    /// Computes the target. It shares out the probability 1 if all legal actions are compared, otherwise
+    /// no more than the policy gives the compared ones, so that the others lose nothing.
+    fn target(&self, config: &GrpoConfig, visit: &Visit<'_, W>) -> Target {
+        let prior = self.prior(config.lookahead_exploration);
+        let found = self.gains(&prior, config.lookahead_rollouts, visit);
+        let mut gains = vec![0.0; prior.len()];
+        for (at, gain) in &found {
+            gains[*at] = gain.gain;
+        }
+        let mut shares = improved_policy(&prior, &gains, config.lookahead_temperature);
+        if !self.are_all {
+            let total: f64 = self.probabilities.iter().sum();
+            shares.iter_mut().for_each(|share| *share *= total);
+        }
+        let errors = found.iter().skip(1).map(|(_, gain)| gain.standard_error);
+        Target {
+            standard_error: errors.sum::<f64>() / (found.len().max(1) - 1) as f64,
+            shares,
+            gains,
+        }
     }
 }
 
@@ -129,7 +219,7 @@ struct Target {
     standard_error: f64,
 }
 
-/// Forms a group of all legal actions at sampled steps of the played episodes. The
+/// Forms a group of all legal actions, or of some of them, at sampled steps of the played episodes. The
 /// advantage of an action is its probability in [`improved_policy`] less that in the policy, which makes the
 /// gradient that of the cross-entropy against the target.
 ///
@@ -142,14 +232,18 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     scorer: &Scorer<'_>,
     seed: u64,
 ) -> Result<Collected, RunError> {
-    let style = config.prompts.prompt;
     let places = sample_places(config, played, seed);
-    let groups = places.iter().map(|place| {
-        let trajectory = &played[place.0];
-        LegalActions::<W>::new(trajectory, *place, style, scorer)
-    });
-    let mut groups: Vec<LegalActions<W>> = groups.collect::<Result<_, _>>()?;
-    groups.retain(|group| !group.actions.is_empty());
+    let most = config.lookahead_actions;
+    let select = |_, visit: &Visit<'_, W>| Compared::new(visit, most);
+    let groups: Vec<Compared<W>> = visit_places(continuation, played, &places, seed, select);
+    let groups = places.into_iter().zip(groups);
+    let (places, mut groups): (Vec<_>, Vec<_>) = groups
+        .filter(|(_, group)| !group.actions.is_empty())
+        .unzip();
+    for (group, (episode, step)) in groups.iter_mut().zip(&places) {
+        let state = played[*episode].state(*step);
+        group.format_samples(&state, config.prompts.prompt, scorer)?;
+    }
     let samples = || groups.iter().flat_map(|group| &group.samples);
     let longest = samples().map(|sample| sample.completion.len()).max();
     if longest.unwrap_or(0) > config.max_completion_length {
@@ -163,7 +257,9 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
         let probability = |tokens: Vec<f64>| tokens.iter().sum::<f64>().exp();
         group.probabilities = found.map(probability).collect();
     }
-    let targets = targets(config, continuation, played, &groups, seed);
+    let targets = visit_places(continuation, played, &places, seed, |at, visit| {
+        groups[at].target(config, visit)
+    });
     let mut found = collected(config, groups, targets);
     let mut metrics = signals(played);
     let score = metrics.get("rollout/score").copied().unwrap_or(f64::NAN);
@@ -172,63 +268,10 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     Ok(found)
 }
 
-/// Computes the targets of all groups, each episode on one core.
-fn targets<W: TextWorld + Analyzed>(
-    config: &GrpoConfig,
-    continuation: &ContinuationSource<W>,
-    played: &[Trajectory<W>],
-    groups: &[LegalActions<W>],
-    seed: u64,
-) -> Vec<Target> {
-    let mut by_episode: Vec<Vec<&LegalActions<W>>> = played.iter().map(|_| Vec::new()).collect();
-    for group in groups {
-        by_episode[group.place.0].push(group);
-    }
-    let episode = |(index, groups): (usize, &Vec<&LegalActions<W>>)| {
-        let mut targets = Vec::with_capacity(groups.len());
-        let (trajectory, mut state) = (&played[index], played[index].state(0));
-        let setup = *state.episode().setup();
-        let policy = continuation.start(&setup);
-        let mut rollouts = BeliefRollouts::<W>::new(policy.as_ref(), &setup);
-        let mut waiting = groups.iter().peekable();
-        let mut last = None;
-        for (step, row) in trajectory.rows.iter().enumerate() {
-            if waiting.peek().is_none() {
-                break;
-            }
-            rollouts.observe(last, state.observation());
-            while let Some(group) = waiting.next_if(|group| group.place.1 == step) {
-                let seed = Rng::new(seed, &[index as u64, step as u64]).next();
-                let prior = group.prior(config.lookahead_exploration);
-                let found = group.gains(config, &prior, &rollouts, state.observation(), seed);
-                let mut gains = vec![0.0; prior.len()];
-                for (at, gain) in &found {
-                    gains[*at] = gain.gain;
-                }
-                let errors = found.iter().skip(1).map(|(_, gain)| gain.standard_error);
-                targets.push(Target {
-                    standard_error: errors.sum::<f64>() / (found.len().max(1) - 1) as f64,
-                    shares: improved_policy(&prior, &gains, config.lookahead_temperature),
-                    gains,
-                });
-            }
-            last = row.action;
-            // The same state accepted the same action before; the last row may have none.
-            if row.action.is_none_or(|action| state.step(action).is_err()) {
-                break;
-            }
-        }
-        targets
-    };
-    let episodes = by_episode.par_iter().enumerate().map(episode);
-    let all: Vec<Vec<Target>> = episodes.collect();
-    all.into_iter().flatten().collect()
-}
-
 /// Computes advantages, and records metrics.
-fn collected<W: TextWorld>(
+fn collected<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
-    groups: Vec<LegalActions<W>>,
+    groups: Vec<Compared<W>>,
     targets: Vec<Target>,
 ) -> Collected {
     let count = groups.len().max(1) as f64;

@@ -17,6 +17,7 @@ pub use xtask::serve::{Server, serve};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The sub-path under which tests serve the page, as a static host would: a page that only works at
 /// the root of a host fails there.
@@ -93,6 +94,24 @@ pub async fn is_played(browser: &Browser) -> Result<()> {
     browser
         .wait_until("!document.querySelector('[data-note=playing]')")
         .await
+}
+
+/// Shows the end of the episode until a JavaScript expression is true there. After a click that asks for
+/// another episode the former one stays until the engine answers, so the first attempt may end that one.
+///
+/// # Errors
+/// Returns an error if the expression never becomes true.
+pub async fn holds_at_end(browser: &Browser, expression: &str) -> Result<()> {
+    for _ in 0..30 {
+        is_played(browser).await?;
+        browser
+            .execute("document.querySelector('#last').click()", vec![])
+            .await?;
+        if browser.becomes(expression, Duration::from_secs(1)).await? {
+            return Ok(());
+        }
+    }
+    browser.wait_until(expression).await
 }
 
 /// Checks that nothing was logged as an error.

@@ -4,7 +4,8 @@ use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, inspect_view, is_played, is_silent, open, open_page, screenshots, shows_action,
+    Browser, holds_at_end, inspect_view, is_played, is_silent, open, open_page, screenshots,
+    shows_action,
 };
 use sentinel_policy::replay::ReplayFile;
 use serde_json::{Value, json};
@@ -34,10 +35,8 @@ fn repository(path: &str) -> Result<Vec<u8>> {
 
 /// Shows the end of the episode, and waits until an element has this text there.
 async fn ends_with(browser: &Browser, selector: &str, text: &str) -> Result<()> {
-    is_played(browser).await?;
-    browser.press(&Key::End.to_string()).await?;
     let found = format!("document.querySelector('{selector}').textContent");
-    browser.wait_until(&format!("{found} === '{text}'")).await
+    holds_at_end(browser, &format!("{found} === '{text}'")).await
 }
 
 /// Drags files over the page, checks that it is highlighted, and drops them.

@@ -2,7 +2,9 @@
 //! checkpoints as players, and the reports with links to episodes.
 
 use anyhow::{Context, Result, ensure};
-use sentinel_e2e::{Browser, Server, drop_file, is_played, is_silent, screenshots, serve_page};
+use sentinel_e2e::{
+    Browser, Server, drop_file, holds_at_end, is_played, is_silent, screenshots, serve_page,
+};
 use serde_json::{Value, json};
 
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
@@ -33,14 +35,8 @@ async fn has_lines(browser: &Browser, chart: &str, count: usize) -> Result<()> {
 
 /// Waits until the score at the end of the episode is `score`, to the three decimals that are shown.
 async fn ends_with(browser: &Browser, score: f64) -> Result<()> {
-    is_played(browser).await?;
-    browser
-        .execute("document.querySelector('#last').click()", vec![])
-        .await?;
     let shown = "Number(document.querySelector('[data-pane=main] [data-score]').dataset.score)";
-    browser
-        .wait_until(&format!("Math.abs({shown} - {score}) < 5.6e-4"))
-        .await
+    holds_at_end(browser, &format!("Math.abs({shown} - {score}) < 5.6e-4")).await
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@
 //!    end. This gives the gain of each action over the policy's own.
 //! 3. The target is the policy times the exponential of the gains, see [`improved_policy`] (mirror
 //!    descent, as in MPO, arXiv:1806.06920). Noise in the gains averages out over observations, and
-//!    at a step that decides nothing the target is the policy itself.
+//!    at a step that decides nothing the target is the policy itself among the actions that were tried.
 //! 4. [`imitation::loss`](super::imitation::loss) is the cross-entropy against the target.
 //!
 //! GRPO estimates the same gains from one outcome of the actions that it samples, so that an action

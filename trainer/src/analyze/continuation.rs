@@ -32,9 +32,9 @@ pub enum ContinuationSource<W: Analyzed> {
 }
 
 impl<W: Analyzed> ContinuationSource<W> {
-    /// Loads the policy `name`; `trained` is the model in the folder `model`, or else the committed one
-    /// of the world. Errors name `options`, that of the policy and that of the model. The digest of a
-    /// model is added to `provenance`.
+    /// Loads the policy `name`. `trained` loads the compact model in the folder `model`, or the committed one
+    /// of the world, and adds its digest to `provenance`. `options` are the names that errors give the
+    /// options of the policy and of the model.
     ///
     /// # Errors
     /// Returns an error if there is no such policy, it reads hidden state, the model cannot be read, or

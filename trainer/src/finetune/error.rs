@@ -42,6 +42,14 @@ pub enum RunError {
         /// Description of the allowed values.
         allowed: &'static str,
     },
+    /// An action of look-ahead has more tokens than a completion may have.
+    #[error(
+        "option max-completion-length should be at least {tokens}, the tokens of the longest action"
+    )]
+    CompletionLength {
+        /// Number of tokens of the longest action, with the one that ends it.
+        tokens: usize,
+    },
     /// The output folder is a folder that the run reads from.
     #[error("--output-dir {} is the folder of {option}, which the run would write over: name another folder", folder.display())]
     Input {

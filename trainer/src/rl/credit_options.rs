@@ -22,8 +22,8 @@ pub enum Credit {
     /// reference
     #[value(alias = "single-step")]
     SingleStep,
-    /// Expected score of every legal action when another policy plays on, in hidden states sampled from
-    /// what was observed
+    /// Expected score of every legal action, or of those that the world proposes, when another policy
+    /// plays on, in hidden states sampled from what was observed
     Lookahead,
 }
 

@@ -92,16 +92,18 @@ fn continuation_policy_errors_name_the_option() {
         ),
         (
             "--credit step --continuation scripted --continuation-model none",
-            "--continuation-model",
+            "--continuation-policy trained",
         ),
         (
             "--credit lookahead --lookahead-rollouts 0",
             "lookahead-rollouts",
         ),
         (
-            "--credit lookahead --lookahead-actions 1",
+            "--credit lookahead --lookahead-actions 2000000",
             "lookahead-actions",
         ),
+        ("--credit lookahead --loss-type grpo", "dapo"),
+        ("--credit lookahead --beta 0.1", "beta"),
         (
             "--credit lookahead --lookahead-temperature 0",
             "lookahead-temperature",

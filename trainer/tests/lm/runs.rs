@@ -423,8 +423,8 @@ fn lookahead_credit_compares_all_legal_actions() {
     assert!(gain.is_finite() && steps[0]["lookahead/standard_error"].as_f64().unwrap() > 0.0);
 }
 
-/// Where more actions are legal than are compared, probability moves among those, and no other action
-/// loses any.
+/// Where more actions are legal than the option allows, the sampled one and the candidates of the world
+/// are compared. Probability moves among those, and no other action loses any.
 #[test]
 fn lookahead_credit_compares_some_of_many_actions() {
     let folder = tempfile::tempdir().unwrap();
@@ -443,7 +443,7 @@ fn lookahead_credit_compares_some_of_many_actions() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(rows.len(), 15, "three groups of five actions");
+    assert_eq!(rows.len(), 36, "three groups of the twelve candidates");
     let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
     for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
         let sum: f64 = group.iter().map(|row| number(row, "advantage")).sum();

@@ -34,8 +34,7 @@ const fn lookahead_rollouts() -> u32 {
     LOOKAHEAD_ROLLOUTS
 }
 
-/// Default number of actions of a state that are compared at most: above the number of legal actions of
-/// trust and PolyGuard.
+/// Default number of legal actions up to which all are compared: more than trust and PolyGuard have.
 const LOOKAHEAD_ACTIONS: usize = 64;
 
 const fn lookahead_actions() -> usize {
@@ -104,8 +103,8 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ROLLOUTS)]
     #[serde(default = "lookahead_rollouts")]
     pub lookahead_rollouts: u32,
-    /// Actions of a state that --credit lookahead compares at most. Where more are legal, it compares the
-    /// sampled action and the candidates that the look-ahead of the world compares
+    /// Number of legal actions up to which --credit lookahead compares all of them. Where more are legal,
+    /// it compares the sampled one and those that the world proposes
     #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ACTIONS)]
     #[serde(default = "lookahead_actions")]
     pub lookahead_actions: usize,
@@ -269,17 +268,39 @@ impl GrpoConfig {
                 "left out, or used with --continuation scripted or --credit lookahead",
             ));
         }
+        let plays_model = self.continuation_policy.as_deref() == Some("trained");
+        if self.continuation_model.is_some() && !plays_model {
+            return Err(RunError::option(
+                "continuation-model",
+                "left out, or used with --continuation-policy trained",
+            ));
+        }
         if self.lookahead_rollouts == 0 || self.lookahead_rollouts as usize > MOST {
             return Err(RunError::option("lookahead-rollouts", "from 1 to 1048576"));
         }
-        if self.lookahead_actions < 2 || self.lookahead_actions > MOST {
-            return Err(RunError::option("lookahead-actions", "from 2 to 1048576"));
+        if self.lookahead_actions > MOST {
+            return Err(RunError::option("lookahead-actions", "from 0 to 1048576"));
         }
         if !(self.lookahead_temperature.is_finite() && self.lookahead_temperature > 0.0) {
             return Err(RunError::option("lookahead-temperature", "above 0"));
         }
         if !(0.0..=1.0).contains(&self.lookahead_exploration) {
             return Err(RunError::option("lookahead-exploration", "from 0 to 1"));
+        }
+        if is_lookahead && self.loss_type != LossType::Dapo {
+            // Others are normalized by the completions that carry loss, whose number is no property of
+            // the policy here.
+            return Err(RunError::option(
+                "loss-type",
+                "dapo with --credit lookahead",
+            ));
+        }
+        if is_lookahead && (self.beta != 0.0 || self.entropy_coef != 0.0) {
+            // Both are means over sampled tokens.
+            return Err(RunError::option(
+                "beta and entropy-coef",
+                "0 with --credit lookahead; a higher --lookahead-temperature keeps the policy closer",
+            ));
         }
         if is_lookahead && self.sampling().is_some() {
             // Its completions are not sampled.

@@ -23,7 +23,7 @@ use crate::rl::Metrics;
 use crate::rl::advantage::improved_policy;
 use crate::rng::Rng;
 
-/// Actions of a lower probability are not tried.
+/// Actions of a lower probability are not tried, unless the options explore.
 const PROBABILITY_MIN: f64 = 1e-3;
 /// Completions with a smaller advantage are left out of the loss.
 const ADVANTAGE_MIN: f64 = 1e-3;
@@ -36,13 +36,15 @@ pub(super) struct Scorer<'a> {
     pub(super) tokenizer: &'a Tokenizer,
     /// Token that ends a completion.
     pub(super) stop: u32,
+    /// Number of optimizer steps before, for errors.
+    pub(super) step: usize,
     /// Computes the log-probabilities of the tokens of completions.
     pub(super) logps: &'a ComputeLogps<'a>,
 }
 
 /// A sampled step of a played episode, with what look-ahead knows there.
 struct Visit<'a, W: TextWorld + Analyzed> {
-    observation: &'a W::Observation,
+    state: &'a PromptState<W>,
     /// What was observed until then, and the policy that plays on.
     rollouts: &'a BeliefRollouts<W>,
     /// The action that the model sampled, if its completion was one.
@@ -79,9 +81,9 @@ fn visit_places<W: TextWorld + Analyzed, T: Send>(
             rollouts.observe(last, state.observation());
             if let Some((at, _)) = waiting.next_if(|(_, place)| *place == step) {
                 let here = Visit {
-                    observation: state.observation(),
+                    state: &state,
                     rollouts: &rollouts,
-                    sampled: row.action,
+                    sampled: row.parsed.as_ref().ok().map(|parsed| parsed.action),
                     seed: Rng::new(seed, &[index as u64, step as u64]).next(),
                 };
                 found.push(visit(*at, &here));
@@ -96,7 +98,13 @@ fn visit_places<W: TextWorld + Analyzed, T: Send>(
     };
     let episodes = by_episode.par_iter().enumerate().map(episode);
     let all: Vec<Vec<T>> = episodes.collect();
-    all.into_iter().flatten().collect()
+    let all: Vec<T> = all.into_iter().flatten().collect();
+    debug_assert_eq!(
+        all.len(),
+        places.len(),
+        "every place is a step of its episode"
+    );
+    all
 }
 
 /// The actions that are compared in a state.
@@ -104,6 +112,9 @@ struct Compared<W: TextWorld> {
     actions: Vec<W::Action>,
     /// `true` if the state has no other legal action.
     are_all: bool,
+    prompt: String,
+    /// The completion of each action; no two are equal.
+    completions: Vec<String>,
     /// One sample for each action.
     samples: Vec<Sample>,
     /// Probability of each action's completion.
@@ -113,33 +124,37 @@ struct Compared<W: TextWorld> {
 impl<W: TextWorld + Analyzed> Compared<W> {
     /// Selects all legal actions, or, if there are more than `most`, the sampled one and the candidates
     /// of the world.
-    fn new(visit: &Visit<'_, W>, most: usize) -> Self {
-        let mut actions = W::legal_actions(visit.observation);
+    fn new(visit: &Visit<'_, W>, style: PromptStyle, most: usize) -> Self {
+        let observation = visit.state.observation();
+        let mut actions = W::legal_actions(observation);
         let are_all = actions.len() <= most;
         if !are_all {
-            let rollouts = visit.rollouts;
-            actions = rollouts.candidates(visit.observation, visit.sampled);
-            actions.truncate(most);
+            actions = visit.rollouts.candidates(observation, visit.sampled);
         }
+        let mut completions = Vec::with_capacity(actions.len());
+        actions.retain(|action| {
+            let text = W::format_action(style, observation, *action);
+            let is_new = !completions.contains(&text);
+            if is_new {
+                completions.push(text);
+            }
+            is_new
+        });
         Self {
             actions,
             are_all,
+            prompt: visit.state.prompt(style),
+            completions,
             samples: Vec::new(),
             probabilities: Vec::new(),
         }
     }
 
-    /// Formats the actions as completions of the prompt of `state`.
-    fn format_samples(
-        &mut self,
-        state: &PromptState<W>,
-        style: PromptStyle,
-        scorer: &Scorer<'_>,
-    ) -> Result<(), RunError> {
-        let prompt = LmAgent::encode(scorer.tokenizer, &state.prompt(style))?;
-        let sample = |action: &W::Action| {
-            let text = W::format_action(style, state.observation(), *action);
-            let mut completion = scorer.tokenizer.encode(&text)?;
+    /// Encodes the prompt and its completions.
+    fn encode(&mut self, scorer: &Scorer<'_>) -> Result<(), RunError> {
+        let prompt = LmAgent::encode(scorer.tokenizer, &self.prompt)?;
+        let sample = |text: &String| {
+            let mut completion = scorer.tokenizer.encode(text)?;
             completion.push(scorer.stop);
             Ok::<_, RunError>(Sample {
                 prompt: prompt.clone(),
@@ -147,8 +162,22 @@ impl<W: TextWorld + Analyzed> Compared<W> {
                 ..Sample::default()
             })
         };
-        self.samples = self.actions.iter().map(sample).collect::<Result<_, _>>()?;
+        self.samples = self
+            .completions
+            .iter()
+            .map(sample)
+            .collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// Returns the probability that the target shares out: 1 if all legal actions are compared, otherwise
+    /// no more than the policy gives the compared ones, so that the others lose nothing.
+    fn shared_probability(&self) -> f64 {
+        if self.are_all {
+            1.0
+        } else {
+            self.probabilities.iter().sum()
+        }
     }
 
     /// Returns the probabilities among the compared actions, mixed with the uniform distribution.
@@ -166,43 +195,52 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         self.probabilities.iter().map(share).collect()
     }
 
-    /// Returns the gains of the actions that `prior` makes probable enough, over the most probable one;
-    /// nothing if there is only one.
+    /// Returns the gains of the actions that are tried, over the most probable one; nothing if there is
+    /// only one.
     fn gains(
         &self,
+        config: &GrpoConfig,
         prior: &[f64],
-        rollouts: u32,
         visit: &Visit<'_, W>,
     ) -> Vec<(usize, ActionGain<W::Action>)> {
         let mut order: Vec<usize> = (0..prior.len()).collect();
-        order.retain(|index| prior[*index] >= PROBABILITY_MIN);
         order.sort_by(|a, b| prior[*b].total_cmp(&prior[*a]));
+        if config.lookahead_exploration == 0.0 {
+            // More than a thousand equally probable actions are all tried.
+            let least = PROBABILITY_MIN.min(1.0 / prior.len() as f64);
+            order.retain(|index| prior[*index] >= least);
+        }
         if order.len() < 2 {
             return Vec::new();
         }
         let actions: Vec<W::Action> = order.iter().map(|index| self.actions[*index]).collect();
-        let belief = visit.rollouts;
-        let gains = belief.gains(visit.observation, &actions, rollouts, visit.seed);
+        let (observation, rollouts) = (visit.state.observation(), config.lookahead_rollouts);
+        let gains = visit
+            .rollouts
+            .gains(observation, &actions, rollouts, visit.seed);
         order.into_iter().zip(gains).collect()
     }
 
-    /// Computes the target. It shares out the probability 1 if all legal actions are compared, otherwise
-    /// no more than the policy gives the compared ones, so that the others lose nothing.
+    /// Computes the target.
     fn target(&self, config: &GrpoConfig, visit: &Visit<'_, W>) -> Target {
         let prior = self.prior(config.lookahead_exploration);
-        let found = self.gains(&prior, config.lookahead_rollouts, visit);
+        let found = self.gains(config, &prior, visit);
         let mut gains = vec![0.0; prior.len()];
         for (at, gain) in &found {
             gains[*at] = gain.gain;
         }
         let mut shares = improved_policy(&prior, &gains, config.lookahead_temperature);
-        if !self.are_all {
-            let total: f64 = self.probabilities.iter().sum();
-            shares.iter_mut().for_each(|share| *share *= total);
-        }
+        let shared = self.shared_probability();
+        shares.iter_mut().for_each(|share| *share *= shared);
         let errors = found.iter().skip(1).map(|(_, gain)| gain.standard_error);
+        let compared = (found.len().max(1) - 1) as f64;
         Target {
-            standard_error: errors.sum::<f64>() / (found.len().max(1) - 1) as f64,
+            // A single rollout has no standard error.
+            standard_error: if config.lookahead_rollouts > 1 {
+                errors.sum::<f64>() / compared
+            } else {
+                f64::NAN
+            },
             shares,
             gains,
         }
@@ -220,11 +258,12 @@ struct Target {
 }
 
 /// Forms a group of all legal actions, or of some of them, at sampled steps of the played episodes. The
-/// advantage of an action is its probability in [`improved_policy`] less that in the policy, which makes the
-/// gradient that of the cross-entropy against the target.
+/// advantage of an action is its probability in [`improved_policy`] less that in the policy. While other
+/// texts have next to no probability, the gradient is that of the cross-entropy against the target.
 ///
 /// # Errors
-/// If a text cannot be encoded, a completion is longer than the options allow, or the model fails.
+/// If a text cannot be encoded, a completion is longer than the options allow, the model fails, or a
+/// log-probability is not finite.
 pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
     continuation: &ContinuationSource<W>,
@@ -233,22 +272,20 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     seed: u64,
 ) -> Result<Collected, RunError> {
     let places = sample_places(config, played, seed);
-    let most = config.lookahead_actions;
-    let select = |_, visit: &Visit<'_, W>| Compared::new(visit, most);
+    let (style, most) = (config.prompts.prompt, config.lookahead_actions);
+    let select = |_, visit: &Visit<'_, W>| Compared::new(visit, style, most);
     let groups: Vec<Compared<W>> = visit_places(continuation, played, &places, seed, select);
     let groups = places.into_iter().zip(groups);
     let (places, mut groups): (Vec<_>, Vec<_>) = groups
         .filter(|(_, group)| !group.actions.is_empty())
         .unzip();
-    for (group, (episode, step)) in groups.iter_mut().zip(&places) {
-        let state = played[*episode].state(*step);
-        group.format_samples(&state, config.prompts.prompt, scorer)?;
+    for group in &mut groups {
+        group.encode(scorer)?;
     }
     let samples = || groups.iter().flat_map(|group| &group.samples);
     let longest = samples().map(|sample| sample.completion.len()).max();
-    if longest.unwrap_or(0) > config.max_completion_length {
-        let allowed = "at least the number of tokens of the longest legal action";
-        return Err(RunError::option("max-completion-length", allowed));
+    if let Some(tokens) = longest.filter(|tokens| *tokens > config.max_completion_length) {
+        return Err(RunError::CompletionLength { tokens });
     }
     let rows: Vec<&Sample> = samples().collect();
     let mut logps = (scorer.logps)(&rows)?.into_iter();
@@ -256,6 +293,13 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
         let found = logps.by_ref().take(group.samples.len());
         let probability = |tokens: Vec<f64>| tokens.iter().sum::<f64>().exp();
         group.probabilities = found.map(probability).collect();
+        if !group.probabilities.iter().all(|p| p.is_finite()) {
+            return Err(RunError::NotFinite {
+                step: scorer.step,
+                what: "log-probability of a completion",
+                saved: String::new(),
+            });
+        }
     }
     let targets = visit_places(continuation, played, &places, seed, |at, visit| {
         groups[at].target(config, visit)
@@ -278,8 +322,10 @@ fn collected<W: TextWorld + Analyzed>(
     let (mut samples, mut logged, mut num_items) = (Vec::new(), Vec::new(), 0.0);
     let (mut gain, mut improved, mut valid, mut flat) = (0.0, 0.0, 0.0, 0.0);
     let (mut lengths, mut errors) = (Vec::new(), Vec::new());
+    let mut logs = true;
     for (index, (group, target)) in groups.into_iter().zip(targets).enumerate() {
-        let policy = group.prior(0.0);
+        let shared = group.shared_probability();
+        let policy: Vec<f64> = group.prior(0.0).iter().map(|p| p * shared).collect();
         let changes = target.shares.iter().zip(&policy).zip(&target.gains);
         gain += changes.map(|((q, p), gain)| (q - p) * gain).sum::<f64>();
         let improves = argmax(&target.shares) != argmax(&policy);
@@ -293,7 +339,7 @@ fn collected<W: TextWorld + Analyzed>(
         num_items += own_lengths.iter().sum::<f64>() / own_lengths.len() as f64;
         lengths.extend(own_lengths);
         let before = samples.len();
-        let logs = logged.len() + group.samples.len() <= config.num_completions_to_log;
+        logs &= logged.len() + group.samples.len() <= config.num_completions_to_log;
         let shares = target.shares.iter().zip(&group.probabilities);
         for ((sample, (share, p)), gain) in group.samples.into_iter().zip(shares).zip(&target.gains)
         {
@@ -329,18 +375,63 @@ fn collected<W: TextWorld + Analyzed>(
         ("lookahead/gain", gain / count),
         ("lookahead/improved", improved / count),
         ("lookahead/standard_error", crate::rl::nan_mean(&errors)),
-        ("lookahead/legal_probability", valid / count),
+        ("lookahead/compared_probability", valid / count),
     ];
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+    let mut warnings = Vec::new();
+    if samples.is_empty() {
+        let reason = "no action gains anything over the policy: this update teaches nothing";
+        warnings.push(reason.to_owned());
+    }
     Collected {
         samples,
         num_items,
         metrics: Metrics::from(metrics),
-        warnings: Vec::new(),
+        warnings,
         completions: logged,
     }
 }
 
 fn argmax(values: &[f64]) -> Option<usize> {
     (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use sentinel_env::trust::{Action, TrustEnv};
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        config: GrpoConfig,
+    }
+
+    /// A target that is the policy gains nothing, whether or not it shares out the probability of all
+    /// actions, and leaves no completion for the loss.
+    #[test]
+    fn target_that_is_the_policy_gains_nothing() {
+        let config = Arguments::parse_from(["grpo"]).config;
+        for (are_all, probabilities) in [(true, [0.8, 0.2]), (false, [0.4, 0.1])] {
+            let group = Compared::<TrustEnv> {
+                actions: Action::ALL[..2].to_vec(),
+                are_all,
+                prompt: String::new(),
+                completions: vec!["a".to_owned(), "b".to_owned()],
+                samples: vec![Sample::default(); 2],
+                probabilities: probabilities.to_vec(),
+            };
+            let target = Target {
+                gains: vec![0.1, -0.2],
+                shares: probabilities.to_vec(),
+                standard_error: f64::NAN,
+            };
+            let found = collected(&config, vec![group], vec![target]);
+            assert!(found.metrics["lookahead/gain"].abs() < 1e-12);
+            assert!(found.samples.is_empty());
+            assert_eq!(found.warnings.len(), 1);
+        }
+    }
 }

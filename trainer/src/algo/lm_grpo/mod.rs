@@ -24,8 +24,8 @@ use crate::finetune::{
     State, TrainingJob, Update, run,
 };
 use crate::lm::{
-    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora, Tokenizer,
-    TrainedPart,
+    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora, Message,
+    Tokenizer, TrainedPart,
 };
 use crate::lm_agent::{
     Division, GenerationBackend, LmAgent, SharedBackend, Validation, ValidationWorld,
@@ -114,7 +114,8 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
                 let logps = |rows: &[&Sample]| self.logps(model, rows, ForwardOptions::EVALUATION);
                 let scorer = Scorer {
                     tokenizer: &self.tokenizer,
-                    stop: self.stop_token(),
+                    stop: self.end_of_turn()?,
+                    step: update * config.num_iterations,
                     logps: &logps,
                 };
                 lookahead_groups(config, continuation, &played, &scorer, seed)
@@ -139,10 +140,22 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
         Ok(found?)
     }
 
-    /// Returns the token that ends a completion.
-    fn stop_token(&self) -> u32 {
+    /// Returns the stop token that the chat template writes after a message, which the model learns to end
+    /// a completion with. A checkpoint may list several stop tokens, not the one of its template first.
+    fn end_of_turn(&self) -> Result<u32, RunError> {
+        let messages = [Message::new("user", "a"), Message::new("assistant", "b")];
+        let open = self.tokenizer.encode_chat(&messages[..1], None, true)?.ids;
+        let closed = self.tokenizer.encode_chat(&messages, None, false)?.ids;
+        let same = open.iter().zip(&closed).take_while(|(a, b)| a == b).count();
         let stops = &self.generation.eos_token_ids;
-        stops.first().copied().unwrap_or(self.pad)
+        let end = closed[same..].iter().find(|id| stops.contains(id));
+        end.copied().ok_or_else(|| {
+            RunError::option(
+                "credit",
+                "other than lookahead for a model whose chat template ends a message with none of the \
+                 eos_token_id in its generation_config.json",
+            )
+        })
     }
 
     /// Returns the objective of samples whose loss is normalized by `num_items` tokens.
@@ -219,7 +232,11 @@ impl<W: TextWorld + Analyzed> TrainingJob for GrpoJob<W> {
     }
 
     fn batch_size(&self) -> usize {
-        self.config.groups_per_update * self.config.num_generations
+        match self.config.credit {
+            // Its groups have as many members as actions are compared.
+            Credit::Lookahead => self.config.groups_per_update,
+            _ => self.config.groups_per_update * self.config.num_generations,
+        }
     }
 
     fn steps_per_epoch(&self) -> usize {

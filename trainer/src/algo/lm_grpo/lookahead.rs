@@ -117,7 +117,7 @@ struct Compared<W: TextWorld> {
     completions: Vec<String>,
     /// One sample for each action.
     samples: Vec<Sample>,
-    /// Probability of each action's completion.
+    /// Probability of each sample.
     probabilities: Vec<f64>,
 }
 
@@ -168,6 +168,31 @@ impl<W: TextWorld + Analyzed> Compared<W> {
             .map(sample)
             .collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// Shortens completions to the tokens that tell an action from the others, if all legal actions are
+    /// compared. What follows is no choice among actions: in PolyGuard it is a free text, and the
+    /// completion as formatted is one of many for its action.
+    fn keep_distinguishing_tokens(&mut self) {
+        if !self.are_all {
+            return;
+        }
+        let kept: Vec<usize> = (self.samples.iter().enumerate())
+            .map(|(index, sample)| {
+                let others = self.samples.iter().enumerate();
+                let others = others.filter(|(other, _)| *other != index);
+                let shared = others.map(|(_, other)| {
+                    let both = sample.completion.iter().zip(&other.completion);
+                    both.take_while(|(a, b)| a == b).count()
+                });
+                shared
+                    .max()
+                    .map_or(sample.completion.len(), |most| most + 1)
+            })
+            .collect();
+        for (sample, kept) in self.samples.iter_mut().zip(kept) {
+            sample.completion.truncate(kept);
+        }
     }
 
     /// Returns the probability that the target shares out: 1 if all legal actions are compared, otherwise
@@ -287,7 +312,11 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     if let Some(tokens) = longest.filter(|tokens| *tokens > config.max_completion_length) {
         return Err(RunError::CompletionLength { tokens });
     }
-    let rows: Vec<&Sample> = samples().collect();
+    for group in &mut groups {
+        group.keep_distinguishing_tokens();
+    }
+    let samples = groups.iter().flat_map(|group| &group.samples);
+    let rows: Vec<&Sample> = samples.collect();
     let mut logps = (scorer.logps)(&rows)?.into_iter();
     for group in &mut groups {
         let found = logps.by_ref().take(group.samples.len());
@@ -409,20 +438,48 @@ mod tests {
         config: GrpoConfig,
     }
 
+    fn samples(completions: &[&[u32]]) -> Vec<Sample> {
+        let sample = |completion: &&[u32]| Sample {
+            completion: completion.to_vec(),
+            ..Sample::default()
+        };
+        completions.iter().map(sample).collect()
+    }
+
+    fn group(are_all: bool, samples: Vec<Sample>, probabilities: &[f64]) -> Compared<TrustEnv> {
+        Compared {
+            actions: Action::ALL[..samples.len()].to_vec(),
+            are_all,
+            prompt: String::new(),
+            completions: Vec::new(),
+            samples,
+            probabilities: probabilities.to_vec(),
+        }
+    }
+
+    /// A completion is kept up to the first token that no other one has there, unless actions are missing
+    /// that could begin with the same tokens.
+    #[test]
+    fn completions_are_kept_up_to_what_tells_them_apart() {
+        let whole: [&[u32]; 3] = [&[1, 2, 3, 9], &[1, 2, 4, 9], &[1, 5, 9]];
+        let lengths = |are_all, completions: &[&[u32]]| -> Vec<usize> {
+            let mut group = group(are_all, samples(completions), &[]);
+            group.keep_distinguishing_tokens();
+            let samples = group.samples.iter();
+            samples.map(|sample| sample.completion.len()).collect()
+        };
+        assert_eq!(lengths(true, &whole), [3, 3, 2]);
+        assert_eq!(lengths(false, &whole), [4, 4, 3]);
+        assert_eq!(lengths(true, &whole[..1]), [4]);
+    }
+
     /// A target that is the policy gains nothing, whether or not it shares out the probability of all
     /// actions, and leaves no completion for the loss.
     #[test]
     fn target_that_is_the_policy_gains_nothing() {
         let config = Arguments::parse_from(["grpo"]).config;
         for (are_all, probabilities) in [(true, [0.8, 0.2]), (false, [0.4, 0.1])] {
-            let group = Compared::<TrustEnv> {
-                actions: Action::ALL[..2].to_vec(),
-                are_all,
-                prompt: String::new(),
-                completions: vec!["a".to_owned(), "b".to_owned()],
-                samples: vec![Sample::default(); 2],
-                probabilities: probabilities.to_vec(),
-            };
+            let group = group(are_all, samples(&[&[1], &[2]]), &probabilities);
             let target = Target {
                 gains: vec![0.1, -0.2],
                 shares: probabilities.to_vec(),

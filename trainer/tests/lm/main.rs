@@ -18,6 +18,7 @@ mod grpo;
 mod init;
 mod inputs;
 mod logprobs;
+mod lookahead;
 mod options;
 mod oracle;
 mod output_dir;

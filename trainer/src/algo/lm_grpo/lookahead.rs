@@ -45,7 +45,7 @@ pub(super) struct Scorer<'a> {
 /// A sampled step of a played episode, with what look-ahead knows there.
 struct Visit<'a, W: TextWorld + Analyzed> {
     state: &'a PromptState<W>,
-    /// What was observed until then, and the policy that plays on.
+    /// The belief from the observations until then, and the policy that plays on.
     rollouts: &'a BeliefRollouts<W>,
     /// The action that the model sampled, if its completion was one.
     sampled: Option<W::Action>,
@@ -246,7 +246,7 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         order.into_iter().zip(gains).collect()
     }
 
-    /// Computes the target.
+    /// Computes the target of the state, with the gains that lead to it.
     fn target(&self, config: &GrpoConfig, visit: &Visit<'_, W>) -> Target {
         let prior = self.prior(config.lookahead_exploration);
         let found = self.gains(config, &prior, visit);

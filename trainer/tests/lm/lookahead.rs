@@ -1,17 +1,14 @@
 //! Runs of GRPO with the credit of look-ahead.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use crate::runs::{curve, succeeds};
+use crate::runs::{curve, logged_completions, succeeds};
 
 /// Trains with two optimizer steps on three states of trust, which has twelve legal actions. Returns the
 /// logged completions of the last step, each group apart, and the metrics of both steps.
-fn train(
-    options: &str,
-) -> (
-    Vec<Vec<Value>>,
-    Vec<std::collections::BTreeMap<String, Value>>,
-) {
+fn train(options: &str) -> (Vec<Vec<Value>>, Vec<BTreeMap<String, Value>>) {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::model_naming_actions(folder.path());
     let out = folder.path().join("out");
@@ -22,11 +19,7 @@ fn train(
          --learning-rate 1e-3 --num-iterations 2 {options} --output-dir {}",
         out.display()
     ));
-    let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows = logged_completions(&out, 2);
     let groups = rows.chunk_by(|a, b| a["group"] == b["group"]);
     (groups.map(<[Value]>::to_vec).collect(), curve(&out))
 }

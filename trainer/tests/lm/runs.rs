@@ -1,6 +1,6 @@
 //! Complete runs of the program: killed, interrupted, resumed, rejected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -57,6 +57,15 @@ pub(crate) fn made(folder: &Path) -> (String, String) {
          --num-hidden-layers 1 --num-attention-heads 2 --num-key-value-heads 1"
     ));
     (corpus, model)
+}
+
+/// Returns the rows of completions that a run logged at an optimizer step.
+pub(crate) fn logged_completions(folder: &Path, step: usize) -> Vec<Value> {
+    let path = folder.join(format!("completions/completions_{step:05}.jsonl"));
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Returns the metrics of every step, without times.
@@ -330,11 +339,7 @@ fn grpo_update_reinforces_higher_rewards() {
         out.display()
     ));
     // Two steps of one update: its completions are logged once, under the number of the last step.
-    let text = std::fs::read_to_string(out.join("completions/completions_00002.jsonl")).unwrap();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows = logged_completions(&out, 2);
     let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
     let mut uneven = 0;
     for group in rows.chunk_by(|a, b| a["group"] == b["group"]) {
@@ -373,13 +378,9 @@ fn episode_credit_is_equal_for_all_completions() {
          --num-completions-to-log 36 --output-dir {}",
         out.display()
     ));
-    let text = std::fs::read_to_string(out.join("completions/completions_00001.jsonl")).unwrap();
-    let mut scores = std::collections::BTreeSet::new();
-    for line in text.lines() {
-        let row: Value = serde_json::from_str(line).unwrap();
-        scores.insert(row["environment"].to_string());
-    }
-    let rows = text.lines().count();
+    let logged = logged_completions(&out, 1);
+    let scores = logged.iter().map(|row| row["environment"].to_string());
+    let (rows, scores) = (logged.len(), scores.collect::<BTreeSet<_>>());
     assert!(
         rows > 6 && scores.len() <= 6,
         "{rows} rows with the scores {scores:?} of six episodes"

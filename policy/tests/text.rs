@@ -34,7 +34,7 @@ fn start<W: TextWorld>(task: W::Task, seed: u64) -> PromptState<W> {
 
 /// Plays scripted policies in text. Every action must survive formatting and parsing, and prompts
 /// must stay short.
-fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
+fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize, detailed: usize) {
     for task in W::Task::ALL {
         for name in names {
             let policy = W::PolicyName::parse(name).unwrap();
@@ -43,9 +43,12 @@ fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
                 let mut player = prompt_state.player(policy);
                 while let Some(action) = player.act(prompt_state.episode()) {
                     let prompt = prompt_state.prompt(style);
-                    if style == PromptStyle::Compact {
-                        assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
-                    }
+                    let longest = match style {
+                        PromptStyle::Compact => longest,
+                        PromptStyle::Detailed => detailed,
+                        PromptStyle::Reference => usize::MAX,
+                    };
+                    assert!(prompt.len() <= longest, "{} in {prompt}", prompt.len());
                     assert!(prompt.is_ascii(), "{prompt}");
                     let completion = W::format_action(style, prompt_state.observation(), action);
                     let parsed = W::parse_action(
@@ -64,8 +67,8 @@ fn assert_plays_through_text<W: TextWorld>(names: &[&str], longest: usize) {
                     prompt_state.step(action).unwrap();
                     other.step(parsed.action).unwrap();
                     assert_eq!(
-                        prompt_state.prompt(PromptStyle::Compact),
-                        other.prompt(PromptStyle::Compact)
+                        prompt_state.prompt(PromptStyle::Detailed),
+                        other.prompt(PromptStyle::Detailed)
                     );
                 }
                 assert!(prompt_state.done());
@@ -114,12 +117,12 @@ fn legal_actions_are_playable() {
 
 #[test]
 fn trust_policies_play_through_text() {
-    assert_plays_through_text::<TrustEnv>(&["random", "bayes", "self_solve"], 460);
+    assert_plays_through_text::<TrustEnv>(&["random", "bayes", "self_solve"], 460, 750);
 }
 
 #[test]
 fn cluster_policies_play_through_text() {
-    assert_plays_through_text::<ClusterEnv>(&["random", "planner"], 1_050);
+    assert_plays_through_text::<ClusterEnv>(&["random", "planner"], 1_050, 1_500);
 }
 
 /// The prompt names at least 97 % of the jobs and GPUs that the planner chooses. A long queue is
@@ -151,7 +154,7 @@ fn prompt_contains_most_planner_targets() {
 
 #[test]
 fn polyguard_policies_play_through_text() {
-    assert_plays_through_text::<PolyguardEnv>(&["random", "rules_only"], 1_400);
+    assert_plays_through_text::<PolyguardEnv>(&["random", "rules_only"], 1_400, 2_600);
 }
 
 #[track_caller]
@@ -396,6 +399,79 @@ fn prompts_do_not_depend_on_hidden_assignment() {
         .collect();
     hidden.dedup();
     assert!(hidden.len() > 1, "and are not");
+}
+
+/// Returns the probabilities that `line` states, `NAME 0.40`, for each of the names.
+fn stated_posterior(line: &str, names: &[&str]) -> Vec<f64> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let after = |name: &&str| {
+        let at = words.iter().position(|word| word == name);
+        at.map_or(0.0, |at| words[at + 1].parse().unwrap())
+    };
+    names.iter().map(after).collect()
+}
+
+/// Plays `policy` and checks that the slots of each detailed prompt state a distribution.
+fn assert_posteriors_of_slots<W: TextWorld>(policy: &str, names: &[&str]) -> (usize, usize) {
+    let (mut lines, mut certain) = (0, 0);
+    for (task, seed) in W::Task::ALL.iter().zip(100_000..) {
+        let mut state = start::<W>(*task, seed);
+        let mut player = state.player(W::PolicyName::parse(policy).unwrap());
+        while let Some(action) = player.act(state.episode()) {
+            let prompt = state.prompt(PromptStyle::Detailed);
+            for slot in Slot::ALL {
+                let line = prompt.lines().find(|line| line.starts_with(slot.name()));
+                let stated = stated_posterior(line.unwrap(), names);
+                assert!((stated.iter().sum::<f64>() - 1.0).abs() < 0.03, "{prompt}");
+                lines += 1;
+                certain += usize::from(stated.iter().any(|p| *p > 0.99));
+            }
+            state.step(action).unwrap();
+        }
+    }
+    (lines, certain)
+}
+
+/// A detailed prompt states the posterior over each slot, which becomes certain of some.
+#[test]
+fn detailed_prompt_states_posterior_of_slots() {
+    let names = [
+        "accurate",
+        "overconfident",
+        "bound",
+        "adversarial",
+        "degrading",
+    ];
+    let (lines, certain) = assert_posteriors_of_slots::<TrustEnv>("bayes", &names);
+    assert!(certain > lines / 10 && certain < lines, "{certain}/{lines}");
+    let names = cluster::Behavior::NAMES;
+    let (lines, certain) = assert_posteriors_of_slots::<ClusterEnv>("planner", names);
+    assert!(certain > lines / 10 && certain < lines, "{certain}/{lines}");
+    let prompt = start::<TrustEnv>(trust::Task::Task1, 1).prompt(PromptStyle::Compact);
+    assert!(!prompt.contains("accurate"), "{prompt}");
+}
+
+/// A detailed prompt of PolyGuard states the probability of each suspect, and the medicines of a
+/// flagged serious pair.
+#[test]
+fn detailed_prompt_of_polyguard_states_culprits_and_pairs() {
+    let (mut suspects, mut pairs) = (0, 0);
+    for (task, seed) in TaskSpec::ALL.into_iter().zip(100_000..) {
+        let state = start::<PolyguardEnv>(task, seed);
+        let (o, prompt) = (state.observation(), state.prompt(PromptStyle::Detailed));
+        let of_medicine = |word: &str| {
+            let lines = prompt.lines().skip(3);
+            lines.filter(|line| line.contains(word)).count()
+        };
+        let with_symptom = o.symptom.is_some();
+        assert_eq!(of_medicine(" culprit ") > 0, with_symptom, "{prompt}");
+        suspects += usize::from(with_symptom);
+        if o.has_serious_flag() {
+            assert!(of_medicine(" serious ") > 0, "{prompt}");
+            pairs += 1;
+        }
+    }
+    assert!(suspects > 0 && pairs > 0, "{suspects} {pairs}");
 }
 
 /// A compact prompt shows what the ledger does not hold: the number of steps that a slot takes.

@@ -309,7 +309,7 @@ def test_options_are_read_as_the_command_line_splits_them():
 
 
 @pytest.mark.parametrize(("world", "task"), [("trust", "task3"), ("cluster", "task1"), ("polyguard", "DDI-hard")])
-@pytest.mark.parametrize("style", ["compact", "reference"])
+@pytest.mark.parametrize("style", ["compact", "reference", "detailed"])
 def test_stand_ins_play_what_the_model_did_not(world, task, style):
     names = EpisodeNames(world, task, 1, "independent", RULES)
     for turns in ([], [Turn("bah")]):

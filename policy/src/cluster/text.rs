@@ -1,10 +1,10 @@
 //! Text interface of the cluster world.
 
-use sentinel_env::Environment;
+use sentinel_env::{Environment, Named as _};
 use std::fmt::{self, Write};
 
 use sentinel_env::cluster::{
-    Action, ActionMessage, ActionType, ClusterEnv, Episode, GpuId, Job, JobId, JobStatus,
+    Action, ActionMessage, ActionType, Behavior, ClusterEnv, Episode, GpuId, Job, JobId, JobStatus,
     Observation, scheduler_prompt,
 };
 use sentinel_env::slot::Slot;
@@ -12,10 +12,12 @@ use sentinel_env::slot::Slot;
 use super::evidence::{honest_share, inconsistent_gpus, lie_count};
 use super::learned::ClusterNet;
 use super::learned::history::History;
+use super::lookahead::Belief;
+use super::planner::{next_to_start, suspected_attack};
 use crate::nn::Network as _;
 use crate::text::{
     CompletionObject, InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction,
-    ParserStrictness, PromptStyle, TextWorld,
+    ParserStrictness, PromptStyle, TextWorld, write_posterior,
 };
 
 /// Fields that a completion may have.
@@ -35,26 +37,31 @@ const RUNNING: usize = 14;
 /// shown.
 const OPEN: usize = 6;
 
-/// Memory of earlier steps: the workers' speeds, their number of jobs, and the step of an open
-/// attack.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ClusterMemory(History);
+/// Memory of earlier steps: the workers' speeds, their number of jobs, the step of an open attack,
+/// and the possible behaviors of the workers.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterMemory {
+    history: History,
+    belief: Belief,
+}
 
 impl TextWorld for ClusterEnv {
     type Memory = ClusterMemory;
 
     fn update_memory(memory: &mut ClusterMemory, observation: &Observation) {
-        memory.0.observe(observation);
+        memory.history.observe(observation);
+        memory.belief.observe(observation);
     }
 
     fn prompt(style: PromptStyle, memory: &ClusterMemory, episode: &Episode) -> String {
         let o = episode.observation();
         match style {
             PromptStyle::Reference => scheduler_prompt(o),
-            PromptStyle::Compact => {
-                let mut out = String::with_capacity(800);
+            PromptStyle::Compact | PromptStyle::Detailed => {
+                let mut out = String::with_capacity(1_200);
+                let belief = (style == PromptStyle::Detailed).then_some(&memory.belief);
                 // Writing to a `String` cannot fail.
-                let _ = compact(&mut out, &memory.0, o);
+                let _ = compact(&mut out, &memory.history, belief, o);
                 out
             }
         }
@@ -142,8 +149,14 @@ fn worker(object: &mut CompletionObject) -> Result<Option<Slot>, ParseError> {
 }
 
 /// Writes the compact prompt: the cluster, attacks, the last action, workers, queued jobs, running
-/// jobs and GPUs.
-fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
+/// jobs and GPUs. A detailed prompt adds what `belief` holds, the queued job that the planner would
+/// start next, and the running job that seems to be attacked.
+fn compact(
+    out: &mut String,
+    history: &History,
+    belief: Option<&Belief>,
+    o: &Observation,
+) -> fmt::Result {
     let count = |status| o.jobs.count(status);
     let (step, budget) = (o.step_count, o.max_steps);
     write!(out, "cluster {} step {step}/{budget}", o.task)?;
@@ -179,14 +192,34 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
             writeln!(out)?;
         }
     }
+    let posterior = belief.map(Belief::marginals);
     for slot in Slot::ALL {
-        of_worker(out, history, o, slot)?;
+        of_worker(out, o, slot)?;
+        match (&posterior, history.speeds.slow[slot.index()]) {
+            // The posterior holds the speed too.
+            (Some(posterior), _) => {
+                write_posterior(out, Behavior::NAMES, &posterior[slot.index()])?
+            }
+            (None, Some(true)) => out.push_str(" slow"),
+            (None, Some(false)) => out.push_str(" fast"),
+            (None, None) => {}
+        }
+        writeln!(out)?;
     }
-    jobs(out, o)?;
-    gpus(out, o)
+    jobs(out, belief, o)?;
+    gpus(out, o)?;
+    if belief.is_some() {
+        if let Some(job) = next_to_start(o) {
+            writeln!(out, "next {job}")?;
+        }
+        if let Some(job) = suspected_attack(o) {
+            writeln!(out, "attacked {job}")?;
+        }
+    }
+    Ok(())
 }
 
-fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -> fmt::Result {
+fn of_worker(out: &mut String, o: &Observation, slot: Slot) -> fmt::Result {
     let evidence = &o.ledger[slot];
     let (trust, honest) = (evidence.trust(), honest_share(o, slot));
     write!(out, "{slot} {trust:.2} honest {honest:.2}")?;
@@ -194,18 +227,14 @@ fn of_worker(out: &mut String, history: &History, o: &Observation, slot: Slot) -
         let sure = evidence.gap_sum / f64::from(lie_count(o, slot));
         write!(out, " lies {} sure {sure:.2}", lie_count(o, slot))?;
     }
-    match history.speeds.slow[slot.index()] {
-        Some(true) => out.push_str(" slow"),
-        Some(false) => out.push_str(" fast"),
-        None => {}
-    }
-    writeln!(out)
+    Ok(())
 }
 
 /// Writes a line of queued jobs as memory/work/steps to the deadline, and a line of running jobs as
 /// memory/work left/steps to the deadline with their worker. Jobs that can still meet their
-/// deadline come first, then the earliest deadline.
-fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
+/// deadline come first, then the earliest deadline. With a belief, a running job whose reported
+/// progress is not believed shows the work that is left.
+fn jobs(out: &mut String, belief: Option<&Belief>, o: &Observation) -> fmt::Result {
     for (title, status, most) in [
         ("wait", JobStatus::Queued, WAITING),
         ("run", JobStatus::Running, RUNNING),
@@ -228,6 +257,11 @@ fn jobs(out: &mut String, o: &Observation) -> fmt::Result {
                 write!(out, " {worker}")?;
                 if job.placed.is_none() {
                     out.push_str(" lost");
+                }
+                let believed = belief.map_or(job.reported, |belief| belief.progress(id));
+                if (believed - job.reported).abs() > 1e-9 {
+                    let left = f64::from(job.steps) * (1.0 - believed);
+                    write!(out, " believed {}", tenths(left))?;
                 }
             }
         }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::text::TextWorld;
 
-    const STYLES: [PromptStyle; 2] = PromptStyle::ALL;
+    const STYLES: [PromptStyle; PromptStyle::COUNT] = PromptStyle::ALL;
 
     fn setup() -> Setup {
         Setup::new(TaskSpec::ALL[8], 3)

@@ -5,15 +5,16 @@ use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    ActArg, Action, ActionRow, Candidate, CandidateId, Episode, Exploit, Lab, Observation,
-    ParsedCompletion, PolyguardEnv, prompt, prompt_among,
+    ActArg, Action, ActionRow, Archetype, ArchetypeId, Candidate, CandidateId, Drug, Episode,
+    Exploit, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv, each_archetype, prompt,
+    prompt_among,
 };
 
-use super::learned::{Observer, PolyguardNet};
+use super::learned::{ObservationFacts, Observer, PolyguardNet};
 use crate::nn::{Network as _, Observe as _};
 use crate::text::{
     InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction, ParserStrictness, PromptState,
-    PromptStyle, TextWorld,
+    PromptStyle, TextWorld, write_posterior,
 };
 
 impl TextWorld for PolyguardEnv {
@@ -27,11 +28,8 @@ impl TextWorld for PolyguardEnv {
         let o = episode.observation();
         match style {
             PromptStyle::Reference => prompt(o),
-            PromptStyle::Compact => {
-                let mut out = String::with_capacity(900);
-                // Writing to a `String` cannot fail.
-                let _ = compact(&mut out, memory, o, o.candidates.iter());
-                out
+            PromptStyle::Compact | PromptStyle::Detailed => {
+                prompt_in_numbers(style, memory, o, o.candidates.iter())
             }
         }
     }
@@ -83,20 +81,33 @@ impl PromptState<PolyguardEnv> {
         let o = self.observation();
         match style {
             PromptStyle::Reference => prompt_among(o, ids),
-            PromptStyle::Compact => {
-                let mut out = String::with_capacity(500);
+            PromptStyle::Compact | PromptStyle::Detailed => {
                 let listed = o.candidates.iter().filter(|c| ids.contains(&c.id));
-                // Writing to a `String` cannot fail.
-                let _ = compact(&mut out, self.memory(), o, listed);
-                out
+                prompt_in_numbers(style, self.memory(), o, listed)
             }
         }
     }
 }
 
+/// Formats the compact or the detailed prompt.
+fn prompt_in_numbers<'a>(
+    style: PromptStyle,
+    memory: &Observer,
+    o: &Observation,
+    candidates: impl Iterator<Item = &'a Candidate>,
+) -> String {
+    let mut out = String::with_capacity(1_500);
+    let facts = (style == PromptStyle::Detailed).then(|| memory.facts(o));
+    // Writing to a `String` cannot fail.
+    let _ = compact(&mut out, memory, facts.as_ref(), o, candidates);
+    out
+}
+
+/// Writes the case, the last act, and a line for each candidate, which `facts` make a detailed one.
 fn compact<'a>(
     out: &mut String,
     memory: &Observer,
+    facts: Option<&ObservationFacts<'_>>,
     o: &Observation,
     candidates: impl Iterator<Item = &'a Candidate>,
 ) -> fmt::Result {
@@ -123,15 +134,14 @@ fn compact<'a>(
     )?;
     let broken = o.broken_rules().iter().filter(|(_, is)| *is).count();
     write!(out, " sets {broken}")?;
-    for (holds, word) in [
-        (o.labs_ordered, " ordered"),
-        (o.conflict, " conflict"),
-        (o.has_unknown_product(), " product"),
-    ] {
-        if holds {
-            out.push_str(word);
-        }
-    }
+    write_words(
+        out,
+        [
+            (o.labs_ordered, " ordered"),
+            (o.conflict, " conflict"),
+            (o.has_unknown_product(), " product"),
+        ],
+    );
     if let Some(symptom) = o.symptom {
         write!(out, " symptom {symptom:.2}")?;
         if let Some(before) = memory.symptom_before() {
@@ -150,7 +160,102 @@ fn compact<'a>(
     }
     for candidate in candidates {
         of_candidate(out, o, candidate)?;
+        if let Some(facts) = facts {
+            let act = candidate.act;
+            let medicine = act.drug.and_then(|drug| o.regimen.find(drug));
+            if let Some(medicine) = medicine {
+                details_of_medicine(out, facts, o, medicine)?;
+            }
+            if let ActArg::Target(Drug::Known(id)) = act.arg {
+                details_of_target(out, facts, o, medicine, id)?;
+            }
+        }
+        writeln!(out)?;
     }
+    Ok(())
+}
+
+/// Writes each of the words whose condition holds.
+fn write_words<const N: usize>(out: &mut String, words: [(bool, &str); N]) {
+    for (holds, word) in words {
+        if holds {
+            out.push_str(word);
+        }
+    }
+}
+
+/// Writes what a detailed prompt adds about the medicine that a candidate names: its interactions, its
+/// traits, and the probability that it contains the culprit of the symptom.
+fn details_of_medicine(
+    out: &mut String,
+    facts: &ObservationFacts<'_>,
+    o: &Observation,
+    medicine: &Medication,
+) -> fmt::Result {
+    let found = facts.interactions(medicine);
+    for (word, count) in [
+        ("serious", found.serious),
+        ("minor", found.flags - found.serious),
+        ("sets", found.broken_rules),
+        ("pairs?", o.count_suspected_pairs(medicine) as usize),
+    ] {
+        if count > 0 {
+            write!(out, " {word} {count}")?;
+        }
+    }
+    let known = o.known_archetypes(medicine.drug);
+    let any = |holds: fn(&Archetype) -> bool| {
+        each_archetype(known).any(|id| holds(o.formulary().get(id)))
+    };
+    write_words(
+        out,
+        [
+            (facts.is_sole_treatment(medicine), " sole"),
+            (o.renal_alert(medicine).is_none(), " renal?"),
+            (o.ade_history & known != 0, " harmed"),
+            (medicine.indication.is_none(), " untargeted"),
+            (any(|archetype| archetype.cns), " cns"),
+            (any(|archetype| archetype.acb > 0), " acb"),
+            (any(|archetype| archetype.narrow), " narrow"),
+        ],
+    );
+    let culprit = facts.culprit_probability(medicine);
+    write_posterior(out, &["culprit"], &[culprit])
+}
+
+/// Writes what a detailed prompt adds about the medicine that a candidate adds, in place of `medicine`
+/// where it is a substitution.
+fn details_of_target(
+    out: &mut String,
+    facts: &ObservationFacts<'_>,
+    o: &Observation,
+    medicine: Option<&Medication>,
+    id: ArchetypeId,
+) -> fmt::Result {
+    let formulary = o.formulary();
+    let (new, stays) = (formulary.get(id), facts.taken_without(medicine));
+    out.push_str(" new");
+    let suspected = (formulary.suspects(id) & stays).count_ones();
+    if suspected > 0 {
+        write!(out, " pairs? {suspected}")?;
+    }
+    let wanted = medicine.and_then(|medicine| medicine.indication);
+    let in_class = |other| formulary.get(other).class_id == new.class_id;
+    write_words(
+        out,
+        [
+            (
+                wanted.is_some_and(|condition| new.treats.contains(condition)),
+                " treats",
+            ),
+            (each_archetype(stays).any(in_class), " duplicate"),
+            (new.renal_below.is_some() && o.egfr().is_none(), " renal?"),
+            (o.ade_history & id.bit() != 0, " harmed"),
+            (new.taper, " taper"),
+            (new.cns, " cns"),
+            (new.acb > 0, " acb"),
+        ],
+    );
     Ok(())
 }
 
@@ -170,21 +275,20 @@ fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt
     let (risk, delta) = (candidate.est_risk, candidate.est_delta);
     write!(out, " {risk:.2} {delta:+.2}")?;
     if let Some(row) = act.drug.and_then(|drug| o.regimen.find(drug)) {
-        for (holds, word) in [
-            (row.drug.needs_taper(formulary), " taper"),
-            (row.tapering, " tapering"),
-            (row.stale, " stale"),
-            (row.status == Some(true), " needed"),
-            (row.status == Some(false), " unneeded"),
-            (row.questioned, " dose?"),
-            (!row.is_active(), " paused"),
-            (o.renal_alert(row) == Some(true), " renal"),
-            (o.problem == Some(row.drug), " problem"),
-        ] {
-            if holds {
-                out.push_str(word);
-            }
-        }
+        write_words(
+            out,
+            [
+                (row.drug.needs_taper(formulary), " taper"),
+                (row.tapering, " tapering"),
+                (row.stale, " stale"),
+                (row.status == Some(true), " needed"),
+                (row.status == Some(false), " unneeded"),
+                (row.questioned, " dose?"),
+                (!row.is_active(), " paused"),
+                (o.renal_alert(row) == Some(true), " renal"),
+                (o.problem == Some(row.drug), " problem"),
+            ],
+        );
         if let Some(level) = row.level {
             write!(out, " level {level:.2}")?;
         }
@@ -194,7 +298,7 @@ fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt
     }
     let again = o.history.iter().filter(|past| past.act == Some(act));
     match again.count() {
-        0 => writeln!(out),
-        times => writeln!(out, " again {times}"),
+        0 => Ok(()),
+        times => write!(out, " again {times}"),
     }
 }

@@ -27,6 +27,8 @@ pub use prompt_state::PromptState;
 pub use text_episode::{CompletionStep, RolloutConfig, TextEpisode};
 pub use transcript::check_transcripts;
 
+use std::fmt;
+
 use sentinel_env::named_enum;
 
 use crate::Playable;
@@ -46,7 +48,28 @@ named_enum! {
         /// The long prompt of the reference with instructions and examples, for models that follow
         /// instructions.
         Reference = "reference",
+        /// The compact prompt with the posterior over what is hidden, and in PolyGuard with the
+        /// interactions and rules that each candidate takes part in.
+        Detailed = "detailed",
     }
+}
+
+/// Writes the possible values of something hidden, each with its probability: ` NAME 0.40 NAME 0.60`.
+/// Leaves out probabilities that round to 0.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub(crate) fn write_posterior(
+    out: &mut impl fmt::Write,
+    names: &[&str],
+    probabilities: &[f64],
+) -> fmt::Result {
+    for (name, probability) in names.iter().zip(probabilities) {
+        if *probability >= 0.005 {
+            write!(out, " {name} {probability:.2}")?;
+        }
+    }
+    Ok(())
 }
 
 /// An action parsed from a completion.

@@ -4,19 +4,21 @@ use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::adaptive_difficulty::AdversaryProfile;
-use sentinel_env::slot::Slot;
+use sentinel_env::slot::{SLOTS, Slot};
 use sentinel_env::trust::{
     Action, ActionType, Domain, Episode, Observation, TaskLayout, TrustEnv, episode_prompt,
 };
 use serde_json::json;
 
 use super::SELF_SOLVED;
+use super::bayes::Bayes;
 use super::learned::TrustNet;
 use super::learned::history::History;
 use crate::nn::Network as _;
+use crate::policy::Policy as _;
 use crate::text::{
     CompletionObject, InvalidActionPolicy, ParseError, ParsedAction, ParserStrictness, PromptStyle,
-    TextWorld,
+    TextWorld, write_posterior,
 };
 
 /// Fields that a completion may have.
@@ -27,25 +29,39 @@ const FIELDS: [&str; 4] = [
     "reasoning",
 ];
 
+/// Names of the hidden behaviors in a detailed prompt, in the order of `Behavior::ALL`.
+const BEHAVIORS: [&str; SLOTS] = [
+    "accurate",
+    "overconfident",
+    "bound",
+    "adversarial",
+    "degrading",
+];
+
 /// Memory of earlier steps that the ledger does not hold: the number of steps of each slot's calls,
-/// and their reward beyond what the outcome explains.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TrustMemory(History);
+/// their reward beyond what the outcome explains, and the posterior over the slots' behaviors.
+#[derive(Clone, Debug, Default)]
+pub struct TrustMemory {
+    history: History,
+    bayes: Bayes,
+}
 
 impl TextWorld for TrustEnv {
     type Memory = TrustMemory;
 
     fn update_memory(memory: &mut TrustMemory, observation: &Observation) {
-        memory.0.observe(observation);
+        memory.history.observe(observation);
+        memory.bayes.observe(observation);
     }
 
     fn prompt(style: PromptStyle, memory: &TrustMemory, episode: &Episode) -> String {
         match style {
             PromptStyle::Reference => episode_prompt(episode),
-            PromptStyle::Compact => {
-                let mut out = String::with_capacity(400);
+            PromptStyle::Compact | PromptStyle::Detailed => {
+                let mut out = String::with_capacity(600);
+                let posterior = (style == PromptStyle::Detailed).then(|| memory.bayes.marginals());
                 // Writing to a `String` cannot fail.
-                let _ = compact(&mut out, &memory.0, episode.observation());
+                let _ = compact(&mut out, &memory.history, posterior, episode.observation());
                 out
             }
         }
@@ -107,8 +123,13 @@ fn slot(object: &mut CompletionObject) -> Result<Slot, ParseError> {
 }
 
 /// Writes the compact prompt: two lines for the current step, one for the last action, and one per
-/// slot.
-fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result {
+/// slot, with its row of `posterior`, `[slots, behaviors]`, in a detailed prompt.
+fn compact(
+    out: &mut String,
+    history: &History,
+    posterior: Option<[[f64; SLOTS]; SLOTS]>,
+    o: &Observation,
+) -> fmt::Result {
     let left = o.progress.remaining();
     let (step, budget) = (o.step_count, o.max_steps);
     writeln!(out, "trust {} step {step}/{budget} open {left}", o.task)?;
@@ -141,6 +162,10 @@ fn compact(out: &mut String, history: &History, o: &Observation) -> fmt::Result 
     }
     for slot in Slot::ALL {
         of_slot(out, history, o, slot)?;
+        if let Some(posterior) = &posterior {
+            write_posterior(out, &BEHAVIORS, &posterior[slot.index()])?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -151,7 +176,7 @@ fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> 
     let evidence = &o.ledger[slot];
     write!(out, "{slot} {:.2}", evidence.trust())?;
     if evidence.calls == 0 {
-        return writeln!(out);
+        return Ok(());
     }
     for (domain, rate) in Domain::ALL.into_iter().zip(evidence.domains) {
         if rate.count > 0 {
@@ -177,5 +202,5 @@ fn of_slot(out: &mut String, history: &History, o: &Observation, slot: Slot) -> 
     if extra.abs() >= 0.005 {
         write!(out, " extra {extra:+.2}")?;
     }
-    writeln!(out)
+    Ok(())
 }

@@ -59,7 +59,7 @@ def trust(
         seeds: ``A..B`` without B, ``A..=B``, or one seed, for each task; by default those of the leaderboard.
         streams: ``independent`` or ``reference``.
         rules: ``reference``, ``hardened``, or one of them with changes.
-        style: Style of the prompts: ``reference``, with instructions, or ``compact``.
+        style: Style of the prompts: ``reference``, with instructions, ``compact`` or ``detailed``.
         reader: ``strict``, or ``repair`` to ignore text around the only JSON object.
         attempts: Number of completions that the model has for a step; only the last one counts.
         history: Number of earlier steps that are shown with a prompt; -1 for all.
@@ -87,7 +87,7 @@ def cluster(
 ) -> inspect_ai.Task:
     """How to run jobs on failing GPUs when the workers that report on them lie.
 
-    The prompt of style ``reference`` shows no jobs, like that of the published system; ``compact`` shows them.
+    The prompt of style ``reference`` shows no jobs, like that of the published system; the others show them.
 
     Args:
         task: As for `trust`, like all others.

@@ -69,8 +69,8 @@ class TextEnv:
         task: Name or number of the task; by default the first one.
         streams: ``independent``, or ``reference`` for parity with the published Python code.
         rules: ``reference``, ``hardened``, or one of them with changes.
-        style: ``compact``, numbers for models that are trained on them, or ``reference``, with
-            instructions and examples.
+        style: ``compact``, numbers for models that are trained on them; ``detailed``, with the
+            posterior over what is hidden; or ``reference``, with instructions and examples.
         reader: ``strict``, or ``repair`` to ignore text around the only JSON object.
         invalid_reward: Reward of a completion that ends the episode, -1 to 0.
         on_invalid: ``end`` or ``fallback``.

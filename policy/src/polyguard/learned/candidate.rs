@@ -1,8 +1,8 @@
 //! Features of one candidate: its act, the medicine that it names, and the medicine that it adds.
 
 use sentinel_env::polyguard::{
-    ActArg, ActKind, Candidate, Condition, Drug, Formulary, Medication as Medicine, Observation,
-    SetRule, Severity, each_archetype,
+    ActArg, ActKind, Candidate, Drug, Formulary, Medication as Medicine, Observation, SetRule,
+    Severity, each_archetype,
 };
 
 use crate::nn::{FeatureSchema, FeatureWriter};
@@ -91,8 +91,9 @@ const MEDICINE: usize = 19 + 15;
 /// Number of features of the medicine that a candidate adds.
 const TARGET: usize = 12;
 
-/// The facts of an observation that the features of all its candidates share, computed once.
-pub(super) struct ObservationFacts<'a> {
+/// The facts of an observation that the features of all its candidates share, computed once. Detailed
+/// prompts state the same facts.
+pub(crate) struct ObservationFacts<'a> {
     o: &'a Observation,
     formulary: &'static Formulary,
     taken: u64,
@@ -102,8 +103,20 @@ pub(super) struct ObservationFacts<'a> {
     culprit: &'a CulpritBelief,
 }
 
+/// The flagged pairs and rules that a medicine takes part in.
+pub(crate) struct Interactions {
+    /// Summed weight of the flagged pairs.
+    pub(crate) weight: f64,
+    /// Number of flagged pairs that count as serious.
+    pub(crate) serious: usize,
+    /// Number of flagged pairs.
+    pub(crate) flags: usize,
+    /// Number of visibly broken rules about sets.
+    pub(crate) broken_rules: usize,
+}
+
 impl<'a> ObservationFacts<'a> {
-    pub(super) fn new(o: &'a Observation, culprit: &'a CulpritBelief) -> Self {
+    pub(crate) fn new(o: &'a Observation, culprit: &'a CulpritBelief) -> Self {
         let formulary = o.formulary();
         let archetypes = |pair| {
             let pair = formulary.pair(pair);
@@ -140,6 +153,47 @@ impl<'a> ObservationFacts<'a> {
     /// Returns the number of rules about sets that are visibly broken.
     pub(super) fn broken_rules(&self) -> usize {
         self.broken.len()
+    }
+
+    /// Returns the flagged pairs and broken rules that a medicine takes part in.
+    pub(crate) fn interactions(&self, medicine: &Medicine) -> Interactions {
+        let parts = self.o.known_archetypes(medicine.drug);
+        let (mut weight, mut serious, mut flags) = (0.0, 0, 0);
+        for (archetypes, severity) in &self.flags {
+            if archetypes & parts != 0 {
+                weight += severity.weight();
+                serious += usize::from(severity.is_serious());
+                flags += 1;
+            }
+        }
+        let rules = self.broken.iter();
+        let broken_rules = rules.filter(|rule| self.o.is_member(**rule, medicine));
+        Interactions {
+            weight,
+            serious,
+            flags,
+            broken_rules: broken_rules.count(),
+        }
+    }
+
+    /// Returns the probability that a medicine contains the culprit of the symptom.
+    pub(crate) fn culprit_probability(&self, medicine: &Medicine) -> f64 {
+        self.culprit
+            .probability(self.o.known_archetypes(medicine.drug))
+    }
+
+    /// Returns `true` if no other medicine that is taken treats the condition of this one.
+    pub(crate) fn is_sole_treatment(&self, medicine: &Medicine) -> bool {
+        let others = self.taken & !self.o.known_archetypes(medicine.drug);
+        medicine.indication.is_some_and(|condition| {
+            !each_archetype(others).any(|id| self.formulary.get(id).treats.contains(condition))
+        })
+    }
+
+    /// Returns the known archetypes that are taken without those of `leaving`, as bits.
+    pub(crate) fn taken_without(&self, leaving: Option<&Medicine>) -> u64 {
+        let leaving = leaving.map_or(0, |medicine| self.o.known_archetypes(medicine.drug));
+        self.taken & !leaving
     }
 
     /// Computes the features of one candidate.
@@ -213,18 +267,7 @@ impl<'a> ObservationFacts<'a> {
         );
         row.push_bool("medicine.problem", o.problem == Some(medicine.drug));
         row.push_bool("medicine.product", medicine.drug == Drug::Product);
-        row.push_bool(
-            "medicine.sole_treatment",
-            medicine
-                .indication
-                .is_some_and(|condition| self.alone(medicine, condition)),
-        );
-    }
-
-    /// Returns `true` if no other medicine that is taken treats the condition.
-    fn alone(&self, medicine: &Medicine, condition: Condition) -> bool {
-        let others = self.taken & !self.o.known_archetypes(medicine.drug);
-        !each_archetype(others).any(|id| self.formulary.get(id).treats.contains(condition))
+        row.push_bool("medicine.sole_treatment", self.is_sole_treatment(medicine));
     }
 
     /// Writes the features of the medicine's known archetypes and of its interactions.
@@ -257,22 +300,13 @@ impl<'a> ObservationFacts<'a> {
             f64::from(o.count_suspected_pairs(medicine)) / 5.0,
         );
         row.push("medicine.substitutes", f64::from(substitutes) / 2.0);
-        let (mut weight, mut serious, mut pairs) = (0.0, 0, 0);
-        for (archetypes, severity) in &self.flags {
-            if archetypes & parts != 0 {
-                weight += severity.weight();
-                serious += u8::from(severity.is_serious());
-                pairs += 1;
-            }
-        }
-        row.push("medicine.flag_weight", weight);
-        row.push("medicine.serious_flags", f64::from(serious) / 2.0);
-        row.push("medicine.flags", f64::from(pairs) / 3.0);
-        let rules = self.broken.iter();
-        let rules = rules.filter(|rule| o.is_member(**rule, medicine)).count();
-        row.push("medicine.broken_rules", rules as f64);
+        let found = self.interactions(medicine);
+        row.push("medicine.flag_weight", found.weight);
+        row.push("medicine.serious_flags", found.serious as f64 / 2.0);
+        row.push("medicine.flags", found.flags as f64 / 3.0);
+        row.push("medicine.broken_rules", found.broken_rules as f64);
         row.push_bool("medicine.adverse_event_history", o.ade_history & parts != 0);
-        row.push("medicine.culprit", self.culprit.probability(parts));
+        row.push("medicine.culprit", self.culprit_probability(medicine));
     }
 
     /// Writes the features of the medicine that the candidate adds.
@@ -283,8 +317,7 @@ impl<'a> ObservationFacts<'a> {
         target: u64,
     ) {
         let o = self.o;
-        let leaving = medicine.map_or(0, |medicine| o.known_archetypes(medicine.drug));
-        let stays = self.taken & !leaving;
+        let stays = self.taken_without(medicine);
         let Some(id) = each_archetype(target).next() else {
             return row.skip(TARGET);
         };

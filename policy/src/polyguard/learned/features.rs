@@ -33,6 +33,11 @@ impl Observer {
     pub(crate) const fn symptom_before(&self) -> Option<f64> {
         self.before
     }
+
+    /// Computes the facts of the latest observation.
+    pub(crate) fn facts<'a>(&'a self, o: &'a Observation) -> ObservationFacts<'a> {
+        ObservationFacts::new(o, &self.culprit)
+    }
 }
 
 impl Observe for Observer {
@@ -46,7 +51,7 @@ impl Observe for Observer {
     }
 
     fn features(&self, o: &Observation) -> Features {
-        let chart = ObservationFacts::new(o, &self.culprit);
+        let chart = self.facts(o);
         let mut features = Features {
             candidates: [[0.0; PER_CANDIDATE]; MAX_CANDIDATES],
             shown: [false; MAX_CANDIDATES],

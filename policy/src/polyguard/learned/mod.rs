@@ -11,6 +11,7 @@ mod forward;
 mod global;
 
 pub use architecture::{LAYERS, PolyguardNet, param_index};
+pub(crate) use candidate::ObservationFacts;
 pub use candidate::{PER_CANDIDATE, SCHEMA as CANDIDATE_SCHEMA};
 pub use features::{Features, Observer};
 pub use global::{GLOBAL, SCHEMA as GLOBAL_SCHEMA};

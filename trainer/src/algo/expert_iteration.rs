@@ -9,7 +9,8 @@
 //!    end. This gives the gain of each action over the policy's own.
 //! 3. The target is the policy times the exponential of the gains, see [`improved_policy`] (mirror
 //!    descent, as in MPO, arXiv:1806.06920). Noise in the gains averages out over observations, and
-//!    at a step that decides nothing the target is the policy itself among the actions that were tried.
+//!    at a step that decides nothing the target is the policy itself. Untried actions keep their
+//!    probability.
 //! 4. [`imitation::loss`](super::imitation::loss) is the cross-entropy against the target.
 //!
 //! GRPO estimates the same gains from one outcome of the actions that it samples, so that an action
@@ -34,9 +35,11 @@ use crate::rng::Rng;
 /// Lowest probability of an action in the target's prior, so that an action which the policy has
 /// given up can come back.
 const LEAST_PRIOR: f64 = 1e-4;
+/// Probability of untried actions below which all of them count as tried.
+const UNTRIED: f64 = 1e-4;
 
 /// Plays the episodes of an update and compares actions at some of their steps. The `advantage` of
-/// a token is the target's probability of its action.
+/// a token is the target's probability of its action, or where actions are left untried its change.
 ///
 /// # Errors
 /// If the world cannot sample hidden states, or no step has a target.
@@ -168,15 +171,18 @@ impl<W: Learn> Played<W> {
             Some((choice, tried.gain))
         });
         let (choices, gains): (Vec<Choice>, Vec<f64>) = tried.unzip();
-        let prior: Vec<f64> = (choices.iter())
-            .map(|choice| step.decision.probability(choice).max(LEAST_PRIOR))
-            .collect();
+        let probabilities = choices
+            .iter()
+            .map(|choice| step.decision.probability(choice));
+        let probabilities: Vec<f64> = probabilities.collect();
+        let prior: Vec<f64> = probabilities.iter().map(|p| p.max(LEAST_PRIOR)).collect();
         let target = improved_policy(&prior, &gains, config.lookahead_temperature);
         let index = self.batch.samples.len() as u32;
         self.batch
             .samples
             .push(sample(&step.rollout, &step.decision));
-        let labels = choices.into_iter().zip(target.iter().copied());
+        let labels = label_weights(&target, &probabilities);
+        let labels = choices.into_iter().zip(labels);
         self.batch.sequences.push(label_tokens(index, labels));
         for (gain, share) in gains.iter().zip(&target) {
             self.gain += share * gain;
@@ -186,10 +192,38 @@ impl<W: Learn> Played<W> {
     }
 }
 
+/// Returns the weights of the tried actions in the cross-entropy: `target`, their shares in the target,
+/// if they have all of the policy's probability. Otherwise they share what the policy gives them, and
+/// each weight is the change of an action's probability. The gradient is then that of a target in which
+/// untried actions keep their probability, without having to list them.
+fn label_weights(target: &[f64], probabilities: &[f64]) -> Vec<f64> {
+    let tried: f64 = probabilities.iter().sum();
+    if tried > 1.0 - UNTRIED {
+        return target.to_vec();
+    }
+    let changes = target.iter().zip(probabilities);
+    changes.map(|(share, p)| share * tried - p).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compact::config::Method;
+
+    #[test]
+    fn untried_actions_keep_their_probability() {
+        // All actions are tried: the target itself.
+        assert_eq!(label_weights(&[0.25, 0.75], &[0.5, 0.5]), [0.25, 0.75]);
+        // Half of the probability is untried: it stays there, whatever the tried ones gain.
+        let weights = label_weights(&[0.2, 0.8], &[0.3, 0.2]);
+        assert!(
+            (weights[0] + 0.2).abs() < 1e-12 && (weights[1] - 0.2).abs() < 1e-12,
+            "{weights:?}"
+        );
+        // Nothing is gained: nothing changes.
+        let still = label_weights(&[0.6, 0.4], &[0.3, 0.2]);
+        assert!(still.iter().all(|weight| weight.abs() < 1e-12), "{still:?}");
+    }
 
     #[test]
     fn update_labels_steps_and_does_not_depend_on_threads() -> Result<(), TrainError> {

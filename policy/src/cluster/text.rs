@@ -198,7 +198,7 @@ fn compact(
         match (&posterior, history.speeds.slow[slot.index()]) {
             // The posterior holds the speed too.
             (Some(posterior), _) => {
-                write_posterior(out, Behavior::NAMES, &posterior[slot.index()])?
+                write_posterior(out, Behavior::NAMES, &posterior[slot.index()])?;
             }
             (None, Some(true)) => out.push_str(" slow"),
             (None, Some(false)) => out.push_str(" fast"),

@@ -22,7 +22,6 @@ pub use episode_row::EpisodeRow;
 pub use lookahead::{Lookahead, LookaheadOracle};
 pub use planner::Planner;
 pub use reference_policies::{Blind, OracleLite, Random, Trust};
-pub use text::ClusterMemory;
 
 pub use crate::policy::{Policy, PrivilegedPolicy};
 pub use crate::rollout::run_episode;

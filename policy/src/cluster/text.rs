@@ -10,11 +10,11 @@ use sentinel_env::cluster::{
 use sentinel_env::slot::Slot;
 
 use super::evidence::{honest_share, inconsistent_gpus, lie_count};
-use super::learned::ClusterNet;
 use super::learned::history::History;
+use super::learned::{ClusterNet, Observer};
 use super::lookahead::Belief;
 use super::planner::{next_to_start, suspected_attack};
-use crate::nn::Network as _;
+use crate::nn::{Network as _, Observe as _};
 use crate::text::{
     CompletionObject, InvalidActionPolicy, ParseError, ParseErrorKind, ParsedAction,
     ParserStrictness, PromptStyle, TextWorld, write_posterior,
@@ -37,23 +37,14 @@ const RUNNING: usize = 14;
 /// shown.
 const OPEN: usize = 6;
 
-/// Memory of earlier steps: the workers' speeds, their number of jobs, the step of an open attack,
-/// and the possible behaviors of the workers.
-#[derive(Clone, Debug, Default)]
-pub struct ClusterMemory {
-    history: History,
-    belief: Belief,
-}
-
 impl TextWorld for ClusterEnv {
-    type Memory = ClusterMemory;
+    type Memory = Observer;
 
-    fn update_memory(memory: &mut ClusterMemory, observation: &Observation) {
-        memory.history.observe(observation);
-        memory.belief.observe(observation);
+    fn update_memory(memory: &mut Observer, observation: &Observation) {
+        memory.observe(observation);
     }
 
-    fn prompt(style: PromptStyle, memory: &ClusterMemory, episode: &Episode) -> String {
+    fn prompt(style: PromptStyle, memory: &Observer, episode: &Episode) -> String {
         let o = episode.observation();
         match style {
             PromptStyle::Reference => scheduler_prompt(o),

@@ -232,24 +232,17 @@ fn details_of_target(
     medicine: Option<&Medication>,
     id: ArchetypeId,
 ) -> fmt::Result {
-    let formulary = o.formulary();
-    let (new, stays) = (formulary.get(id), facts.taken_without(medicine));
+    let (new, found) = (o.formulary().get(id), facts.addition(medicine, id));
     out.push_str(" new");
-    let suspected = (formulary.suspects(id) & stays).count_ones();
-    if suspected > 0 {
-        write!(out, " pairs? {suspected}")?;
+    if found.suspected_pairs > 0 {
+        write!(out, " pairs? {}", found.suspected_pairs)?;
     }
-    let wanted = medicine.and_then(|medicine| medicine.indication);
-    let in_class = |other| formulary.get(other).class_id == new.class_id;
     write_words(
         out,
         [
-            (
-                wanted.is_some_and(|condition| new.treats.contains(condition)),
-                " treats",
-            ),
-            (each_archetype(stays).any(in_class), " duplicate"),
-            (new.renal_below.is_some() && o.egfr().is_none(), " renal?"),
+            (found.treats_indication, " treats"),
+            (found.duplicates_class, " duplicate"),
+            (found.renal_unknown, " renal?"),
             (o.ade_history & id.bit() != 0, " harmed"),
             (new.taper, " taper"),
             (new.cns, " cns"),

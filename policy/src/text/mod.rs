@@ -41,8 +41,7 @@ named_enum! {
     #[derive(Default)]
     pub enum PromptStyle {
         /// A few hundred characters without instructions, for small models that are trained on the
-        /// format: the public numbers that learned policies get as features, with their memory of
-        /// earlier steps.
+        /// format: public numbers, with a memory of earlier steps.
         #[default]
         Compact = "compact",
         /// The long prompt of the reference with instructions and examples, for models that follow

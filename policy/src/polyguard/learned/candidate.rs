@@ -1,8 +1,8 @@
 //! Features of one candidate: its act, the medicine that it names, and the medicine that it adds.
 
 use sentinel_env::polyguard::{
-    ActArg, ActKind, Candidate, Drug, Formulary, Medication as Medicine, Observation, SetRule,
-    Severity, each_archetype,
+    ActArg, ActKind, ArchetypeId, Candidate, Drug, Formulary, Medication as Medicine, Observation,
+    SetRule, Severity, each_archetype,
 };
 
 use crate::nn::{FeatureSchema, FeatureWriter};
@@ -115,8 +115,20 @@ pub(crate) struct Interactions {
     pub(crate) broken_rules: usize,
 }
 
+/// What follows from adding a medicine, in place of another one where it is a substitution.
+pub(crate) struct Addition {
+    /// Number of medicines that stay and may interact with it.
+    pub(crate) suspected_pairs: u32,
+    /// `true` if it treats the condition of the medicine that it replaces.
+    pub(crate) treats_indication: bool,
+    /// `true` if a medicine of its class stays.
+    pub(crate) duplicates_class: bool,
+    /// `true` if it depends on the eGFR, which is not known.
+    pub(crate) renal_unknown: bool,
+}
+
 impl<'a> ObservationFacts<'a> {
-    pub(crate) fn new(o: &'a Observation, culprit: &'a CulpritBelief) -> Self {
+    pub(super) fn new(o: &'a Observation, culprit: &'a CulpritBelief) -> Self {
         let formulary = o.formulary();
         let archetypes = |pair| {
             let pair = formulary.pair(pair);
@@ -184,16 +196,30 @@ impl<'a> ObservationFacts<'a> {
 
     /// Returns `true` if no other medicine that is taken treats the condition of this one.
     pub(crate) fn is_sole_treatment(&self, medicine: &Medicine) -> bool {
-        let others = self.taken & !self.o.known_archetypes(medicine.drug);
+        let others = self.taken_without(Some(medicine));
         medicine.indication.is_some_and(|condition| {
             !each_archetype(others).any(|id| self.formulary.get(id).treats.contains(condition))
         })
     }
 
     /// Returns the known archetypes that are taken without those of `leaving`, as bits.
-    pub(crate) fn taken_without(&self, leaving: Option<&Medicine>) -> u64 {
+    fn taken_without(&self, leaving: Option<&Medicine>) -> u64 {
         let leaving = leaving.map_or(0, |medicine| self.o.known_archetypes(medicine.drug));
         self.taken & !leaving
+    }
+
+    /// Returns what follows from adding medicine `id` in place of `replaced`, if any.
+    pub(crate) fn addition(&self, replaced: Option<&Medicine>, id: ArchetypeId) -> Addition {
+        let (new, stays) = (self.formulary.get(id), self.taken_without(replaced));
+        let suspected = self.formulary.suspects(id) & stays;
+        let wanted = replaced.and_then(|medicine| medicine.indication);
+        let in_class = |other| self.formulary.get(other).class_id == new.class_id;
+        Addition {
+            suspected_pairs: suspected.count_ones(),
+            treats_indication: wanted.is_some_and(|condition| new.treats.contains(condition)),
+            duplicates_class: each_archetype(stays).any(in_class),
+            renal_unknown: new.renal_below.is_some() && self.o.egfr().is_none(),
+        }
     }
 
     /// Computes the features of one candidate.
@@ -317,33 +343,22 @@ impl<'a> ObservationFacts<'a> {
         target: u64,
     ) {
         let o = self.o;
-        let stays = self.taken_without(medicine);
         let Some(id) = each_archetype(target).next() else {
             return row.skip(TARGET);
         };
+        let found = self.addition(medicine, id);
         let new = self.formulary.get(id);
         row.push_bool("target.named", true);
         row.push("target.anticholinergic", f64::from(new.acb) / 3.0);
         row.push_bool("target.cns", new.cns);
         row.push_bool("target.needs_taper", new.taper);
         row.push("target.renal_limit", new.renal_below.unwrap_or(0.0) / 60.0);
-        row.push_bool(
-            "target.renal_unknown",
-            new.renal_below.is_some() && o.egfr().is_none(),
-        );
-        let suspected = self.formulary.suspects(id) & stays;
-        row.push("target.suspicion", f64::from(suspected.count_ones()) / 5.0);
-        row.push_bool("target.unsuspected", suspected == 0);
+        row.push_bool("target.renal_unknown", found.renal_unknown);
+        row.push("target.suspicion", f64::from(found.suspected_pairs) / 5.0);
+        row.push_bool("target.unsuspected", found.suspected_pairs == 0);
         row.push("target.tags", f64::from(new.tags.len()) / 3.0);
         row.push_bool("target.adverse_event_history", o.ade_history & target != 0);
-        let wanted = medicine.and_then(|medicine| medicine.indication);
-        row.push_bool(
-            "target.treats_indication",
-            wanted.is_some_and(|condition| new.treats.contains(condition)),
-        );
-        row.push_bool(
-            "target.duplicates_class",
-            each_archetype(stays).any(|other| self.formulary.get(other).class_id == new.class_id),
-        );
+        row.push_bool("target.treats_indication", found.treats_indication);
+        row.push_bool("target.duplicates_class", found.duplicates_class);
     }
 }

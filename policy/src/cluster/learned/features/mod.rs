@@ -36,11 +36,11 @@ pub struct Features {
     pub global: [f32; GLOBAL],
 }
 
-/// Computes features from the observations of one episode.
+/// Computes features from the observations of one episode. Prompts use the same memory.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
-    history: History,
-    belief: Belief,
+    pub(crate) history: History,
+    pub(crate) belief: Belief,
 }
 
 /// The facts of an observation that the features of its rows share, computed once.

@@ -115,7 +115,7 @@ pub(crate) struct Interactions {
     pub(crate) broken_rules: usize,
 }
 
-/// What follows from adding a medicine, in place of another one where it is a substitution.
+/// The effects of adding a medicine, in place of another one where it is a substitution.
 pub(crate) struct Addition {
     /// Number of medicines that stay and may interact with it.
     pub(crate) suspected_pairs: u32,
@@ -208,7 +208,7 @@ impl<'a> ObservationFacts<'a> {
         self.taken & !leaving
     }
 
-    /// Returns what follows from adding medicine `id` in place of `replaced`, if any.
+    /// Returns the effects of adding medicine `id`, in place of `replaced` if there is one.
     pub(crate) fn addition(&self, replaced: Option<&Medicine>, id: ArchetypeId) -> Addition {
         let (new, stays) = (self.formulary.get(id), self.taken_without(replaced));
         let suspected = self.formulary.suspects(id) & stays;

@@ -10,7 +10,8 @@ use sentinel_env::polyguard::{self, PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{self, TrustEnv};
-use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
+use sentinel_policy::polyguard::PolicyName;
+use sentinel_policy::text::{ParserStrictness, PromptState, PromptStyle, TextWorld};
 
 /// Returns the probabilities that `line` states, `NAME 0.40`, for each of the names.
 fn stated_posterior(line: &str, names: &[&str]) -> Vec<f64> {
@@ -93,4 +94,38 @@ fn detailed_prompt_of_polyguard_states_culprits_and_pairs() {
         }
     }
     assert!(suspects > 0 && pairs > 0, "{suspects} {pairs}");
+}
+
+/// The completion of a detailed prompt is read back as the same action, and names the act in the words of
+/// the line whose id it gives.
+#[test]
+fn completion_of_polyguard_states_the_act_of_its_candidate() {
+    for (task, seed) in TaskSpec::ALL.into_iter().zip(100_000..) {
+        let mut state = PromptState::<PolyguardEnv>::new(&polyguard::Setup::new(task, seed));
+        let mut player = state.player(PolicyName::parse("random").unwrap());
+        while let Some(action) = player.act(state.episode()) {
+            let (o, prompt) = (state.observation(), state.prompt(PromptStyle::Detailed));
+            for action in PolyguardEnv::legal_actions(o) {
+                let text = PolyguardEnv::format_action(PromptStyle::Detailed, o, action);
+                let parsed =
+                    PolyguardEnv::parse_action(ParserStrictness::Strict, &text, o).unwrap();
+                assert_eq!(parsed.action, action, "{text}");
+                let row: serde_json::Value = serde_json::from_str(&text).unwrap();
+                let id = row["candidate_id"].as_str().unwrap();
+                let line = prompt.lines().find(|line| line.ends_with(id)).unwrap();
+                let act = line
+                    .rsplit_once(": ")
+                    .unwrap()
+                    .1
+                    .split(" = ")
+                    .next()
+                    .unwrap();
+                assert!(
+                    row["rationale"].as_str().unwrap().starts_with(act),
+                    "{line}\n{text}"
+                );
+            }
+            state.step(action).unwrap();
+        }
+    }
 }

@@ -136,7 +136,9 @@ mod tests {
             let asked = episode.prompt(style);
             let place = asked.rfind("Candidates:").unwrap_or(0);
             for candidate in o.candidates.iter() {
-                let shown = asked[place..].contains(&format!("{} ", candidate.id));
+                // The id begins a line, or ends it.
+                let mut words = asked[place..].split([' ', '\n', '.', ':']);
+                let shown = words.any(|word| word == candidate.id.to_string());
                 assert_eq!(shown, left.contains(&candidate.id), "{asked}");
             }
             let other = o.candidates.iter().find(|c| !left.contains(&c.id));

@@ -5,9 +5,9 @@ use sentinel_env::Environment;
 use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
-    ActArg, Action, ActionRow, Archetype, ArchetypeId, Candidate, CandidateId, Drug, Episode,
-    Exploit, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv, each_archetype, prompt,
-    prompt_among,
+    Act, ActArg, Action, ActionRow, Archetype, ArchetypeId, Candidate, CandidateId, Drug, Episode,
+    Exploit, Formulary, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv,
+    each_archetype, prompt, prompt_among,
 };
 
 use super::learned::{ObservationFacts, Observer, PolyguardNet};
@@ -34,13 +34,26 @@ impl TextWorld for PolyguardEnv {
         }
     }
 
-    /// Formats the action as JSON for the compact prompt, and as one line for the reference prompt,
-    /// which does not include the confidence.
+    /// Formats the action as JSON for the compact prompt, as JSON that names the act before the id of
+    /// its candidate for the detailed one, and as one line for the reference prompt, which does not
+    /// include the confidence.
     fn format_action(style: PromptStyle, o: &Observation, action: Action) -> String {
         let row = ActionRow::new(&action, o.formulary());
         match (style, row.candidate_id, &row.rationale) {
             (PromptStyle::Reference, Some(id), Some(rationale)) => {
                 format!("candidate_id={id}; rationale={rationale}")
+            }
+            (PromptStyle::Detailed, Some(candidate_id), Some(rationale)) => {
+                let act = action.id().and_then(|id| o.candidates.get(id));
+                let choice = ReasonedChoice {
+                    rationale: act.map_or_else(
+                        || rationale.clone(),
+                        |candidate| rationale_with_act(rationale, o.formulary(), candidate.act),
+                    ),
+                    candidate_id,
+                    confidence: row.confidence,
+                };
+                serde_json::to_string(&choice).unwrap_or_default()
             }
             _ => serde_json::to_string(&row).unwrap_or_default(),
         }
@@ -86,6 +99,51 @@ impl PromptState<PolyguardEnv> {
                 prompt_in_numbers(style, self.memory(), o, listed)
             }
         }
+    }
+}
+
+/// The completion of a detailed prompt. It names the act before its candidate: a small model learns
+/// which act to choose long before it learns to name the id of one.
+#[derive(serde::Serialize)]
+struct ReasonedChoice {
+    rationale: String,
+    candidate_id: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+}
+
+/// Returns the rationale with the act in front, in the words of the prompt. It cites the same terms; one
+/// that does not cite the medicines of the act is returned as it is.
+fn rationale_with_act(rationale: &str, formulary: &'static Formulary, act: Act) -> String {
+    let target = match act.arg {
+        ActArg::Target(drug) => Some(drug),
+        _ => None,
+    };
+    let medicines: Vec<&str> = (act.drug.into_iter().chain(target))
+        .map(|drug| drug.name(formulary))
+        .collect();
+    let cited: Vec<&str> = rationale.split(", ").collect();
+    if !medicines.iter().all(|name| cited.contains(name)) {
+        return rationale.to_owned();
+    }
+    let mut out = act_in_words(formulary, act);
+    for other in cited.iter().filter(|name| !medicines.contains(name)) {
+        out.push_str(", ");
+        out.push_str(other);
+    }
+    out
+}
+
+/// Returns the act as a line of the prompt states it: its kind, its medicine and its argument.
+fn act_in_words(formulary: &'static Formulary, act: Act) -> String {
+    let mut words = act.kind.name().to_owned();
+    if let Some(drug) = act.drug {
+        words = format!("{words} {}", drug.name(formulary));
+    }
+    match act.arg {
+        ActArg::None => words,
+        ActArg::Dose(by) => format!("{words} {by:+}"),
+        ActArg::Target(drug) => format!("{words} > {}", drug.name(formulary)),
     }
 }
 
@@ -159,9 +217,12 @@ fn compact<'a>(
         writeln!(out, "last {what} {came}")?;
     }
     for candidate in candidates {
+        let (act, words) = (candidate.act, act_in_words(o.formulary(), candidate.act));
+        if facts.is_none() {
+            write!(out, "{} {words} ", candidate.id)?;
+        }
         of_candidate(out, o, candidate)?;
         if let Some(facts) = facts {
-            let act = candidate.act;
             let medicine = act.drug.and_then(|drug| o.regimen.find(drug));
             if let Some(medicine) = medicine {
                 details_of_medicine(out, facts, o, medicine)?;
@@ -169,6 +230,8 @@ fn compact<'a>(
             if let ActArg::Target(Drug::Known(id)) = act.arg {
                 details_of_target(out, facts, o, medicine, id)?;
             }
+            // A causal model reads the act and the id after all that speaks for it and against it.
+            write!(out, ": {words} = {}", candidate.id)?;
         }
         writeln!(out)?;
     }
@@ -252,21 +315,11 @@ fn details_of_target(
     Ok(())
 }
 
-/// Writes the line of one candidate: the act, its medicines, its estimates, and what the chart
-/// states about the medicine.
+/// Writes the estimates of one candidate, and what the chart states about its medicine.
 fn of_candidate(out: &mut String, o: &Observation, candidate: &Candidate) -> fmt::Result {
     let (formulary, act) = (o.formulary(), candidate.act);
-    write!(out, "{} {}", candidate.id, act.kind.name())?;
-    if let Some(drug) = act.drug {
-        write!(out, " {}", drug.name(formulary))?;
-    }
-    match act.arg {
-        ActArg::None => {}
-        ActArg::Dose(by) => write!(out, " {by:+}")?,
-        ActArg::Target(drug) => write!(out, " > {}", drug.name(formulary))?,
-    }
     let (risk, delta) = (candidate.est_risk, candidate.est_delta);
-    write!(out, " {risk:.2} {delta:+.2}")?;
+    write!(out, "{risk:.2} {delta:+.2}")?;
     if let Some(row) = act.drug.and_then(|drug| o.regimen.find(drug)) {
         write_words(
             out,

@@ -59,9 +59,17 @@ impl TextWorld for TrustEnv {
             PromptStyle::Reference => episode_prompt(episode),
             PromptStyle::Compact | PromptStyle::Detailed => {
                 let mut out = String::with_capacity(600);
-                let posterior = (style == PromptStyle::Detailed).then(|| memory.bayes.marginals());
+                let posterior = match style {
+                    PromptStyle::Detailed => memory.bayes.belief(),
+                    _ => None,
+                };
                 // Writing to a `String` cannot fail.
-                let _ = compact(&mut out, &memory.history, posterior, episode.observation());
+                let _ = compact(
+                    &mut out,
+                    &memory.history,
+                    posterior.as_deref(),
+                    episode.observation(),
+                );
                 out
             }
         }
@@ -127,7 +135,7 @@ fn slot(object: &mut CompletionObject) -> Result<Slot, ParseError> {
 fn compact(
     out: &mut String,
     history: &History,
-    posterior: Option<[[f64; SLOTS]; SLOTS]>,
+    posterior: Option<&[Vec<f64>]>,
     o: &Observation,
 ) -> fmt::Result {
     let left = o.progress.remaining();
@@ -162,7 +170,7 @@ fn compact(
     }
     for slot in Slot::ALL {
         of_slot(out, history, o, slot)?;
-        if let Some(posterior) = &posterior {
+        if let Some(posterior) = posterior {
             write_posterior(out, &BEHAVIORS, &posterior[slot.index()])?;
         }
         writeln!(out)?;

@@ -10,7 +10,6 @@ mod lookahead;
 
 pub use belief::Belief;
 
-use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Action, Episode, Observation, TrustEnv};
 
 use crate::policy::{Policy, PrivilegedPolicy};
@@ -35,12 +34,6 @@ impl Bayes {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Returns the probability of each behavior for each slot, `[slots, behaviors]`.
-    #[must_use]
-    pub fn marginals(&self) -> [[f64; SLOTS]; SLOTS] {
-        self.belief.marginals()
     }
 }
 
@@ -70,7 +63,7 @@ impl Policy<TrustEnv> for Bayes {
     }
 
     fn belief(&self) -> Option<Vec<Vec<f64>>> {
-        Some(self.marginals().map(Vec::from).into())
+        Some(self.belief.marginals().map(Vec::from).into())
     }
 
     fn action_values(&self) -> Option<Vec<f64>> {

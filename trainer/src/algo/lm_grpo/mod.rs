@@ -118,7 +118,8 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
                     step: update * config.num_iterations,
                     logps: &logps,
                 };
-                lookahead_groups(config, continuation, &played, &scorer, seed)
+                let generations = std::mem::take(&mut agent.generations);
+                lookahead_groups(config, continuation, &played, generations, &scorer, seed)
             }
             (_, continuation) => {
                 completion_groups(config, continuation.as_ref(), &played, &mut agent, seed)

@@ -188,17 +188,23 @@ pub(super) fn continuation<W: Analyzed>(
     Ok(Some(found?))
 }
 
+/// Returns the generations of each of `episodes` episodes in the order of their steps.
+pub(super) fn by_episode(generations: Vec<Generation>, episodes: usize) -> Vec<Vec<Generation>> {
+    let mut found: Vec<Vec<Generation>> = (0..episodes).map(|_| Vec::new()).collect();
+    for generation in generations {
+        found[generation.episode].push(generation);
+    }
+    found
+}
+
 /// Forms groups of the rows that episodes from the same start have at the same step.
 fn episode_groups<W: TextWorld>(
     config: &GrpoConfig,
     played: &[Trajectory<W>],
-    generation: Vec<Generation>,
+    generations: Vec<Generation>,
     seed: u64,
 ) -> Vec<Vec<Option<RewardedGeneration>>> {
-    let mut by_episode: Vec<Vec<Generation>> = played.iter().map(|_| Vec::new()).collect();
-    for generation in generation {
-        by_episode[generation.episode].push(generation);
-    }
+    let by_episode = by_episode(generations, played.len());
     let size = config.num_generations;
     let mut all = Vec::new();
     for (start, episodes) in played.chunks(size).enumerate() {

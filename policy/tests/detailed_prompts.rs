@@ -110,6 +110,12 @@ fn completion_of_polyguard_states_the_act_of_its_candidate() {
                 let parsed =
                     PolyguardEnv::parse_action(ParserStrictness::Strict, &text, o).unwrap();
                 assert_eq!(parsed.action, action, "{text}");
+                let decisive = PolyguardEnv::decisive_prefix(&text);
+                assert_eq!(
+                    Some(decisive),
+                    text.split(r#"","confidence""#).next(),
+                    "{text}"
+                );
                 let row: serde_json::Value = serde_json::from_str(&text).unwrap();
                 let id = row["candidate_id"].as_str().unwrap();
                 let line = prompt.lines().find(|line| line.ends_with(id)).unwrap();

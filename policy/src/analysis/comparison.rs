@@ -66,7 +66,8 @@ impl<W: Analyzable> BeliefRollouts<W> {
     }
 
     /// Returns the action that the policy would choose at the latest observation.
-    pub(super) fn own_action(&self, observation: &W::Observation) -> W::Action {
+    #[must_use]
+    pub fn own_action(&self, observation: &W::Observation) -> W::Action {
         self.policy.boxed_clone().choose(observation)
     }
 

@@ -17,6 +17,9 @@ use crate::text::{
     PromptStyle, TextWorld, write_posterior,
 };
 
+/// What precedes the candidate's id in a completion as JSON.
+const ID_FIELD: &str = "\"candidate_id\":\"";
+
 impl TextWorld for PolyguardEnv {
     type Memory = Observer;
 
@@ -43,7 +46,10 @@ impl TextWorld for PolyguardEnv {
             (PromptStyle::Reference, Some(id), Some(rationale)) => {
                 format!("candidate_id={id}; rationale={rationale}")
             }
-            (PromptStyle::Detailed, Some(candidate_id), Some(rationale)) => {
+            // A choice that claims an act is written with its claim.
+            (PromptStyle::Detailed, Some(candidate_id), Some(rationale))
+                if row.action_type.is_none() && row.drug.is_none() && row.args.is_none() =>
+            {
                 let act = action.id().and_then(|id| o.candidates.get(id));
                 let choice = ReasonedChoice {
                     rationale: act.map_or_else(
@@ -57,6 +63,14 @@ impl TextWorld for PolyguardEnv {
             }
             _ => serde_json::to_string(&row).unwrap_or_default(),
         }
+    }
+
+    /// Returns a completion as JSON up to the last character of the candidate's id; empty for a text
+    /// without that field, such as a completion of the reference prompt.
+    fn decisive_prefix(text: &str) -> &str {
+        let id = CandidateId::FIRST.name().len();
+        let end = text.find(ID_FIELD).map(|at| at + ID_FIELD.len() + id);
+        end.and_then(|end| text.get(..end)).unwrap_or_default()
     }
 
     fn legal_actions(observation: &Observation) -> Vec<Action> {
@@ -127,7 +141,10 @@ fn rationale_with_act(rationale: &str, formulary: &'static Formulary, act: Act) 
         return rationale.to_owned();
     }
     let mut out = act_in_words(formulary, act);
-    for other in cited.iter().filter(|name| !medicines.contains(name)) {
+    for other in cited
+        .iter()
+        .filter(|name| **name != "-" && !medicines.contains(name))
+    {
         out.push_str(", ");
         out.push_str(other);
     }

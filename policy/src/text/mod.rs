@@ -102,6 +102,12 @@ pub trait TextWorld: Playable {
         action: Self::Action,
     ) -> String;
 
+    /// Returns the beginning of a formatted completion up to the end of what names the action, where it
+    /// may go beyond the first token that no other completion has. Empty by default: that token is enough.
+    fn decisive_prefix(_completion: &str) -> &str {
+        ""
+    }
+
     /// Returns the actions that a completion can name now, as constrained decoding allows them: those
     /// that a compact policy can choose. None after the end of the episode.
     fn legal_actions(observation: &Self::Observation) -> Vec<Self::Action>;

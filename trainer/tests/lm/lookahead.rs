@@ -26,10 +26,11 @@ fn train(options: &str) -> (Vec<Vec<Value>>, Vec<BTreeMap<String, Value>>) {
 
 /// Returns the sum of the advantages of a group, in which some action has a gain.
 fn sum_of_advantages(group: &[Value]) -> f64 {
-    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
-    let uneven = group.iter().any(|row| number(row, "gain") != 0.0);
+    // A completion that is not an action has no gain.
+    let uneven = (group.iter()).any(|row| row["gain"].as_f64().is_some_and(|gain| gain != 0.0));
     assert!(uneven, "no action was tried");
-    group.iter().map(|row| number(row, "advantage")).sum()
+    let advantages = group.iter().map(|row| row["advantage"].as_f64().unwrap());
+    advantages.sum()
 }
 
 /// Checks that a group holds all legal actions, and that their advantages move probability to actions
@@ -49,8 +50,8 @@ fn lookahead_credit_compares_all_legal_actions() {
     assert!(gain.is_finite() && steps[0]["lookahead/standard_error"].as_f64().unwrap() > 0.0);
 }
 
-/// Checks that with more legal actions than the option allows the sampled one and the candidates of the
-/// world are compared, and that probability moves among those only.
+/// Checks that with more legal actions than the option allows the candidates of the world are compared,
+/// and that probability moves among those and the sampled completion only.
 #[test]
 fn lookahead_credit_compares_some_of_many_actions() {
     let (groups, _) = train("--lookahead-actions 5");

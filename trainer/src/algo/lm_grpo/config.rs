@@ -104,7 +104,8 @@ pub struct GrpoConfig {
     #[serde(default = "lookahead_rollouts")]
     pub lookahead_rollouts: u32,
     /// Number of legal actions up to which --credit lookahead compares all of them. Where more are legal,
-    /// it compares the sampled one and those that the world proposes
+    /// it compares those that the world proposes, and a sampled completion that is none of them stands
+    /// for all others
     #[arg(long, value_name = "N", default_value_t = LOOKAHEAD_ACTIONS)]
     #[serde(default = "lookahead_actions")]
     pub lookahead_actions: usize,
@@ -117,6 +118,11 @@ pub struct GrpoConfig {
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_fraction)]
     #[serde(default)]
     pub lookahead_exploration: f64,
+    /// Share of the action of --continuation-policy in what the target of --credit lookahead starts
+    /// from, 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_fraction)]
+    #[serde(default)]
+    pub lookahead_expert_share: f64,
     /// Peak of the learning rate
     #[arg(long, value_name = "X", default_value = "5e-6", value_parser = parse_number::<f64>)]
     pub learning_rate: f64,
@@ -286,6 +292,13 @@ impl GrpoConfig {
         }
         if !(0.0..=1.0).contains(&self.lookahead_exploration) {
             return Err(RunError::option("lookahead-exploration", "from 0 to 1"));
+        }
+        let share = self.lookahead_expert_share;
+        if !(0.0..=1.0).contains(&share) || self.lookahead_exploration + share > 1.0 {
+            return Err(RunError::option(
+                "lookahead-expert-share",
+                "from 0 to 1, and no more than 1 in sum with --lookahead-exploration",
+            ));
         }
         if is_lookahead && self.loss_type != LossType::Dapo {
             // Others are normalized by the completions that carry loss, whose number is no property of

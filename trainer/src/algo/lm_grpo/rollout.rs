@@ -189,7 +189,10 @@ pub(super) fn continuation<W: Analyzed>(
 }
 
 /// Returns the generations of each of `episodes` episodes in the order of their steps.
-pub(super) fn by_episode(generations: Vec<Generation>, episodes: usize) -> Vec<Vec<Generation>> {
+pub(super) fn generations_by_episode(
+    generations: Vec<Generation>,
+    episodes: usize,
+) -> Vec<Vec<Generation>> {
     let mut found: Vec<Vec<Generation>> = (0..episodes).map(|_| Vec::new()).collect();
     for generation in generations {
         found[generation.episode].push(generation);
@@ -204,7 +207,7 @@ fn episode_groups<W: TextWorld>(
     generations: Vec<Generation>,
     seed: u64,
 ) -> Vec<Vec<Option<RewardedGeneration>>> {
-    let by_episode = by_episode(generations, played.len());
+    let by_episode = generations_by_episode(generations, played.len());
     let size = config.num_generations;
     let mut all = Vec::new();
     for (start, episodes) in played.chunks(size).enumerate() {

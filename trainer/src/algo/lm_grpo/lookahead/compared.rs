@@ -1,7 +1,7 @@
 //! The actions that are compared in a state, and the target that their gains lead to.
 
 use sentinel_policy::analysis::ActionGain;
-use sentinel_policy::text::{PromptStyle, TextWorld};
+use sentinel_policy::text::TextWorld;
 
 use super::super::config::GrpoConfig;
 use super::super::loss::Sample;
@@ -14,8 +14,8 @@ use crate::rl::advantage::improved_policy;
 /// Actions of a lower probability are not tried, unless the options explore.
 const PROBABILITY_MIN: f64 = 1e-3;
 /// Highest factor by which the probability of completions that are not compared grows.
-const KEPT_MAX: f64 = 2.0;
-/// Least probability of these, where rounding leaves none.
+const OUTSIDE_RATIO_MAX: f64 = 2.0;
+/// Lower bound of the probability of all other completions; rounding can leave none.
 const REST_MIN: f64 = 1e-9;
 
 /// A sampled completion that is none of the compared ones.
@@ -30,9 +30,14 @@ pub(super) struct Compared<W: TextWorld> {
     pub(super) actions: Vec<W::Action>,
     /// `true` if the state has no other legal action.
     pub(super) are_all: bool,
+    /// Index of the action of the policy that plays on, if the prior contains it.
+    expert: Option<usize>,
     prompt: String,
     /// The completion of each action; no two are equal.
     completions: Vec<String>,
+    /// Number of tokens of each completion up to the end of what names its action; 0 if the first
+    /// different token is enough.
+    decisive: Vec<usize>,
     /// One sample for each action.
     pub(super) samples: Vec<Sample>,
     /// Probability of each sample.
@@ -42,13 +47,16 @@ pub(super) struct Compared<W: TextWorld> {
 }
 
 impl<W: TextWorld + Analyzed> Compared<W> {
-    /// Selects all legal actions, or, if there are more than `most`, the candidates of the world.
-    pub(super) fn new(visit: &Visit<'_, W>, style: PromptStyle, most: usize) -> Self {
-        let observation = visit.state.observation();
+    /// Selects all legal actions, or, if there are more than the options allow, the candidates of the
+    /// world, with the action of the policy that plays on where the prior contains it.
+    pub(super) fn new(visit: &Visit<'_, W>, config: &GrpoConfig) -> Self {
+        let (style, observation) = (config.prompts.prompt, visit.state.observation());
+        let expert =
+            (config.lookahead_expert_share > 0.0).then(|| visit.rollouts.own_action(observation));
         let mut actions = W::legal_actions(observation);
-        let are_all = actions.len() <= most;
+        let are_all = actions.len() <= config.lookahead_actions;
         if !are_all {
-            actions = visit.rollouts.candidates(observation, None);
+            actions = visit.rollouts.candidates(observation, expert);
         }
         let mut completions = Vec::with_capacity(actions.len());
         actions.retain(|action| {
@@ -59,11 +67,14 @@ impl<W: TextWorld + Analyzed> Compared<W> {
             }
             is_new
         });
+        let expert = expert.map(|action| W::format_action(style, observation, action));
         Self {
+            expert: expert.and_then(|text| completions.iter().position(|other| *other == text)),
             actions,
             are_all,
             prompt: visit.state.prompt(style),
             completions,
+            decisive: Vec::new(),
             samples: Vec::new(),
             probabilities: Vec::new(),
             outside: None,
@@ -82,32 +93,37 @@ impl<W: TextWorld + Analyzed> Compared<W> {
                 ..Sample::default()
             })
         };
-        self.samples = self
-            .completions
-            .iter()
-            .map(sample)
-            .collect::<Result<_, _>>()?;
+        let texts = || self.completions.iter();
+        self.samples = texts().map(sample).collect::<Result<_, _>>()?;
+        let decisive = texts().map(|text| scorer.tokenizer.encode(W::decisive_prefix(text)));
+        let decisive = decisive.map(|ids| Ok::<_, RunError>(ids?.len()));
+        self.decisive = decisive.collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    /// Shortens completions to the tokens that tell an action from the others, if all legal actions are
-    /// compared. What follows is no choice among actions: in PolyGuard it is a free text, and the
-    /// completion as formatted is one of many for its action.
+    /// Shortens completions to the tokens that decide the action and tell it from the others, if all
+    /// legal actions are compared. What follows is no choice among actions: in PolyGuard it is a free
+    /// text, and the completion as formatted is one of many for its action.
     pub(super) fn keep_distinguishing_tokens(&mut self) {
         if !self.are_all {
             return;
         }
         let kept: Vec<usize> = (self.samples.iter().enumerate())
-            .map(|(index, sample)| {
+            .zip(&self.decisive)
+            .map(|((index, sample), decisive)| {
                 let others = self.samples.iter().enumerate();
                 let others = others.filter(|(other, _)| *other != index);
                 let shared = others.map(|(_, other)| {
                     let both = sample.completion.iter().zip(&other.completion);
                     both.take_while(|(a, b)| a == b).count()
                 });
-                shared
-                    .max()
-                    .map_or(sample.completion.len(), |most| most + 1)
+                let apart = shared.max().map_or(0, |most| most + 1).max(*decisive);
+                // A single action without a decisive prefix is kept whole.
+                if apart == 0 {
+                    sample.completion.len()
+                } else {
+                    apart
+                }
             })
             .collect();
         for (sample, kept) in self.samples.iter_mut().zip(kept) {
@@ -125,19 +141,29 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         }
     }
 
-    /// Returns the probabilities among the compared actions, mixed with the uniform distribution.
-    pub(super) fn prior(&self, exploration: f64) -> Vec<f64> {
+    /// Returns the probabilities among the compared actions.
+    pub(super) fn policy(&self) -> Vec<f64> {
         let total: f64 = self.probabilities.iter().sum();
-        let uniform = 1.0 / self.probabilities.len() as f64;
-        let share = |probability: &f64| {
-            let share = if total > 0.0 {
-                probability / total
-            } else {
-                uniform
-            };
-            (1.0 - exploration) * share + exploration * uniform
-        };
-        self.probabilities.iter().map(share).collect()
+        if total > 0.0 {
+            self.probabilities.iter().map(|p| p / total).collect()
+        } else {
+            vec![1.0 / self.probabilities.len() as f64; self.probabilities.len()]
+        }
+    }
+
+    /// Returns what the target starts from: the policy, mixed with the uniform distribution and with the
+    /// action of the policy that plays on.
+    fn prior(&self, config: &GrpoConfig) -> Vec<f64> {
+        let uniform = config.lookahead_exploration / self.probabilities.len() as f64;
+        let expert = self.expert.map(|at| (at, config.lookahead_expert_share));
+        let rest = 1.0 - config.lookahead_exploration - expert.map_or(0.0, |(_, share)| share);
+        let rest = rest.max(0.0);
+        let mut prior = self.policy();
+        prior.iter_mut().for_each(|p| *p = rest * *p + uniform);
+        if let Some((at, share)) = expert {
+            prior[at] += share;
+        }
+        prior
     }
 
     /// Returns the gains of the tried actions over the most probable one, each with its place: that of
@@ -172,28 +198,18 @@ impl<W: TextWorld + Analyzed> Compared<W> {
 
     /// Computes the target of the state, with the gains that lead to it.
     pub(super) fn target(&self, config: &GrpoConfig, visit: &Visit<'_, W>) -> Target {
-        let prior = self.prior(config.lookahead_exploration);
+        let prior = self.prior(config);
         let found = self.gains(config, &prior, visit);
-        // The last one is that of a sampled completion outside, which is not an action if none is found.
-        let mut gains = vec![0.0; prior.len() + 1];
-        gains[prior.len()] = f64::NEG_INFINITY;
+        let mut gains = vec![0.0; prior.len()];
+        let mut outside = f64::NEG_INFINITY;
         for (at, gain) in &found {
-            gains[*at] = gain.gain;
+            *gains.get_mut(*at).unwrap_or(&mut outside) = gain.gain;
         }
         let temperature = config.lookahead_temperature;
-        let outside = gains.pop().unwrap_or(f64::NEG_INFINITY);
         let shared = self.shared_probability();
+        let outside_ratio = outside_ratio(&prior, &gains, shared, outside, temperature);
         let mut shares = improved_policy(&prior, &gains, temperature);
         shares.iter_mut().for_each(|share| *share *= shared);
-        let rest = (1.0 - shared).max(REST_MIN);
-        let mut all: Vec<f64> = prior.iter().map(|p| p * shared).collect();
-        all.push(rest);
-        gains.push(outside);
-        let kept = improved_policy(&all, &gains, temperature)
-            .pop()
-            .unwrap_or(0.0)
-            / rest;
-        gains.pop();
         let errors = found.iter().skip(1).map(|(_, gain)| gain.standard_error);
         Target {
             // A single rollout has no standard error.
@@ -202,7 +218,7 @@ impl<W: TextWorld + Analyzed> Compared<W> {
             } else {
                 f64::NAN
             },
-            kept_outside: kept.min(KEPT_MAX),
+            outside_ratio,
             outside,
             shares,
             gains,
@@ -210,14 +226,15 @@ impl<W: TextWorld + Analyzed> Compared<W> {
     }
 
     /// Returns the completions with the gains of their actions. The advantage of a compared one is its
-    /// target less its probability. A sampled one outside stands for all that are not compared. It occurs
-    /// as often as these together, so its advantage is the relative change of their probability, which the
-    /// compared actions get or give.
+    /// target less its probability. A sampled one outside stands for all that are not compared. It is
+    /// drawn about as often as they are together (another text of a compared action is not counted), so its
+    /// advantage is the relative change of their probability. The compared ones get or give it, unless they
+    /// have no probability at all.
     pub(super) fn into_samples(self, target: &Target) -> Vec<(Sample, f64)> {
         let change = self
             .outside
             .as_ref()
-            .map_or(0.0, |_| target.kept_outside - 1.0);
+            .map_or(0.0, |_| target.outside_ratio - 1.0);
         let total: f64 = target.shares.iter().sum();
         let scale = if total > 0.0 {
             1.0 - change / total
@@ -251,16 +268,31 @@ impl<W: TextWorld + Analyzed> Compared<W> {
     }
 }
 
+/// Returns the factor by which the probability of the completions that are not compared changes if all
+/// of them have the gain `outside`: 0 for negative infinity, at most [`OUTSIDE_RATIO_MAX`]. `shared` is
+/// the probability of the compared ones, of which `prior` has the shares.
+fn outside_ratio(prior: &[f64], gains: &[f64], shared: f64, outside: f64, temperature: f64) -> f64 {
+    if outside == f64::NEG_INFINITY {
+        return 0.0;
+    }
+    let rest = (1.0 - shared).max(REST_MIN);
+    let probabilities: Vec<f64> = prior.iter().map(|p| p * shared).chain([rest]).collect();
+    let gains: Vec<f64> = gains.iter().copied().chain([outside]).collect();
+    let target = improved_policy(&probabilities, &gains, temperature);
+    (target[prior.len()] / rest).min(OUTSIDE_RATIO_MAX)
+}
+
 /// The target of a state.
 pub(super) struct Target {
     /// Gain of each action; 0 for those that were not tried.
     pub(super) gains: Vec<f64>,
     /// Probability of each action.
     pub(super) shares: Vec<f64>,
-    /// Gain of a sampled completion outside; negative infinity if it is not an action.
+    /// Gain of the sampled completion outside; negative infinity if there is none or it is not an action.
     pub(super) outside: f64,
-    /// Factor by which the probability of what is not compared changes.
-    pub(super) kept_outside: f64,
+    /// Target probability of all completions that are not compared, relative to their present one; has a
+    /// meaning only with a sampled completion outside.
+    pub(super) outside_ratio: f64,
     /// Mean standard error of the gains that were estimated; NaN without any.
     pub(super) standard_error: f64,
 }
@@ -291,20 +323,22 @@ mod tests {
         Compared {
             actions: Action::ALL[..samples.len()].to_vec(),
             are_all,
+            expert: None,
             prompt: String::new(),
             completions: Vec::new(),
+            decisive: vec![0; samples.len()],
             samples,
             probabilities: probabilities.to_vec(),
             outside: None,
         }
     }
 
-    fn target(shares: &[f64], kept_outside: f64) -> Target {
+    fn target(shares: &[f64], outside_ratio: f64) -> Target {
         Target {
             gains: vec![0.1, -0.2],
             shares: shares.to_vec(),
             outside: 0.0,
-            kept_outside,
+            outside_ratio,
             standard_error: f64::NAN,
         }
     }
@@ -323,6 +357,13 @@ mod tests {
         assert_eq!(lengths(true, &whole), [3, 3, 2]);
         assert_eq!(lengths(false, &whole), [4, 4, 3]);
         assert_eq!(lengths(true, &whole[..1]), [4]);
+        let mut group = group(true, samples(&whole), &[]);
+        group.decisive = vec![4, 0, 1];
+        group.keep_distinguishing_tokens();
+        let lengths: Vec<usize> = (group.samples.iter())
+            .map(|sample| sample.completion.len())
+            .collect();
+        assert_eq!(lengths, [4, 3, 2]);
     }
 
     /// A target that is the policy gains nothing, whether or not it shares out the probability of all
@@ -357,5 +398,32 @@ mod tests {
             }
             assert_eq!(found[2].0.completion, [7]);
         }
+    }
+
+    /// The probability of what is not compared falls to 0 with a completion that is not an action, also
+    /// where the compared ones have none, stays where nothing is gained, and at most doubles.
+    #[test]
+    fn probability_outside_follows_the_gain() {
+        let ratio = |shared, gain| outside_ratio(&[0.5, 0.5], &[0.0, 0.0], shared, gain, 0.01);
+        assert_eq!(ratio(0.9, f64::NEG_INFINITY), 0.0);
+        assert_eq!(ratio(0.0, f64::NEG_INFINITY), 0.0);
+        assert!((ratio(0.9, 0.0) - 1.0).abs() < 1e-9);
+        assert_eq!(ratio(0.9, 1.0), OUTSIDE_RATIO_MAX);
+        assert!(ratio(0.9, -0.05) < 0.01 && ratio(1.0, 0.0) > 0.99);
+    }
+
+    /// The target starts from the policy, mixed with the action of the policy that plays on.
+    #[test]
+    fn prior_contains_the_action_of_the_policy_that_plays_on() {
+        let mut group = group(true, samples(&[&[1], &[2]]), &[0.8, 0.2]);
+        let parse =
+            |share| Arguments::parse_from(["grpo", "--lookahead-expert-share", share]).config;
+        assert_eq!(group.prior(&parse("0.5")), [0.8, 0.2]);
+        group.expert = Some(1);
+        let prior = group.prior(&parse("0.5"));
+        assert!(
+            (prior[0] - 0.4).abs() < 1e-12 && (prior[1] - 0.6).abs() < 1e-12,
+            "{prior:?}"
+        );
     }
 }

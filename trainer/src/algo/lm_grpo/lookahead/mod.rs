@@ -15,7 +15,7 @@ use sentinel_policy::text::{PromptState, TextWorld};
 use self::compared::{Compared, Outside, Target};
 use super::config::GrpoConfig;
 use super::loss::Sample;
-use super::rollout::{Collected, ScoredCompletion, by_episode, sample_places, signals};
+use super::rollout::{Collected, ScoredCompletion, generations_by_episode, sample_places, signals};
 use crate::analyze::{Analyzed, ContinuationSource};
 use crate::corpus::rollout::Trajectory;
 use crate::finetune::RunError;
@@ -107,7 +107,8 @@ fn visit_places<W: TextWorld + Analyzed, T: Send>(
 
 /// Forms a group of all legal actions, or of some of them, at sampled steps of the played episodes. The
 /// advantage of an action is its probability in [`improved_policy`] less that in the policy. While other
-/// texts have next to no probability, the gradient is that of the cross-entropy against the target.
+/// texts have next to no probability, the gradient is that of the cross-entropy against the target. A
+/// sampled completion that is none of some compared actions joins them: [`Compared::into_samples`].
 ///
 /// # Errors
 /// If a text cannot be encoded, a completion is longer than the options allow, the model fails, or a
@@ -121,8 +122,7 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     seed: u64,
 ) -> Result<Collected, RunError> {
     let places = sample_places(config, played, seed);
-    let (style, most) = (config.prompts.prompt, config.lookahead_actions);
-    let select = |_, visit: &Visit<'_, W>| Compared::new(visit, style, most);
+    let select = |_, visit: &Visit<'_, W>| Compared::new(visit, config);
     let groups: Vec<Compared<W>> = visit_places(continuation, played, &places, seed, select);
     let groups = places.into_iter().zip(groups);
     let (places, mut groups): (Vec<_>, Vec<_>) = groups
@@ -131,7 +131,7 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     for group in &mut groups {
         group.encode(scorer)?;
     }
-    let mut generated = by_episode(generations, played.len());
+    let mut generated = generations_by_episode(generations, played.len());
     for ((episode, step), group) in places.iter().zip(&mut groups) {
         let action = played[*episode].rows[*step].action;
         let is_compared = group.are_all || action.is_some_and(|a| group.actions.contains(&a));
@@ -193,7 +193,7 @@ fn collected<W: TextWorld + Analyzed>(
     let mut logs = true;
     for (index, (group, target)) in groups.into_iter().zip(targets).enumerate() {
         let shared = group.shared_probability();
-        let policy: Vec<f64> = group.prior(0.0).iter().map(|p| p * shared).collect();
+        let policy: Vec<f64> = group.policy().iter().map(|p| p * shared).collect();
         let changes = target.shares.iter().zip(&policy).zip(&target.gains);
         gain += changes.map(|((q, p), gain)| (q - p) * gain).sum::<f64>();
         let improves = argmax(&target.shares) != argmax(&policy);

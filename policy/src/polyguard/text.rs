@@ -17,7 +17,7 @@ use crate::text::{
     PromptStyle, TextWorld, write_posterior,
 };
 
-/// What precedes the candidate's id in a completion as JSON.
+/// The text before the candidate's id in a completion as JSON.
 const ID_FIELD: &str = "\"candidate_id\":\"";
 
 impl TextWorld for PolyguardEnv {

@@ -234,23 +234,35 @@ fn compact<'a>(
         writeln!(out, "last {what} {came}")?;
     }
     for candidate in candidates {
-        let (act, words) = (candidate.act, act_in_words(o.formulary(), candidate.act));
-        if facts.is_none() {
-            write!(out, "{} {words} ", candidate.id)?;
-        }
-        of_candidate(out, o, candidate)?;
+        let (id, act) = (candidate.id, candidate.act);
+        let words = act_in_words(o.formulary(), act);
         if let Some(facts) = facts {
-            let medicine = act.drug.and_then(|drug| o.regimen.find(drug));
-            if let Some(medicine) = medicine {
-                details_of_medicine(out, facts, o, medicine)?;
-            }
-            if let ActArg::Target(Drug::Known(id)) = act.arg {
-                details_of_target(out, facts, o, medicine, id)?;
-            }
+            of_candidate(out, o, candidate)?;
+            details_of_act(out, facts, o, act)?;
             // A causal model reads the act and the id after all that speaks for it and against it.
-            write!(out, ": {words} = {}", candidate.id)?;
+            writeln!(out, ": {words} = {id}")?;
+        } else {
+            write!(out, "{id} {words} ")?;
+            of_candidate(out, o, candidate)?;
+            writeln!(out)?;
         }
-        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes what a detailed prompt adds about the medicines of an act.
+fn details_of_act(
+    out: &mut String,
+    facts: &ObservationFacts<'_>,
+    o: &Observation,
+    act: Act,
+) -> fmt::Result {
+    let medicine = act.drug.and_then(|drug| o.regimen.find(drug));
+    if let Some(medicine) = medicine {
+        details_of_medicine(out, facts, o, medicine)?;
+    }
+    if let ActArg::Target(Drug::Known(id)) = act.arg {
+        details_of_target(out, facts, o, medicine, id)?;
     }
     Ok(())
 }

@@ -8,7 +8,6 @@ use super::super::loss::Sample;
 use super::{Scorer, Visit};
 use crate::analyze::Analyzed;
 use crate::finetune::RunError;
-use crate::lm_agent::LmAgent;
 use crate::rl::advantage::improved_policy;
 
 /// Actions of a lower probability are not tried, unless the options explore.
@@ -32,7 +31,6 @@ pub(super) struct Compared<W: TextWorld> {
     pub(super) are_all: bool,
     /// Index of the action of the policy that plays on, if the prior contains it.
     expert: Option<usize>,
-    prompt: String,
     /// The completion of each action; no two are equal.
     completions: Vec<String>,
     /// Number of tokens of each completion up to the end of what names its action; 0 if the first
@@ -72,7 +70,6 @@ impl<W: TextWorld + Analyzed> Compared<W> {
             expert: expert.and_then(|text| completions.iter().position(|other| *other == text)),
             actions,
             are_all,
-            prompt: visit.state.prompt(style),
             completions,
             decisive: Vec::new(),
             samples: Vec::new(),
@@ -81,14 +78,13 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         }
     }
 
-    /// Encodes the prompt and its completions.
-    pub(super) fn encode(&mut self, scorer: &Scorer<'_>) -> Result<(), RunError> {
-        let prompt = LmAgent::encode(scorer.tokenizer, &self.prompt)?;
+    /// Encodes the completions, which follow the tokens of `prompt`.
+    pub(super) fn encode(&mut self, prompt: &[u32], scorer: &Scorer<'_>) -> Result<(), RunError> {
         let sample = |text: &String| {
             let mut completion = scorer.tokenizer.encode(text)?;
             completion.push(scorer.stop);
             Ok::<_, RunError>(Sample {
-                prompt: prompt.clone(),
+                prompt: prompt.to_vec(),
                 completion,
                 ..Sample::default()
             })
@@ -324,7 +320,6 @@ mod tests {
             actions: Action::ALL[..samples.len()].to_vec(),
             are_all,
             expert: None,
-            prompt: String::new(),
             completions: Vec::new(),
             decisive: vec![0; samples.len()],
             samples,

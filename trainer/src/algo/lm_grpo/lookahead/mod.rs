@@ -128,19 +128,16 @@ pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     let (places, mut groups): (Vec<_>, Vec<_>) = groups
         .filter(|(_, group)| !group.actions.is_empty())
         .unzip();
-    for group in &mut groups {
-        group.encode(scorer)?;
-    }
-    let mut generated = generations_by_episode(generations, played.len());
+    let generated = generations_by_episode(generations, played.len());
     for ((episode, step), group) in places.iter().zip(&mut groups) {
+        // Each row has one generation.
+        let generation = &generated[*episode][*step];
+        group.encode(&generation.prompt, scorer)?;
         let action = played[*episode].rows[*step].action;
-        let is_compared = group.are_all || action.is_some_and(|a| group.actions.contains(&a));
-        if let Some(generation) = generated[*episode].get_mut(*step)
-            && !is_compared
-        {
+        if !group.are_all && action.is_none_or(|action| !group.actions.contains(&action)) {
             let sample = Sample {
-                prompt: std::mem::take(&mut generation.prompt),
-                completion: std::mem::take(&mut generation.completion.ids),
+                prompt: generation.prompt.clone(),
+                completion: generation.completion.ids.clone(),
                 ..Sample::default()
             };
             group.outside = Some(Outside { sample, action });

@@ -142,6 +142,47 @@ fn forbidden_seeds_and_policies_are_refused() {
     );
 }
 
+/// The labels of a corpus of a compact model are the actions that the model takes, whose digest the file
+/// beside the corpus has.
+#[test]
+fn corpus_has_the_actions_of_a_compact_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| run_in(folder.path(), line);
+    let model = common::repository("replays/cluster-grpo");
+    let (model, episodes) = (
+        model.display(),
+        "--world cluster --task task1 --seeds 100000..100002",
+    );
+    run(&format!(
+        "lm corpus {episodes} --policy trained --model {model} --out x.jsonl"
+    ))
+    .succeeds();
+    let text = std::fs::read_to_string(folder.path().join("x.jsonl")).unwrap();
+    assert!(text.contains("\"policy\":\"trained\""), "{text}");
+    let beside = std::fs::read_to_string(folder.path().join("x.jsonl.sentinel.json")).unwrap();
+    assert!(beside.contains("model of cluster"), "{beside}");
+    run(&format!(
+        "record {episodes} --model {model} --streams independent --out r.jsonl"
+    ))
+    .succeeds();
+    let steps = std::fs::read_to_string(folder.path().join("r.jsonl")).unwrap();
+    assert_eq!(text.lines().count(), steps.lines().count());
+    for (row, step) in text.lines().zip(steps.lines()) {
+        let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let (row, step) = (parse(row), parse(step));
+        let label = parse(row["completion"][0]["content"].as_str().unwrap());
+        for (key, value) in label.as_object().unwrap() {
+            assert_eq!(*value, step["action"][key], "{row} {step}");
+        }
+    }
+
+    let out = "--task task1 --seeds 100000..100001 --out y.jsonl";
+    run(&format!("lm corpus {out} --policy trained"))
+        .fails(&["replays/grpo is not here", "--policy"]);
+    run(&format!("lm corpus {out} --model {model}")).fails(&["--model", "--policy trained"]);
+    run(&format!("lm corpus {out} --policy trained --model none")).fails(&["cannot read none"]);
+}
+
 #[test]
 fn examples_parse_from_three_formats() {
     let plain = parse_example(r#"{"prompt":"a","completion":"b","other":[1]}"#, 1).unwrap();

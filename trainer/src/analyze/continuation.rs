@@ -68,8 +68,8 @@ impl<W: Analyzed> ContinuationSource<W> {
                 let folder = folder.unwrap_or(Path::new(W::MODEL));
                 if model.is_none() && !folder.exists() {
                     let reason = format!(
-                        "the committed model {} is not here: name its folder, or continue with a \
-                         scripted policy by {policy_option}",
+                        "the committed model {} is not here: name its folder, or a scripted policy \
+                         by {policy_option}",
                         W::MODEL
                     );
                     return Err(Error::argument(model_option, reason));
@@ -78,6 +78,15 @@ impl<W: Analyzed> ContinuationSource<W> {
                 provenance.add_model(&format!("model of {}", W::NAME), folder)?;
                 Ok(Self::Trained(Arc::new(model)))
             }
+        }
+    }
+
+    /// Returns the policy's name in files and on the command line.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Trained(_) => EvalPolicy::<W>::Trained.name(),
+            Self::Scripted(name) => name.name(),
         }
     }
 

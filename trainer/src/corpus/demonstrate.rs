@@ -1,4 +1,4 @@
-//! `sentinel lm corpus`: the actions of a scripted policy as chat rows for training.
+//! `sentinel lm corpus`: the actions of a scripted or compact policy as chat rows for training.
 //!
 //! A row is one step: the prompt, and the action in the format that the model should write, in
 //! TRL's conversational prompt and completion form, of which only the completion is trained. With
@@ -17,10 +17,12 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::{TaskName, World};
 use sentinel_policy::Scripted;
+use sentinel_policy::policy::Player;
 use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 use serde::Serialize;
 
 use super::{CorpusSummary, training_seeds};
+use crate::analyze::{Analyzed, ContinuationSource};
 use crate::arg_parsers::{self, parse_fraction};
 use crate::episode_args::with_default;
 use crate::provenance::Provenance;
@@ -45,10 +47,14 @@ const SEEDS: SeedRange = SeedRange::new(100_000, 100_100);
     mut_arg("streams", |arg| arg.hide(true))
 )]
 pub struct CorpusConfig {
-    /// The policy whose actions are the labels: by default the best scripted policy of the world
-    /// that sees only observations
+    /// The policy whose actions are the labels: a scripted one, or trained for a compact model; by
+    /// default the best scripted one that sees only observations
     #[arg(long)]
     pub policy: Option<String>,
+    /// Folder of the compact model that --policy trained plays [default: the committed one of the
+    /// world, such as replays/grpo]
+    #[arg(long, value_name = "DIR")]
+    pub model: Option<PathBuf>,
     /// Allow a policy that reads hidden state: its labels cannot be learned from prompts alone
     #[arg(long)]
     pub allow_oracle: bool,
@@ -93,10 +99,35 @@ struct Message<'a> {
     content: &'a str,
 }
 
+/// The policy whose actions are the labels.
+enum Teacher<W: Analyzed> {
+    /// A policy that sees observations only.
+    Public(ContinuationSource<W>),
+    /// A scripted policy that reads hidden state.
+    Privileged(W::PolicyName),
+}
+
+impl<W: Analyzed> Teacher<W> {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Public(source) => source.name(),
+            Self::Privileged(policy) => policy.name(),
+        }
+    }
+
+    fn player(&self, setup: &W::Setup) -> Player<W> {
+        match self {
+            Self::Public(source) => source.player(setup),
+            Self::Privileged(policy) => policy.start(setup),
+        }
+    }
+}
+
 /// The plan of a corpus: policies, rules and tasks that the world knows.
-struct Plan<'a, W: TextWorld> {
+struct Plan<'a, W: TextWorld + Analyzed> {
     config: &'a CorpusConfig,
-    policy: W::PolicyName,
+    teacher: Teacher<W>,
+    provenance: Provenance,
     random: Option<W::PolicyName>,
     rules: Rules<W::Change>,
     tasks: Vec<W::Task>,
@@ -122,7 +153,17 @@ impl CorpusConfig {
         self.episode.seeds_or(SEEDS)
     }
 
-    fn plan<W: TextWorld>(&self) -> Result<Plan<'_, W>, Error> {
+    /// Returns the folder of the compact model whose actions are the labels; `None` for a scripted
+    /// policy.
+    #[must_use]
+    pub fn model_folder(&self) -> Option<PathBuf> {
+        let is_trained = self.policy.as_deref() == Some("trained");
+        let committed =
+            || in_world!(self.episode.world, W => PathBuf::from(<W as Analyzed>::MODEL));
+        is_trained.then(|| self.model.clone().unwrap_or_else(committed))
+    }
+
+    fn plan<W: TextWorld + Analyzed>(&self) -> Result<Plan<'_, W>, Error> {
         let allowed = training_seeds();
         let seeds = self.seeds();
         if !allowed.contains(seeds) {
@@ -136,25 +177,46 @@ impl CorpusConfig {
             let reason = "a corpus has independent streams: leave the option out";
             return Err(Error::argument("--streams", reason.to_owned()));
         }
-        let policy = match &self.policy {
-            Some(name) => arg_parsers::parse_policy::<W>(name)?,
-            None => best_policy::<W>()?,
-        };
-        if policy.is_privileged() && !self.allow_oracle {
-            let reason = format!(
-                "{} reads hidden state, which no prompt shows: name another, or add --allow-oracle",
-                policy.name()
-            );
-            return Err(Error::argument("--policy", reason));
-        }
+        let mut provenance = Provenance::new();
+        let teacher = self.teacher::<W>(&mut provenance)?;
         Ok(Plan {
             config: self,
-            policy,
+            teacher,
+            provenance,
             random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
             rules: self.episode.rules::<W>()?,
             tasks: self.selected::<W>()?,
             streams,
         })
+    }
+
+    /// Returns the policy whose actions are the labels. The digest of a compact model is added to
+    /// `provenance`.
+    fn teacher<W: TextWorld + Analyzed>(
+        &self,
+        provenance: &mut Provenance,
+    ) -> Result<Teacher<W>, Error> {
+        let name = match &self.policy {
+            Some(name) => name,
+            None => best_policy::<W>()?.name(),
+        };
+        if self.model.is_some() && W::PolicyName::parse(name).is_some() {
+            let reason = "only --policy trained plays a model: add it, or leave out --model";
+            return Err(Error::argument("--model", reason.to_owned()));
+        }
+        match W::PolicyName::parse(name).filter(|policy| policy.is_privileged()) {
+            Some(policy) if self.allow_oracle => Ok(Teacher::Privileged(policy)),
+            Some(_) => {
+                let reason = format!(
+                    "{name} reads hidden state, which no prompt shows: name another, or add --allow-oracle"
+                );
+                Err(Error::argument("--policy", reason))
+            }
+            None => {
+                let (model, options) = (self.model.as_deref(), ["--policy", "--model"]);
+                ContinuationSource::load(name, model, options, provenance).map(Teacher::Public)
+            }
+        }
     }
 }
 
@@ -174,7 +236,7 @@ pub fn demonstrate(config: &CorpusConfig, progress: Progress<'_>) -> Result<Corp
     in_world!(config.episode.world, W => demonstrate_in::<W>(config, progress))
 }
 
-fn demonstrate_in<W: TextWorld>(
+fn demonstrate_in<W: TextWorld + Analyzed>(
     config: &CorpusConfig,
     progress: Progress<'_>,
 ) -> Result<CorpusSummary, Error> {
@@ -207,15 +269,15 @@ fn demonstrate_in<W: TextWorld>(
         }
         Ok(())
     })?;
-    total.policy = plan.policy.name();
+    total.policy = plan.teacher.name();
     // A pipe or a device leaves no file that a second one could describe.
     if config.out.is_file() {
-        Provenance::new().write_sidecar(&config.out)?;
+        plan.provenance.write_sidecar(&config.out)?;
     }
     Ok(total)
 }
 
-impl<W: TextWorld> Plan<'_, W> {
+impl<W: TextWorld + Analyzed> Plan<'_, W> {
     /// Plays one episode and returns its rows as text.
     fn episode(&self, task: W::Task, seed: u64) -> Result<(String, CorpusSummary), Error> {
         let config = self.config;
@@ -227,7 +289,7 @@ impl<W: TextWorld> Plan<'_, W> {
         }
         .setup();
         let mut prompt_state = PromptState::<W>::new(&setup);
-        let mut expert = self.policy.start(&setup);
+        let mut expert = self.teacher.player(&setup);
         let mut random = self.random.map(|policy| policy.start(&setup));
         let mut name = Digest::default();
         name.write_bytes(task.name().as_bytes());
@@ -254,7 +316,7 @@ impl<W: TextWorld> Plan<'_, W> {
                 task: task.name(),
                 seed,
                 step,
-                policy: self.policy.name(),
+                policy: self.teacher.name(),
                 rules: &rules,
                 streams: self.streams,
                 style: config.prompt,

@@ -1,7 +1,7 @@
 //! Language models without tensors: demonstrations and rollouts for training, and replays with
 //! prompts and completions.
 //!
-//! * [`demonstrate()`]: `sentinel lm corpus`, a scripted policy's actions as chat rows.
+//! * [`demonstrate()`]: `sentinel lm corpus`, the actions of a scripted or compact policy as chat rows.
 //! * [`builder`]: `sentinel lm build-corpus`, a corpus from several sources with their licenses.
 //! * [`example`]: such rows, and those of other tools, parsed into examples.
 //! * [`rollout`]: episodes played by any generator of completions, with rewards and signals of

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The contents of a corpus in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CorpusSummary {
-    /// The scripted policy whose actions are the labels.
+    /// The policy whose actions are the labels.
     pub policy: &'static str,
     /// The number of episodes.
     pub episodes: u64,
@@ -68,7 +68,7 @@ impl fmt::Display for CorpusSummary {
         let said = self.completion_characters as f64 / rows;
         write!(
             f,
-            "{} rows of {} episodes by the script {}, {} random steps; prompts of {mean:.0} characters, at most {}; \
+            "{} rows of {} episodes by the policy {}, {} random steps; prompts of {mean:.0} characters, at most {}; \
              completions of {said:.0}; {} distinct actions:",
             self.rows,
             self.episodes,

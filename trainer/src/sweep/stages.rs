@@ -53,6 +53,12 @@ pub(super) fn inputs(entry: &PlanEntry, stage: Stage) -> Result<Digests, Error> 
         entry.folder(ArtifactKind::Merged),
         entry.folder(ArtifactKind::SftAdapter),
     );
+    if stage == Stage::Corpus {
+        let corpus = entry.corpus.as_ref();
+        if let Some(teacher) = corpus.and_then(|corpus| corpus.options.model_folder()) {
+            found.folder("teacher", &teacher)?;
+        }
+    }
     if [Stage::Init, Stage::Base, Stage::Sft].contains(&stage) {
         found.file("corpus", &entry.data)?;
     }

@@ -6,16 +6,18 @@ use serde_json::Value;
 
 use crate::runs::{curve, logged_completions, succeeds};
 
-/// Trains with two optimizer steps on three states of trust, which has twelve legal actions. Returns the
-/// logged completions of the last step, each group apart, and the metrics of both steps.
-fn train(options: &str) -> (Vec<Vec<Value>>, Vec<BTreeMap<String, Value>>) {
+/// A task of trust, which has twelve legal actions.
+const TRUST: &str = "--world trust --task task1 --continuation-policy heuristic";
+
+/// Trains with two optimizer steps on three states of `task`. Returns the logged completions of the last
+/// step, each group apart, and the metrics of both steps.
+fn train(task: &str, options: &str) -> (Vec<Vec<Value>>, Vec<BTreeMap<String, Value>>) {
     let folder = tempfile::tempdir().unwrap();
     let model = crate::common::lm::model_naming_actions(folder.path());
     let out = folder.path().join("out");
     succeeds(&format!(
-        "lm grpo --model {model} --full --world trust --task task1 --episodes 2 --episodes-per-update 2 \
-         --credit lookahead --continuation-policy heuristic --lookahead-rollouts 2 \
-         --lookahead-exploration 0.5 --groups-per-update 3 --max-completion-length 96 \
+        "lm grpo --model {model} --full {task} --episodes 2 --episodes-per-update 2 --credit lookahead \
+         --lookahead-rollouts 2 --lookahead-exploration 0.5 --groups-per-update 3 --max-completion-length 256 \
          --learning-rate 1e-3 --num-iterations 2 {options} --output-dir {}",
         out.display()
     ));
@@ -37,7 +39,7 @@ fn sum_of_advantages(group: &[Value]) -> f64 {
 /// with gains: every legal action together gains what other texts lose.
 #[test]
 fn lookahead_credit_compares_all_legal_actions() {
-    let (groups, steps) = train("");
+    let (groups, steps) = train(TRUST, "");
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     assert_eq!(sizes, [12, 12, 12]);
     for group in &groups {
@@ -54,10 +56,33 @@ fn lookahead_credit_compares_all_legal_actions() {
 /// and that probability moves among those and the sampled completion only.
 #[test]
 fn lookahead_credit_compares_some_of_many_actions() {
-    let (groups, _) = train("--lookahead-actions 5");
+    let (groups, _) = train(TRUST, "--lookahead-actions 5");
     assert_eq!(groups.len(), 3);
     for group in &groups {
         let sum = sum_of_advantages(group);
         assert!(sum.abs() < 1e-9, "{sum}");
     }
+}
+
+/// Checks that completions of PolyGuard end with the candidate's id where all candidates are compared: the
+/// confidence after it is no choice among actions. Where some are, completions are whole.
+#[test]
+fn lookahead_credit_leaves_out_what_follows_the_action() {
+    let task = "--world polyguard --task DDI-easy --continuation-policy rules_only --prompt detailed \
+                --max-length 2048";
+    let completions = |options| {
+        let (groups, _) = train(task, options);
+        let rows = groups.into_iter().flatten();
+        let texts = rows.map(|row| row["completion"].as_str().unwrap().to_owned());
+        let texts: Vec<String> = texts.collect();
+        assert!(!texts.is_empty());
+        texts
+    };
+    for text in completions("") {
+        let id = text.rsplit_once(r#""candidate_id":"cand_"#).unwrap().1;
+        assert!(id.len() == 2 && id.parse::<u8>().is_ok(), "{text}");
+    }
+    let some = completions("--lookahead-actions 2");
+    let whole = some.iter().filter(|text| text.ends_with("}<|im_end|>"));
+    assert!(whole.count() >= 2, "{some:?}");
 }

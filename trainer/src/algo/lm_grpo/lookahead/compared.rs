@@ -17,6 +17,15 @@ const OUTSIDE_RATIO_MAX: f64 = 2.0;
 /// Lower bound of the probability of all other completions; rounding can leave none.
 const REST_MIN: f64 = 1e-9;
 
+/// Names of the metrics that are means over states, in the order of [`Compared::metrics`].
+pub(super) const METRICS: [&str; 5] = [
+    "lookahead/gain",
+    "lookahead/improved",
+    "lookahead/standard_error",
+    "lookahead/compared_probability",
+    "lookahead/outside",
+];
+
 /// A sampled completion that is none of the compared ones.
 pub(super) struct Outside<A> {
     pub(super) sample: Sample,
@@ -221,6 +230,21 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         }
     }
 
+    /// Returns the metrics of the state, in the order of [`METRICS`].
+    pub(super) fn metrics(&self, target: &Target) -> [f64; METRICS.len()] {
+        let shared = self.shared_probability();
+        let policy: Vec<f64> = self.policy().iter().map(|p| p * shared).collect();
+        let changes = target.shares.iter().zip(&policy).zip(&target.gains);
+        let improves = argmax(&target.shares) != argmax(&policy);
+        [
+            changes.map(|((q, p), gain)| (q - p) * gain).sum(),
+            f64::from(u8::from(improves)),
+            target.standard_error,
+            self.probabilities.iter().sum(),
+            f64::from(u8::from(self.outside.is_some())),
+        ]
+    }
+
     /// Returns the completions with the gains of their actions. The advantage of a compared one is its
     /// target less its probability. A sampled one outside stands for all that are not compared. It is
     /// drawn about as often as they are together (another text of a compared action is not counted), so its
@@ -262,6 +286,10 @@ impl<W: TextWorld + Analyzed> Compared<W> {
         });
         compared.chain(outside).collect()
     }
+}
+
+fn argmax(values: &[f64]) -> Option<usize> {
+    (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))
 }
 
 /// Returns the factor by which the probability of the completions that are not compared changes if all

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use sentinel_policy::analysis::{BeliefRollouts, CompareActions as _};
 use sentinel_policy::text::{PromptState, TextWorld};
 
-use self::compared::{Compared, Outside, Target};
+use self::compared::{Compared, METRICS, Outside, Target};
 use super::config::GrpoConfig;
 use super::loss::Sample;
 use super::rollout::{Collected, ScoredCompletion, generations_by_episode, sample_places, signals};
@@ -21,7 +21,6 @@ use crate::corpus::rollout::Trajectory;
 use crate::finetune::RunError;
 use crate::lm::Tokenizer;
 use crate::lm_agent::Generation;
-use crate::rl::Metrics;
 use crate::rng::Rng;
 
 mod compared;
@@ -183,42 +182,20 @@ fn collected<W: TextWorld + Analyzed>(
     groups: Vec<Compared<W>>,
     targets: Vec<Target>,
 ) -> Collected {
-    let count = groups.len().max(1) as f64;
-    let (mut samples, mut logged, mut num_items) = (Vec::new(), Vec::new(), 0.0);
-    let (mut gain, mut improved, mut valid, mut outside, mut flat) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    let (mut lengths, mut errors) = (Vec::new(), Vec::new());
-    let mut logs = true;
+    let (mut samples, mut logged, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut num_items, mut flat, mut logs) = (0.0, 0.0, true);
+    let count = groups.len();
+    let mut states = Vec::with_capacity(count);
     for (index, (group, target)) in groups.into_iter().zip(targets).enumerate() {
-        let shared = group.shared_probability();
-        let policy: Vec<f64> = group.policy().iter().map(|p| p * shared).collect();
-        let changes = target.shares.iter().zip(&policy).zip(&target.gains);
-        gain += changes.map(|((q, p), gain)| (q - p) * gain).sum::<f64>();
-        let improves = argmax(&target.shares) != argmax(&policy);
-        improved += f64::from(u8::from(improves));
-        valid += group.probabilities.iter().sum::<f64>();
-        if target.standard_error.is_finite() {
-            errors.push(target.standard_error);
-        }
-        outside += f64::from(u8::from(group.outside.is_some()));
-        let own_lengths = group.samples.iter().map(|s| s.completion.len() as f64);
-        let own_lengths: Vec<f64> = own_lengths.collect();
-        num_items += own_lengths.iter().sum::<f64>() / own_lengths.len() as f64;
-        lengths.extend(own_lengths);
+        states.push(group.metrics(&target));
+        let tokens = group.samples.iter().map(|s| s.completion.len() as f64);
+        let tokens: Vec<f64> = tokens.collect();
+        num_items += tokens.iter().sum::<f64>() / tokens.len() as f64;
+        lengths.extend(tokens);
         let mut scored = group.into_samples(&target);
         logs &= logged.len() + scored.len() <= config.num_completions_to_log;
         if logs {
-            logged.extend(scored.iter().map(|(sample, gain)| {
-                ScoredCompletion {
-                    group: index,
-                    prompt: sample.prompt.clone(),
-                    completion: sample.completion.clone(),
-                    rewards: Some(("gain".to_owned(), *gain))
-                        .filter(|_| gain.is_finite())
-                        .into_iter()
-                        .collect(),
-                    advantage: sample.advantage,
-                }
-            }));
+            logged.extend(scored.iter().map(|scored| logged_completion(index, scored)));
         }
         scored.retain(|(sample, _)| sample.advantage.abs() >= ADVANTAGE_MIN);
         flat += f64::from(u8::from(scored.is_empty()));
@@ -227,20 +204,20 @@ fn collected<W: TextWorld + Analyzed>(
     // Sorting by length reduces padding, and completions of a prompt stay together to share it.
     samples.sort_by_key(|sample| sample.prompt.len());
     let (min, mean, max) = crate::rl::min_mean_max(&lengths);
-    let metrics = [
-        ("groups", count),
+    let totals = [
+        ("groups", count as f64),
         ("groups/zero_variance", flat),
         ("completions/min_length", min),
         ("completions/mean_length", mean),
         ("completions/max_length", max),
         ("lookahead/completions", samples.len() as f64),
-        ("lookahead/gain", gain / count),
-        ("lookahead/improved", improved / count),
-        ("lookahead/standard_error", crate::rl::nan_mean(&errors)),
-        ("lookahead/compared_probability", valid / count),
-        ("lookahead/outside", outside / count),
     ];
-    let metrics = metrics.map(|(name, value)| (name.to_owned(), value));
+    let means = METRICS.into_iter().enumerate().map(|(at, name)| {
+        let values: Vec<f64> = states.iter().map(|state| state[at]).collect();
+        // A state where nothing was tried has no standard error.
+        (name, crate::rl::nan_mean(&values))
+    });
+    let metrics = totals.into_iter().chain(means);
     let mut warnings = Vec::new();
     if samples.is_empty() {
         let reason = "no action gains anything over the policy: this update teaches nothing";
@@ -249,12 +226,26 @@ fn collected<W: TextWorld + Analyzed>(
     Collected {
         samples,
         num_items,
-        metrics: Metrics::from(metrics),
+        metrics: metrics
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         warnings,
         completions: logged,
     }
 }
 
-fn argmax(values: &[f64]) -> Option<usize> {
-    (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]))
+/// Returns the log entry of a completion of group `group`. A completion that aborts the episode has no
+/// gain.
+fn logged_completion(group: usize, (sample, gain): &(Sample, f64)) -> ScoredCompletion {
+    let gain = Some(*gain).filter(|gain| gain.is_finite());
+    ScoredCompletion {
+        group,
+        prompt: sample.prompt.clone(),
+        completion: sample.completion.clone(),
+        rewards: gain
+            .map(|gain| ("gain".to_owned(), gain))
+            .into_iter()
+            .collect(),
+        advantage: sample.advantage,
+    }
 }

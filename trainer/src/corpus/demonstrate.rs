@@ -200,11 +200,12 @@ impl CorpusConfig {
             Some(name) => name,
             None => best_policy::<W>()?.name(),
         };
-        if self.model.is_some() && W::PolicyName::parse(name).is_some() {
+        let scripted = W::PolicyName::parse(name);
+        if self.model.is_some() && scripted.is_some() {
             let reason = "only --policy trained plays a model: add it, or leave out --model";
             return Err(Error::argument("--model", reason.to_owned()));
         }
-        match W::PolicyName::parse(name).filter(|policy| policy.is_privileged()) {
+        match scripted.filter(|policy| policy.is_privileged()) {
             Some(policy) if self.allow_oracle => Ok(Teacher::Privileged(policy)),
             Some(_) => {
                 let reason = format!(

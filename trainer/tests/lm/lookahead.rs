@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::runs::{curve, logged_completions, succeeds};
 
 /// A task of trust, which has twelve legal actions.
-const TRUST: &str = "--world trust --task task1 --continuation-policy heuristic";
+const TRUST: &str =
+    "--world trust --task task1 --continuation-policy heuristic --max-completion-length 96";
 
 /// Trains with two optimizer steps on three states of `task`. Returns the logged completions of the last
 /// step, each group apart, and the metrics of both steps.
@@ -17,7 +18,7 @@ fn train(task: &str, options: &str) -> (Vec<Vec<Value>>, Vec<BTreeMap<String, Va
     let out = folder.path().join("out");
     succeeds(&format!(
         "lm grpo --model {model} --full {task} --episodes 2 --episodes-per-update 2 --credit lookahead \
-         --lookahead-rollouts 2 --lookahead-exploration 0.5 --groups-per-update 3 --max-completion-length 256 \
+         --lookahead-rollouts 2 --lookahead-exploration 0.5 --groups-per-update 3 \
          --learning-rate 1e-3 --num-iterations 2 {options} --output-dir {}",
         out.display()
     ));
@@ -69,7 +70,7 @@ fn lookahead_credit_compares_some_of_many_actions() {
 #[test]
 fn lookahead_credit_leaves_out_what_follows_the_action() {
     let task = "--world polyguard --task DDI-easy --continuation-policy rules_only --prompt detailed \
-                --max-length 2048";
+                --max-length 2048 --max-completion-length 256";
     let completions = |options| {
         let (groups, _) = train(task, options);
         let rows = groups.into_iter().flatten();

@@ -74,6 +74,26 @@ async fn a_replay_that_is_not_there() -> Result<()> {
     Ok(())
 }
 
+/// An address with a replay and nothing else shows an episode of the file, under the file's rules, and
+/// the page's own address then names both.
+#[tokio::test]
+async fn a_replay_alone_opens_its_own_episode() -> Result<()> {
+    let replay = "polyguard-tiny-lm-hardened";
+    let (_server, browser) = open_page(&format!(
+        "world=polyguard&policy=replay:{replay}&view=truth"
+    ))
+    .await?;
+    browser.wait_for("[data-note=source]").await?;
+    let note = browser.text("[data-note=source]").await?;
+    assert!(note.contains(" 0 misses"), "{note}");
+    for part in ["task=", "seed=1000000", "rules=hardened"] {
+        let named = format!("location.search.includes('{part}')");
+        browser.wait_until(&named).await?;
+    }
+    assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> {
     let (_server, browser) = open_page("").await?;

@@ -7,7 +7,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::strict_json::Json;
 use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
-use sentinel_page_protocol::{ListedReplay, PlayedEpisode, PlayerInfo};
+use sentinel_page_protocol::{EpisodeRef, ListedReplay, PlayedEpisode, PlayerInfo};
 use sentinel_policy::nn::Model;
 use sentinel_policy::replay::Replay;
 
@@ -26,6 +26,26 @@ pub struct ReadReplay<W: PageWorld> {
     pub replay: Replay<W>,
     /// First episode that can be played; `None` if there is none.
     pub first: Option<EpisodeSpec<W>>,
+}
+
+impl<W: PageWorld> ReadReplay<W> {
+    /// Completes an address without a task: chooses the file's episode with the seed of the address,
+    /// or else its first one. Streams and rules that the address names stay.
+    pub fn complete(&self, words: &mut EpisodeRef) {
+        let with_seed = |spec: &&EpisodeSpec<W>| spec.seed == words.seed;
+        let found = self.replay.episodes().find(with_seed).copied();
+        let Some(found) = found.or(self.first) else {
+            return;
+        };
+        let found = episode::<W>(&found);
+        (words.task, words.seed) = (found.task, found.seed);
+        if words.streams.is_empty() {
+            words.streams = found.streams;
+        }
+        if words.rules.is_empty() {
+            words.rules = found.rules;
+        }
+    }
 }
 
 /// The replays of a world, listed or dropped, and the dropped models.

@@ -11,8 +11,8 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _};
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{
-    Branch, Conversion, DeferredReply, Evaluation, Export, ExportedFile, PlayedEpisode, Reply,
-    Request, RunUpdate, TournamentSpec,
+    Branch, Conversion, DeferredReply, EpisodeRef, Evaluation, Export, ExportedFile, PlayedEpisode,
+    Reply, Request, RunUpdate, TournamentSpec,
 };
 use sentinel_policy::Scripted;
 use sentinel_policy::replay::{ReplayFile, record_episode, to_lines};
@@ -158,6 +158,90 @@ fn own_actions_and_fallbacks_are_marked<W: PageWorld>(policy: W::PolicyName) {
     );
     assert!(again.source_warning, "{}", again.source_note);
     assert!(ReplayFile::default().parse(&text).verify().fits());
+}
+
+/// An address that names a replay but no task plays an episode of the file, under the file's rules:
+/// that with the address's seed, or else the first one.
+#[test]
+fn a_replay_without_a_task_plays_its_own_episodes() {
+    let hardened = |seed| EpisodeSpec::<TrustEnv> {
+        rules: Rules::HARDENED,
+        ..spec(seed)
+    };
+    let rows = [9, 7].map(|seed| {
+        let setup = hardened(seed).setup();
+        let policy = sentinel_policy::trust::PolicyName::Heuristic;
+        let (_, rows) = record_episode(&setup, &mut policy.start(&setup), policy.name());
+        to_lines(&rows).expect("rows")
+    });
+    let file = rows.concat().into_bytes();
+    for (seed, played, rules, misses) in [
+        (42, 7, "", false),
+        (9, 9, "", false),
+        (9, 9, "reference", true),
+    ] {
+        let mut engine = Engine::<TrustEnv>::default();
+        let request = Request::Play {
+            run: 1,
+            episode: EpisodeRef {
+                seed,
+                rules: rules.to_owned(),
+                ..EpisodeRef::default()
+            },
+            player: "replay:two".to_owned(),
+            branch: None,
+        };
+        // Nothing is played before the file arrives, and hidden state may be asked for by then.
+        let replies = ask(&mut engine, request);
+        assert_eq!(replies, [Reply::Need("replays/two.jsonl".to_owned())]);
+        assert_eq!(
+            ask(&mut engine, Request::ShowTruth { run: 1, show: true }),
+            []
+        );
+        let arrived = Request::File {
+            name: "replays/two.jsonl".to_owned(),
+            content: Ok(file.clone()),
+            dropped: false,
+        };
+        let replies = ask(&mut engine, arrived);
+        assert!(replies.iter().any(|reply| matches!(reply, Reply::Truth(_))));
+        let run = run_of(&replies);
+        let expected = hardened(played);
+        let rules = if rules.is_empty() { "hardened" } else { rules };
+        assert_eq!(
+            (
+                run.episode.seed,
+                run.episode.task.as_str(),
+                run.episode.rules.as_str()
+            ),
+            (played, expected.task.name(), rules)
+        );
+        assert_eq!(run.source_warning, misses, "{}", run.source_note);
+    }
+    // A file that cannot be read leaves the defaults, and a run that was stopped does not start.
+    let mut engine = Engine::<TrustEnv>::default();
+    for run in [1, 2] {
+        let request = Request::Play {
+            run,
+            episode: EpisodeRef::default(),
+            player: "replay:none".to_owned(),
+            branch: None,
+        };
+        ask(&mut engine, request);
+    }
+    ask(&mut engine, Request::Stop { run: 2 });
+    let failed = Request::File {
+        name: "replays/none.jsonl".to_owned(),
+        content: Err("There is no such file.".to_owned()),
+        dropped: false,
+    };
+    let replies = ask(&mut engine, failed);
+    assert_eq!(problems(&replies), ["There is no such file."]);
+    let runs = replies.iter().filter_map(|reply| match reply {
+        Reply::Run(run) => Some((run.run, run.source_warning)),
+        _ => None,
+    });
+    assert!(runs.clone().count() > 0 && runs.clone().all(|run| run == (1, true)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use sentinel_page_protocol::Branch;
 
-use crate::state::{PageState, REFERENCE_RULES, SEED_MAX, Screen, Speed, Theme};
+use crate::state::{PageState, REFERENCE_RULES, REPLAY, SEED_MAX, Screen, Speed, Theme};
 
 /// Values that the address leaves out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,9 +158,12 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         resume,
     });
     // An address names the rules only if they are not the reference rules. One that names no episode
-    // opens with the rules of the default player's training, which the engine knows.
-    let names_episode = !state.task.is_empty() || !state.player.is_empty() || has_cursor;
-    if state.rules.is_empty() && (names_episode || state.branch.is_some()) {
+    // opens with the rules of the default player's training, and one that names only a replay with
+    // those of the file. The engine knows both.
+    let names_episode =
+        !state.task.is_empty() || !state.player.is_empty() || state.branch.is_some() || has_cursor;
+    let names_only_replay = state.task.is_empty() && state.player.starts_with(REPLAY);
+    if state.rules.is_empty() && names_episode && !names_only_replay {
         REFERENCE_RULES.clone_into(&mut state.rules);
     }
     (state, problems)

@@ -121,7 +121,7 @@ fn an_older_address_without_a_player_keeps_its_default() {
 }
 
 /// Addresses of episodes leave out the reference rules; one without an episode opens with the rules of
-/// the world's trained policy.
+/// the world's trained policy, or of its replay.
 #[test]
 fn an_episode_without_rules_is_one_of_the_reference() {
     for (query, rules) in [
@@ -134,6 +134,12 @@ fn an_episode_without_rules_is_one_of_the_reference() {
         ("world=cluster&at=0&acts=t", "reference"),
         ("world=cluster&task=task2&rules=hardened", "hardened"),
         ("world=cluster&rules=hardened", "hardened"),
+        ("world=cluster&policy=replay:file&t=4", ""),
+        (
+            "world=cluster&policy=replay:file&rules=hardened",
+            "hardened",
+        ),
+        ("world=cluster&policy=replay:file&task=task2", "reference"),
     ] {
         assert_eq!(parse_query(query, &WORLDS).0.rules, rules, "{query}");
     }

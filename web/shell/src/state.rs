@@ -147,6 +147,8 @@ pub struct PageState {
 
 /// Name of the visitor as a player.
 pub const VISITOR: &str = "you";
+/// Prefix of a replay's name as a player.
+pub const REPLAY: &str = "replay:";
 /// Name of the reference rules, which every world has.
 pub const REFERENCE_RULES: &str = "reference";
 /// Seed of an address that names none.

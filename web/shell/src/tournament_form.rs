@@ -3,7 +3,7 @@
 use sentinel_page_protocol::{ListedReplay, TournamentSpec, WorldInfo};
 
 use crate::query::parse_seed;
-use crate::state::{PageState, VISITOR};
+use crate::state::{PageState, REPLAY, VISITOR};
 
 /// The tasks that a tournament is played on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub fn player_options(info: &WorldInfo, replays: &[ListedReplay]) -> Vec<PlayerO
         });
     let replays = replays.iter().map(|replay| PlayerOption {
         group: Group::Replays,
-        name: "replay:".to_owned() + &replay.name,
+        name: REPLAY.to_owned() + &replay.name,
         label: "Replay ".to_owned() + &replay.name,
         help: replay.help.clone(),
         is_slow: false,

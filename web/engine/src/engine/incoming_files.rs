@@ -201,6 +201,7 @@ impl<W: PageWorld> Engine<W> {
         };
         self.file_library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
+        self.start_waiting(name);
     }
 }
 

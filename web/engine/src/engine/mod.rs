@@ -48,6 +48,18 @@ pub struct Engine<W: PageWorld> {
     fetch: Option<fn() -> Fetching<W>>,
     /// Requests that wait for the second module.
     waiting: Vec<Request>,
+    /// Runs of replays without a task, which wait for the file whose first episode they play.
+    waiting_plays: Vec<PlayRequest>,
+}
+
+/// A run that the shell requested.
+struct PlayRequest {
+    run: u32,
+    episode: EpisodeRef,
+    player: String,
+    branch: Option<Branch>,
+    /// `true` if the shell wants the hidden state.
+    truth: bool,
 }
 
 impl<W: PageWorld> Default for Engine<W> {
@@ -71,6 +83,7 @@ impl<W: PageWorld> Engine<W> {
             deferred: DeferredCode::NotRequested,
             fetch: None,
             waiting: Vec::new(),
+            waiting_plays: Vec::new(),
         }
     }
 
@@ -90,10 +103,18 @@ impl<W: PageWorld> Engine<W> {
                 episode,
                 player,
                 branch,
-            } => {
-                self.play(run, &episode, &player, branch);
-            }
+            } => self.play(PlayRequest {
+                run,
+                episode,
+                player,
+                branch,
+                truth: false,
+            }),
             Request::ShowTruth { run, show } => {
+                let waiting = self.waiting_plays.iter_mut();
+                for play in waiting.filter(|play| play.run == run) {
+                    play.truth = show;
+                }
                 if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
                     shown.show_truth(run, show, &mut self.replies);
                 }
@@ -101,6 +122,7 @@ impl<W: PageWorld> Engine<W> {
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
+                self.waiting_plays.retain(|play| play.run != run);
                 self.with_tournament(run, |tournament| {
                     tournament.stopped = true;
                     tournament.report_soon();
@@ -157,18 +179,50 @@ impl<W: PageWorld> Engine<W> {
         self.replies.push_back(Reply::Problem(sentence));
     }
 
-    fn play(&mut self, run: u32, words: &EpisodeRef, player: &str, branch: Option<Branch>) {
-        let origin = self.origin(words);
-        let source = match player {
+    fn play(&mut self, request: PlayRequest) {
+        self.waiting_plays.retain(|play| play.run != request.run);
+        let source = match request.player.as_str() {
             "" => Source::Trained,
             word => parse_source::<W>(word).unwrap_or_else(|| {
                 self.problem(unknown("policy", word));
                 Source::Trained
             }),
         };
-        let branch = branch.and_then(|branch| self.own_actions(&branch));
-        let truth = self.shown(run).is_some_and(|shown| shown.truth);
         self.need_file(&source);
+        match &source {
+            Source::Replay(name)
+                if request.episode.task.is_empty()
+                    && self.file_library.file(name).ready().is_none() =>
+            {
+                self.waiting_plays.push(request);
+            }
+            _ => self.start_run(request, source),
+        }
+    }
+
+    /// Starts the runs that waited for the file of replay `name`, which has arrived or has failed.
+    fn start_waiting(&mut self, name: &str) {
+        let source = Source::Replay(name.to_owned());
+        let player = source_name::<W>(&source);
+        let plays = std::mem::take(&mut self.waiting_plays).into_iter();
+        let (ready, waiting): (Vec<_>, _) = plays.partition(|play| play.player == player);
+        self.waiting_plays = waiting;
+        for request in ready {
+            self.start_run(request, source.clone());
+        }
+    }
+
+    fn start_run(&mut self, mut request: PlayRequest, source: Source<W::PolicyName>) {
+        let run = request.run;
+        if let Source::Replay(name) = &source
+            && request.episode.task.is_empty()
+            && let Some(read) = self.file_library.file(name).ready()
+        {
+            read.complete(&mut request.episode);
+        }
+        let origin = self.origin(&request.episode);
+        let branch = request.branch.and_then(|branch| self.own_actions(&branch));
+        let truth = request.truth || self.shown(run).is_some_and(|shown| shown.truth);
         let mut episode = file_library::episode::<W>(&origin);
         episode.player = source_name::<W>(&source);
         episode.player_label = source_label::<W>(&source);

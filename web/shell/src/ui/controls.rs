@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::query::parse_seed;
 use crate::reactive::{Memo, Signal, memo};
 use crate::rules_param::RulesParam;
-use crate::state::{PageState, SEED_MAX, VISITOR};
+use crate::state::{PageState, REPLAY, SEED_MAX, VISITOR};
 
 /// Returns the row of controls with its drawer.
 #[must_use]
@@ -87,7 +87,7 @@ fn player_menu(page: Page, versus: bool) -> El {
         page.replays.with(|replays| {
             items.extend(replays.iter().map(|replay| {
                 let (value, label) = (
-                    format!("replay:{}", replay.name),
+                    format!("{REPLAY}{}", replay.name),
                     format!("Replay {}", replay.name),
                 );
                 Item::new(&value, &label, &replay.help)
@@ -103,7 +103,7 @@ fn player_menu(page: Page, versus: bool) -> El {
             return page.state.update(|state| state.versus = word);
         }
         // A replay contains only some episodes, so one of them is opened.
-        let name = word.strip_prefix("replay:");
+        let name = word.strip_prefix(REPLAY);
         let first = page.replays.with_untracked(|replays| {
             let found = replays
                 .iter()

@@ -142,6 +142,69 @@ fn forbidden_seeds_and_policies_are_refused() {
     );
 }
 
+/// With other names the episodes and the choices stay the same, a completion names only what its prompt
+/// names, and no medicine of the held-out part occurs.
+#[test]
+fn corpus_can_have_other_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| run_in(folder.path(), line);
+    let line = "lm corpus --world polyguard --task DDI-hard,DEPRESCRIBING-easy --prompt detailed --seeds 100000..100010";
+    run(&format!("{line} --out plain.jsonl")).succeeds();
+    let output = run(&format!("{line} --rename-prob 0.5 --out a.jsonl"));
+    let output = output.succeeds().to_owned();
+    run(&format!("{line} --rename-prob 0.5 --out b.jsonl")).succeeds();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let (plain, text) = (read("plain.jsonl"), read("a.jsonl"));
+    assert_eq!(text, read("b.jsonl"));
+    let content = |row: &serde_json::Value, key: &str| {
+        let message = &row[key][0]["content"];
+        message.as_str().unwrap().to_owned()
+    };
+    let (rows, mut renamed) = (text.lines().count(), 0);
+    assert_eq!(plain.lines().count(), rows);
+    for (before, after) in plain.lines().zip(text.lines()) {
+        if before == after {
+            continue;
+        }
+        let (before, after) = (json(before), json(after));
+        renamed += u32::from(after["renamed"] == true);
+        let choice = |row| json(&content(row, "completion"));
+        let (old, new) = (choice(&before), choice(&after));
+        assert_eq!(old["candidate_id"], new["candidate_id"]);
+        let prompt = content(&after, "prompt");
+        let rationale = new["rationale"].as_str().unwrap();
+        for word in rationale
+            .split([' ', ','])
+            .filter(|word| word.contains('_'))
+        {
+            assert!(prompt.contains(word), "{word} in {prompt}");
+        }
+    }
+    assert!(
+        output.contains(&format!("{rows} rows")) && output.contains(" rows with other names"),
+        "{output}"
+    );
+    assert!(renamed as usize * 10 > rows * 3, "{renamed} of {rows}");
+    // A name of the held-out part is never a word of a new one's row.
+    let formulary = sentinel_env::polyguard::FormularyName::Extended.tables();
+    let held_out = formulary
+        .ids()
+        .filter(|id| id.bit() & formulary.held_out() != 0);
+    for name in held_out.map(|id| &formulary.get(id).name) {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        assert!(
+            text.split(|c| !is_part(c)).all(|word| word != name),
+            "{name}"
+        );
+    }
+    run("lm corpus --task task1 --seeds 100000 --rename-prob 0.5 --out t.jsonl").fails(&[
+        "--rename-prob",
+        "trust",
+        "no names",
+    ]);
+    run(&format!("{line} --rename-prob 1.5 --out c.jsonl")).fails(&["1.5", "from 0 to 1"]);
+}
+
 /// The labels of a corpus of a compact model are the actions that the model takes, whose digest the file
 /// beside the corpus has.
 #[test]

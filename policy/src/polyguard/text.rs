@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
     Act, ActArg, Action, ActionRow, Archetype, ArchetypeId, Candidate, CandidateId, Drug, Episode,
-    Exploit, Formulary, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv,
-    each_archetype, prompt, prompt_among,
+    Exploit, Formulary, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv, Split,
+    TaskSpec, each_archetype, prompt, prompt_among,
 };
 
 use super::learned::{ObservationFacts, Observer, PolyguardNet};
@@ -71,6 +71,17 @@ impl TextWorld for PolyguardEnv {
         let id = CandidateId::FIRST.name().len();
         let end = text.find(ID_FIELD).map(|at| at + ID_FIELD.len() + id);
         end.and_then(|end| text.get(..end)).unwrap_or_default()
+    }
+
+    /// Returns the names of the medicines, in the split for training without the held-out ones.
+    fn names_to_copy(task: TaskSpec) -> Vec<String> {
+        let formulary = task.formulary().tables();
+        let hidden = match task.split() {
+            Split::Train => formulary.held_out(),
+            Split::All | Split::Holdout => 0,
+        };
+        let shown = formulary.ids().filter(|id| id.bit() & hidden == 0);
+        shown.map(|id| formulary.get(id).name.clone()).collect()
     }
 
     fn legal_actions(observation: &Observation) -> Vec<Action> {

@@ -108,6 +108,12 @@ pub trait TextWorld: Playable {
         ""
     }
 
+    /// Returns the names that prompts of the task can contain and that a model should copy rather than
+    /// know: those of things of which there may be others, such as medicines. Empty by default.
+    fn names_to_copy(_task: Self::Task) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the actions that a completion can name now, as constrained decoding allows them: those
     /// that a compact policy can choose. None after the end of the episode.
     fn legal_actions(observation: &Self::Observation) -> Vec<Self::Action>;

@@ -4,7 +4,8 @@
 //! TRL's conversational prompt and completion form, of which only the completion is trained. With
 //! `--random-action-prob` some steps take a random action in place of the label, so that the corpus
 //! covers states from which the policy has to recover (the noise of DART, arXiv:1703.09327); labels
-//! are always the policy's.
+//! are always the policy's. With `--rename-prob` some rows give the medicines that they name other names,
+//! so that a model learns to copy names that it does not know.
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
@@ -21,6 +22,7 @@ use sentinel_policy::policy::Player;
 use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 use serde::Serialize;
 
+use super::rename::Renaming;
 use super::{CorpusSummary, training_seeds};
 use crate::analyze::{Analyzed, ContinuationSource};
 use crate::arg_parsers::{self, parse_fraction};
@@ -64,6 +66,10 @@ pub struct CorpusConfig {
     /// Probability that a step takes a random action in place of the label, 0 to 1
     #[arg(long, alias = "epsilon", value_name = "P", default_value = "0", value_parser = parse_fraction)]
     pub random_action_prob: f64,
+    /// Probability that a row gives the medicines that it names other names, 0 to 1, so that a model
+    /// learns to copy names instead of knowing them; in polyguard
+    #[arg(long, value_name = "P", default_value = "0", value_parser = parse_fraction)]
+    pub rename_prob: f64,
     /// The corpus to write, JSON lines
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -91,6 +97,9 @@ struct Row<'a> {
     /// `true` if the episode continued with a random action.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     explored: bool,
+    /// `true` if the row has other names than the episode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    renamed: bool,
 }
 
 #[derive(Serialize)]
@@ -177,6 +186,14 @@ impl CorpusConfig {
             let reason = "a corpus has independent streams: leave the option out";
             return Err(Error::argument("--streams", reason.to_owned()));
         }
+        let tasks = self.selected::<W>()?;
+        if self.rename_prob > 0.0 && tasks.iter().all(|task| W::names_to_copy(*task).is_empty()) {
+            let reason = format!(
+                "prompts of {} have no names to replace: leave the option out",
+                W::NAME
+            );
+            return Err(Error::argument("--rename-prob", reason));
+        }
         let mut provenance = Provenance::new();
         let teacher = self.teacher::<W>(&mut provenance)?;
         Ok(Plan {
@@ -185,7 +202,7 @@ impl CorpusConfig {
             provenance,
             random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
             rules: self.episode.rules::<W>()?,
-            tasks: self.selected::<W>()?,
+            tasks,
             streams,
         })
     }
@@ -295,6 +312,9 @@ impl<W: TextWorld + Analyzed> Plan<'_, W> {
         let mut name = Digest::default();
         name.write_bytes(task.name().as_bytes());
         let mut rng = Rng::new(seed, &[name.hash]);
+        // A stream of its own: episodes are the same with and without other names.
+        let mut rename_rng = Rng::new(seed, &[name.hash, 0]);
+        let names = W::names_to_copy(task);
         let rules = self.rules.to_string();
         let (mut text, mut summary) = (Vec::new(), CorpusSummary::default());
         summary.episodes = 1;
@@ -305,8 +325,15 @@ impl<W: TextWorld + Analyzed> Plan<'_, W> {
                 .filter(|_| rng.uniform() < config.random_action_prob);
             let observation = prompt_state.observation();
             let step = W::step_count(observation);
-            let prompt = prompt_state.prompt(config.prompt);
-            let completion = W::format_action(config.prompt, observation, label);
+            let mut prompt = prompt_state.prompt(config.prompt);
+            let mut completion = W::format_action(config.prompt, observation, label);
+            let renamed = rename_rng.uniform() < config.rename_prob;
+            if renamed {
+                let renaming = Renaming::draw(&names, &prompt, &mut rename_rng);
+                prompt = renaming.apply(&prompt);
+                completion = renaming.apply(&completion);
+            }
+            summary.renamed += u64::from(renamed);
             summary.add(&prompt, &completion, &label.to_string());
             summary.explored += u64::from(other.is_some());
             let message = |role, content| [Message { role, content }];
@@ -322,6 +349,7 @@ impl<W: TextWorld + Analyzed> Plan<'_, W> {
                 streams: self.streams,
                 style: config.prompt,
                 explored: other.is_some(),
+                renamed,
             };
             serde_json::to_writer(&mut text, &row)?;
             text.push(b'\n');

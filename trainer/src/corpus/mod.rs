@@ -14,6 +14,7 @@ pub mod builder;
 pub mod demonstrate;
 pub mod example;
 pub mod record_transcripts;
+mod rename;
 pub mod rollout;
 mod summary;
 

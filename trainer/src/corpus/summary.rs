@@ -16,6 +16,8 @@ pub struct CorpusSummary {
     pub rows: u64,
     /// The number of steps that took a random action in place of the label.
     pub explored: u64,
+    /// The number of rows with other names.
+    pub renamed: u64,
     /// The number of characters of all prompts.
     pub prompt_characters: u64,
     /// The number of characters of the longest prompt.
@@ -40,6 +42,7 @@ impl CorpusSummary {
         self.episodes += other.episodes;
         self.rows += other.rows;
         self.explored += other.explored;
+        self.renamed += other.renamed;
         self.prompt_characters += other.prompt_characters;
         self.longest_prompt = self.longest_prompt.max(other.longest_prompt);
         self.completion_characters += other.completion_characters;
@@ -68,12 +71,13 @@ impl fmt::Display for CorpusSummary {
         let said = self.completion_characters as f64 / rows;
         write!(
             f,
-            "{} rows of {} episodes by the policy {}, {} random steps; prompts of {mean:.0} characters, at most {}; \
-             completions of {said:.0}; {} distinct actions:",
+            "{} rows of {} episodes by the policy {}, {} random steps, {} rows with other names; \
+             prompts of {mean:.0} characters, at most {}; completions of {said:.0}; {} distinct actions:",
             self.rows,
             self.episodes,
             self.policy,
             self.explored,
+            self.renamed,
             self.longest_prompt,
             self.actions.len()
         )?;

@@ -142,10 +142,10 @@ fn forbidden_seeds_and_policies_are_refused() {
     );
 }
 
-/// With other names the episodes and the choices stay the same, a completion names only what its prompt
-/// names, and no medicine of the held-out part occurs.
+/// With replacement names the episodes and the choices stay the same, a completion names only what its
+/// prompt names, and no medicine of the held-out part occurs.
 #[test]
-fn corpus_can_have_other_names() {
+fn corpus_can_have_replacement_names() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     let line = "lm corpus --world polyguard --task DDI-hard,DEPRESCRIBING-easy --prompt detailed --seeds 100000..100010";
@@ -160,6 +160,11 @@ fn corpus_can_have_other_names() {
         let message = &row[key][0]["content"];
         message.as_str().unwrap().to_owned()
     };
+    let formulary = sentinel_env::polyguard::FormularyName::Extended.tables();
+    let held_out = (formulary.ids()).filter(|id| id.bit() & formulary.held_out() != 0);
+    let held_out: Vec<&str> = held_out.map(|id| formulary.get(id).name.as_str()).collect();
+    assert!(!held_out.is_empty());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (rows, mut renamed) = (text.lines().count(), 0);
     assert_eq!(plain.lines().count(), rows);
     for (before, after) in plain.lines().zip(text.lines()) {
@@ -172,36 +177,32 @@ fn corpus_can_have_other_names() {
         let (old, new) = (choice(&before), choice(&after));
         assert_eq!(old["candidate_id"], new["candidate_id"]);
         let prompt = content(&after, "prompt");
+        let listed: Vec<&str> = prompt.split(|c| !is_part(c)).collect();
         let rationale = new["rationale"].as_str().unwrap();
         for word in rationale
-            .split([' ', ','])
+            .split(|c| !is_part(c))
             .filter(|word| word.contains('_'))
         {
-            assert!(prompt.contains(word), "{word} in {prompt}");
+            assert!(listed.contains(&word), "{word} in {prompt}");
         }
+        assert!(
+            listed.iter().all(|word| !held_out.contains(word)),
+            "{prompt}"
+        );
     }
     assert!(
-        output.contains(&format!("{rows} rows")) && output.contains(" rows with other names"),
+        output.contains(&format!("{rows} rows"))
+            && output.contains(&format!(" {renamed} rows with replacement names")),
         "{output}"
     );
     assert!(renamed as usize * 10 > rows * 3, "{renamed} of {rows}");
-    // A name of the held-out part is never a word of a new one's row.
-    let formulary = sentinel_env::polyguard::FormularyName::Extended.tables();
-    let held_out = formulary
-        .ids()
-        .filter(|id| id.bit() & formulary.held_out() != 0);
-    for name in held_out.map(|id| &formulary.get(id).name) {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        assert!(
-            text.split(|c| !is_part(c)).all(|word| word != name),
-            "{name}"
-        );
-    }
     run("lm corpus --task task1 --seeds 100000 --rename-prob 0.5 --out t.jsonl").fails(&[
         "--rename-prob",
         "trust",
         "no names",
     ]);
+    run("lm corpus --world polyguard --seeds 100000 --rename-prob 0.5 --out t.jsonl")
+        .fails(&["--rename-prob", "--prompt detailed"]);
     run(&format!("{line} --rename-prob 1.5 --out c.jsonl")).fails(&["1.5", "from 0 to 1"]);
 }
 

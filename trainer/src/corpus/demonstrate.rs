@@ -4,8 +4,8 @@
 //! TRL's conversational prompt and completion form, of which only the completion is trained. With
 //! `--random-action-prob` some steps take a random action in place of the label, so that the corpus
 //! covers states from which the policy has to recover (the noise of DART, arXiv:1703.09327); labels
-//! are always the policy's. With `--rename-prob` some rows give the medicines that they name other names,
-//! so that a model learns to copy names that it does not know.
+//! are always the policy's. With `--rename-prob` some rows give the medicines that they name replacement
+//! names, so that a model learns to copy names that it does not know.
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::Named;
@@ -66,8 +66,8 @@ pub struct CorpusConfig {
     /// Probability that a step takes a random action in place of the label, 0 to 1
     #[arg(long, alias = "epsilon", value_name = "P", default_value = "0", value_parser = parse_fraction)]
     pub random_action_prob: f64,
-    /// Probability that a row gives the medicines that it names other names, 0 to 1, so that a model
-    /// learns to copy names instead of knowing them; in polyguard
+    /// Probability that a row gives the medicines that it names replacement names, 0 to 1, so that a
+    /// model learns to copy names that it does not know; polyguard only, with --prompt detailed
     #[arg(long, value_name = "P", default_value = "0", value_parser = parse_fraction)]
     pub rename_prob: f64,
     /// The corpus to write, JSON lines
@@ -97,7 +97,7 @@ struct Row<'a> {
     /// `true` if the episode continued with a random action.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     explored: bool,
-    /// `true` if the row has other names than the episode.
+    /// `true` if the row has replacement names.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     renamed: bool,
 }
@@ -187,12 +187,8 @@ impl CorpusConfig {
             return Err(Error::argument("--streams", reason.to_owned()));
         }
         let tasks = self.selected::<W>()?;
-        if self.rename_prob > 0.0 && tasks.iter().all(|task| W::names_to_copy(*task).is_empty()) {
-            let reason = format!(
-                "prompts of {} have no names to replace: leave the option out",
-                W::NAME
-            );
-            return Err(Error::argument("--rename-prob", reason));
+        if self.rename_prob > 0.0 {
+            self.check_renaming::<W>(&tasks)?;
         }
         let mut provenance = Provenance::new();
         let teacher = self.teacher::<W>(&mut provenance)?;
@@ -205,6 +201,22 @@ impl CorpusConfig {
             tasks,
             streams,
         })
+    }
+
+    /// Checks that rows can have replacement names.
+    fn check_renaming<W: TextWorld>(&self, tasks: &[W::Task]) -> Result<(), Error> {
+        let reason = if tasks.iter().all(|task| W::names_to_copy(*task).is_empty()) {
+            format!(
+                "prompts of {} have no names to replace: leave the option out",
+                W::NAME
+            )
+        } else if self.prompt != PromptStyle::Detailed {
+            // Other completions list medicines in the order of the formulary.
+            "only completions of detailed prompts follow from them under any name: add --prompt detailed".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument("--rename-prob", reason))
     }
 
     /// Returns the policy whose actions are the labels. The digest of a compact model is added to
@@ -327,11 +339,13 @@ impl<W: TextWorld + Analyzed> Plan<'_, W> {
             let step = W::step_count(observation);
             let mut prompt = prompt_state.prompt(config.prompt);
             let mut completion = W::format_action(config.prompt, observation, label);
-            let renamed = rename_rng.uniform() < config.rename_prob;
-            if renamed {
+            let mut renamed = false;
+            if rename_rng.uniform() < config.rename_prob {
                 let renaming = Renaming::draw(&names, &prompt, &mut rename_rng);
-                prompt = renaming.apply(&prompt);
+                let replaced = renaming.apply(&prompt);
+                renamed = replaced != prompt;
                 completion = renaming.apply(&completion);
+                prompt = replaced;
             }
             summary.renamed += u64::from(renamed);
             summary.add(&prompt, &completion, &label.to_string());

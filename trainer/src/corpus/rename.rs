@@ -1,16 +1,17 @@
-//! Other names for the things that a row names, such as medicines (`sentinel lm corpus
+//! Replacement names for the things that a row names, such as medicines (`sentinel lm corpus
 //! --rename-prob`).
 //!
 //! Training shows a model only some of the names that it will meet. A model that has learned them by
-//! heart writes one of them where it should copy a new one; where the same row can have any name, only
-//! copying it from the prompt is right.
+//! heart writes one of them where it should copy a new one; in rows whose names can be any, only copying
+//! from the prompt gives the right completion.
 
 use crate::rng::Rng;
 
-/// The share of the rows in which known names change places, instead of new ones being made up.
-const EXCHANGED: f64 = 0.3;
-/// The share of the names that stay in a row with made-up ones.
-const KEPT: f64 = 0.4;
+/// The share of the renamed rows whose names are replaced by known ones, drawn from all that the split
+/// has; in the other rows they are replaced by made-up ones.
+const KNOWN_SHARE: f64 = 0.3;
+/// The share of the names that are kept in a row with made-up ones.
+const KEPT_SHARE: f64 = 0.4;
 /// The sounds of which new words consist.
 const CONSONANTS: [&str; 16] = [
     "b", "c", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "x", "z",
@@ -22,15 +23,15 @@ const VOWELS: [&str; 5] = ["a", "e", "i", "o", "u"];
 pub(super) struct Renaming(Vec<(String, String)>);
 
 impl Renaming {
-    /// Draws other names for those of `known` that are words of `prompt`. No two get the same name, and a
-    /// made-up name is none of `known`.
+    /// Draws replacements for those of the names `known` that are words of `prompt`. No two get the same
+    /// one, and a made-up name is neither one of `known` nor a word of the prompt.
     pub(super) fn draw(known: &[String], prompt: &str, rng: &mut Rng) -> Self {
         let mut present: Vec<&String> = Vec::new();
         for word in words(prompt) {
             let name = known.iter().find(|name| *name == word);
             present.extend(name.filter(|name| !present.contains(name)));
         }
-        if rng.uniform() < EXCHANGED {
+        if rng.uniform() < KNOWN_SHARE {
             let mut others = known.to_vec();
             rng.shuffle(&mut others);
             let pairs = present.into_iter().cloned().zip(others);
@@ -38,14 +39,14 @@ impl Renaming {
         }
         let mut renaming = Self::default();
         for name in present {
-            if rng.uniform() < KEPT {
+            if rng.uniform() < KEPT_SHARE {
                 continue;
             }
             // A name is drawn again if it is taken, which is rare.
             let new = loop {
                 let new = made_up(name, known, rng);
                 let taken = renaming.0.iter().any(|(_, other)| *other == new);
-                if !taken && !known.contains(&new) {
+                if !taken && !known.contains(&new) && words(prompt).all(|word| word != new) {
                     break new;
                 }
             };
@@ -54,7 +55,7 @@ impl Renaming {
         renaming
     }
 
-    /// Returns `text` with the other names.
+    /// Returns `text` with the replacement names.
     pub(super) fn apply(&self, text: &str) -> String {
         let new = |word: &str| {
             let found = self.0.iter().find(|(old, _)| old == word);
@@ -80,8 +81,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Makes up a name: words of known names and new ones, and the last word of `name`, which tells the kind
-/// of thing.
+/// Makes up a name from one to three words, each the first word of a known name or a new one, and the
+/// last word of `name`, which tells the kind of thing.
 fn made_up(name: &str, known: &[String], rng: &mut Rng) -> String {
     let mut parts = Vec::new();
     for _ in 0..1 + rng.index(3) {

@@ -16,7 +16,7 @@ pub struct CorpusSummary {
     pub rows: u64,
     /// The number of steps that took a random action in place of the label.
     pub explored: u64,
-    /// The number of rows with other names.
+    /// The number of rows with replacement names.
     pub renamed: u64,
     /// The number of characters of all prompts.
     pub prompt_characters: u64,
@@ -69,15 +69,18 @@ impl fmt::Display for CorpusSummary {
         let rows = self.rows.max(1) as f64;
         let mean = self.prompt_characters as f64 / rows;
         let said = self.completion_characters as f64 / rows;
+        let renamed = match self.renamed {
+            0 => String::new(),
+            rows => format!(", {rows} rows with replacement names"),
+        };
         write!(
             f,
-            "{} rows of {} episodes by the policy {}, {} random steps, {} rows with other names; \
+            "{} rows of {} episodes by the policy {}, {} random steps{renamed}; \
              prompts of {mean:.0} characters, at most {}; completions of {said:.0}; {} distinct actions:",
             self.rows,
             self.episodes,
             self.policy,
             self.explored,
-            self.renamed,
             self.longest_prompt,
             self.actions.len()
         )?;

@@ -29,15 +29,22 @@ pub struct ReadReplay<W: PageWorld> {
 }
 
 impl<W: PageWorld> ReadReplay<W> {
-    /// Completes an address without a task: chooses the file's episode with the seed of the address,
-    /// or else its first one. Streams and rules that the address names stay.
-    pub fn complete(&self, words: &mut EpisodeRef) {
-        let with_seed = |spec: &&EpisodeSpec<W>| spec.seed == words.seed;
-        let found = self.replay.episodes().find(with_seed).copied();
-        let Some(found) = found.or(self.first) else {
+    /// Chooses the episode of the file for an address without a task: the first one that has the rules,
+    /// the streams and the seed of the address, as far as there is one; rules count most, the seed
+    /// least. Rules and streams that the address names stay.
+    pub fn choose_episode(&self, words: &mut EpisodeRef) {
+        let (rules, streams) = (words.rules.replace(' ', "+"), &words.streams);
+        let differs = |spec: &&EpisodeSpec<W>| {
+            (
+                !rules.is_empty() && spec.rules.to_string() != rules,
+                !streams.is_empty() && spec.streams.name() != streams,
+                spec.seed != words.seed,
+            )
+        };
+        let Some(found) = self.replay.episodes().min_by_key(differs) else {
             return;
         };
-        let found = episode::<W>(&found);
+        let found = episode::<W>(found);
         (words.task, words.seed) = (found.task, found.seed);
         if words.streams.is_empty() {
             words.streams = found.streams;

@@ -160,88 +160,83 @@ fn own_actions_and_fallbacks_are_marked<W: PageWorld>(policy: W::PolicyName) {
     assert!(ReplayFile::default().parse(&text).verify().fits());
 }
 
-/// An address that names a replay but no task plays an episode of the file, under the file's rules:
-/// that with the address's seed, or else the first one.
+/// An address that names a replay but no task plays an episode of the file: the one that agrees with
+/// what else the address names, or else the first one.
 #[test]
-fn a_replay_without_a_task_plays_its_own_episodes() {
+fn a_replay_without_a_task_plays_an_episode_of_its_file() {
     let hardened = |seed| EpisodeSpec::<TrustEnv> {
         rules: Rules::HARDENED,
         ..spec(seed)
     };
-    let rows = [9, 7].map(|seed| {
-        let setup = hardened(seed).setup();
-        let policy = sentinel_policy::trust::PolicyName::Heuristic;
+    let rows = [hardened(9), hardened(7), spec(5)].map(|spec| {
+        let (setup, policy) = (spec.setup(), sentinel_policy::trust::PolicyName::Heuristic);
         let (_, rows) = record_episode(&setup, &mut policy.start(&setup), policy.name());
         to_lines(&rows).expect("rows")
     });
     let file = rows.concat().into_bytes();
-    for (seed, played, rules, misses) in [
-        (42, 7, "", false),
-        (9, 9, "", false),
-        (9, 9, "reference", true),
-    ] {
-        let mut engine = Engine::<TrustEnv>::default();
-        let request = Request::Play {
-            run: 1,
-            episode: EpisodeRef {
-                seed,
-                rules: rules.to_owned(),
-                ..EpisodeRef::default()
-            },
-            player: "replay:two".to_owned(),
-            branch: None,
-        };
-        // Nothing is played before the file arrives, and hidden state may be asked for by then.
-        let replies = ask(&mut engine, request);
-        assert_eq!(replies, [Reply::Need("replays/two.jsonl".to_owned())]);
-        assert_eq!(
-            ask(&mut engine, Request::ShowTruth { run: 1, show: true }),
-            []
-        );
-        let arrived = Request::File {
-            name: "replays/two.jsonl".to_owned(),
-            content: Ok(file.clone()),
-            dropped: false,
-        };
-        let replies = ask(&mut engine, arrived);
-        assert!(replies.iter().any(|reply| matches!(reply, Reply::Truth(_))));
-        let run = run_of(&replies);
-        let expected = hardened(played);
-        let rules = if rules.is_empty() { "hardened" } else { rules };
-        assert_eq!(
-            (
-                run.episode.seed,
-                run.episode.task.as_str(),
-                run.episode.rules.as_str()
-            ),
-            (played, expected.task.name(), rules)
-        );
-        assert_eq!(run.source_warning, misses, "{}", run.source_note);
-    }
-    // A file that cannot be read leaves the defaults, and a run that was stopped does not start.
-    let mut engine = Engine::<TrustEnv>::default();
-    for run in [1, 2] {
-        let request = Request::Play {
-            run,
-            episode: EpisodeRef::default(),
-            player: "replay:none".to_owned(),
-            branch: None,
-        };
-        ask(&mut engine, request);
-    }
-    ask(&mut engine, Request::Stop { run: 2 });
-    let failed = Request::File {
-        name: "replays/none.jsonl".to_owned(),
-        content: Err("There is no such file.".to_owned()),
+    let play = |run, seed, rules: &str, player: &str| Request::Play {
+        run,
+        episode: EpisodeRef {
+            seed,
+            rules: rules.to_owned(),
+            ..EpisodeRef::default()
+        },
+        player: player.to_owned(),
+        branch: None,
+    };
+    let arrived = |name: &str, content| Request::File {
+        name: format!("replays/{name}.jsonl"),
+        content,
         dropped: false,
     };
+    let changed = "hardened-completion";
+    for (seed, rules, played, played_rules, misses) in [
+        (9, "", 9, "hardened", false),
+        (5, "", 5, "reference", false),
+        (42, "hardened", 7, "hardened", false),
+        (9, "reference", 5, "reference", false),
+        // No episode has these rules, which stay.
+        (9, changed, 9, changed, true),
+    ] {
+        let mut engine = Engine::<TrustEnv>::default();
+        // Nothing is played before the file arrives, and hidden state may be asked for by then.
+        let replies = ask(&mut engine, play(1, seed, rules, "replay:three"));
+        assert_eq!(replies, [Reply::Need("replays/three.jsonl".to_owned())]);
+        let truth = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
+        assert_eq!(truth, []);
+        let replies = ask(&mut engine, arrived("three", Ok(file.clone())));
+        assert!(replies.iter().any(|reply| matches!(reply, Reply::Truth(_))));
+        // The second time the file is here.
+        let again = ask(&mut engine, play(2, seed, rules, "replay:three"));
+        for run in [run_of(&replies), run_of(&again)] {
+            let episode = &run.episode;
+            assert_eq!(
+                (episode.seed, episode.task.as_str(), episode.rules.as_str()),
+                (played, spec::<TrustEnv>(0).task.name(), played_rules)
+            );
+            assert_eq!(run.source_warning, misses, "{}", run.source_note);
+        }
+    }
+    // Without the file the default episode is shown, but not as what the address means: it names no
+    // player. A run that was stopped or that waits for another file does not start.
+    let mut engine = Engine::<TrustEnv>::default();
+    for (run, player) in [(1, "replay:none"), (2, "replay:none"), (3, "replay:three")] {
+        ask(&mut engine, play(run, 7, "", player));
+    }
+    ask(&mut engine, Request::Stop { run: 2 });
+    let failed = arrived("none", Err("There is no such file.".to_owned()));
     let replies = ask(&mut engine, failed);
     assert_eq!(problems(&replies), ["There is no such file."]);
-    let runs = replies.iter().filter_map(|reply| match reply {
-        Reply::Run(run) => Some((run.run, run.source_warning)),
+    let mut runs = replies.iter().filter_map(|reply| match reply {
+        Reply::Run(run) => Some((run.run, run.episode.player.as_str(), run.source_warning)),
         _ => None,
     });
-    assert!(runs.clone().count() > 0 && runs.clone().all(|run| run == (1, true)));
+    assert_eq!(runs.next_back(), Some((1, "", true)));
+    let of_other = |reply: &Reply| matches!(reply, Reply::Run(run) if run.run != 1);
+    assert!(!replies.iter().any(of_other));
+    // A file that the visitor drops is as good as a fetched one.
+    let replies = drop_file(&mut engine, "three.jsonl", &file);
+    assert!(replies.iter().any(of_other));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sentinel_page_protocol::{
 
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{Memo, Signal, memo, memo_notify_always};
-use crate::state::PageState;
+use crate::state::{PageState, REPLAY};
 
 /// Everything that determines a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,10 +58,12 @@ impl RunInputs {
         }
     }
 
-    /// Returns the inputs of the episode to compare with; `None` if there is none.
+    /// Returns the inputs of the episode to compare with; `None` if there is none, or while it is a
+    /// replay and the task of the main episode is unknown.
     #[must_use]
     pub fn versus(state: &PageState) -> Option<Self> {
-        (!state.versus.is_empty()).then(|| Self {
+        let waits = state.task.is_empty() && state.versus.starts_with(REPLAY);
+        (!state.versus.is_empty() && !waits).then(|| Self {
             world: state.world.clone(),
             episode: state.episode(),
             player: state.versus.clone(),

@@ -3,7 +3,7 @@
 
 use sentinel_page_protocol::Branch;
 
-use crate::state::{PageState, REFERENCE_RULES, REPLAY, SEED_MAX, Screen, Speed, Theme};
+use crate::state::{PageState, REFERENCE_RULES, SEED_MAX, Screen, Speed, Theme};
 
 /// Values that the address leaves out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,10 +30,12 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     query.add("task", &state.task);
     query.add("seed", &state.seed.to_string());
     query.add("policy", &state.player);
-    if state.streams != defaults.streams {
+    // Where a file determines the episode, what is left out is that of the file.
+    let keeps_defaults = state.takes_episode_from_file();
+    if keeps_defaults || state.streams != defaults.streams {
         query.add("streams", &state.streams);
     }
-    if state.rules != defaults.rules {
+    if keeps_defaults || state.rules != defaults.rules {
         query.add("rules", &state.rules);
     }
     query.add("vs", &state.versus);
@@ -162,8 +164,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
     // those of the file. The engine knows both.
     let names_episode =
         !state.task.is_empty() || !state.player.is_empty() || state.branch.is_some() || has_cursor;
-    let names_only_replay = state.task.is_empty() && state.player.starts_with(REPLAY);
-    if state.rules.is_empty() && names_episode && !names_only_replay {
+    if state.rules.is_empty() && names_episode && !state.takes_episode_from_file() {
         REFERENCE_RULES.clone_into(&mut state.rules);
     }
     (state, problems)

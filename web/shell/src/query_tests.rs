@@ -145,6 +145,23 @@ fn an_episode_without_rules_is_one_of_the_reference() {
     }
 }
 
+/// An address of a replay without a task keeps its other parts until the file has been read, also those
+/// that equal a default.
+#[test]
+fn an_address_of_a_replay_without_a_task_survives() {
+    for query in [
+        "seed=42&policy=replay:file",
+        "seed=7&policy=replay:file&streams=independent&rules=reference&t=4",
+        "seed=7&policy=replay:file&streams=reference&rules=hardened",
+    ] {
+        let (state, problems) = parse_query(query, &WORLDS);
+        assert_eq!(
+            (to_query(&state, DEFAULTS).as_str(), problems),
+            (query, vec![])
+        );
+    }
+}
+
 #[test]
 fn another_world_keeps_what_every_world_knows() {
     let state = PageState {

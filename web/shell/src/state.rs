@@ -211,6 +211,12 @@ impl PageState {
         self.watch && self.task.is_empty()
     }
 
+    /// Returns `true` if a replay is to be shown whose file determines the episode.
+    #[must_use]
+    pub fn takes_episode_from_file(&self) -> bool {
+        self.task.is_empty() && self.player.starts_with(REPLAY)
+    }
+
     /// Returns the episode in the words of a request.
     #[must_use]
     pub fn episode(&self) -> EpisodeRef {

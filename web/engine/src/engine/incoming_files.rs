@@ -125,6 +125,9 @@ impl<W: PageWorld> Engine<W> {
         let rows = counted(read.replay.row_count(), "action", "actions");
         let episodes = counted(read.replay.episodes().count(), "episode", "episodes");
         let opened = self.file_library.add_dropped(name, read)?;
+        if let Some(name) = opened.player.strip_prefix(REPLAY) {
+            self.start_awaiting_file(name);
+        }
         let player = opened.player.replacen(REPLAY, "Replay ", 1);
         self.report_file(format!(
             "{name}: {episodes} with {rows}, in the menu of players as “{player}”."
@@ -201,7 +204,7 @@ impl<W: PageWorld> Engine<W> {
         };
         self.file_library.set(name, file);
         self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
-        self.start_waiting(name);
+        self.start_awaiting_file(name);
     }
 }
 

@@ -48,8 +48,8 @@ pub struct Engine<W: PageWorld> {
     fetch: Option<fn() -> Fetching<W>>,
     /// Requests that wait for the second module.
     waiting: Vec<Request>,
-    /// Runs of replays without a task, which wait for the file whose first episode they play.
-    waiting_plays: Vec<PlayRequest>,
+    /// Runs of replays without a task, which wait for the file to choose an episode from it.
+    runs_awaiting_file: Vec<PlayRequest>,
 }
 
 /// A run that the shell requested.
@@ -83,7 +83,7 @@ impl<W: PageWorld> Engine<W> {
             deferred: DeferredCode::NotRequested,
             fetch: None,
             waiting: Vec::new(),
-            waiting_plays: Vec::new(),
+            runs_awaiting_file: Vec::new(),
         }
     }
 
@@ -111,7 +111,7 @@ impl<W: PageWorld> Engine<W> {
                 truth: false,
             }),
             Request::ShowTruth { run, show } => {
-                let waiting = self.waiting_plays.iter_mut();
+                let waiting = self.runs_awaiting_file.iter_mut();
                 for play in waiting.filter(|play| play.run == run) {
                     play.truth = show;
                 }
@@ -122,7 +122,7 @@ impl<W: PageWorld> Engine<W> {
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
-                self.waiting_plays.retain(|play| play.run != run);
+                self.runs_awaiting_file.retain(|play| play.run != run);
                 self.with_tournament(run, |tournament| {
                     tournament.stopped = true;
                     tournament.report_soon();
@@ -180,7 +180,8 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn play(&mut self, request: PlayRequest) {
-        self.waiting_plays.retain(|play| play.run != request.run);
+        self.runs_awaiting_file
+            .retain(|play| play.run != request.run);
         let source = match request.player.as_str() {
             "" => Source::Trained,
             word => parse_source::<W>(word).unwrap_or_else(|| {
@@ -194,19 +195,19 @@ impl<W: PageWorld> Engine<W> {
                 if request.episode.task.is_empty()
                     && self.file_library.file(name).ready().is_none() =>
             {
-                self.waiting_plays.push(request);
+                self.runs_awaiting_file.push(request);
             }
             _ => self.start_run(request, source),
         }
     }
 
     /// Starts the runs that waited for the file of replay `name`, which has arrived or has failed.
-    fn start_waiting(&mut self, name: &str) {
+    fn start_awaiting_file(&mut self, name: &str) {
         let source = Source::Replay(name.to_owned());
         let player = source_name::<W>(&source);
-        let plays = std::mem::take(&mut self.waiting_plays).into_iter();
+        let plays = std::mem::take(&mut self.runs_awaiting_file).into_iter();
         let (ready, waiting): (Vec<_>, _) = plays.partition(|play| play.player == player);
-        self.waiting_plays = waiting;
+        self.runs_awaiting_file = waiting;
         for request in ready {
             self.start_run(request, source.clone());
         }
@@ -214,17 +215,23 @@ impl<W: PageWorld> Engine<W> {
 
     fn start_run(&mut self, mut request: PlayRequest, source: Source<W::PolicyName>) {
         let run = request.run;
+        let mut has_failed = false;
         if let Source::Replay(name) = &source
             && request.episode.task.is_empty()
-            && let Some(read) = self.file_library.file(name).ready()
         {
-            read.complete(&mut request.episode);
+            match self.file_library.file(name).ready() {
+                Some(read) => read.choose_episode(&mut request.episode),
+                None => has_failed = true,
+            }
         }
         let origin = self.origin(&request.episode);
         let branch = request.branch.and_then(|branch| self.own_actions(&branch));
         let truth = request.truth || self.shown(run).is_some_and(|shown| shown.truth);
         let mut episode = file_library::episode::<W>(&origin);
-        episode.player = source_name::<W>(&source);
+        // Without a player the shell keeps the words of the address, so that a reload tries again.
+        if !has_failed {
+            episode.player = source_name::<W>(&source);
+        }
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
         let actor = actor::<W>(&source, &setup, Some(&self.file_library), &self.models);

@@ -33,13 +33,14 @@ impl<W: PageWorld> ReadReplay<W> {
     /// the streams and the seed of the address, as far as there is one; rules count most, the seed
     /// least. Rules and streams that the address names stay.
     pub fn choose_episode(&self, words: &mut EpisodeRef) {
-        let (rules, streams) = (words.rules.replace(' ', "+"), &words.streams);
+        // Parts that are left out, or that are not understood, agree with every episode.
+        let rules = Rules::parse(&words.rules.replace(' ', "+")).ok();
+        let rules = rules.filter(|_| !words.rules.is_empty());
+        let streams = Streams::parse(&words.streams);
         let differs = |spec: &&EpisodeSpec<W>| {
-            (
-                !rules.is_empty() && spec.rules.to_string() != rules,
-                !streams.is_empty() && spec.streams.name() != streams,
-                spec.seed != words.seed,
-            )
+            let rules = rules.as_ref().is_some_and(|rules| *rules != spec.rules);
+            let streams = streams.is_some_and(|streams| streams != spec.streams);
+            u8::from(rules) * 4 + u8::from(streams) * 2 + u8::from(spec.seed != words.seed)
         };
         let Some(found) = self.replay.episodes().min_by_key(differs) else {
             return;

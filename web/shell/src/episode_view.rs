@@ -10,7 +10,7 @@ use sentinel_page_protocol::{
 
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{Memo, Signal, memo, memo_notify_always};
-use crate::state::{PageState, REPLAY};
+use crate::state::PageState;
 
 /// Everything that determines a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,12 +58,11 @@ impl RunInputs {
         }
     }
 
-    /// Returns the inputs of the episode to compare with; `None` if there is none, or while it is a
-    /// replay and the task of the main episode is unknown.
+    /// Returns the inputs of the episode to compare with; `None` if there is none, or while the task of
+    /// the main episode is unknown: a replay would choose one of its own.
     #[must_use]
     pub fn versus(state: &PageState) -> Option<Self> {
-        let waits = state.task.is_empty() && state.versus.starts_with(REPLAY);
-        (!state.versus.is_empty() && !waits).then(|| Self {
+        (!state.versus.is_empty() && !state.task.is_empty()).then(|| Self {
             world: state.world.clone(),
             episode: state.episode(),
             player: state.versus.clone(),

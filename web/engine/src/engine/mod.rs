@@ -205,10 +205,9 @@ impl<W: PageWorld> Engine<W> {
     fn start_awaiting_file(&mut self, name: &str) {
         let source = Source::Replay(name.to_owned());
         let player = source_name::<W>(&source);
-        let plays = std::mem::take(&mut self.runs_awaiting_file).into_iter();
-        let (ready, waiting): (Vec<_>, _) = plays.partition(|play| play.player == player);
-        self.runs_awaiting_file = waiting;
-        for request in ready {
+        let waiting = |runs: &[PlayRequest]| runs.iter().position(|play| play.player == player);
+        while let Some(at) = waiting(&self.runs_awaiting_file) {
+            let request = self.runs_awaiting_file.remove(at);
             self.start_run(request, source.clone());
         }
     }

@@ -60,14 +60,14 @@ impl Rng {
     }
 
     /// Draws a number below `count`, which is not 0, with equal probabilities.
-    pub(crate) fn index(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         (self.uniform() * count as f64) as usize
     }
 
     /// Shuffles values with equal probability for each order (Fisher-Yates).
     pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
-            values.swap(last, self.index(last + 1));
+            values.swap(last, self.below(last + 1));
         }
     }
 }

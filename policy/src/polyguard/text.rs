@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 
 use sentinel_env::polyguard::{
     Act, ActArg, Action, ActionRow, Archetype, ArchetypeId, Candidate, CandidateId, Drug, Episode,
-    Exploit, Formulary, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv, Split,
-    TaskSpec, each_archetype, prompt, prompt_among,
+    Exploit, Formulary, Lab, Medication, Observation, ParsedCompletion, PolyguardEnv, TaskSpec,
+    each_archetype, prompt, prompt_among,
 };
 
 use super::learned::{ObservationFacts, Observer, PolyguardNet};
@@ -73,15 +73,12 @@ impl TextWorld for PolyguardEnv {
         end.and_then(|end| text.get(..end)).unwrap_or_default()
     }
 
-    /// Returns the names of the medicines, in the split for training without the held-out ones.
-    fn names_to_copy(task: TaskSpec) -> Vec<String> {
+    /// Returns the names of the medicines that the split does not exclude.
+    fn names_to_copy(task: TaskSpec) -> Vec<&'static str> {
         let formulary = task.formulary().tables();
-        let hidden = match task.split() {
-            Split::Train => formulary.held_out(),
-            Split::All | Split::Holdout => 0,
-        };
-        let shown = formulary.ids().filter(|id| id.bit() & hidden == 0);
-        shown.map(|id| formulary.get(id).name.clone()).collect()
+        let excluded = task.split().excluded(formulary);
+        let shown = formulary.ids().filter(|id| id.bit() & excluded == 0);
+        shown.map(|id| formulary.get(id).name.as_str()).collect()
     }
 
     fn legal_actions(observation: &Observation) -> Vec<Action> {

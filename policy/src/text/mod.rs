@@ -110,7 +110,7 @@ pub trait TextWorld: Playable {
 
     /// Returns the names that prompts of the task can contain and that a model should copy rather than
     /// know: those of things of which there may be others, such as medicines. Empty by default.
-    fn names_to_copy(_task: Self::Task) -> Vec<String> {
+    fn names_to_copy(_task: Self::Task) -> Vec<&'static str> {
         Vec::new()
     }
 

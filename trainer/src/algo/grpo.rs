@@ -269,8 +269,7 @@ fn snapshot_group<W: Learn>(
     group.lengths.push(visited.len() as f64);
     let members = config.num_generations;
     for snapshot in 0..config.snapshots_per_episode.min(visited.len()) {
-        let at = (own.uniform() * visited.len() as f64) as usize;
-        let (snapshot_at, decision) = &visited[at.min(visited.len() - 1)];
+        let (snapshot_at, decision) = &visited[own.below(visited.len())];
         let index = group.batch.samples.len();
         group.batch.samples.push(sample(snapshot_at, decision));
         let offset = own.uniform();

@@ -20,22 +20,22 @@ const VOWELS: [&str; 5] = ["a", "e", "i", "o", "u"];
 
 /// The names that replace those of a row.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Renaming(Vec<(String, String)>);
+pub(super) struct Renaming(Vec<(&'static str, String)>);
 
 impl Renaming {
     /// Draws replacements for those of the names `known` that are words of `prompt`. No two get the same
     /// one, and a made-up name is neither one of `known` nor a word of the prompt.
-    pub(super) fn draw(known: &[String], prompt: &str, rng: &mut Rng) -> Self {
-        let mut present: Vec<&String> = Vec::new();
+    pub(super) fn draw(known: &[&'static str], prompt: &str, rng: &mut Rng) -> Self {
+        let mut present: Vec<&'static str> = Vec::new();
         for word in words(prompt) {
-            let name = known.iter().find(|name| *name == word);
+            let name = known.iter().find(|name| **name == word);
             present.extend(name.filter(|name| !present.contains(name)));
         }
         if rng.uniform() < KNOWN_SHARE {
             let mut others = known.to_vec();
             rng.shuffle(&mut others);
-            let pairs = present.into_iter().cloned().zip(others);
-            return Self(pairs.collect());
+            let others = others.into_iter().map(str::to_owned);
+            return Self(present.into_iter().zip(others).collect());
         }
         let mut renaming = Self::default();
         for name in present {
@@ -46,11 +46,12 @@ impl Renaming {
             let new = loop {
                 let new = made_up(name, known, rng);
                 let taken = renaming.0.iter().any(|(_, other)| *other == new);
-                if !taken && !known.contains(&new) && words(prompt).all(|word| word != new) {
+                if !taken && !known.contains(&new.as_str()) && words(prompt).all(|word| word != new)
+                {
                     break new;
                 }
             };
-            renaming.0.push((name.clone(), new));
+            renaming.0.push((name, new));
         }
         renaming
     }
@@ -58,7 +59,7 @@ impl Renaming {
     /// Returns `text` with the replacement names.
     pub(super) fn apply(&self, text: &str) -> String {
         let new = |word: &str| {
-            let found = self.0.iter().find(|(old, _)| old == word);
+            let found = self.0.iter().find(|(old, _)| *old == word);
             found.map_or_else(|| word.to_owned(), |(_, new)| new.clone())
         };
         words(text).map(new).collect()
@@ -83,25 +84,26 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Makes up a name from one to three words, each the first word of a known name or a new one, and the
 /// last word of `name`, which tells the kind of thing.
-fn made_up(name: &str, known: &[String], rng: &mut Rng) -> String {
+fn made_up(name: &str, known: &[&str], rng: &mut Rng) -> String {
     let mut parts = Vec::new();
-    for _ in 0..1 + rng.index(3) {
-        let first = |name: &String| name.split('_').next().map(str::to_owned);
-        let part = match rng.index(2) {
-            0 => first(&known[rng.index(known.len())]),
-            _ => None,
-        };
-        parts.push(part.unwrap_or_else(|| new_word(rng)));
+    for _ in 0..1 + rng.below(3) {
+        let of_known = rng.below(2) == 0;
+        parts.push(if of_known {
+            let name = known[rng.below(known.len())];
+            name.split('_').next().unwrap_or(name).to_owned()
+        } else {
+            new_word(rng)
+        });
     }
     parts.extend(name.rsplit_once('_').map(|(_, kind)| kind.to_owned()));
     parts.join("_")
 }
 
 fn new_word(rng: &mut Rng) -> String {
-    let syllables = 2 + rng.index(3);
+    let syllables = 2 + rng.below(3);
     let sounds = (0..syllables).flat_map(|_| {
-        let consonant = CONSONANTS[rng.index(CONSONANTS.len())];
-        [consonant, VOWELS[rng.index(VOWELS.len())]]
+        let consonant = CONSONANTS[rng.below(CONSONANTS.len())];
+        [consonant, VOWELS[rng.below(VOWELS.len())]]
     });
     sounds.collect()
 }
@@ -112,13 +114,9 @@ mod tests {
 
     const KNOWN: [&str; 4] = ["ab_like", "b_like", "cd_e_like", "non_opioid"];
 
-    fn known() -> Vec<String> {
-        KNOWN.map(str::to_owned).to_vec()
-    }
-
     #[test]
     fn only_whole_words_are_replaced() {
-        let one = |old: &str, new: &str| (old.to_owned(), new.to_owned());
+        let one = |old, new: &str| (old, new.to_owned());
         let renaming = Renaming(vec![one("b_like", "x"), one("x", "y")]);
         assert_eq!(
             renaming.apply("ab_like (b_like)→b_like, x"),
@@ -133,7 +131,7 @@ mod tests {
         let prompt = "b_like > ab_like: STOP non_opioid = cand_01, b_like";
         let (mut same, mut made_up) = (0, 0);
         for seed in 0..500 {
-            let renamed = Renaming::draw(&known(), prompt, &mut Rng::new(seed, &[])).apply(prompt);
+            let renamed = Renaming::draw(&KNOWN, prompt, &mut Rng::new(seed, &[])).apply(prompt);
             let found: Vec<&str> = words(&renamed).collect();
             let (a, b, c) = (found[0], found[4], found[9]);
             assert_eq!(

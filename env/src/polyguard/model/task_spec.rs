@@ -62,6 +62,17 @@ named_enum! {
     }
 }
 
+impl Split {
+    /// Returns the archetypes that no episode of the split contains, as bits.
+    #[must_use]
+    pub const fn excluded(self, formulary: &Formulary) -> u64 {
+        match self {
+            Self::Train => formulary.held_out(),
+            Self::All | Self::Holdout => 0,
+        }
+    }
+}
+
 impl FormularyName {
     /// Returns the tables of the formulary.
     #[must_use]

@@ -36,10 +36,7 @@ pub(super) fn propose(o: &Observation, taken: u64, list: &mut Proposals) {
         formulary,
         mask: taken,
         present,
-        barred: match o.task.split() {
-            Split::Train => formulary.held_out(),
-            Split::All | Split::Holdout => 0,
-        },
+        barred: o.task.split().excluded(formulary),
         others: if o.has_unknown_product() {
             u64::MAX
         } else {

@@ -96,10 +96,7 @@ impl PatientGenerator {
     /// Returns the archetypes that the split allows, as bits.
     pub(super) fn allowed(&self) -> u64 {
         let all = (1 << self.formulary().archetypes().len()) - 1;
-        match self.split() {
-            Split::Train => all & !self.formulary().held_out(),
-            Split::All | Split::Holdout => all,
-        }
+        all & !self.split().excluded(self.formulary())
     }
 
     /// Returns the allowed archetypes that satisfy `is`, as bits.

@@ -22,7 +22,7 @@ use sentinel_policy::policy::Player;
 use sentinel_policy::text::{InvalidReward, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::TrustNet;
-use sentinel_trainer::analyze::ContinuationSource;
+use sentinel_trainer::analyze::PolicySource;
 use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact_model::load_model;
 use sentinel_trainer::corpus::rollout::{
@@ -319,7 +319,7 @@ fn group_members_differ_only_by_completion() {
     let generator =
         || Callback(move |prompts: &[String]| (0..prompts.len()).map(completion_of).collect());
     let rollout_config = RolloutConfig::default();
-    let scripted = CompletionValue::Policy(ContinuationSource::Scripted(PolicyName::Bayes));
+    let scripted = CompletionValue::Policy(PolicySource::Scripted(PolicyName::Bayes));
     let found = generate_groups(&bayes, 3, scripted, rollout_config, &mut generator()).unwrap();
     assert_eq!(found.len(), 2);
     for (group, state) in found.iter().zip(&bayes) {
@@ -343,7 +343,7 @@ fn group_members_differ_only_by_completion() {
     // So is that of a compact model.
     let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../replays/grpo");
     let model = std::sync::Arc::new(load_model::<TrustNet>(&committed).unwrap());
-    let trained = CompletionValue::Policy(ContinuationSource::Trained(model.clone()));
+    let trained = CompletionValue::Policy(PolicySource::Trained(model.clone()));
     let found_by_model =
         generate_groups(&bayes, 3, trained, rollout_config, &mut generator()).unwrap();
     for (group, state) in found_by_model.iter().zip(&bayes) {

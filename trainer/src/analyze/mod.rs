@@ -1,11 +1,11 @@
 //! `sentinel analyze`: the expected final score of each action along the episodes of a replay
 //! (`docs/reference/analysis.md`).
 
-mod continuation;
 mod output;
+mod policy_source;
 
-pub use continuation::{Analyzed, ContinuationSource};
 pub use output::{EpisodeAnalysis, FORMAT, ReplayAnalysis, StepAnalysis, check_out};
+pub use policy_source::{Analyzed, PolicySource};
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -200,7 +200,7 @@ fn analyze_world<W: Analyzed>(
     if origins.is_empty() {
         return Ok(());
     }
-    let policy = ContinuationSource::<W>::load(
+    let policy = PolicySource::<W>::load(
         &config.policy,
         config.model.as_deref(),
         ["--policy", "--model"],
@@ -343,7 +343,7 @@ impl<W: Analyzed> Played<W> {
 /// Analyzes one episode: each core takes an equal part of its steps.
 fn analyze_episode<W: Analyzed>(
     played: &Played<W>,
-    policy: &ContinuationSource<W>,
+    policy: &PolicySource<W>,
     config: &AnalyzeConfig,
     stop: &AtomicBool,
     report: &(dyn Fn(Progress) + Sync),

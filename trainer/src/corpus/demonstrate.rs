@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::rename::Renaming;
 use super::{CorpusSummary, training_seeds};
-use crate::analyze::{Analyzed, ContinuationSource};
+use crate::analyze::{Analyzed, PolicySource};
 use crate::arg_parsers::{self, parse_fraction};
 use crate::episode_args::with_default;
 use crate::provenance::Provenance;
@@ -111,7 +111,7 @@ struct Message<'a> {
 /// The policy whose actions are the labels.
 enum Teacher<W: Analyzed> {
     /// A policy that sees observations only.
-    Public(ContinuationSource<W>),
+    Public(PolicySource<W>),
     /// A scripted policy that reads hidden state.
     Privileged(W::PolicyName),
 }
@@ -167,9 +167,9 @@ impl CorpusConfig {
     #[must_use]
     pub fn model_folder(&self) -> Option<PathBuf> {
         let is_trained = self.policy.as_deref() == Some("trained");
-        let committed =
-            || in_world!(self.episode.world, W => PathBuf::from(<W as Analyzed>::MODEL));
-        is_trained.then(|| self.model.clone().unwrap_or_else(committed))
+        let named = self.model.as_deref();
+        let folder = || in_world!(self.episode.world, W => W::model_folder(named).to_owned());
+        is_trained.then(folder)
     }
 
     fn plan<W: TextWorld + Analyzed>(&self) -> Result<Plan<'_, W>, Error> {
@@ -244,7 +244,7 @@ impl CorpusConfig {
             }
             None => {
                 let (model, options) = (self.model.as_deref(), ["--policy", "--model"]);
-                ContinuationSource::load(name, model, options, provenance).map(Teacher::Public)
+                PolicySource::load(name, model, options, provenance).map(Teacher::Public)
             }
         }
     }

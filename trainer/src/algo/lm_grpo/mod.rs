@@ -17,7 +17,7 @@ use sentinel_policy::text::{PromptState, TextWorld};
 use self::lookahead::{Scorer, lookahead_groups};
 use self::loss::apply_sampling_correction;
 use self::rollout::{Collected, ScoredCompletion, completion_groups, continuation, play, setups};
-use crate::analyze::{Analyzed, ContinuationSource};
+use crate::analyze::{Analyzed, PolicySource};
 use crate::distributed::ProcessGroup;
 use crate::finetune::{
     Event, LoggedCompletion, LoggedTokens, Outcome, PreparedModel, RunDir, RunError, RunMetadata,
@@ -59,7 +59,7 @@ struct GrpoJob<W: TextWorld + Analyzed> {
     config: GrpoConfig,
     setups: Vec<W::Setup>,
     /// Policy that plays on after a completion; `None` if the model itself does, or nothing does.
-    continuation: Option<ContinuationSource<W>>,
+    continuation: Option<PolicySource<W>>,
     tokenizer: Tokenizer,
     generation: GenerationDefaults,
     pad: u32,

@@ -6,7 +6,7 @@ use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::config::GrpoConfig;
 use super::loss::Sample;
-use crate::analyze::{Analyzed, ContinuationSource};
+use crate::analyze::{Analyzed, PolicySource};
 use crate::corpus::rollout::{
     CompletionValue, Group, Member, RolloutStats, Trajectory, generate_groups, rollout,
 };
@@ -109,7 +109,7 @@ fn compares_episodes(config: &GrpoConfig) -> bool {
 /// Forms groups of sampled completions from the states of played episodes.
 pub(super) fn completion_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
-    continuation: Option<&ContinuationSource<W>>,
+    continuation: Option<&PolicySource<W>>,
     played: &[Trajectory<W>],
     agent: &mut LmAgent<'_>,
     seed: u64,
@@ -139,7 +139,7 @@ pub(super) fn sample_places<W: TextWorld>(
 /// episodes.
 fn state_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
-    continuation: Option<&ContinuationSource<W>>,
+    continuation: Option<&PolicySource<W>>,
     played: &[Trajectory<W>],
     agent: &mut LmAgent<'_>,
     seed: u64,
@@ -175,7 +175,7 @@ fn state_groups<W: TextWorld + Analyzed>(
 pub(super) fn continuation<W: Analyzed>(
     config: &GrpoConfig,
     provenance: &mut Provenance,
-) -> Result<Option<ContinuationSource<W>>, RunError> {
+) -> Result<Option<PolicySource<W>>, RunError> {
     let default = match (config.credit, config.continuation) {
         (Credit::Lookahead, _) => W::ROLES.planner,
         (Credit::Step, Continuation::Scripted) => W::ROLES.heuristic,
@@ -184,7 +184,7 @@ pub(super) fn continuation<W: Analyzed>(
     let name = config.continuation_policy.as_deref().unwrap_or(default);
     let options = ["--continuation-policy", "--continuation-model"];
     let model = config.continuation_model.as_deref();
-    let found = ContinuationSource::load(name, model, options, provenance);
+    let found = PolicySource::load(name, model, options, provenance);
     Ok(Some(found?))
 }
 

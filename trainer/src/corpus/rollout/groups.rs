@@ -7,7 +7,7 @@ use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
 use super::generator::{GenerationRequest, Generator, RolloutError, generate_completions};
 use super::play::{RolloutConfig, Sample, rollout};
-use crate::analyze::{Analyzed, ContinuationSource};
+use crate::analyze::{Analyzed, PolicySource};
 
 /// The value of a completion, by who plays on after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub enum CompletionValue<W: Analyzed> {
     /// No continuation: the value is the reward of the step, as the reference trains.
     StepReward,
     /// Another policy plays to the end; the value is the score.
-    Policy(ContinuationSource<W>),
+    Policy(PolicySource<W>),
     /// The model itself plays to the end by sampling; the value is the score.
     Sampled,
     /// The model itself plays to the end by greedy decoding, so that the values of members differ
@@ -185,7 +185,7 @@ fn group_by_state<W: TextWorld + Analyzed>(samples: &[Sample<W>], size: usize) -
 /// Returns the score when another policy, which has observed all earlier steps, plays to the end.
 fn continued_score<W: TextWorld + Analyzed>(
     sample: &Sample<W>,
-    source: &ContinuationSource<W>,
+    source: &PolicySource<W>,
     rollout_config: RolloutConfig,
 ) -> f64 {
     if sample.is_over() {

@@ -16,7 +16,7 @@ use self::compared::{Compared, METRICS, Outside, Target};
 use super::config::GrpoConfig;
 use super::loss::Sample;
 use super::rollout::{Collected, ScoredCompletion, generations_by_episode, sample_places, signals};
-use crate::analyze::{Analyzed, ContinuationSource};
+use crate::analyze::{Analyzed, PolicySource};
 use crate::corpus::rollout::Trajectory;
 use crate::finetune::RunError;
 use crate::lm::Tokenizer;
@@ -54,7 +54,7 @@ struct Visit<'a, W: TextWorld + Analyzed> {
 /// Calls `visit` at all `places`, pairs of an episode and a step in ascending order, each episode on one
 /// core. Returns the results in that order.
 fn visit_places<W: TextWorld + Analyzed, T: Send>(
-    continuation: &ContinuationSource<W>,
+    continuation: &PolicySource<W>,
     played: &[Trajectory<W>],
     places: &[(usize, usize)],
     seed: u64,
@@ -114,7 +114,7 @@ fn visit_places<W: TextWorld + Analyzed, T: Send>(
 /// log-probability is not finite.
 pub(super) fn lookahead_groups<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
-    continuation: &ContinuationSource<W>,
+    continuation: &PolicySource<W>,
     played: &[Trajectory<W>],
     generations: Vec<Generation>,
     scorer: &Scorer<'_>,

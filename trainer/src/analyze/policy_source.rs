@@ -1,4 +1,5 @@
-//! The policy that plays on after an action that is judged: a scripted policy, or a compact model.
+//! A policy that sees observations only, by its name: a scripted policy, or a compact model. It plays on
+//! after an action that is judged, and labels the rows of a corpus.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,18 +21,23 @@ pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
     const MODEL: &'static str;
     /// `true` if results must say that they are for research only.
     const RESEARCH_ONLY: bool = false;
+
+    /// Returns the folder of the compact model: `named`, or else the committed one.
+    fn model_folder(named: Option<&Path>) -> &Path {
+        named.unwrap_or(Path::new(Self::MODEL))
+    }
 }
 
-/// The source of the policy that plays on after an action that is judged. It sees observations only.
+/// Creates players of one policy that sees observations only.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ContinuationSource<W: Analyzed> {
+pub enum PolicySource<W: Analyzed> {
     /// A compact model, whose most probable action is taken.
     Trained(Arc<Model<W::Net>>),
     /// A scripted policy that does not read hidden state.
     Scripted(W::PolicyName),
 }
 
-impl<W: Analyzed> ContinuationSource<W> {
+impl<W: Analyzed> PolicySource<W> {
     /// Loads the policy `name`. `trained` loads the compact model in the folder `model`, or the committed one
     /// of the world, and adds its digest to `provenance`. `options` are the names that errors give the
     /// options of the policy and of the model.
@@ -64,8 +70,8 @@ impl<W: Analyzed> ContinuationSource<W> {
                 name.name()
             ))),
             (EvalPolicy::Scripted(name), None) => Ok(Self::Scripted(name)),
-            (EvalPolicy::Trained, folder) => {
-                let folder = folder.unwrap_or(Path::new(W::MODEL));
+            (EvalPolicy::Trained, _) => {
+                let folder = W::model_folder(model);
                 if model.is_none() && !folder.exists() {
                     let reason = format!(
                         "the committed model {} is not here: name its folder, or a scripted policy \

@@ -1,5 +1,5 @@
-//! A policy that sees observations only, by its name: a scripted policy, or a compact model. It plays on
-//! after an action that is judged, and labels the rows of a corpus.
+//! Loads a policy that sees observations only by its name: a scripted policy or a compact model. It plays
+//! continuation rollouts, and labels the rows of a corpus.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl<W: Analyzed> PolicySource<W> {
     ///
     /// # Errors
     /// Returns an error if there is no such policy, it reads hidden state, the model cannot be read, or
-    /// one is named for a scripted policy.
+    /// `model` is given for a scripted policy.
     pub fn load(
         name: &str,
         model: Option<&Path>,

@@ -380,6 +380,16 @@ async fn candidates_are_taken_by_click_and_by_key() -> Result<()> {
     is_silent(&browser).await
 }
 
+/// The title of a folded panel and its short text are two words, also to a screen reader.
+#[tokio::test]
+async fn folded_panels_separate_title_and_text() -> Result<()> {
+    let (_server, browser) =
+        open_page("world=polyguard&task=DDI-easy&seed=4&policy=no_change").await?;
+    let title = browser.text("[data-panel=suspected] summary").await?;
+    assert!(title.starts_with("Suspected pairs "), "{title}");
+    is_silent(&browser).await
+}
+
 /// The parts of a stack of agents say what they weigh, and the menus choose the case.
 #[tokio::test]
 async fn agents_of_a_stack_are_shown_and_menus_choose_the_case() -> Result<()> {

@@ -41,7 +41,7 @@ pub fn panel(page: Page, slot: &PanelSignal, truth: TruthSignals) -> El {
     let fill = |frame: El| frame.child(body).child(empty(slot)).child(legend(slot));
     if slot.head.with_untracked(|head| head.folded) {
         let title = h2().child(of(|head| &head.title));
-        let fold = details().child(summary().child(title).child(quiet));
+        let fold = details().child(summary().child(title).child(" ").child(quiet));
         return frame.child(fill(fold));
     }
     let head = slot.head.clone();

@@ -1,5 +1,5 @@
-//! Loads a policy that sees observations only by its name: a scripted policy or a compact model. It plays
-//! continuation rollouts, and labels the rows of a corpus.
+//! A policy that sees observations only, which is loaded by its name: a scripted policy or a compact model.
+//! It plays continuation rollouts, and labels the rows of a corpus.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
     }
 }
 
-/// Creates players of one policy that sees observations only.
+/// A policy that sees observations only, from which players of episodes are created.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicySource<W: Analyzed> {
     /// A compact model, whose most probable action is taken.

@@ -19,6 +19,7 @@ mod outputs;
 #[path = "liar_bandit.rs"]
 mod outside_environment;
 mod own_environment;
+mod recipes;
 mod replay;
 mod replay_properties;
 mod report;

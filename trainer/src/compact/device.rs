@@ -24,7 +24,7 @@ named_enum! {
 pub fn available() -> String {
     let built = |name: &DeviceName| match name {
         DeviceName::Cpu => true,
-        DeviceName::Wgpu => cfg!(feature = "wgpu-untuned"),
+        DeviceName::Wgpu => cfg!(feature = "wgpu"),
         DeviceName::Cuda => cfg!(feature = "cuda"),
     };
     let names: Vec<&str> = (DeviceName::ALL.iter())
@@ -38,16 +38,35 @@ impl DeviceName {
     /// Opens the device and returns its handle.
     ///
     /// # Errors
-    /// Returns an error if this program was built without the device.
+    /// Returns an error if this program was built without the device, or the device does not start.
     pub fn open(self) -> Result<Device, DeviceError> {
         match self {
             Self::Cpu => Ok(Device::flex()),
-            #[cfg(feature = "wgpu-untuned")]
-            Self::Wgpu => Ok(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => self.start(|| Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
             #[cfg(feature = "cuda")]
-            Self::Cuda => Ok(Device::cuda(0_usize)),
-            #[cfg(not(all(feature = "wgpu-untuned", feature = "cuda")))]
+            Self::Cuda => self.start(|| Device::cuda(0_usize)),
+            #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
             _ => Err(DeviceError::NotBuilt(self)),
+        }
+    }
+
+    /// Opens a GPU, and moves a number to it and back, which starts its driver.
+    #[cfg(any(feature = "wgpu", feature = "cuda"))]
+    fn start(self, open: impl FnOnce() -> Device) -> Result<Device, DeviceError> {
+        // Where a driver is missing, the libraries of devices panic.
+        let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let device = open();
+            let number = burn::tensor::Tensor::<1>::from_data([1.0_f32], &device);
+            crate::tensors::numbers(number).map(|_| device)
+        }));
+        match started {
+            Ok(Ok(device)) => Ok(device),
+            Ok(Err(error)) => Err(DeviceError::NotStarted(self, error.to_string())),
+            Err(_) => Err(DeviceError::NotStarted(
+                self,
+                "its library reported the reason above".to_owned(),
+            )),
         }
     }
 }
@@ -61,6 +80,11 @@ pub enum DeviceError {
     /// The device needs a cargo feature that is not enabled.
     #[error("device {0} is not in this build, which has {have}: build with `--features {0}`", have = available())]
     NotBuilt(DeviceName),
+    /// The device could not be used.
+    #[error(
+        "device {0} does not start ({1}): check that the machine has such a GPU and its driver, or use --device cpu"
+    )]
+    NotStarted(DeviceName, String),
 }
 
 impl FromStr for DeviceName {

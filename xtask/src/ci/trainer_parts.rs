@@ -8,13 +8,13 @@ use anyhow::Result;
 /// The tests of the trainer whose device can be chosen, by the start of their names.
 const DEVICE_TESTS: [&str; 8] = [
     "bf16::precision_",
+    "device_",
     "forward::",
     "generation::",
     "gradients::",
     "logprobs::",
     "packing::",
     "segments::",
-    "wgpu_",
 ];
 /// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
 /// by which the bindings are generated.
@@ -27,7 +27,7 @@ pub(super) fn devices(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo
         .args(["check", "-p", "sentinel-trainer", "--lib"])
-        .args(["--features", "wgpu,cuda"])
+        .args(["--features", "wgpu,cuda,tuned-kernels"])
         .env("DOCS_RS", "1");
     ci.one_check("devices", &mut cargo)
 }
@@ -46,11 +46,11 @@ pub(super) fn wgpu(ci: &mut Ci) -> Result<Tally> {
         .args(["test", "--no-fail-fast", "-p", "sentinel-trainer"])
         .args([
             "--features",
-            "wgpu-untuned",
+            "wgpu",
             "--test",
             "lm",
             "--test",
-            "wgpu",
+            "device",
             "--",
         ])
         .args(DEVICE_TESTS)

@@ -1,0 +1,220 @@
+//! Generation and training steps of a Qwen2 with random weights on a chosen device, one JSON object
+//! for each measurement. `device_torch.py` does the same work with transformers and PyTorch.
+//!
+//! `cargo bench -p sentinel-trainer --features cuda --bench device -- --device cuda --precision bf16`
+#![allow(missing_docs)]
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use sentinel_env::trust::TrustEnv;
+use sentinel_policy::nn::Weights;
+use sentinel_trainer::algo::lm_grpo::memory_estimate::qwen_presets;
+use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
+use sentinel_trainer::compact::config::TrainConfig;
+use sentinel_trainer::compact::device::DeviceName;
+use sentinel_trainer::compact::learn::Learn as _;
+use sentinel_trainer::compact::trainer::Trainer;
+use sentinel_trainer::distributed::ProcessGroup;
+use sentinel_trainer::lm::{
+    AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora,
+    LoraConfig, ModelConfig, Optimizer, Precision,
+};
+use sentinel_trainer::rl::config::LossConfig;
+use serde_json::{Value, json};
+
+/// The same allocator as in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[derive(Parser)]
+struct Args {
+    /// The device: cpu, wgpu or cuda
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
+    /// The number formats, from the most to the least exact: f32, bf16-weights, bf16
+    #[arg(long, value_delimiter = ',', default_value = "f32", value_parser = parse_precision)]
+    precision: Vec<Precision>,
+    /// Sequences generated together, one measurement for each number
+    #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
+    rows: Vec<u32>,
+    /// Tokens of a prompt
+    #[arg(long, default_value_t = 128)]
+    prompt: u32,
+    /// Tokens of a completion
+    #[arg(long, default_value_t = 64)]
+    completion: u32,
+    /// Samples of a training step, in micro-batches of `--micro`; 0 for no step
+    #[arg(long, default_value_t = 16)]
+    samples: u32,
+    /// Samples of a micro-batch
+    #[arg(long, default_value_t = 16)]
+    micro: usize,
+    /// Runs after the first
+    #[arg(long, default_value_t = 3)]
+    repeat: usize,
+    /// Updates of the compact policy of the trust world, with the options of `sentinel train`; 0 for none
+    #[arg(long, default_value_t = 0)]
+    updates: usize,
+    /// Layers of the model, for a short test
+    #[arg(long)]
+    layers: Option<usize>,
+    /// Given by `cargo bench` to every program
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn parse_precision(text: &str) -> Result<Precision, String> {
+    Precision::parse(text).ok_or_else(|| format!("{text:?} is none of f32, bf16-weights and bf16"))
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if args.updates > 0 {
+        return compact(&args);
+    }
+    language_model(&args)
+}
+
+/// Trains the compact policy of the trust world from fresh weights.
+fn compact(args: &Args) -> Result<()> {
+    let config = TrainConfig {
+        device: args.device,
+        max_steps: args.updates * (1 + args.repeat),
+        ..TrainConfig::default()
+    };
+    let start = Weights::init(TrustEnv::net(&config), config.seed);
+    let mut trainer = Trainer::<TrustEnv>::new(config, start)?;
+    measure(args, "f32", "updates", 0, args.updates as f64, || {
+        for _ in 0..args.updates {
+            trainer.update()?;
+        }
+        Ok(())
+    })
+}
+
+/// Generates with a language model, and trains it.
+fn language_model(args: &Args) -> Result<()> {
+    let (_, mut config) = (qwen_presets().into_iter().next()).context("a shape")?;
+    config.num_hidden_layers = args.layers.unwrap_or(config.num_hidden_layers);
+    let start = Instant::now();
+    let device = args.device.open()?;
+    let mut model = CausalLm::initialize(config.clone(), 0, &device)?;
+    Lora::attach(&mut model, LoraConfig::default(), 0)?;
+    print_line(&json!({"what": "start", "s": start.elapsed().as_secs_f64()}))?;
+    for &precision in &args.precision {
+        model.lower_precision(precision)?;
+        generate_and_train(args, &config, &mut model)?;
+    }
+    Ok(())
+}
+
+/// Measures a model in its precision.
+fn generate_and_train(args: &Args, config: &ModelConfig, model: &mut CausalLm) -> Result<()> {
+    let precision = model.precision().name();
+    for &rows in &args.rows {
+        let generator = Generator::new(model);
+        let prompts: Vec<Vec<u32>> = (0..rows)
+            .map(|row| tokens(config, row * 97, args.prompt))
+            .collect();
+        let length = args.completion as usize;
+        let options = GenerateOptions::new(length, &GenerationDefaults::default(), 0);
+        let generated = f64::from(rows * args.completion);
+        measure(args, precision, "generate", rows, generated, || {
+            let done = generator.generate(&prompts, &options)?;
+            anyhow::ensure!(
+                (done.iter())
+                    .all(|row| row.ids.len() == length
+                        && row.logps.iter().all(|logp| logp.is_finite())),
+                "a completion is too short, or a log-probability is not finite"
+            );
+            Ok(())
+        })?;
+    }
+    if args.samples > 0 {
+        let samples: Vec<Sample> = (0..args.samples)
+            .map(|row| Sample {
+                prompt: tokens(config, row * 97, args.prompt),
+                completion: tokens(config, row * 53 + 17, args.completion),
+                advantage: f64::from(row % 4) - 1.5,
+                ..Sample::default()
+            })
+            .collect();
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let read = f64::from(args.samples * (args.prompt + args.completion));
+        for checkpointing in [false, true] {
+            let what = if checkpointing {
+                "step, checkpointed"
+            } else {
+                "step"
+            };
+            let mut optimizer = Optimizer::new(&AdamOptions::default());
+            let pass = ForwardOptions::training(0).with_gradient_checkpointing(checkpointing);
+            let objective = Objective {
+                loss: LossConfig::default(),
+                temperature: 1.0,
+                num_items: f64::from(args.samples * args.completion),
+                pad: 0,
+            };
+            measure(args, precision, what, args.samples, read, || {
+                let group = ProcessGroup::default();
+                let found = accumulate(model, &samples, args.micro, &objective, pass, &group)?;
+                anyhow::ensure!(found.loss.is_finite(), "the loss is {}", found.loss);
+                optimizer.step(model, found.grads, 1e-9)?;
+                model
+                    .device()
+                    .sync()
+                    .map_err(|error| anyhow::anyhow!("{error:?}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns `count` tokens of a text that starts at `first`.
+fn tokens(config: &ModelConfig, first: u32, count: u32) -> Vec<u32> {
+    let vocabulary = u32::try_from(config.vocab_size).unwrap_or(u32::MAX);
+    (0..count)
+        .map(|at| (first + at * 31) % vocabulary)
+        .collect()
+}
+
+/// Runs the work once, and then `--repeat` times; prints the time of the first run and the median of the
+/// others.
+fn measure(
+    args: &Args,
+    precision: &str,
+    what: &str,
+    rows: u32,
+    tokens: f64,
+    mut work: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..=args.repeat {
+        let start = Instant::now();
+        work()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    let first = times.remove(0);
+    times.sort_by(f64::total_cmp);
+    let median = times.get(times.len() / 2).copied().unwrap_or(first);
+    print_line(&json!({
+        "what": what, "device": args.device.name(), "precision": precision, "rows": rows,
+        "first_s": first, "median_s": median, "tokens_per_s": tokens / median,
+        "memory_mib": memory_mib(),
+    }))
+}
+
+fn print_line(line: &Value) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
+}
+
+/// Returns the memory in use on the first NVIDIA device, in MiB; `None` where there is none.
+fn memory_mib() -> Option<u64> {
+    let mut query = std::process::Command::new("nvidia-smi");
+    query.args(["--query-gpu=memory.used", "--format=csv,noheader,nounits"]);
+    let text = String::from_utf8(query.output().ok()?.stdout).ok()?;
+    text.lines().next()?.trim().parse().ok()
+}

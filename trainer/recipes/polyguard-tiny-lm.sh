@@ -17,15 +17,15 @@ first=${FIRST_ROWS:-60000}
 second=${SECOND_ROWS:-50000}
 third=${THIRD_ROWS:-100000}
 fourth=${FOURTH_ROWS:-40000}
-mkdir -p "$out"
+begin "$out" "seed $seed, corpora $rules_seeds $compact_seeds $renamed_seeds, rows $first $second $third $fourth"
 
-# A corpus in random order: name, policy, seeds, more options.
+# A corpus in random order: name, policy, seeds, seed of the order, more options.
 corpus() {
-  name=$1 policy=$2 seeds=$3
-  shift 3
+  name=$1 policy=$2 seeds=$3 order=$4
+  shift 4
   create lm corpus --world polyguard --task all --policy "$policy" --rules hardened --prompt detailed \
-    --seeds "$seeds" --random-action-prob 0.1 "$@" --out "$out/$name.jsonl"
-  shuffle "$seed" "$out/$name.jsonl" "$out/$name-shuffled.jsonl"
+    --seeds "$seeds" --random-action-prob 0.1 --force "$@" --out "$out/$name.jsonl"
+  shuffle "$order" "$out/$name.jsonl" "$out/$name-shuffled.jsonl"
 }
 # A run of SFT: model, rows, learning rate, folder, more options.
 sft() {
@@ -35,14 +35,14 @@ sft() {
     --per-device-train-batch-size 8 --no-gradient-checkpointing "$@" --output-dir "$out/$folder"
 }
 
-corpus rules rules_only "$rules_seeds"
-corpus compact trained "$compact_seeds"
-corpus renamed trained "$renamed_seeds" --rename-prob 0.75
+corpus rules rules_only "$rules_seeds" 1
+corpus compact trained "$compact_seeds" 1
+corpus renamed trained "$renamed_seeds" "$seed" --rename-prob 0.75
 select_lines 1 "$first" "$out/rules-shuffled.jsonl" "$out/first.jsonl"
 select_lines $((first + 1)) "$second" "$out/rules-shuffled.jsonl" "$out/second.jsonl"
 select_lines 1 "$third" "$out/compact-shuffled.jsonl" "$out/third.jsonl"
 select_lines 1 "$fourth" "$out/renamed-shuffled.jsonl" "$out/fourth.jsonl"
-create lm init --preset tiny --data "$out/first.jsonl" --output-dir "$out/new"
+create lm init --preset tiny --data "$out/first.jsonl" --overwrite-output-dir --output-dir "$out/new"
 sft new first 1e-3 sft-1
 sft sft-1 second 1e-3 sft-2
 sft sft-2 third 1e-3 sft-3

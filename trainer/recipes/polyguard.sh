@@ -6,6 +6,7 @@ set -eu
 . "$(dirname "$0")/steps.sh"
 out=${1:-outputs/recipes/polyguard}
 seed=${2:-1}
+begin "$out" "seed $seed"
 
 run improve --world polyguard --seed "$seed" --output-dir "$out/improved"
 run train --world polyguard --init "$out/improved" --learning-rate 0.0005 --seed "$seed" --output-dir "$out/policy"

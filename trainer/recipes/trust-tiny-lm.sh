@@ -12,13 +12,13 @@ seed=${2:-1}
 corpus_seeds=${CORPUS_SEEDS:-100000..102200}
 rows=${ROWS:-100000}
 updates=${UPDATES:-300}
-mkdir -p "$out"
+begin "$out" "seed $seed, corpus $corpus_seeds, rows $rows, updates $updates"
 
 create lm corpus --world trust --task all --policy bayes --seeds "$corpus_seeds" --random-action-prob 0.1 \
-  --prompt detailed --out "$out/corpus.jsonl"
+  --prompt detailed --force --out "$out/corpus.jsonl"
 shuffle 0 "$out/corpus.jsonl" "$out/shuffled.jsonl"
 select_lines 1 "$rows" "$out/shuffled.jsonl" "$out/sft.jsonl"
-create lm init --preset tiny --data "$out/corpus.jsonl" --output-dir "$out/new"
+create lm init --preset tiny --data "$out/corpus.jsonl" --overwrite-output-dir --output-dir "$out/new"
 run lm sft --model "$out/new" --full --data "$out/sft.jsonl" --learning-rate 1e-3 --warmup-steps 50 \
   --per-device-train-batch-size 8 --no-gradient-checkpointing --output-dir "$out/sft"
 run lm grpo --model "$out/sft" --full --world trust --task all --prompt detailed --seed "$seed" \

@@ -1,4 +1,5 @@
-//! The recipes of the published policies: their commands exist, and a recipe that runs again continues.
+//! The recipes of the published policies: their commands exist, and a recipe that runs again continues,
+//! whatever stopped it.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -6,32 +7,32 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
 /// The real program, for recipes.
 const SENTINEL: &str = env!("CARGO_BIN_EXE_sentinel");
 
-/// A program that writes its arguments to a file, and makes what it was asked for.
-const RECORDER: &str = r#"#!/bin/sh
-echo "$*" >> "${0%/*}/commands"
-for argument; do
-  case $argument in --resume-from-checkpoint) ;; *) made=$argument ;; esac
-done
-case $made in
-  *.jsonl) seq 40 > "$made"; : > "$made.sentinel.json" ;;
-  *) mkdir -p "$made"; : > "$made/sentinel.json" ;;
-esac
-case "$1 $2" in "lm corpus" | "lm init") ;; *) : > "$made/checkpoint.safetensors" ;; esac
-"#;
+/// Sizes of a recipe that takes seconds.
+const SMALL: [(&str, &str); 8] = [
+    ("ROWS", "16"),
+    ("RULES_SEEDS", "100000..100001"),
+    ("COMPACT_SEEDS", "110000..110001"),
+    ("RENAMED_SEEDS", "112000..112001"),
+    ("FIRST_ROWS", "16"),
+    ("SECOND_ROWS", "8"),
+    ("THIRD_ROWS", "8"),
+    ("FOURTH_ROWS", "8"),
+];
 
-/// Returns a command that runs a recipe in the repository, with a folder for what it makes.
+/// Returns a command that runs a small recipe in the repository, with a folder for what it makes.
 fn recipe(name: &str, program: &Path, out: &Path) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut command = Command::new("sh");
     command.arg(format!("trainer/recipes/{name}.sh")).arg(out);
     command.current_dir(root).env("SENTINEL", program);
+    command.envs(SMALL);
     command
 }
 
@@ -50,13 +51,12 @@ fn recipes_run_commands_of_this_program() {
         ("polyguard-tiny-lm", 4, 4),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("sentinel");
-        fs::write(&program, RECORDER).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let out = folder.path().join("out");
-        succeeds(&mut recipe(name, &program, &out));
-        succeeds(&mut recipe(name, &program, &out));
-        let commands = fs::read_to_string(folder.path().join("commands")).unwrap();
+        let recorder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recipes/recorder.sh");
+        let (out, record) = (folder.path().join("out"), folder.path().join("commands"));
+        for _ in 0..2 {
+            succeeds(recipe(name, &recorder, &out).env("COMMANDS", &record));
+        }
+        let commands = fs::read_to_string(record).unwrap();
         let commands: Vec<&str> = commands.lines().collect();
         let (first, second) = commands.split_at(created + trained);
         for line in first {
@@ -84,21 +84,22 @@ fn recipes_run_commands_of_this_program() {
 fn polyguard_recipe_trains_a_language_model() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let small = || {
-        let mut command = recipe("polyguard-tiny-lm", Path::new(SENTINEL), &out);
-        for (name, value) in [
-            ("RULES_SEEDS", "100000..100001"),
-            ("COMPACT_SEEDS", "110000..110001"),
-            ("RENAMED_SEEDS", "112000..112001"),
-            ("FIRST_ROWS", "16"),
-            ("SECOND_ROWS", "8"),
-            ("THIRD_ROWS", "8"),
-            ("FOURTH_ROWS", "8"),
-        ] {
-            command.env(name, value);
-        }
-        command
-    };
+    let small = || recipe("polyguard-tiny-lm", Path::new(SENTINEL), &out);
+    // A program that fails, such as one without room for its files, leaves no file that looks finished.
+    let broken = folder.path().join("bin");
+    fs::create_dir(&broken).unwrap();
+    let fails = ["/bin/false", "/usr/bin/false"].map(Path::new);
+    symlink(
+        fails.iter().find(|path| path.exists()).unwrap(),
+        broken.join("sort"),
+    )
+    .unwrap();
+    let path = format!("{}:{}", broken.display(), std::env::var("PATH").unwrap());
+    assert!(!small().env("PATH", path).status().unwrap().success());
+    assert!(out.join("rules.jsonl").exists() && !out.join("rules-shuffled.jsonl").exists());
+    // So does a stop while the new model is written.
+    fs::create_dir(out.join("new")).unwrap();
+    fs::write(out.join("new/config.json"), "{").unwrap();
     succeeds(&mut small());
     let lines = |name: &str| fs::read_to_string(out.join(name)).unwrap();
     let sorted = |name: &str| {
@@ -125,4 +126,26 @@ fn polyguard_recipe_trains_a_language_model() {
     let text = succeeds(&mut small());
     assert!(!text.contains("lm corpus"), "{text}");
     assert!(fs::read(&weights).unwrap() == trained, "another model");
+
+    // Other sizes or another seed would mix with what is there.
+    for other in [small().env("FIRST_ROWS", "8"), small().arg("2")] {
+        let output = other.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{text}");
+        assert!(
+            text.contains("other settings") && text.contains("seed 1"),
+            "{text}"
+        );
+    }
+    let mut more = recipe(
+        "polyguard-tiny-lm",
+        Path::new(SENTINEL),
+        &folder.path().join("more"),
+    );
+    let output = more.env("FIRST_ROWS", "999").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && text.contains("fewer than 999 rows"),
+        "{text}"
+    );
 }

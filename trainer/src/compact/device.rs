@@ -51,23 +51,33 @@ impl DeviceName {
         }
     }
 
-    /// Opens a GPU, and moves a number to it and back, which starts its driver.
+    /// Opens a GPU and adds two numbers on it, which starts its driver and compiles a kernel.
     #[cfg(any(feature = "wgpu", feature = "cuda"))]
     fn start(self, open: impl FnOnce() -> Device) -> Result<Device, DeviceError> {
-        // Where a driver is missing, the libraries of devices panic.
+        // Where a driver or a toolkit is missing, the libraries of devices panic.
         let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let device = open();
-            let number = burn::tensor::Tensor::<1>::from_data([1.0_f32], &device);
-            crate::tensors::numbers(number).map(|_| device)
+            let one = burn::tensor::Tensor::<1>::from_data([1.0_f32], &device);
+            let two = crate::tensors::numbers(one.add_scalar(1.0_f32));
+            two.map(|two| (two, device))
         }));
-        match started {
-            Ok(Ok(device)) => Ok(device),
-            Ok(Err(error)) => Err(DeviceError::NotStarted(self, error.to_string())),
-            Err(_) => Err(DeviceError::NotStarted(
-                self,
-                "its library reported the reason above".to_owned(),
-            )),
-        }
+        let reason = match started {
+            Ok(Ok((two, device))) if two == [2.0] => return Ok(device),
+            Ok(Ok((two, _))) => format!("1 + 1 is {two:?} on it"),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "its library reported the reason above".to_owned(),
+        };
+        Err(DeviceError::NotStarted {
+            device: self,
+            reason,
+            check: match self {
+                Self::Cuda => {
+                    "an NVIDIA GPU, a driver at least as new as the CUDA version of the build, and \
+                     the CUDA toolkit (in CUDA_PATH, else /usr/local/cuda)"
+                }
+                _ => "a GPU with a driver for Vulkan, Metal or DirectX",
+            },
+        })
     }
 }
 
@@ -82,9 +92,16 @@ pub enum DeviceError {
     NotBuilt(DeviceName),
     /// The device could not be used.
     #[error(
-        "device {0} does not start ({1}): check that the machine has such a GPU and its driver, or use --device cpu"
+        "device {device} does not start ({reason}): check that the machine has {check}; or use --device cpu"
     )]
-    NotStarted(DeviceName, String),
+    NotStarted {
+        /// The device that does not start.
+        device: DeviceName,
+        /// The reason, as far as it is known.
+        reason: String,
+        /// Hardware and software that the device needs.
+        check: &'static str,
+    },
 }
 
 impl FromStr for DeviceName {

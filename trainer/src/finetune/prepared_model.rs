@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::error::RunError;
 use super::options::RunOptions;
+use super::run::COMPLETIONS;
 use super::training_job::State;
 use crate::distributed::ProcessGroup;
 use crate::lm::init::{InitOptions, create};
@@ -22,6 +23,7 @@ use crate::lm::{
 use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
 use crate::run::Schedule;
+use crate::run::snapshot;
 use crate::run::{
     CHECKPOINT_FILE, EVENTS_FILE, RunDir, RunLock, TENSORBOARD_DIR, TRAINER_STATE_FILE,
 };
@@ -241,7 +243,7 @@ pub fn write_options(folder: &Path, config: &Value) -> Result<(), RunError> {
 /// Folder, inside that of a run, of the tiny new model that replaces a missing one.
 pub(super) const FALLBACK_DIR: &str = "fallback-model";
 /// Names that a run writes before its first checkpoint.
-const EARLY_FILES: [&str; 3] = [FALLBACK_DIR, EVENTS_FILE, TENSORBOARD_DIR];
+const EARLY_FILES: [&str; 4] = [FALLBACK_DIR, EVENTS_FILE, TENSORBOARD_DIR, COMPLETIONS];
 
 /// Checks that a run may write to its folder: it must not overwrite anything without permission,
 /// nor anything that it reads. This happens before the model is loaded, which takes long.
@@ -285,7 +287,8 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
 ///
 /// These are its checkpoint; the files of the model if an adapter is trained, or of the adapter if
 /// not, because transformers would load them; and companions that the model in `source` does not
-/// have. Nothing is removed if the folder holds no run.
+/// have. Of these, nothing is removed if the folder holds no run. Sampled completions are removed from a
+/// run that was killed before its first checkpoint, too.
 pub(super) fn remove_earlier_files(
     dir: &RunDir,
     adapter: bool,
@@ -293,7 +296,11 @@ pub(super) fn remove_earlier_files(
 ) -> Result<(), RunError> {
     let marks = [CHECKPOINT_FILE, TRAINER_STATE_FILE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
-    if dir.resume || !dir.force || !was_run {
+    if dir.resume || (dir.force && !was_run) {
+        return Ok(());
+    }
+    snapshot::remove(&dir.path.join(COMPLETIONS))?;
+    if !was_run {
         return Ok(());
     }
     let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };

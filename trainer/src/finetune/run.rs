@@ -26,7 +26,7 @@ const RESUMABLE_OPTIONS: [&str; 5] = [
     "allow_fallback",
 ];
 /// Folder of sampled completions, with one file per update.
-const COMPLETIONS: &str = "completions";
+pub(super) const COMPLETIONS: &str = "completions";
 
 /// Trains to the end or until `stop` is set, and reports each event to `listen`. On a rank other than 0
 /// it trains as rank 0 says, and neither writes nor reports anything.

@@ -233,10 +233,11 @@ pub fn create(
         "generation_config.json",
         &format!("{generation:#}\n"),
     )?;
-    provenance.write(folder)?;
     model.save_with(folder, chat.config_keys(id))?;
     // Check that the written files can be loaded.
     Tokenizer::load(folder)?.check_fits(model.config())?;
+    // Last, so that a folder that has it is complete.
+    provenance.write(folder)?;
     let sizes = model.parameters().into_iter();
     Ok(CreatedModel {
         parameters: sizes.map(|p| p.shape().iter().product::<usize>()).sum(),

@@ -5,10 +5,7 @@
 #
 # 166 minutes of one core. Usage, in the root of the repository, where the compact policy is:
 # sh trainer/recipes/polyguard-tiny-lm.sh [FOLDER] [SEED]
-set -eu
 . "$(dirname "$0")/steps.sh"
-out=${1:-outputs/recipes/polyguard-tiny-lm}
-seed=${2:-1}
 # Sizes of the published run.
 rules_seeds=${RULES_SEEDS:-100000..101100}
 compact_seeds=${COMPACT_SEEDS:-110000..112000}
@@ -17,7 +14,7 @@ first=${FIRST_ROWS:-60000}
 second=${SECOND_ROWS:-50000}
 third=${THIRD_ROWS:-100000}
 fourth=${FOURTH_ROWS:-40000}
-begin "$out" "seed $seed, corpora $rules_seeds $compact_seeds $renamed_seeds, rows $first $second $third $fourth"
+begin "corpora $rules_seeds $compact_seeds $renamed_seeds, rows $first $second $third $fourth"
 
 # A corpus in random order: name, policy, seeds, seed of the order, more options.
 corpus() {

@@ -1,19 +1,24 @@
 # Functions of the recipes in this folder. A recipe that was stopped continues when it is started again: files that
 # are there are kept, and runs continue from their last checkpoint.
 
+set -eu
+
+# The folder of what a recipe makes, and its training seed: the arguments of the recipe.
+out=${1:-outputs/recipes/$(basename "$0" .sh)}
+seed=${2:-1}
 # The program; set SENTINEL to use another than the one on the PATH.
 sentinel=${SENTINEL:-sentinel}
 
-# Makes the folder of a recipe and keeps its settings there; stops if they were others before: folder, settings.
+# Makes the folder, and keeps the seed and other settings there; stops if they were others before.
 begin() {
-  mkdir -p "$1"
-  kept=$1/settings
-  shift
-  if [ -e "$kept" ] && [ "$(cat "$kept")" != "$*" ]; then
-    echo "error: $kept has other settings ($(cat "$kept")) than this run ($*): name another folder" >&2
+  mkdir -p "$out"
+  kept=$out/settings
+  settings="seed $seed${1:+, $1}"
+  if [ -e "$kept" ] && [ "$(cat "$kept")" != "$settings" ]; then
+    echo "error: $kept has other settings ($(cat "$kept")) than this run ($settings): name another folder" >&2
     exit 1
   fi
-  echo "$*" > "$kept"
+  echo "$settings" > "$kept"
 }
 
 # Runs a command of `sentinel` whose last argument is its folder, from the checkpoint in the folder if it has one.

@@ -4,15 +4,12 @@
 #
 # 65 minutes of one core. Usage, in the root of the repository, where the compact policy of GRPO's continuations is:
 # sh trainer/recipes/trust-tiny-lm.sh [FOLDER] [SEED]
-set -eu
 . "$(dirname "$0")/steps.sh"
-out=${1:-outputs/recipes/trust-tiny-lm}
-seed=${2:-1}
 # Sizes of the published run.
 corpus_seeds=${CORPUS_SEEDS:-100000..102200}
 rows=${ROWS:-100000}
 updates=${UPDATES:-300}
-begin "$out" "seed $seed, corpus $corpus_seeds, rows $rows, updates $updates"
+begin "corpus $corpus_seeds, rows $rows, updates $updates"
 
 create lm corpus --world trust --task all --policy bayes --seeds "$corpus_seeds" --random-action-prob 0.1 \
   --prompt detailed --force --out "$out/corpus.jsonl"

@@ -23,7 +23,6 @@ use crate::lm::{
 use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
 use crate::run::Schedule;
-use crate::run::snapshot;
 use crate::run::{
     CHECKPOINT_FILE, EVENTS_FILE, RunDir, RunLock, TENSORBOARD_DIR, TRAINER_STATE_FILE,
 };
@@ -296,11 +295,11 @@ pub(super) fn remove_earlier_files(
 ) -> Result<(), RunError> {
     let marks = [CHECKPOINT_FILE, TRAINER_STATE_FILE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
-    if dir.resume || (dir.force && !was_run) {
-        return Ok(());
+    // Without permission to overwrite, the folder holds nothing but `EARLY_FILES`.
+    if !dir.resume && (was_run || !dir.force) {
+        dir.remove([COMPLETIONS])?;
     }
-    snapshot::remove(&dir.path.join(COMPLETIONS))?;
-    if !was_run {
+    if dir.resume || !dir.force || !was_run {
         return Ok(());
     }
     let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };

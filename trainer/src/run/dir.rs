@@ -77,15 +77,20 @@ impl RunDir {
         }
     }
 
-    /// Removes files of an earlier run that a new one would not overwrite, such as its checkpoint,
-    /// from which a resumed run would continue.
+    /// Removes files and folders of an earlier run that a new one would not overwrite, such as its
+    /// checkpoint, from which a resumed run would continue.
     ///
     /// # Errors
     /// Returns an error if one exists and cannot be removed.
     pub fn remove<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Error> {
         for name in names {
             let path = self.path.join(name);
-            match std::fs::remove_file(&path) {
+            let removed = if path.is_dir() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+            match removed {
                 Err(source) if source.kind() != ErrorKind::NotFound => {
                     return Err(Error::Write { path, source });
                 }

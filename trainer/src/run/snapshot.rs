@@ -134,11 +134,7 @@ pub fn remove_all(run: &Path) -> Result<(), Error> {
         .try_for_each(|step| remove(&dir_path(run, step)))
 }
 
-/// Removes a folder, if there is one.
-///
-/// # Errors
-/// Returns an error if it cannot be removed.
-pub fn remove(folder: &Path) -> Result<(), Error> {
+fn remove(folder: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(folder) {
         Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Write {
             path: folder.to_owned(),

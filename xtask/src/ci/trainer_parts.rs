@@ -27,7 +27,7 @@ pub(super) fn devices(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo
         .args(["check", "-p", "sentinel-trainer", "--lib"])
-        .args(["--features", "wgpu,cuda"])
+        .args(["--features", "wgpu,cuda,tuned-kernels"])
         .env("DOCS_RS", "1");
     ci.one_check("devices", &mut cargo)
 }

@@ -24,6 +24,7 @@ pub mod cluster;
 pub mod digest;
 pub mod environment;
 pub mod ledger;
+pub mod message;
 pub mod named;
 pub mod num;
 pub mod polyguard;

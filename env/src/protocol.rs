@@ -10,6 +10,7 @@ use std::fmt::Debug;
 
 use crate::digest::{Digest, format_uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
+use crate::message::{ParseError, parse_message};
 use crate::rng::derive_seed;
 
 /// A world with a JSON interface that takes actions and returns replies.
@@ -79,6 +80,9 @@ pub enum MessageError<A: Error + 'static, S: Error + 'static> {
     /// No episode has been started yet.
     #[error("no episode: reset before the first step")]
     NotReset,
+    /// The text is not a message of the world.
+    #[error(transparent)]
+    Parse(ParseError),
     /// The message names another session.
     #[error("session_id {given:?} is not this session's {own:?}")]
     OtherSession {
@@ -107,6 +111,7 @@ pub struct Session<W: Protocol> {
     episode_id: String,
     session_id: String,
     steps: Vec<W::Info>,
+    actions: Vec<W::Action>,
     digest: TrajectoryDigest,
 }
 
@@ -142,6 +147,7 @@ impl<W: Protocol> Session<W> {
             session_id,
             // Grows with the episode: a server holds many sessions that take few steps.
             steps: Vec::new(),
+            actions: Vec::new(),
             digest: TrajectoryDigest::default(),
         }
     }
@@ -172,6 +178,7 @@ impl<W: Protocol> Session<W> {
         W::record(self, &transition.info, remark);
         self.digest.push(&self.episode, &transition.info);
         self.steps.push(transition.info);
+        self.actions.push(action);
         Ok(transition)
     }
 
@@ -187,6 +194,20 @@ impl<W: Protocol> Session<W> {
     ) -> Result<W::Reply, MessageErrorOf<W>> {
         self.apply(message, curriculum)?;
         Ok(self.reply())
+    }
+
+    /// Applies the text of a JSON action without building the reply. This is how every interface
+    /// reads an action.
+    ///
+    /// # Errors
+    /// As [`Session::apply`], and also if the text is not a message. Nothing changes then.
+    pub fn apply_json(
+        &mut self,
+        text: &str,
+        curriculum: &mut W::Curriculum,
+    ) -> Result<Transition<W::Info>, MessageErrorOf<W>> {
+        let message = parse_message(text).map_err(MessageError::Parse)?;
+        self.apply(&message, curriculum)
     }
 
     /// Applies a JSON action without building the reply, which takes longer than the step itself.
@@ -243,6 +264,12 @@ impl<W: Protocol> Session<W> {
     #[must_use]
     pub fn steps(&self) -> &[W::Info] {
         &self.steps
+    }
+
+    /// Returns all actions taken so far, in order.
+    #[must_use]
+    pub fn actions(&self) -> &[W::Action] {
+        &self.actions
     }
 
     /// Returns the last step taken, or `None` before the first one.

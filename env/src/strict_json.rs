@@ -79,6 +79,17 @@ pub enum FieldFault<'a> {
     Duplicate(&'a str),
 }
 
+impl Expected {
+    /// Returns the type in words, for error messages.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Flag => "true or false",
+        }
+    }
+}
+
 impl Json {
     /// Deserializes a value. If it is an object, only the fields in `known` are kept; all others
     /// are skipped, whatever they hold and however often they occur.

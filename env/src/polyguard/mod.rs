@@ -44,7 +44,7 @@ pub use model::task_spec::{
 pub use protocol::{
     ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Message,
     MessageError, ObservationPayload, ParsedCompletion, Reply, ReplyInfo, ResetError, ResetRequest,
-    STEP_LIMIT_MS, Session, ShapeError, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
+    STEP_LIMIT_MS, Session, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
     prompt, prompt_among, scenario_id, text,
 };
 pub use world_impl::AXES;

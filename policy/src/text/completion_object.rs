@@ -1,7 +1,7 @@
 //! Parses the single JSON object that a completion should consist of.
 
 use sentinel_env::named_enum;
-use sentinel_env::strict_json::{Expected, FieldFault, Json, JsonFields, WrongType, object_ranges};
+use sentinel_env::strict_json::{FieldFault, Json, JsonFields, WrongType, object_ranges};
 use serde::de::IgnoredAny;
 
 use super::parse_error::excerpt;
@@ -122,11 +122,8 @@ impl CompletionObject {
 }
 
 fn wrong_type(wrong: WrongType) -> ParseError {
-    let expected = match wrong.expected {
-        Expected::Text => "a text",
-        Expected::Flag => "true or false",
-    };
-    let (field, found) = (wrong.field, excerpt(&wrong.found.to_string()));
+    let (field, expected) = (wrong.field, wrong.expected.describe());
+    let found = excerpt(&wrong.found.to_string());
     let detail = format!("{field} should be {expected}, not {found}");
     ParseError::new(ParseErrorKind::WrongType, detail)
 }

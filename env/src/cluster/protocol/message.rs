@@ -2,12 +2,13 @@
 //! §4, §10).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::cluster::model::{Action, ActionType, GpuId, JobId, StepError};
+use crate::message::{FormError, message_fields, take_once};
 use crate::protocol;
 use crate::rng::Streams;
 use crate::slot::Slot;
+use crate::strict_json::Json;
 use crate::task::{self, Task};
 
 /// A request to start an episode.
@@ -31,7 +32,7 @@ pub struct UnknownTask(pub String);
 /// An action as it arrives in JSON. Fields that the action type does not use must still be
 /// well-formed, and unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Map<String, Value>")]
+#[serde(try_from = "Json")]
 pub struct ActionMessage {
     /// The session's id, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,22 +59,6 @@ pub struct ActionMessage {
 /// The reason why a message is not a valid action. The episode is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
-    /// The message has a field that no action has.
-    #[error(
-        "unknown field {0:?}: an action has action_type, job_id, gpu_id, worker_id, specialist_id, \
-         force_flag and session_id"
-    )]
-    UnknownField(String),
-    /// A field has the wrong type.
-    #[error("{field} should be {expected}, not {found}")]
-    IllTyped {
-        /// Name of the field.
-        field: &'static str,
-        /// The type that the field should have.
-        expected: &'static str,
-        /// The value that was found, as JSON.
-        found: String,
-    },
     /// The action type is missing.
     #[error("action_type is missing: use allocate, preempt, request_info, verify or tick")]
     MissingType,
@@ -96,44 +81,34 @@ pub enum ActionError {
     },
 }
 
-impl TryFrom<Map<String, Value>> for ActionMessage {
-    type Error = ActionError;
+/// The fields of an action, for errors.
+const KNOWN: &str = "an action has action_type, job_id, gpu_id, worker_id, specialist_id, force_flag \
+                     and session_id";
 
-    fn try_from(fields: Map<String, Value>) -> Result<Self, ActionError> {
-        let mut message = Self::default();
-        for (name, value) in fields {
-            let place = match name.as_str() {
-                "session_id" => ("session_id", &mut message.session_id),
-                "action_type" => ("action_type", &mut message.action_type),
-                "job_id" => ("job_id", &mut message.job_id),
-                "gpu_id" => ("gpu_id", &mut message.gpu_id),
-                "worker_id" => ("worker_id", &mut message.worker_id),
-                "specialist_id" => ("specialist_id", &mut message.specialist_id),
-                "force_flag" => {
-                    message.force_flag = match value {
-                        Value::Null => None,
-                        Value::Bool(on) => Some(on),
-                        other => return Err(ill_typed("force_flag", "true or false", &other)),
-                    };
-                    continue;
-                }
-                _ => return Err(ActionError::UnknownField(name)),
-            };
-            *place.1 = match value {
-                Value::Null => None,
-                Value::String(text) => Some(text),
-                other => return Err(ill_typed(place.0, "a string", &other)),
-            };
+impl TryFrom<Json> for ActionMessage {
+    type Error = FormError;
+
+    fn try_from(json: Json) -> Result<Self, FormError> {
+        let mut fields = message_fields(json)?;
+        let mut take = |name| take_once(&mut fields, name);
+        let mut message = Self {
+            session_id: take("session_id")?,
+            action_type: take("action_type")?,
+            job_id: take("job_id")?,
+            gpu_id: take("gpu_id")?,
+            worker_id: take("worker_id")?,
+            specialist_id: take("specialist_id")?,
+            force_flag: None,
+        };
+        let force_flag = fields.take_bool("force_flag");
+        if fields.contains("force_flag") {
+            return Err(FormError::Twice("force_flag"));
         }
-        Ok(message)
-    }
-}
-
-fn ill_typed(field: &'static str, expected: &'static str, found: &Value) -> ActionError {
-    ActionError::IllTyped {
-        field,
-        expected,
-        found: found.to_string(),
+        message.force_flag = force_flag?;
+        match fields.iter().next() {
+            Some((name, _)) => Err(FormError::unknown(name, KNOWN)),
+            None => Ok(message),
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use serde::Deserialize;
 
 use super::parse::{ANSWER_FIELDS, COMPLETION_MAX, ParsedCompletion};
+use crate::message::{FormError, message_fields, take_once};
 use crate::polyguard::model::action::Action;
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::step::StepError;
-use crate::strict_json::{Json, JsonFields, WrongType};
-use crate::truncate::truncate_chars;
+use crate::strict_json::Json;
 
-/// Maximum length, in characters, of a field name that an error quotes.
-const QUOTED_MAX: usize = 40;
+/// The fields of a message, for errors.
+const KNOWN: &str = "a message has completion and session_id, or is an action";
 
 /// An answer as it arrives in JSON.
 ///
@@ -32,26 +32,6 @@ pub(super) enum MessageContent {
     Text(String),
     /// An action from code.
     Action(Action),
-}
-
-/// The reason why JSON is not a valid message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeError {
-    /// The JSON value is not an object.
-    #[error("a message is an object with completion or candidate_id, not {0}")]
-    NotAnObject(&'static str),
-    /// The object has neither `completion` nor `candidate_id`.
-    #[error("a message needs completion or candidate_id")]
-    NoAnswer,
-    /// The object has an unknown field, or another field beside a completion.
-    #[error("unknown field {0:?}: a message has completion and session_id, or is an action")]
-    UnknownField(String),
-    /// The field has the wrong type.
-    #[error("{0} should be a text, not {1}")]
-    IllTyped(&'static str, &'static str),
-    /// The field occurs twice.
-    #[error("{0} twice")]
-    Twice(&'static str),
 }
 
 /// The reason why a message was refused. The episode is unchanged.
@@ -101,16 +81,14 @@ impl From<Action> for Message {
 }
 
 impl TryFrom<Json> for Message {
-    type Error = ShapeError;
+    type Error = FormError;
 
-    fn try_from(json: Json) -> Result<Self, ShapeError> {
-        let Json::Object(mut fields) = json else {
-            return Err(ShapeError::NotAnObject(json.type_name()));
-        };
-        let session_id = text(&mut fields, "session_id")?;
-        let said = match text(&mut fields, "completion")? {
-            Some(completion) => match fields.iter().next() {
-                Some((name, _)) => return Err(unknown_field(name)),
+    fn try_from(json: Json) -> Result<Self, FormError> {
+        let mut fields = message_fields(json)?;
+        let session_id = take_once(&mut fields, "session_id")?;
+        let said = match take_once(&mut fields, "completion")? {
+            Some(completion) => match fields.iter().find(|field| !is_left_out(*field)) {
+                Some((name, _)) => return Err(FormError::unknown(name, KNOWN)),
                 None => completion,
             },
             None if fields.contains("candidate_id") => {
@@ -119,8 +97,10 @@ impl TryFrom<Json> for Message {
             }
             None => {
                 return Err(match fields.iter().next() {
-                    Some((name, _)) if !is_field(name) => unknown_field(name),
-                    _ => ShapeError::NoAnswer,
+                    Some((name, _)) if !ANSWER_FIELDS.contains(&name) => {
+                        FormError::unknown(name, KNOWN)
+                    }
+                    _ => FormError::NoAction("completion or candidate_id"),
                 });
             }
         };
@@ -131,19 +111,7 @@ impl TryFrom<Json> for Message {
     }
 }
 
-fn unknown_field(name: &str) -> ShapeError {
-    ShapeError::UnknownField(truncate_chars(name, QUOTED_MAX).to_owned())
-}
-
-fn is_field(name: &str) -> bool {
-    ANSWER_FIELDS.contains(&name)
-}
-
-/// Removes a field that must be a string and occur only once.
-fn text(fields: &mut JsonFields, name: &'static str) -> Result<Option<String>, ShapeError> {
-    let taken = fields.take_string(name);
-    if fields.contains(name) {
-        return Err(ShapeError::Twice(name));
-    }
-    taken.map_err(|WrongType { found, .. }| ShapeError::IllTyped(name, found.type_name()))
+/// Returns `true` for a field of an answer that is `null`, as clients send it beside a completion.
+fn is_left_out((name, value): (&str, &Json)) -> bool {
+    *value == Json::Null && ANSWER_FIELDS.contains(&name)
 }

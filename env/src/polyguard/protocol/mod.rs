@@ -13,7 +13,7 @@ mod session;
 pub mod text;
 mod trace;
 
-pub use message::{Message, MessageError, ShapeError};
+pub use message::{Message, MessageError};
 pub use parse::ParsedCompletion;
 pub use payload::ObservationPayload;
 pub use prompt::{ANSWER_FORM, prompt, prompt_among};

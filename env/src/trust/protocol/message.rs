@@ -3,9 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::{FormError, message_fields, take_once};
 use crate::protocol;
 use crate::rng::Streams;
 use crate::slot::Slot;
+use crate::strict_json::Json;
 use crate::task::{self, Task};
 use crate::trust::model::{Action, ActionType, EpisodeOver, UnknownScenario};
 
@@ -35,9 +37,10 @@ pub enum ResetError {
     UnknownScenario(#[from] UnknownScenario),
 }
 
-/// An action as it arrives in JSON.
+/// An action as it arrives in JSON: an object. A field that is `null` is treated as missing, and an
+/// unknown field is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "Json")]
 pub struct ActionMessage {
     /// One of the four action types; `delegate` if missing.
     pub action_type: Option<String>,
@@ -53,6 +56,23 @@ pub struct ActionMessage {
     /// Accepted and ignored, as in the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
+}
+
+impl TryFrom<Json> for ActionMessage {
+    type Error = FormError;
+
+    fn try_from(json: Json) -> Result<Self, FormError> {
+        let mut fields = message_fields(json)?;
+        let mut take = |name| take_once(&mut fields, name);
+        Ok(Self {
+            action_type: take("action_type")?,
+            specialist_id: take("specialist_id")?,
+            subtask_response: take("subtask_response")?,
+            reasoning: take("reasoning")?,
+            session_id: take("session_id")?,
+            task_type: take("task_type")?,
+        })
+    }
 }
 
 /// The reason why a message is not a valid action. The episode is unchanged.

@@ -5,6 +5,7 @@ mod client;
 mod completions;
 mod episodes;
 mod lifetime;
+mod openapi;
 mod policy;
 mod protocol;
 mod reference;

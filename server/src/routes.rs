@@ -177,7 +177,12 @@ fn described_episode(app: &App, episode: &str) -> Result<AnyEnvironment, Respons
             let msg = format!("Input should be a list of at most {ACTIONS_MAX} actions");
             let loc = ["body", "episode", "actions"];
             let found = strict_value(actions, &[]).map_err(of_episode)?;
-            return Err(unprocessable(&[FieldError::new("list_type", &loc, msg, &found)]));
+            return Err(unprocessable(&[FieldError::new(
+                "list_type",
+                &loc,
+                msg,
+                &found,
+            )]));
         }
     };
     let mut environment = AnyEnvironment::new(&app.defaults, "");

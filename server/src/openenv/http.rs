@@ -26,7 +26,11 @@ type Shared = State<Arc<App>>;
 /// Returns the text of a body; an empty body is an empty object.
 pub(crate) fn body_text(body: &[u8]) -> Result<&str, Response> {
     let text = std::str::from_utf8(body).map_err(|error| json_invalid(&error, 0))?;
-    Ok(if text.trim_ascii().is_empty() { "{}" } else { text })
+    Ok(if text.trim_ascii().is_empty() {
+        "{}"
+    } else {
+        text
+    })
 }
 
 /// Reads the JSON object of a body without actions.

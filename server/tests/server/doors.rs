@@ -66,7 +66,9 @@ impl Effect {
 fn rows(world: WorldName) -> Vec<Row> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/messages.jsonl");
     let text = std::fs::read_to_string(path).expect("the file");
-    let rows = text.lines().map(|line| serde_json::from_str(line).expect("a row"));
+    let rows = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"));
     rows.filter(|row: &Row| row.world == world).collect()
 }
 
@@ -79,9 +81,15 @@ struct Names {
 
 const fn names(world: WorldName) -> Names {
     match world {
-        WorldName::Polyguard => Names { task: "DDI-medium", rules: "hardened" },
+        WorldName::Polyguard => Names {
+            task: "DDI-medium",
+            rules: "hardened",
+        },
         // The reference's API has no other rules.
-        WorldName::Trust | WorldName::Cluster => Names { task: "task1", rules: "reference" },
+        WorldName::Trust | WorldName::Cluster => Names {
+            task: "task1",
+            rules: "reference",
+        },
     }
 }
 
@@ -155,7 +163,10 @@ async fn over_websocket(client: &mut Client, world: WorldName, message: &str) ->
         _ => panic!("{reply}"),
     };
     let state = client.state().await;
-    (effect, state["digest"].as_str().expect("a digest").to_owned())
+    (
+        effect,
+        state["digest"].as_str().expect("a digest").to_owned(),
+    )
 }
 
 /// Sends a message as the only action of an episode that `/act` is asked about. Returns `true` if it is
@@ -180,7 +191,10 @@ async fn reference_session(server: &TestServer, world: WorldName) -> String {
     };
     let body = json!({"task_type": "task1", "seed": SEED, "streams": "independent"});
     let (_, reply) = server.request("POST", path, Some(&body.to_string())).await;
-    reply["info"]["session_id"].as_str().expect("an id").to_owned()
+    reply["info"]["session_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
 }
 
 /// Returns the effect of a reply of the reference's API, whose reward is an object.
@@ -204,7 +218,11 @@ async fn over_reference(server: &TestServer, world: WorldName, message: &str) ->
     let (status, reply) = server.request("POST", &path, Some(message)).await;
     let direct = reference_effect(status, reply);
     if direct == Effect::Refused {
-        assert_eq!(server.request("GET", &state, None).await, before, "{message}");
+        assert_eq!(
+            server.request("GET", &state, None).await,
+            before,
+            "{message}"
+        );
     }
     if message.contains("session_id") {
         return [direct.clone(), direct];
@@ -212,7 +230,9 @@ async fn over_reference(server: &TestServer, world: WorldName, message: &str) ->
     // The id stands among the parameters, which are the action.
     let id = reference_session(server, world).await;
     let params = match message.trim_start().strip_prefix('{') {
-        Some(rest) if rest.trim_start().starts_with('}') => format!(r#"{{"session_id":"{id}"{rest}"#),
+        Some(rest) if rest.trim_start().starts_with('}') => {
+            format!(r#"{{"session_id":"{id}"{rest}"#)
+        }
         Some(rest) => format!(r#"{{"session_id":"{id}",{rest}"#),
         None => message.to_owned(),
     };
@@ -230,7 +250,9 @@ async fn compare(world: WorldName) {
         WorldName::Cluster => "random",
         WorldName::Polyguard => "rules_only",
     };
-    let policy = ServedPolicy::scripted(world, policy).expect("a policy").expect("public");
+    let policy = ServedPolicy::scripted(world, policy)
+        .expect("a policy")
+        .expect("public");
     let server = TestServer::with(|_, _| {}, Some(policy)).await;
     let mut client = server.connect("/ws").await;
     let create = r#"{"jsonrpc":"2.0","id":1,"method":"openenv/session/create"}"#;
@@ -250,20 +272,37 @@ async fn compare(world: WorldName) {
         let found = over_http(&server, world, message).await;
         check("POST /step", &found, found == effect);
         let found = in_session(&server, &id, world, message).await;
-        check("POST /step in a session", &found, found == (effect.clone(), digest.clone()));
+        check(
+            "POST /step in a session",
+            &found,
+            found == (effect.clone(), digest.clone()),
+        );
         let found = over_websocket(&mut client, world, message).await;
         check("WebSocket", &found, found == (effect.clone(), digest));
         // Two objects are two actions there.
         if !message.contains("},{\"") {
             let refused = is_refused_by_act(&server, world, message).await;
-            check("POST /act", &refused, refused == (effect == Effect::Refused));
+            check(
+                "POST /act",
+                &refused,
+                refused == (effect == Effect::Refused),
+            );
         }
         if world != WorldName::Polyguard {
             let found = over_reference(&server, world, message).await;
-            check("reference's API", &found, found.iter().all(|found| *found == effect));
+            check(
+                "reference's API",
+                &found,
+                found.iter().all(|found| *found == effect),
+            );
         }
     }
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[tokio::test]
@@ -286,18 +325,44 @@ async fn polyguard_actions_mean_the_same_through_every_door() {
 async fn broken_envelopes_change_nothing() {
     let server = TestServer::start().await;
     let mut client = server.connect("/ws").await;
-    client.reset(json!({"world": "polyguard", "seed": SEED})).await;
+    client
+        .reset(json!({"world": "polyguard", "seed": SEED}))
+        .await;
     let before = client.state().await;
     let action = r#"{"candidate_id":"cand_01","rationale":"egfr"}"#;
     for (frame, code) in [
-        (format!(r#"{{"type":"step","data":{action},"data":{action}}}"#), "VALIDATION_ERROR"),
-        (format!(r#"{{"type":"step","type":"step","data":{action}}}"#), "VALIDATION_ERROR"),
-        (format!(r#"{{"type":"step","data":{action},"x":1}}"#), "VALIDATION_ERROR"),
-        (format!(r#"{{"type":"step","data":{action},"x":"\ud800"}}"#), "INVALID_JSON"),
-        (format!(r#"{{"type":"step","data":{action}"#), "INVALID_JSON"),
-        (r#"{"type":"step","data":null}"#.to_owned(), "VALIDATION_ERROR"),
-        (r#"{"type":"reset","data":{"seed":1,"seed":2}}"#.to_owned(), "VALIDATION_ERROR"),
-        (r#"{"type":"reset","data":{"x":{"y":1,"y":1}}}"#.to_owned(), "VALIDATION_ERROR"),
+        (
+            format!(r#"{{"type":"step","data":{action},"data":{action}}}"#),
+            "VALIDATION_ERROR",
+        ),
+        (
+            format!(r#"{{"type":"step","type":"step","data":{action}}}"#),
+            "VALIDATION_ERROR",
+        ),
+        (
+            format!(r#"{{"type":"step","data":{action},"x":1}}"#),
+            "VALIDATION_ERROR",
+        ),
+        (
+            format!(r#"{{"type":"step","data":{action},"x":"\ud800"}}"#),
+            "INVALID_JSON",
+        ),
+        (
+            format!(r#"{{"type":"step","data":{action}"#),
+            "INVALID_JSON",
+        ),
+        (
+            r#"{"type":"step","data":null}"#.to_owned(),
+            "VALIDATION_ERROR",
+        ),
+        (
+            r#"{"type":"reset","data":{"seed":1,"seed":2}}"#.to_owned(),
+            "VALIDATION_ERROR",
+        ),
+        (
+            r#"{"type":"reset","data":{"x":{"y":1,"y":1}}}"#.to_owned(),
+            "VALIDATION_ERROR",
+        ),
     ] {
         client.send_text(frame.as_str()).await;
         let reply = client.receive().await;

@@ -37,7 +37,9 @@ pub fn parse_message<M: DeserializeOwned>(text: &str) -> Result<M, ParseError> {
         Category::Data => {
             let said = error.to_string();
             // The place that serde adds is the end of the text.
-            let what = said.rsplit_once(" at line ").map_or(&*said, |(what, _)| what);
+            let what = said
+                .rsplit_once(" at line ")
+                .map_or(&*said, |(what, _)| what);
             ParseError::Form(what.to_owned())
         }
         _ => ParseError::NotJson(error.to_string()),

@@ -225,6 +225,15 @@ impl From<&str> for Json {
     }
 }
 
+impl IntoIterator for JsonFields {
+    type Item = (String, Json);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl JsonFields {
     /// Iterates over the names and values in the order of the text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {

@@ -17,6 +17,7 @@
 
 mod access;
 pub mod completions;
+mod envelope;
 pub mod environment;
 pub mod metrics;
 mod openapi;

@@ -11,15 +11,17 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use schemars::JsonSchema;
 use sentinel_env::WorldName;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tower_http::services::ServeDir;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::access::{self, Access};
 use crate::completions;
+use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure};
 use crate::openapi;
-use crate::openenv::http::{body_object, unprocessable};
+use crate::openenv::http::{body_text, broken, json_invalid, unprocessable};
 use crate::openenv::{self, detail, json_bytes, json_response};
 use crate::policy::{ActError, ActJob};
 use crate::reference_api;
@@ -181,7 +183,10 @@ fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
         return Err(detail(StatusCode::NOT_FOUND, words));
     };
     let refused = |error: ActError| detail(StatusCode::CONFLICT, error.to_string());
-    let mut fields = body_object(body)?;
+    let of_body = |error| broken(&error, &["body"]);
+    let mut envelope = Envelope::parse(body_text(body)?).map_err(of_body)?;
+    let episode = envelope.take("episode");
+    let fields = envelope.to_values().map_err(of_body)?;
     let of_observation = fields
         .get("observation")
         .and_then(|observation| observation.get("session_id"));
@@ -205,14 +210,10 @@ fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
         }
         None => {}
     }
-    match fields.remove("episode") {
-        Some(Value::Object(episode)) => described_episode(app, episode)?
+    match episode {
+        Some(episode) => described_episode(app, episode)?
             .act(policy)
             .map_err(refused),
-        Some(other) => Err(unprocessable(&[FieldError::not_an_object(
-            &["body", "episode"],
-            &other,
-        )])),
         None => {
             let words = "name a session_id, an observation with its session_id, or an episode";
             let whole = Value::Object(fields);
@@ -227,11 +228,11 @@ fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
 }
 
 /// Plays the episode that a request describes: the fields of a reset, and the actions so far.
-fn described_episode(
-    app: &App,
-    mut episode: Map<String, Value>,
-) -> Result<AnyEnvironment, Response> {
+fn described_episode(app: &App, episode: &str) -> Result<AnyEnvironment, Response> {
+    let loc = ["body", "episode"];
+    let of_episode = |error| broken(&error, &loc);
     let refused = |failure: Failure| match failure {
+        Failure::NotJson(reason) => json_invalid(&reason, 0),
         Failure::Invalid(errors) => {
             let errors = errors
                 .into_iter()
@@ -240,27 +241,29 @@ fn described_episode(
         }
         Failure::Execution(reason) => detail(StatusCode::BAD_REQUEST, reason),
     };
-    let loc = ["body", "episode", "actions"];
-    let actions = match episode.remove("actions") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(actions)) if actions.len() <= ACTIONS_MAX => actions,
-        Some(other) => {
+    let mut envelope = Envelope::parse(episode).map_err(of_episode)?;
+    let actions = envelope.take("actions").unwrap_or("null");
+    let fields = envelope.to_values().map_err(of_episode)?;
+    let listed: Option<Vec<&RawValue>> = serde_json::from_str(actions).ok();
+    let actions = match listed {
+        None if actions == "null" => Vec::new(),
+        Some(actions) if actions.len() <= ACTIONS_MAX => actions,
+        _ => {
             let msg = format!("Input should be a list of at most {ACTIONS_MAX} actions");
+            let loc = ["body", "episode", "actions"];
+            let found = strict_value(actions, &[]).map_err(of_episode)?;
             return Err(unprocessable(&[FieldError::new(
                 "list_type",
                 &loc,
                 msg,
-                &other,
+                &found,
             )]));
         }
     };
     let mut environment = AnyEnvironment::new(&app.defaults, "");
-    environment.reset(&episode).map_err(refused)?;
+    environment.reset(&fields).map_err(refused)?;
     for action in actions {
-        match action {
-            Value::Object(action) => environment.step(action).map_err(refused)?,
-            other => return Err(unprocessable(&[FieldError::not_an_object(&loc, &other)])),
-        }
+        environment.step(action.get()).map_err(refused)?;
     }
     Ok(environment)
 }

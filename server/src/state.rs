@@ -53,7 +53,7 @@ impl App {
         limits: Limits,
         policy: Option<ServedPolicy>,
     ) -> Result<Self, String> {
-        let defaults = Defaults::new(&options, limits, policy.is_some())?;
+        let defaults = Defaults::new(&options, limits)?;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (idle, age) = (limits.idle_timeout, limits.max_age);
         Ok(Self {

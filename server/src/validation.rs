@@ -95,7 +95,8 @@ fn excerpt(input: &Value) -> Value {
 /// Checks an object against a schema with `properties`, `required` and `additionalProperties`, and
 /// returns one error for each broken rule.
 ///
-/// The keywords of values are `type`, `enum`, `const`, `minimum`, `maximum`, `maxLength` and `anyOf`.
+/// The keywords of values are `type`, `enum`, `const`, `minimum`, `exclusiveMinimum`,
+/// `maximum`, `maxLength` and `anyOf`.
 #[must_use]
 pub fn check_object(schema: &Value, object: &Map<String, Value>, loc: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -204,6 +205,11 @@ fn check_limits(schema: &Value, value: &Value, loc: &[&str]) -> Option<FieldErro
         let msg = format!("Input should be greater than or equal to {limit}");
         let error = FieldError::new("greater_than_equal", loc, msg, value);
         return Some(error.with_context("ge", limit.clone()));
+    }
+    if let Some((limit, _)) = limit("exclusiveMinimum").filter(|(_, least)| number <= *least) {
+        let msg = format!("Input should be greater than {limit}");
+        let error = FieldError::new("greater_than", loc, msg, value);
+        return Some(error.with_context("gt", limit.clone()));
     }
     let (limit, _) = limit("maximum").filter(|(_, most)| number > *most)?;
     let msg = format!("Input should be less than or equal to {limit}");

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 use sentinel_env::TaskName as _;
+use sentinel_env::message::parse_message;
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::truncate::truncate_chars;
 use sentinel_policy::Scripted;
@@ -246,10 +247,6 @@ fn read_action<M: DeserializeOwned>(bytes: &[u8], line: usize) -> Result<Option<
     if !text.starts_with('{') {
         return Err("not a JSON object: write an action of the world on each line".to_owned());
     }
-    let message = serde_json::from_str(text).map_err(|error| {
-        let said = error.to_string();
-        let what = said.split(" at line ").next().unwrap_or(&said);
-        format!("{what} (column {})", error.column())
-    })?;
+    let message = parse_message(text).map_err(|error| error.to_string())?;
     Ok(Some(message))
 }

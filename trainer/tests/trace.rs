@@ -9,6 +9,7 @@ use crate::common;
 use std::path::Path;
 
 use common::{Run, golden, json, run, run_in};
+use sentinel_env::{EpisodeNames, EpisodeSpec, Protocol, Session, WorldName, in_world};
 use serde_json::{Value, json as value};
 
 #[test]
@@ -140,7 +141,10 @@ fn bad_action_error_names_line_after_earlier_rows() {
             r#"{"action_type":"solve_independently"}"#,
             &["subtask_response"],
         ),
-        (r#"{"action_type":7}"#, &["invalid type: integer `7`"]),
+        (
+            r#"{"action_type":7}"#,
+            &["action_type should be a text, not 7"],
+        ),
         (r#"{"action_type":"#, &["EOF while parsing"]),
         (r#"["skip"]"#, &["not a JSON object"]),
         (
@@ -196,4 +200,63 @@ fn incomplete_or_invalid_trace_options_are_refused() {
         .fails(&["unknown task \"task1\"", "DDI-easy"]);
     run("trace --world moon --task task1 --seed 0 --policy random")
         .fails(&["invalid value 'moon' for '--world <WORLD>'"]);
+}
+
+/// Returns the reward of a message on the first step of an episode and whether it ended it; `None` if it
+/// is refused.
+fn natively<W: Protocol>(task: &str, rules: &str, message: &str) -> Option<(f64, bool)> {
+    let names = EpisodeNames {
+        task: Some(task),
+        streams: Some("independent"),
+        rules: Some(rules),
+    };
+    let spec = EpisodeSpec::<W>::from_names(names, 7).unwrap();
+    let mut session = Session::<W>::new(&spec.setup());
+    let applied = session.apply_json(message, &mut W::Curriculum::default());
+    let transition = applied.ok()?;
+    Some((transition.reward, transition.is_last()))
+}
+
+/// Checks that an action in a file means the same as in a session, also a hostile one.
+#[test]
+fn hostile_messages_mean_the_same_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/messages.jsonl");
+    let rows = std::fs::read_to_string(path).unwrap();
+    let mut compared = 0;
+    for row in rows.lines().map(json) {
+        let (world, message) = (
+            row["world"].as_str().unwrap(),
+            row["message"].as_str().unwrap(),
+        );
+        // At the start of a file it belongs to the file.
+        if message.starts_with('\u{feff}') {
+            continue;
+        }
+        let (task, rules) = match world {
+            "polyguard" => ("DDI-medium", "hardened"),
+            _ => ("task1", "reference"),
+        };
+        let world = WorldName::parse(world).unwrap();
+        let expected = in_world!(world, W => natively::<W>(task, rules, message));
+        std::fs::write(folder.path().join("a.jsonl"), message).unwrap();
+        let streams = if world == WorldName::Polyguard {
+            ""
+        } else {
+            " --streams independent"
+        };
+        let line = format!(
+            "trace --world {world} --task {task} --rules {rules}{streams} --seed 7 --actions a.jsonl"
+        );
+        let run = run_in(folder.path(), &line);
+        let steps = run.stdout.lines().map(json);
+        let step = steps.filter(|row| row["kind"] == "step").last();
+        let found = step.map(|row| (row["reward"].as_f64().unwrap(), row["done"] == true));
+        assert_eq!(found, expected, "{world}: {message}\n{}", run.stderr);
+        if expected.is_none() {
+            run.fails(&["a.jsonl line 1"]);
+        }
+        compared += 1;
+    }
+    assert!(compared > 300, "{compared} messages");
 }

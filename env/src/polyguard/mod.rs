@@ -44,8 +44,8 @@ pub use model::task_spec::{
 pub use protocol::{
     ANSWER_FORM, ActionRow, Answer, ArgRow, CandidateRow, EPISODE_LIMIT_MS, Elapsed, Message,
     MessageError, ObservationPayload, ParsedCompletion, Reply, ReplyInfo, ResetError, ResetRequest,
-    STEP_LIMIT_MS, Session, TraceFinal, TraceReset, TraceStep, Transcript, patient_id,
-    prompt, prompt_among, scenario_id, text,
+    STEP_LIMIT_MS, Session, TraceFinal, TraceReset, TraceStep, Transcript, patient_id, prompt,
+    prompt_among, scenario_id, text,
 };
 pub use world_impl::AXES;
 

@@ -14,12 +14,14 @@ pub use reset::{Defaults, ResetFields};
 use running::Running;
 
 use crate::policy::{ActError, ActJob, ServedPolicy};
-use crate::validation::{FieldError, check_object};
+use crate::validation::FieldError;
 
 /// The reason why a reset or a step was refused. Nothing changes then.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The message does not have the form of the schema.
+    /// The text of an action is not JSON.
+    NotJson(String),
+    /// The message does not have the form of a reset, or of an action of the world.
     Invalid(Vec<FieldError>),
     /// The environment refused, with its reason.
     Execution(String),
@@ -66,23 +68,19 @@ impl AnyEnvironment {
     /// If a field has a wrong type or names something that does not exist. A running episode continues.
     pub fn reset(&mut self, data: &Map<String, Value>) -> Result<(), Failure> {
         let fields = ResetFields::parse(data).map_err(Failure::Invalid)?;
-        self.running = Some(self.defaults.start(fields).map_err(Failure::Execution)?);
+        let running = self.defaults.start(fields, &self.session_id);
+        self.running = Some(running.map_err(Failure::Execution)?);
         Ok(())
     }
 
-    /// Applies an action.
+    /// Applies the text of an action, as the client sent it. What it means is decided by the world.
     ///
     /// # Errors
-    /// Before the first reset, after the end of the episode, or if the action is not valid.
-    pub fn step(&mut self, action: Map<String, Value>) -> Result<(), Failure> {
+    /// Before the first reset, after the end of the episode, or if the world refuses the action. Nothing
+    /// changes then.
+    pub fn step(&mut self, action: &str) -> Result<(), Failure> {
         let not_reset = || Failure::Execution("no episode: reset before the first step".to_owned());
-        let running = self.running.as_mut().ok_or_else(not_reset)?;
-        let schemas = self.defaults.schemas(running.world());
-        let errors = check_object(&schemas.action, &action, &[]);
-        if !errors.is_empty() {
-            return Err(Failure::Invalid(errors));
-        }
-        running.step(action)
+        self.running.as_mut().ok_or_else(not_reset)?.step(action)
     }
 
     /// Appends the reply to the last reset or step as JSON; nothing before the first reset.

@@ -24,8 +24,6 @@ pub struct Defaults {
     streams: Option<Streams>,
     schemas: Vec<(WorldName, Schemas)>,
     limits: Limits,
-    /// `true` if a policy may be asked about an episode.
-    pub(super) has_policy: bool,
 }
 
 impl Defaults {
@@ -33,7 +31,7 @@ impl Defaults {
     ///
     /// # Errors
     /// If the task, the rules or the streams do not exist in the world.
-    pub fn new(options: &ServeOptions, limits: Limits, has_policy: bool) -> Result<Self, String> {
+    pub fn new(options: &ServeOptions, limits: Limits) -> Result<Self, String> {
         let schemas = WorldName::ALL.iter();
         let defaults = Self {
             world: options.world,
@@ -44,9 +42,8 @@ impl Defaults {
                 .map(|world| (*world, Schemas::for_world(*world)))
                 .collect(),
             limits,
-            has_policy,
         };
-        defaults.start(ResetFields::default())?;
+        defaults.start(ResetFields::default(), "")?;
         Ok(defaults)
     }
 
@@ -64,7 +61,12 @@ impl Defaults {
         found.map_or(&self.schemas[0].1, |(_, schemas)| schemas)
     }
 
-    pub(super) fn start(&self, fields: ResetFields) -> Result<Box<dyn Running>, String> {
+    /// Starts the episode that the fields ask for, in the session with this id.
+    pub(super) fn start(
+        &self,
+        fields: ResetFields,
+        session_id: &str,
+    ) -> Result<Box<dyn Running>, String> {
         let world = match fields.world.as_deref() {
             None => self.world,
             Some(name) => WorldName::parse(name).ok_or_else(|| {
@@ -75,7 +77,7 @@ impl Defaults {
             })?,
         };
         in_world!(world, W => {
-            let running = RunningEpisode::<W>::start(self, world, fields)?;
+            let running = RunningEpisode::<W>::start(self, world, fields, session_id)?;
             Ok(Box::new(running))
         })
     }
@@ -139,6 +141,10 @@ impl ResetFields {
                         Ok(_) => fields.reward = RewardMode::Score,
                         Err(error) => errors.push(error),
                     }
+                    continue;
+                }
+                "task" if value.is_u64() => {
+                    fields.task = Some(format!("task{value}"));
                     continue;
                 }
                 "episode_id" => &mut fields.episode_id,

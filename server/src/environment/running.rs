@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use sentinel_env::message::ParseError;
 use sentinel_env::num::round_to;
-use sentinel_env::protocol::Session;
+use sentinel_env::protocol::{MessageError, MessageErrorOf, Session};
 use sentinel_env::{TaskName, WorldName};
 use sentinel_policy::text::PromptStyle;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use crate::worlds::Served;
 pub(super) trait Running: Send {
     fn world(&self) -> WorldName;
     fn is_done(&self) -> bool;
-    fn step(&mut self, action: Map<String, Value>) -> Result<(), Failure>;
+    fn step(&mut self, action: &str) -> Result<(), Failure>;
     fn write_reply(&self, transport: Transport, out: &mut Vec<u8>);
     fn state(&self) -> Value;
     fn act(&self, policy: &Arc<ServedPolicy>) -> Result<ActJob, ActError>;
@@ -30,8 +31,6 @@ pub(super) struct RunningEpisode<W: Served> {
     world: WorldName,
     session: Session<W>,
     memory: W::Memory,
-    /// The actions so far, if a policy may be asked.
-    actions: Option<Vec<W::Action>>,
     episode_id: String,
     without_prompt: bool,
     reward_mode: RewardMode,
@@ -64,9 +63,11 @@ impl<W: Served> RunningEpisode<W> {
         defaults: &Defaults,
         world: WorldName,
         fields: ResetFields,
+        session_id: &str,
     ) -> Result<Self, String> {
         let spec = episode_spec::<W>(defaults, world, &fields)?;
         let session = Session::<W>::new(&spec.setup());
+        let session = session.with_session_id(session_id.to_owned());
         let mut memory = W::Memory::default();
         W::update_memory(&mut memory, session.episode().observation());
         let episode_id = fields.episode_id.clone();
@@ -74,7 +75,6 @@ impl<W: Served> RunningEpisode<W> {
             world,
             metadata: reset_metadata::<W>(defaults, &spec, &fields),
             memory,
-            actions: defaults.has_policy.then(Vec::new),
             episode_id: episode_id.unwrap_or_else(|| session.episode_id().to_owned()),
             without_prompt: fields.without_prompt,
             reward_mode: fields.reward,
@@ -102,26 +102,11 @@ impl<W: Served> Running for RunningEpisode<W> {
         W::is_done(self.session.episode().observation())
     }
 
-    fn step(&mut self, mut action: Map<String, Value>) -> Result<(), Failure> {
-        action.remove("metadata");
-        // A field that is null counts as left out, in every world.
-        action.retain(|_, value| !value.is_null());
-        let action = Value::Object(action);
-        let message: W::Message = serde_json::from_value(action.clone()).map_err(|error| {
-            let msg = format!("Value error, {error}");
-            Failure::Invalid(vec![FieldError::new("value_error", &[], msg, &action)])
-        })?;
-        let parsed = match &self.actions {
-            Some(_) => self.session.episode().parse_message(&message).ok(),
-            None => None,
-        };
-        let transition = self
+    fn step(&mut self, action: &str) -> Result<(), Failure> {
+        let applied = self
             .session
-            .apply(&message, &mut W::Curriculum::default())
-            .map_err(|error| Failure::Execution(error.to_string()))?;
-        if let (Some(actions), Some((action, _))) = (&mut self.actions, parsed) {
-            actions.push(action);
-        }
+            .apply_json(action, &mut W::Curriculum::default());
+        let transition = applied.map_err(|error| failure::<W>(error, action))?;
         W::update_memory(&mut self.memory, self.session.episode().observation());
         let last = transition.is_last();
         self.reward = Some(match self.reward_mode {
@@ -183,7 +168,20 @@ impl<W: Served> Running for RunningEpisode<W> {
             return Err(ActError::Over);
         }
         let setup = *self.session.episode().setup();
-        let actions = self.actions.clone().unwrap_or_default();
-        policy.job::<W>(setup, actions)
+        policy.job::<W>(setup, self.session.actions().to_vec())
     }
+}
+
+/// Returns the error of a refused action: what is no action of the world has the wrong form, and all
+/// else is a refusal of the environment.
+fn failure<W: Served>(error: MessageErrorOf<W>, action: &str) -> Failure {
+    let reason = match error {
+        MessageError::Parse(ParseError::NotJson(reason)) => return Failure::NotJson(reason),
+        MessageError::Parse(ParseError::Form(reason)) => reason,
+        MessageError::Action(error) => error.to_string(),
+        refused => return Failure::Execution(refused.to_string()),
+    };
+    let input = serde_json::from_str(action).unwrap_or_else(|_| Value::from(action));
+    let msg = format!("Value error, {reason}");
+    Failure::Invalid(vec![FieldError::new("value_error", &[], msg, &input)])
 }

@@ -3,16 +3,17 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::envelope::{Envelope, EnvelopeError, parse_object, strict_value};
 use crate::environment::Failure;
 use crate::validation::FieldError;
 
 /// A message of a client.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ClientMessage {
+pub enum ClientMessage<'a> {
     /// Start an episode with these fields.
     Reset(Map<String, Value>),
-    /// Take this action in the episode.
-    Step(Map<String, Value>),
+    /// Take the action with this text in the episode.
+    Step(&'a str),
     /// Send the state of the episode.
     State,
     /// End the session and its connection.
@@ -117,33 +118,50 @@ impl ErrorMessage {
 impl From<Failure> for ErrorMessage {
     fn from(failure: Failure) -> Self {
         match failure {
+            Failure::NotJson(reason) => Self::new(ErrorCode::InvalidJson, invalid_json(&reason)),
             Failure::Invalid(errors) => Self::invalid(&errors),
             Failure::Execution(message) => Self::new(ErrorCode::Execution, message),
         }
     }
 }
 
-impl ClientMessage {
+/// Returns the error message for a broken envelope whose object is at `loc`.
+fn broken(error: &EnvelopeError, loc: &[&str]) -> ErrorMessage {
+    match (error, error.to_field_error(loc)) {
+        (EnvelopeError::NotJson(error), _) => {
+            ErrorMessage::new(ErrorCode::InvalidJson, invalid_json(error))
+        }
+        (_, errors) => ErrorMessage::invalid(errors.as_slice()),
+    }
+}
+
+fn invalid_json(reason: impl std::fmt::Display) -> String {
+    format!("Invalid JSON: {reason}")
+}
+
+impl<'a> ClientMessage<'a> {
     /// Parses a frame.
     ///
     /// # Errors
     /// If it is not a message. After [`ErrorCode::Session`], which answers JSON that is no object, the
     /// connection is closed.
-    pub fn parse(text: &str) -> Result<Self, ErrorMessage> {
-        let value: Value = serde_json::from_str(text).map_err(|error| {
-            ErrorMessage::new(ErrorCode::InvalidJson, format!("Invalid JSON: {error}"))
+    pub fn parse(text: &'a str) -> Result<Self, ErrorMessage> {
+        let mut envelope = Envelope::parse(text).map_err(|error| match error {
+            EnvelopeError::NotAnObject(_) => {
+                let message = "a message is a JSON object with type and data: the session ends";
+                ErrorMessage::new(ErrorCode::Session, message)
+            }
+            error => broken(&error, &[]),
         })?;
-        let Value::Object(mut fields) = value else {
-            let message = "a message is a JSON object with type and data: the session ends";
-            return Err(ErrorMessage::new(ErrorCode::Session, message));
-        };
-        let kind = match fields.get("type") {
-            Some(Value::String(kind)) => kind.clone(),
+        let data = envelope.take("data");
+        let mut fields = envelope.to_values().map_err(|error| broken(&error, &[]))?;
+        let kind = match fields.remove("type") {
+            Some(Value::String(kind)) => kind,
             None => String::new(),
             Some(other) => other.to_string(),
         };
         // Data is required (`Some(true)`), optional or not allowed (`None`).
-        let data = match kind.as_str() {
+        let needs_data = match kind.as_str() {
             "reset" => Some(false),
             "step" | "mcp" => Some(true),
             "state" | "close" | "act" => None,
@@ -153,35 +171,33 @@ impl ClientMessage {
                 return Err(ErrorMessage::new(ErrorCode::UnknownType, message));
             }
         };
-        let mut errors = Vec::new();
-        if data == Some(true) && !fields.contains_key("data") {
-            errors.push(FieldError::missing(
-                &["data"],
-                &Value::Object(fields.clone()),
-            ));
-        }
-        for (name, value) in &fields {
-            match name.as_str() {
-                "type" => {}
-                "data" if data.is_some() => {
-                    if !value.is_object() {
-                        errors.push(FieldError::not_an_object(&["data"], value));
-                    }
-                }
-                _ => errors.push(FieldError::extra(&[name], value)),
+        let of_data = |error| broken(&error, &["data"]);
+        let value = |data| strict_value(data, &[]).map_err(of_data);
+        let mut errors: Vec<FieldError> = fields
+            .iter()
+            .map(|(name, value)| FieldError::extra(&[name], value))
+            .collect();
+        match (needs_data, data) {
+            (Some(true), None) => {
+                fields.insert("type".to_owned(), kind.as_str().into());
+                errors.push(FieldError::missing(&["data"], &Value::Object(fields)));
             }
+            (None, Some(data)) => {
+                errors.push(FieldError::extra(&["data"], &value(data)?));
+            }
+            (Some(_), Some(data)) if !data.starts_with('{') => {
+                errors.push(FieldError::not_an_object(&["data"], &value(data)?));
+            }
+            _ => {}
         }
         if !errors.is_empty() {
             return Err(ErrorMessage::invalid(&errors));
         }
-        let data = match fields.remove("data") {
-            Some(Value::Object(data)) => data,
-            _ => Map::new(),
-        };
+        let data = data.unwrap_or("{}");
         Ok(match kind.as_str() {
-            "reset" => Self::Reset(data),
+            "reset" => Self::Reset(parse_object(data).map_err(of_data)?),
             "step" => Self::Step(data),
-            "mcp" => Self::Mcp(Value::Object(data)),
+            "mcp" => Self::Mcp(Value::Object(parse_object(data).map_err(of_data)?)),
             "state" => Self::State,
             "act" => Self::Act,
             _ => Self::Close,
@@ -218,6 +234,16 @@ mod tests {
             code(r#"{"type": "reset", "extra": 1}"#),
             ErrorCode::Validation
         );
+        for twice in [
+            r#"{"type": "step", "data": {}, "data": {}}"#,
+            r#"{"type": "step", "type": "state"}"#,
+            r#"{"type": "reset", "data": {"seed": 1, "seed": 2}}"#,
+            r#"{"type": "mcp", "data": {"method": "a", "method": "b"}}"#,
+        ] {
+            assert_eq!(code(twice), ErrorCode::Validation, "{twice}");
+        }
+        let broken = r#"{"type": "reset", "data": {"seed": 1e400}}"#;
+        assert_eq!(code(broken), ErrorCode::InvalidJson);
     }
 
     #[test]
@@ -228,10 +254,7 @@ mod tests {
             ClientMessage::Reset(Map::new())
         );
         assert_eq!(parse(r#"{"type": "close"}"#), ClientMessage::Close);
-        let step = parse(r#"{"type": "step", "data": {"a": 1}}"#);
-        assert_eq!(
-            step,
-            ClientMessage::Step(Map::from_iter([("a".to_owned(), json!(1))]))
-        );
+        let step = parse(r#"{"type": "step", "data": {"a": 1,  "a": 2}}"#);
+        assert_eq!(step, ClientMessage::Step(r#"{"a": 1,  "a": 2}"#));
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{NAME, detail, json_bytes, json_response, json_rpc, socket};
+use crate::envelope::{Envelope, EnvelopeError, parse_object, strict_value};
 use crate::environment::{AnyEnvironment, Failure, Transport};
 use crate::sessions::Session;
 use crate::state::App;
@@ -20,25 +21,35 @@ use crate::worlds::readme;
 
 type Shared = State<Arc<App>>;
 
-/// Reads the JSON object of a body; an empty body is an empty object.
+/// Returns the text of a body; an empty body is an empty object.
+pub(crate) fn body_text(body: &[u8]) -> Result<&str, Response> {
+    let text = std::str::from_utf8(body).map_err(|error| json_invalid(&error, 0))?;
+    Ok(if text.trim_ascii().is_empty() {
+        "{}"
+    } else {
+        text
+    })
+}
+
+/// Reads the JSON object of a body without actions.
 pub(crate) fn body_object(body: &[u8]) -> Result<Map<String, Value>, Response> {
-    if body.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Map::new());
+    parse_object(body_text(body)?).map_err(|error| broken(&error, &["body"]))
+}
+
+/// Returns the answer for a broken envelope whose object is at `loc`.
+pub(crate) fn broken(error: &EnvelopeError, loc: &[&str]) -> Response {
+    match (error, error.to_field_error(loc)) {
+        (EnvelopeError::NotJson(error), _) => json_invalid(error, error.column()),
+        (_, errors) => unprocessable(errors.as_slice()),
     }
-    let value: Value = serde_json::from_slice(body).map_err(|error| {
-        let column = Value::from(error.column());
-        let mut found = FieldError::new("json_invalid", &["body"], "JSON decode error", &json!({}));
-        found.loc.push(column);
-        found.ctx = Some(json!({"error": error.to_string()}));
-        unprocessable(&[found])
-    })?;
-    match value {
-        Value::Object(fields) => Ok(fields),
-        other => Err(unprocessable(&[FieldError::not_an_object(
-            &["body"],
-            &other,
-        )])),
-    }
+}
+
+/// Returns the answer for a body that is not JSON from a column on.
+pub(crate) fn json_invalid(error: &impl std::fmt::Display, column: usize) -> Response {
+    let mut found = FieldError::new("json_invalid", &["body"], "JSON decode error", &json!({}));
+    found.loc.push(column.into());
+    found.ctx = Some(json!({"error": error.to_string()}));
+    unprocessable(&[found])
 }
 
 pub(crate) fn unprocessable(errors: &[FieldError]) -> Response {
@@ -47,6 +58,7 @@ pub(crate) fn unprocessable(errors: &[FieldError]) -> Response {
 
 fn failed(failure: Failure, within_body: bool) -> Response {
     match failure {
+        Failure::NotJson(reason) => json_invalid(&reason, 0),
         Failure::Invalid(errors) if within_body => {
             let errors: Vec<_> = errors
                 .into_iter()
@@ -117,25 +129,22 @@ pub(crate) async fn step(State(app): Shared, body: Bytes) -> Response {
 }
 
 fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
-    let mut fields = body_object(body)?;
-    let whole = Value::Object(fields.clone());
-    let action = match fields.remove("action") {
-        Some(Value::Object(action)) => action,
-        Some(other) => {
-            return Err(unprocessable(&[FieldError::not_an_object(
-                &["body", "action"],
-                &other,
-            )]));
-        }
-        None => {
-            return Err(unprocessable(&[FieldError::missing(
-                &["body", "action"],
-                &whole,
-            )]));
-        }
+    let of_body = |error| broken(&error, &["body"]);
+    let mut envelope = Envelope::parse(body_text(body)?).map_err(of_body)?;
+    let action = envelope.take("action");
+    let mut fields = envelope.to_values().map_err(of_body)?;
+    let Some(action) = action else {
+        let whole = Value::Object(fields);
+        let missing = FieldError::missing(&["body", "action"], &whole);
+        return Err(unprocessable(&[missing]));
     };
+    if !action.starts_with('{') {
+        let loc = ["body", "action"];
+        let found = strict_value(action, &[]).map_err(|error| broken(&error, &loc))?;
+        return Err(unprocessable(&[FieldError::not_an_object(&loc, &found)]));
+    }
     let own = json!({"properties": {
-        "timeout_s": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "null"}]},
+        "timeout_s": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]},
         "request_id": {"anyOf": [{"type": "string", "maxLength": 255}, {"type": "null"}]},
     }});
     let errors = check_object(&own, &fields, &["body"]);

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::envelope::{EnvelopeError, strict_value};
 use crate::sessions::OpenError;
 use crate::state::App;
 
@@ -32,13 +33,19 @@ impl RpcError {
 
 /// Answers the bytes of a request. The answer is a JSON-RPC response in any case.
 pub(crate) fn answer_bytes(app: &App, bytes: &[u8]) -> Value {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(request) => answer(app, &request),
+    let parsed = match std::str::from_utf8(bytes) {
+        Ok(text) => strict_value(text, &[]),
         Err(error) => {
             let message = format!("Parse error: {error}");
-            response(&Value::Null, Err(RpcError::new(PARSE_ERROR, message)))
+            return response(&Value::Null, Err(RpcError::new(PARSE_ERROR, message)));
         }
-    }
+    };
+    let (code, message) = match parsed {
+        Ok(request) => return answer(app, &request),
+        Err(error @ EnvelopeError::NotJson(_)) => (PARSE_ERROR, format!("Parse error: {error}")),
+        Err(error) => (INVALID_REQUEST, format!("Invalid request: {error}")),
+    };
+    response(&Value::Null, Err(RpcError::new(code, message)))
 }
 
 /// Answers a request that is JSON already.

@@ -166,7 +166,7 @@ struct StepBody {
     /// The action.
     action: AnyAction,
     /// Accepted and ignored.
-    #[schemars(range(min = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout_s: Option<f64>,
     /// Accepted and ignored.
     #[schemars(length(max = 255))]
@@ -206,7 +206,11 @@ struct EpisodeReply {
 /// An observation of the episode's world.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "only its schema is used"
+)]
 enum AnyObservation {
     Trust(WorldObservation<trust::ObservationPayload>),
     Cluster(WorldObservation<cluster::ObservationPayload>),

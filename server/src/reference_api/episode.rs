@@ -2,13 +2,15 @@
 
 use sentinel_env::adaptive_difficulty::DifficultyController;
 use sentinel_env::cluster::{self, ClusterMission, ClusterSummary, FailureModes, scheduler_prompt};
-use sentinel_env::protocol::{Protocol, Session};
+use sentinel_env::message::ParseError;
+use sentinel_env::protocol::{MessageError, Protocol, Session};
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{self, episode_prompt, mission::Mission};
 use sentinel_env::{Environment as _, Named as _, World as _, WorldName};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::envelope::Envelope;
 use crate::environment::random_seed;
 use crate::policy::{ActError, ActJob, ServedPolicy};
 use crate::sessions::NoEntropy;
@@ -40,28 +42,22 @@ pub(super) enum ResetFault {
     NoEntropy(NoEntropy),
 }
 
+/// The reason why an action was refused.
+pub(super) enum StepFault {
+    /// The request does not have the form of an action.
+    Form(ParseError),
+    /// The world refuses the action.
+    Refused(String),
+}
+
 /// The key of the state that names every worker's behavior.
 const HIDDEN_PROFILE: &str = "worker_profile_hidden";
 /// The failure modes, of which one entry names every worker's behavior in this field.
 const COVERAGE: &str = "ai_failure_coverage";
 const HIDDEN_SIGNATURE: &str = "scenario_signature";
 
-/// Fields of an action in trust.
-const TRUST_FIELDS: [&str; 4] = [
-    "action_type",
-    "specialist_id",
-    "subtask_response",
-    "reasoning",
-];
-/// Fields of an action in the cluster.
-const CLUSTER_FIELDS: [&str; 6] = [
-    "action_type",
-    "job_id",
-    "gpu_id",
-    "worker_id",
-    "specialist_id",
-    "force_flag",
-];
+/// Fields of the reference's request that the cluster does not have.
+const TRUST_ONLY: [&str; 3] = ["task_type", "subtask_response", "reasoning"];
 
 /// Starts the episode that the fields ask for.
 pub(super) fn reset_episode(
@@ -169,38 +165,16 @@ impl ReferenceEpisode {
         }
     }
 
-    /// Checks the types of an action's fields, which both worlds share.
-    pub(super) fn check(&self, fields: &Map<String, Value>) -> Vec<FieldError> {
-        let text = json!({"anyOf": [{"type": "string"}, {"type": "null"}]});
-        let mut properties = Map::new();
-        for name in [
-            "task_type",
-            "specialist_id",
-            "worker_id",
-            "job_id",
-            "gpu_id",
-            "subtask_response",
-            "reasoning",
-        ] {
-            properties.insert(name.to_owned(), text.clone());
-        }
-        properties.insert("action_type".to_owned(), json!({"type": "string"}));
-        let flag = json!({"anyOf": [{"type": "boolean"}, {"type": "null"}]});
-        properties.insert("force_flag".to_owned(), flag);
-        let schema = json!({"properties": properties, "required": ["action_type"]});
-        check_object(&schema, fields, &["body"])
-    }
-
-    /// Applies an action. Fields that the world does not have are ignored, as in the reference.
+    /// Applies the action of a request. The reference's request has the fields of both worlds: in the
+    /// cluster those of trust are left out where they are null, and trust ignores those of the cluster.
     pub(super) fn step(
         &mut self,
-        mut fields: Map<String, Value>,
+        request: &Envelope<'_>,
         controller: &mut DifficultyController,
-    ) -> Result<(), String> {
-        fields.retain(|_, value| !value.is_null());
+    ) -> Result<(), StepFault> {
         match self {
-            Self::Trust(session) => apply(session, fields, &TRUST_FIELDS, controller),
-            Self::Cluster(session) => apply(session, fields, &CLUSTER_FIELDS, controller),
+            Self::Trust(session) => apply(session, request, &[], controller),
+            Self::Cluster(session) => apply(session, request, &TRUST_ONLY, controller),
         }
     }
 
@@ -327,16 +301,17 @@ pub(super) fn max_steps(kind: Kind, task: sentinel_env::Task) -> u32 {
     }
 }
 
-/// Applies an action of which the fields in `known` count.
+/// Applies the action of a request; fields in `others` are left out where they are null.
 fn apply<W: Protocol>(
     session: &mut Session<W>,
-    mut fields: Map<String, Value>,
-    known: &[&str],
+    request: &Envelope<'_>,
+    others: &[&str],
     controller: &mut W::Curriculum,
-) -> Result<(), String> {
-    fields.retain(|name, _| known.contains(&name.as_str()));
-    let message = serde_json::from_value(Value::Object(fields));
-    let message = message.map_err(|error| error.to_string())?;
-    let applied = session.apply(&message, controller);
-    applied.map(drop).map_err(|error| error.to_string())
+) -> Result<(), StepFault> {
+    let action = request.text_without(|name, text| text == "null" && others.contains(&name));
+    match session.apply_json(&action, controller) {
+        Ok(_) => Ok(()),
+        Err(MessageError::Parse(error)) => Err(StepFault::Form(error)),
+        Err(error) => Err(StepFault::Refused(error.to_string())),
+    }
 }

@@ -28,9 +28,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub use episode::ReferenceEpisode;
-use episode::{Kind, ResetFault, reset_episode};
+use episode::{Kind, ResetFault, StepFault, reset_episode};
+use sentinel_env::message::ParseError;
 
-use crate::openenv::http::{body_object, unprocessable};
+use crate::envelope::{Envelope, parse_object, strict_value};
+use crate::openenv::http::{body_object, body_text, broken, json_invalid, unprocessable};
 use crate::openenv::{detail, json_response};
 use crate::route::{Operation, Route};
 use crate::sessions::{Session, lock};
@@ -258,7 +260,11 @@ struct Difficulty {
 /// The reply to a reset or a step, in the form of the session's world.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "only its schema is used"
+)]
 enum EitherStep {
     Trust(trust::StepResult),
     Cluster(cluster::StepResult),
@@ -267,7 +273,11 @@ enum EitherStep {
 /// The state, in the form of the session's world.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "only its schema is used"
+)]
 enum EitherState {
     Trust(trust::StatePayload),
     Cluster(cluster::StatePayload),
@@ -276,7 +286,11 @@ enum EitherState {
 /// The report, in the form of the session's world.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "only its schema is used"
+)]
 enum EitherReport {
     Trust(trust::RewardReport),
     Cluster(cluster::RewardReport),
@@ -356,9 +370,7 @@ pub(crate) async fn step(
     Query(query): Query<SessionQuery>,
     body: Bytes,
 ) -> Response {
-    let taken =
-        body_object(&body).and_then(|fields| step_now(&app, query.session_id, fields, None));
-    respond(taken)
+    respond(step_body(&app, query.session_id, &body, None))
 }
 
 async fn cluster_step(
@@ -367,34 +379,49 @@ async fn cluster_step(
     body: Bytes,
 ) -> Response {
     let cluster = Some(Kind::Cluster);
-    respond(body_object(&body).and_then(|fields| step_now(&app, query.session_id, fields, cluster)))
+    respond(step_body(&app, query.session_id, &body, cluster))
 }
 
+fn step_body(
+    app: &App,
+    query: Option<String>,
+    body: &[u8],
+    kind: Option<Kind>,
+) -> Result<Value, Response> {
+    let request = Envelope::parse_action(body_text(body)?);
+    let request = request.map_err(|error| broken(&error, &["body"]))?;
+    step_now(app, query, &request, kind)
+}
+
+/// Takes the step of a request, which is an action with the id of its session.
 fn step_now(
     app: &App,
     query: Option<String>,
-    mut fields: Map<String, Value>,
+    request: &Envelope<'_>,
     kind: Option<Kind>,
 ) -> Result<Value, Response> {
-    let whole = Value::Object(fields.clone());
-    let id = match (query, fields.remove("session_id")) {
-        (Some(id), None | Some(Value::Null)) => id,
-        (None, Some(Value::String(id))) => id,
-        (Some(id), Some(Value::String(own))) if id == own => id,
-        (Some(_), Some(Value::String(_))) => {
+    let of_body = |error| broken(&error, &["body"]);
+    let own = request.get("session_id").unwrap_or("null");
+    let own = strict_value(own, &[]).map_err(of_body)?;
+    // As in every message, an empty id counts as left out.
+    let own = if own == "" { Value::Null } else { own };
+    let id = match (query, own) {
+        (Some(id), Value::Null) => id,
+        (None, Value::String(id)) => id,
+        (Some(id), Value::String(own)) if id == own => id,
+        (Some(_), Value::String(_)) => {
             let words = "the query and the body name different sessions";
             return Err(detail(StatusCode::BAD_REQUEST, words));
         }
-        (_, Some(other)) if !other.is_null() => {
+        (None, Value::Null) => {
+            let whole = Value::Object(request.to_values().map_err(of_body)?);
+            let missing = FieldError::missing(&["body", "session_id"], &whole);
+            return Err(unprocessable(&[missing]));
+        }
+        (_, other) => {
             let msg = "Input should be a valid string";
             let error = FieldError::new("string_type", &["body", "session_id"], msg, &other);
             return Err(unprocessable(&[error]));
-        }
-        _ => {
-            return Err(unprocessable(&[FieldError::missing(
-                &["body", "session_id"],
-                &whole,
-            )]));
         }
     };
     let session = match kind {
@@ -402,12 +429,17 @@ fn step_now(
         _ => find(app, Some(&id))?,
     };
     let mut episode = session.lock();
-    let errors = episode.check(&fields);
-    if !errors.is_empty() {
-        return Err(unprocessable(&errors));
-    }
-    let taken = episode.step(fields, &mut lock(&app.controller));
-    taken.map_err(|words| detail(StatusCode::BAD_REQUEST, words))?;
+    let taken = episode.step(request, &mut lock(&app.controller));
+    taken.map_err(|fault| match fault {
+        StepFault::Form(ParseError::NotJson(reason)) => json_invalid(&reason, 0),
+        StepFault::Form(ParseError::Form(reason)) => {
+            let msg = format!("Value error, {reason}");
+            let input = request.text_without(|_, _| false);
+            let input = serde_json::from_str(&input).unwrap_or_else(|_| input.into());
+            unprocessable(&[FieldError::new("value_error", &["body"], msg, &input)])
+        }
+        StepFault::Refused(words) => detail(StatusCode::BAD_REQUEST, words),
+    })?;
     app.metrics.count_step(episode.world());
     Ok(episode.reply(app.options.reveal_hidden))
 }
@@ -452,28 +484,27 @@ fn difficulty_state(app: &App) -> Value {
 
 /// Answers a request of the reference's own `/mcp`: `{method: reset | step | state, params}`.
 async fn mcp(State(app): Shared, body: Bytes) -> Response {
-    let answer = body_object(&body).and_then(|mut fields| {
-        let params = match fields.remove("params") {
-            Some(Value::Object(params)) => params,
-            _ => Map::new(),
-        };
-        let id = params
-            .get("session_id")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        let method = fields
-            .get("method")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        let needs_session = matches!(method, "step" | "state");
-        if needs_session && id.is_none() {
-            return Err(detail(StatusCode::BAD_REQUEST, "params need a session_id"));
-        }
+    let answer = body_text(&body).and_then(|text| {
+        let of_body = |error| broken(&error, &["body"]);
+        let mut request = Envelope::parse(text).map_err(of_body)?;
+        let params = request.take("params").filter(|text| text.starts_with('{'));
+        let params = params.unwrap_or("{}");
+        let of_params = |error| broken(&error, &["body", "params"]);
+        let fields = request.to_values().map_err(of_body)?;
+        let method = fields.get("method").and_then(Value::as_str);
+        let method = method.unwrap_or_default();
+        let no_id = || detail(StatusCode::BAD_REQUEST, "params need a session_id");
         match method {
-            "reset" => reset_now(&app, &params, None),
-            "step" => step_now(&app, None, params, None),
+            "reset" => reset_now(&app, &parse_object(params).map_err(of_params)?, None),
+            "step" => {
+                let action = Envelope::parse_action(params).map_err(of_params)?;
+                action.get("session_id").ok_or_else(no_id)?;
+                step_now(&app, None, &action, None)
+            }
             "state" => {
-                let session = find(&app, id.as_deref())?;
+                let params = parse_object(params).map_err(of_params)?;
+                let id = params.get("session_id").and_then(Value::as_str);
+                let session = find(&app, Some(id.ok_or_else(no_id)?))?;
                 let state = session.lock().state(app.options.reveal_hidden);
                 Ok(state)
             }

@@ -204,7 +204,8 @@ pub(crate) struct ResetRequest {
     episode_id: Option<String>,
     /// Name of the world.
     world: Option<WorldName>,
-    /// Name of a task of the world.
+    /// Name of a task of the world; 1 to 3 for task1 to task3.
+    #[schemars(extend("type" = ["string", "integer", "null"]))]
     task: Option<String>,
     /// Rules, such as hardened.
     rules: Option<String>,

@@ -3,6 +3,7 @@
 mod access;
 mod client;
 mod completions;
+mod doors;
 mod episodes;
 mod lifetime;
 mod openapi;

@@ -72,6 +72,10 @@ async fn refused_messages_change_nothing() {
         ),
         (
             json!({"type": "step", "data": {"action_type": "delegate"}}),
+            "VALIDATION_ERROR",
+        ),
+        (
+            json!({"type": "step", "data": {"action_type": "skip", "session_id": "another"}}),
             "EXECUTION_ERROR",
         ),
         (

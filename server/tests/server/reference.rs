@@ -63,7 +63,8 @@ async fn wrong_requests_are_refused_with_words() {
     let cases = [
         (unknown, 404),
         (json!({"action_type": "skip"}), 422),
-        (json!({"session_id": id}), 422),
+        (json!({"session_id": id}), 400),
+        (json!({"session_id": id, "action_type": 3}), 422),
         (json!({"session_id": 3, "action_type": "skip"}), 422),
         (json!({"session_id": id, "action_type": "dance"}), 400),
         (json!({"session_id": id, "action_type": "delegate"}), 400),

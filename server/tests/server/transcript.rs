@@ -34,11 +34,15 @@ fn errors(value: &Value) -> Vec<(Value, Value)> {
 fn action(counter: &Value) -> (Value, bool) {
     if counter["note"] == "boom" {
         // The counter raises an exception: an action that the environment refuses.
-        return (json!({"action_type": "delegate"}), false);
+        return (
+            json!({"action_type": "skip", "session_id": "another"}),
+            false,
+        );
     }
     match counter["add"].as_u64() {
         Some(0..=10) if counter.get("extra").is_some() => {
-            (json!({"action_type": "skip", "extra": 1}), false)
+            // Trust ignores unknown fields, as its specification says; a field of a wrong type is refused.
+            (json!({"action_type": "skip", "reasoning": 1}), true)
         }
         Some(0..=10) => (
             json!({"action_type": "delegate", "specialist_id": "S1"}),

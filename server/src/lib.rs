@@ -17,11 +17,15 @@
 
 mod access;
 pub mod completions;
+mod connections;
 pub mod environment;
+mod errors;
+mod hosts;
 pub mod metrics;
 mod openapi;
 pub mod openenv;
 mod options;
+mod page;
 pub mod policy;
 pub mod reference_api;
 mod routes;
@@ -31,5 +35,6 @@ mod state;
 pub mod validation;
 pub mod worlds;
 
+pub use hosts::NameError;
 pub use options::{Limits, ServeOptions};
 pub use server::{ServeError, Server};

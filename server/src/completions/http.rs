@@ -35,7 +35,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 }
 
 /// Creates an answer with an error in the form of vLLM.
-fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
+pub(crate) fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
     let error = ErrorInfo {
         message: message.into(),
         kind: kind.to_owned(),

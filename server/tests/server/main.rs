@@ -1,11 +1,14 @@
 //! Tests of the server, over real sockets.
 
 mod access;
+mod bounds;
 mod client;
 mod completions;
 mod doors;
 mod episodes;
 mod lifetime;
+mod names;
+mod page;
 mod policy;
 mod protocol;
 mod reference;

@@ -130,7 +130,7 @@ impl Actor<TrustEnv> for Waits {
     }
 }
 
-fn waiting() -> (mpsc::Sender<()>, ServedPolicy) {
+pub(super) fn waiting() -> (mpsc::Sender<()>, ServedPolicy) {
     let (open, gate) = mpsc::channel();
     let actor = Box::new(Waits(Mutex::new(gate)));
     let policy =

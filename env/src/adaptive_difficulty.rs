@@ -10,22 +10,28 @@ const WINDOW: usize = 20;
 /// The difficulty settings that an episode takes from the controller at reset. All numbers are
 /// unrounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DifficultyProfile {
     /// `true` if the episode takes part in the adaptive curriculum.
     pub adaptive: bool,
     /// Number of adaptive episodes that have ended so far.
     pub episodes_seen: u32,
     /// Mean detection rate over the last 20 adaptive episodes, 0..=1.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub rolling_detection_rate: f64,
     /// Stakes at or above which the adversary poisons its answers, 0.40..=0.85; 0.70 by default.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub adversarial_threshold: f64,
     /// Fraction of an episode's nodes, counted from the end, whose stakes are raised, 0.25..=0.80.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub high_stakes_ratio: f64,
     /// Number of steps subtracted from the step budget, 0..=8.
     pub verify_budget_penalty: u8,
     /// Confidence that the adversary states when it answers honestly, 0.60..=0.88.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub adversary_benign_confidence: f64,
     /// Confidence that the adversary states when it poisons an answer, 0.70..=0.92.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub adversary_poison_confidence: f64,
 }
 

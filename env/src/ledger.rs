@@ -3,9 +3,10 @@
 //! All of it is public: an agent that remembers its own actions and the observations after them can
 //! reconstruct every field.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 
 use crate::num::round_to;
+use crate::schema::impl_json_schema;
 use crate::slot::{PerSlot, SLOTS, Slot};
 
 /// Stakes at or above which a report counts as high-stakes evidence.
@@ -122,6 +123,34 @@ impl<const D: usize> EvidenceRow<D> {
     }
 }
 
+/// What was observed of a slot, nothing hidden.
+#[derive(serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Evidence")
+)]
+struct EvidenceFields<R> {
+    /// Number of calls.
+    calls: u16,
+    /// Mean stated confidence beyond the share of right answers.
+    confidence_accuracy_gap: f64,
+    /// Share of right answers by domain.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, f64>")
+    )]
+    domain_hit_rate: R,
+    /// Difference of the accuracy at low and at high stakes.
+    stakes_volatility: f64,
+    /// Share of right answers at low stakes; null without any.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Share>"))]
+    low_stakes_accuracy: Option<f64>,
+    /// Share of right answers at high stakes; null without any.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Share>"))]
+    high_stakes_accuracy: Option<f64>,
+}
+
 struct HitRates<'a, const D: usize>(&'a EvidenceRow<D>);
 
 impl<const D: usize> Serialize for HitRates<'_, D> {
@@ -138,16 +167,21 @@ fn rounded(rate: SuccessRate) -> Option<f64> {
 impl<const D: usize> Serialize for EvidenceRow<D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let e = &self.evidence;
-        let mut map = serializer.serialize_map(Some(6))?;
-        map.serialize_entry("calls", &e.calls)?;
-        map.serialize_entry("confidence_accuracy_gap", &e.confidence_gap())?;
-        map.serialize_entry("domain_hit_rate", &HitRates(self))?;
-        map.serialize_entry("stakes_volatility", &e.stakes_volatility())?;
-        map.serialize_entry("low_stakes_accuracy", &rounded(e.low))?;
-        map.serialize_entry("high_stakes_accuracy", &rounded(e.high))?;
-        map.end()
+        let fields = EvidenceFields {
+            calls: e.calls,
+            confidence_accuracy_gap: e.confidence_gap(),
+            domain_hit_rate: HitRates(self),
+            stakes_volatility: e.stakes_volatility(),
+            low_stakes_accuracy: rounded(e.low),
+            high_stakes_accuracy: rounded(e.high),
+        };
+        fields.serialize(serializer)
     }
 }
+
+impl_json_schema!([const D: usize] EvidenceRow<D>, "EvidenceRow", |generator| {
+    generator.subschema_for::<EvidenceFields<()>>()
+});
 
 /// One report of a specialist, in the form that the ledger records.
 #[derive(Clone, Copy, Debug)]

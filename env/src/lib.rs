@@ -14,6 +14,7 @@
 //! * [`ledger`]: evidence about each slot and the trust derived from it.
 //! * [`adaptive_difficulty`]: adaptive difficulty, as a value that the caller owns.
 //! * [`named`]: enums whose variants have names, defined by [`named_enum!`].
+//! * [`schema`]: JSON schemas of the payloads, with a feature of the same name.
 //! * [`rules`]: named changes to the reference's rules, which can be switched individually.
 //! * [`task`]: the common interface of the tasks of all worlds.
 //! * [`digest`]: digests for comparing two runs.
@@ -32,6 +33,7 @@ pub mod protocol;
 pub mod registry;
 pub mod rng;
 pub mod rules;
+pub mod schema;
 pub mod slot;
 pub mod strict_json;
 pub mod task;

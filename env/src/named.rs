@@ -10,6 +10,8 @@ use serde::de::{Deserializer, Error, Visitor};
 /// Re-exports that [`named_enum!`](crate::named_enum) needs in the crate that uses it.
 #[doc(hidden)]
 pub mod export {
+    #[cfg(feature = "schema")]
+    pub use schemars;
     pub use serde;
 }
 
@@ -150,6 +152,8 @@ macro_rules! named_enum {
             }
         }
 
+        $crate::named_schema!($name);
+
         impl<'de> $crate::named::export::serde::Deserialize<'de> for $name {
             fn deserialize<D: $crate::named::export::serde::Deserializer<'de>>(
                 deserializer: D,
@@ -158,4 +162,36 @@ macro_rules! named_enum {
             }
         }
     };
+}
+
+/// Implements `JsonSchema` for an enum of named variants; nothing without the feature `schema`.
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named_schema {
+    ($name:ident) => {
+        impl $crate::named::export::schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(
+                _: &mut $crate::named::export::schemars::SchemaGenerator,
+            ) -> $crate::named::export::schemars::Schema {
+                $crate::schema::one_of(<Self as $crate::named::Named>::NAMES)
+            }
+        }
+    };
+}
+
+/// Implements `JsonSchema` for an enum of named variants; nothing without the feature `schema`.
+#[cfg(not(feature = "schema"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named_schema {
+    ($name:ident) => {};
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::environment::World;
+use crate::schema::impl_json_schema;
 
 /// Declares [`WorldName`] and `in_world!` from lines of the form `Name => module`, where
 /// `module::Episode` is the world's episode type. The first world is the default for files that
@@ -76,6 +77,11 @@ impl WorldName {
         crate::task::join_names(&names, last)
     }
 }
+
+impl_json_schema!([] WorldName, "WorldName", |_generator| {
+    let names: Vec<&str> = Self::ALL.iter().map(|world| world.name()).collect();
+    crate::schema::one_of(&names)
+});
 
 impl Default for WorldName {
     fn default() -> Self {

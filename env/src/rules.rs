@@ -7,6 +7,7 @@
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
+use crate::schema::impl_json_schema;
 use crate::truncate::abbreviate;
 
 /// Maximum length, in characters, of a rule set's name that an error quotes.
@@ -241,6 +242,8 @@ impl<C: RuleChange> serde::Serialize for Rules<C> {
         serializer.collect_str(self)
     }
 }
+
+impl_json_schema!([C: RuleChange] Rules<C>, "Rules", |_generator| schemars::json_schema!({"type": "string"}));
 
 // Implemented by hand because derives would require the same traits of `C`, which is only a marker.
 impl<C> Clone for Rules<C> {

@@ -2,6 +2,8 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::schema::impl_json_schema;
+
 /// Number of slots in a world.
 pub const SLOTS: usize = 5;
 
@@ -56,6 +58,8 @@ impl Serialize for Slot {
     }
 }
 
+impl_json_schema!([] Slot, "Slot", |_generator| crate::schema::one_of(&NAMES));
+
 /// One value per slot; serializes as a map in the order S0..S4, as in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PerSlot<T>(pub [T; SLOTS]);
@@ -76,6 +80,16 @@ impl<T: Serialize> Serialize for PerSlot<T> {
         map.end()
     }
 }
+
+impl_json_schema!([T: schemars::JsonSchema] PerSlot<T>, "PerSlot", |generator| {
+    let value = generator.subschema_for::<T>();
+    let properties: serde_json::Map<_, _> = (NAMES.iter())
+        .map(|name| ((*name).to_owned(), value.clone().to_value()))
+        .collect();
+    schemars::json_schema!({
+        "type": "object", "properties": properties, "required": NAMES, "additionalProperties": false,
+    })
+});
 
 /// Returns the first slot with the largest value, like Python's `max` with a key.
 #[must_use]

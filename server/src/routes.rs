@@ -9,9 +9,10 @@ use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{get, post};
+use schemars::JsonSchema;
+use sentinel_env::WorldName;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::access::{self, Access};
@@ -20,43 +21,122 @@ use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure};
 use crate::errors;
 use crate::openapi;
-use crate::openenv::http::{self, body_text, broken, json_invalid, unprocessable};
-use crate::openenv::{detail, json_response};
+use crate::openenv::http::{body_text, broken, json_invalid, unprocessable};
+use crate::openenv::{self, detail, json_bytes, json_response};
 use crate::page::PageFiles;
 use crate::policy::{ActError, ActJob};
 use crate::reference_api;
+use crate::route::{Operation, Route};
 use crate::state::App;
 use crate::validation::FieldError;
+use crate::worlds::ResetRequest;
 
 /// Most actions of an episode that a request of `/act` describes.
 const ACTIONS_MAX: usize = 1000;
 
+/// Returns all routes but those of the page.
+fn all() -> Vec<Route<Arc<App>>> {
+    let mut routes = openenv::routes::routes();
+    routes.extend([
+        Operation::post(
+            "/act",
+            "policy",
+            "Returns the action that the server's policy would take",
+        )
+        .body::<ActRequest>()
+        .reply::<ActReply>("The action and the name of the policy")
+        .fails(
+            400,
+            "The described episode names something that does not exist",
+        )
+        .fails(404, "There is no policy, or no such session")
+        .fails(409, "The policy cannot be asked about this episode")
+        .fails(422, "A field has a wrong type")
+        .handled_by(act),
+        Operation::get(
+            "/policy/model_status",
+            "policy",
+            "Returns which policy the server has",
+        )
+        .reply::<ModelStatus>("The policy; null without one")
+        .handled_by(model_status),
+    ]);
+    routes.extend(completions::http::routes());
+    routes.extend(reference_api::routes());
+    let own =
+        Operation::get("/openapi.json", "server", "Returns this document").document("The document");
+    let listed = routes.iter().map(|route| &route.operation);
+    let text = openapi::document(listed.chain([&own])).to_string();
+    routes
+        .push(own.handled_by(move || async move { json_bytes(StatusCode::OK, text.into_bytes()) }));
+    routes
+}
+
+/// A request to the policy: a session, an observation with its session, or an episode.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ActRequest {
+    /// A session of a WebSocket or of /sentinel/.
+    session_id: Option<String>,
+    /// An observation of /sentinel/, which has the id of its session.
+    observation: Option<Map<String, Value>>,
+    /// The fields of a reset, and the actions so far.
+    episode: Option<DescribedEpisode>,
+}
+
+/// An episode: the fields of its reset, and the actions so far.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct DescribedEpisode {
+    #[schemars(length(max = ACTIONS_MAX))]
+    actions: Option<Vec<Map<String, Value>>>,
+    #[schemars(flatten)]
+    reset: ResetRequest,
+}
+
+/// The action that the policy would take.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ActReply {
+    /// An action of the episode's world.
+    action: Map<String, Value>,
+    /// Name of the policy.
+    policy: String,
+}
+
+/// The policy of the server.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ModelStatus {
+    /// Name of the policy.
+    policy: Option<String>,
+    /// The world that it plays.
+    world: Option<WorldName>,
+    /// `scripted`, `compact` or `language`.
+    kind: Option<String>,
+    /// More about a learned policy.
+    details: Option<Value>,
+}
+
 /// Returns the router of a server.
 pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
     let limits = app.limits;
-    let api = Router::new()
-        .route("/ws", get(http::ws))
-        .route("/reset", post(http::reset))
-        .route("/step", post(http::step))
-        .route("/state", get(http::state))
-        .route("/schema", get(http::schema))
-        .route("/metadata", get(http::metadata))
-        .route("/mcp", post(http::mcp).get(http::mcp_ws))
-        .route("/list_environments", get(http::list_environments))
-        .merge(http::task_routes())
-        .route("/act", post(act))
-        .route("/policy/model_status", get(model_status))
-        .route("/metrics", get(http::metrics))
-        .route("/openapi.json", get(openapi::document))
-        .nest("/v1", completions::http::routes())
-        .nest("/sentinel", reference_api::routes())
+    let add = |router: Router<Arc<App>>, route: Route<Arc<App>>| {
+        router.route(route.operation.path, route.handler)
+    };
+    let (open, guarded): (Vec<_>, Vec<_>) =
+        all().into_iter().partition(|route| route.operation.is_open);
+    let api = guarded
+        .into_iter()
+        .fold(Router::new(), add)
         // Within the checks, which ask for the size of a body: this layer hides it.
         .route_layer(RequestBodyTimeoutLayer::new(limits.request_timeout))
         .route_layer(middleware::from_fn_with_state(
             Arc::clone(access),
             access::check,
-        ))
-        .route(access::HEALTH, get(http::health))
+        ));
+    // A container's platform asks for the health without a token.
+    let api = (open.into_iter().fold(api, add))
         .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED });
     let api = match &app.options.page {
         Some(page) => {
@@ -91,10 +171,6 @@ async fn count(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
 }
 
 /// Answers with the action that the server's policy would take.
-#[utoipa::path(post, path = "/act", tag = "policy",
-    request_body(content = Object, description = "session_id; or observation, with its session_id; or episode, with the fields of a reset and the actions so far"),
-    responses((status = 200, description = "action, policy"), (status = 404, description = "no policy, or no such session"),
-              (status = 409, description = "the policy cannot be asked about this episode"), (status = 422, description = "a field has a wrong type")))]
 pub(crate) async fn act(State(app): State<Arc<App>>, body: Bytes) -> Response {
     let job = match act_job(&app, &body) {
         Ok(job) => job,
@@ -199,8 +275,6 @@ fn described_episode(app: &App, episode: &str) -> Result<AnyEnvironment, Respons
 }
 
 /// Answers which policy the server has.
-#[utoipa::path(get, path = "/policy/model_status", tag = "policy",
-    responses((status = 200, description = "policy, world, kind, details; policy is null without one")))]
 pub(crate) async fn model_status(State(app): State<Arc<App>>) -> Response {
     let none = json!({"policy": null, "world": null, "kind": null, "details": null});
     let status = app.policy.as_ref().map_or(&none, |policy| policy.status());

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// An error of a message: one entry of `errors` or of `detail`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FieldError {
     /// The kind of the error, such as `missing` or `extra_forbidden`.
     #[serde(rename = "type")]

@@ -4,12 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -20,19 +18,52 @@ use super::protocol::{
 };
 use super::{CompletionEngine, EngineError, Generated, MAX_COMPLETIONS};
 use crate::openenv::json_response;
+use crate::route::{Operation, Route};
 use crate::state::App;
 
 type Shared = State<Arc<App>>;
 type Engine = Arc<dyn CompletionEngine>;
 
-/// Returns the routes without their common prefix.
-pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/completions", post(completions))
-        .route("/models", get(models))
-        .route("/load_lora_adapter", post(load_lora_adapter))
-        .route("/unload_lora_adapter", post(unload_lora_adapter))
+const TAG: &str = "completions";
+
+/// Returns the routes.
+pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
+    let no_model = |operation: Operation| {
+        operation.fails_with::<ErrorResponse>(
+            404,
+            "There is no such model or adapter, or no model at all",
+        )
+    };
+    let wrong = "A field is wrong or not supported";
+    [
+        no_model(Operation::post("/v1/completions", TAG, "Generates completions of prompts"))
+            .body::<CompletionRequest>()
+            .reply::<CompletionResponse>("The completions")
+            .fails_with::<ErrorResponse>(400, wrong)
+            .fails_with::<ErrorResponse>(500, "The computation failed")
+            .handled_by(completions),
+        no_model(Operation::get("/v1/models", TAG, "Lists the model and its adapters"))
+            .reply::<ModelList>("The model and its adapters")
+            .handled_by(models),
+        no_model(Operation::post("/v1/load_lora_adapter", TAG, "Loads an adapter under a new name"))
+            .body::<LoadAdapter>()
+            .text(TEXT, "The adapter is loaded")
+            .fails_with::<ErrorResponse>(
+                400,
+                "The name is in use, there are too many adapters, or the folder has no adapter of this model",
+            )
+            .fails_with::<ErrorResponse>(500, "The computation failed")
+            .handled_by(load_lora_adapter),
+        no_model(Operation::post("/v1/unload_lora_adapter", TAG, "Unloads an adapter and frees its name"))
+            .body::<UnloadAdapter>()
+            .text(TEXT, "The adapter is unloaded")
+            .fails_with::<ErrorResponse>(400, wrong)
+            .handled_by(unload_lora_adapter),
+    ]
 }
+
+/// The media type of a plain text.
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Creates an answer with an error in the form of vLLM.
 pub(crate) fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
@@ -93,10 +124,6 @@ async fn run<T: Send + 'static>(
 }
 
 /// Generates completions of prompts.
-#[utoipa::path(post, path = "/v1/completions", tag = "completions",
-    request_body(content = Object, description = "model, prompt (a text, token ids, or a list of either), n, max_tokens, temperature, top_p, top_k, min_p, repetition_penalty, seed, stop_token_ids, logprobs (0), return_token_ids"),
-    responses((status = 200, description = "choices with text, finish_reason, token_ids, prompt_token_ids, logprobs.token_logprobs; model, usage"),
-              (status = 400, description = "a field is wrong or not supported"), (status = 404, description = "no such model")))]
 pub(crate) async fn completions(State(app): Shared, body: Bytes) -> Response {
     complete(&app, &body).await.unwrap_or_else(|error| error)
 }
@@ -170,9 +197,6 @@ fn response(request: &CompletionRequest, generated: Vec<Generated>) -> Completio
 }
 
 /// Answers with the model and its adapters.
-#[utoipa::path(get, path = "/v1/models", tag = "completions",
-    responses((status = 200, description = "data: id, root, parent, max_model_len of the model and its adapters"),
-              (status = 404, description = "no model")))]
 pub(crate) async fn models(State(app): Shared) -> Response {
     match engine(&app) {
         Ok(engine) => answer(&ModelList {
@@ -184,10 +208,6 @@ pub(crate) async fn models(State(app): Shared) -> Response {
 }
 
 /// Loads an adapter under a new name.
-#[utoipa::path(post, path = "/v1/load_lora_adapter", tag = "completions",
-    request_body(content = Object, description = "lora_name; lora_path, a folder below --adapter-root"),
-    responses((status = 200, description = "loaded"), (status = 400, description = "the name is in use, there are too many adapters, or the folder has no adapter of this model"),
-              (status = 404, description = "no model")))]
 pub(crate) async fn load_lora_adapter(State(app): Shared, body: Bytes) -> Response {
     let load = async {
         let engine = engine(&app)?;
@@ -212,9 +232,6 @@ pub(crate) async fn load_lora_adapter(State(app): Shared, body: Bytes) -> Respon
 }
 
 /// Unloads an adapter and frees its name.
-#[utoipa::path(post, path = "/v1/unload_lora_adapter", tag = "completions",
-    request_body(content = Object, description = "lora_name"),
-    responses((status = 200, description = "unloaded"), (status = 404, description = "no such adapter")))]
 pub(crate) async fn unload_lora_adapter(State(app): Shared, body: Bytes) -> Response {
     let unload = async {
         let engine = engine(&app)?;

@@ -1,6 +1,7 @@
 //! The messages of the completion routes, with the names of vLLM's server. Fields that a server of
 //! another version adds are ignored.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,7 +33,7 @@ const UNSUPPORTED: [&str; 22] = [
 ];
 
 /// The prompts of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Prompts {
     /// One prompt as tokens.
@@ -64,7 +65,7 @@ impl Prompts {
 }
 
 /// Arguments of this server that vLLM's requests carry for extensions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtraArgs {
     /// Index of the request's first completion in the client's batch. Completion `k` is sampled with
     /// the random stream `sentinel_first_row + k` of the seed `seed - sentinel_first_row`, so that the
@@ -74,7 +75,7 @@ pub struct ExtraArgs {
 }
 
 /// The request of `POST /v1/completions`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompletionRequest {
     /// Name of the model or adapter.
     pub model: String,
@@ -178,7 +179,7 @@ fn is_off(name: &str, value: &Value) -> bool {
 }
 
 /// The answer of `POST /v1/completions`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompletionResponse {
     /// Id of the answer.
     #[serde(default)]
@@ -199,7 +200,7 @@ pub struct CompletionResponse {
 }
 
 /// A completion of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     /// Index of the completion: that of its prompt times `n`, plus that among those of the prompt.
     pub index: usize,
@@ -224,7 +225,7 @@ pub struct Choice {
 }
 
 /// The log-probabilities of a completion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogProbs {
     /// Log-probability of each token; null if it is not a number.
     pub token_logprobs: Vec<Option<f64>>,
@@ -240,7 +241,7 @@ pub struct LogProbs {
 }
 
 /// The numbers of tokens of an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens of the prompts.
     #[serde(default)]
@@ -254,7 +255,7 @@ pub struct Usage {
 }
 
 /// The answer of `GET /v1/models`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelList {
     /// Kind of the answer: `list`.
     #[serde(default)]
@@ -264,7 +265,7 @@ pub struct ModelList {
 }
 
 /// A model or an adapter that a server has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelEntry {
     /// Name of the model, for requests.
     pub id: String,
@@ -286,7 +287,7 @@ pub struct ModelEntry {
 }
 
 /// The request of `POST /v1/load_lora_adapter`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadAdapter {
     /// Name of the adapter, for requests.
     pub lora_name: String,
@@ -298,21 +299,21 @@ pub struct LoadAdapter {
 }
 
 /// The request of `POST /v1/unload_lora_adapter`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnloadAdapter {
     /// Name of the adapter.
     pub lora_name: String,
 }
 
 /// The body of an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorResponse {
     /// Error with its message and status.
     pub error: ErrorInfo,
 }
 
 /// An error with its status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorInfo {
     /// Reason why the request failed.
     pub message: String,

@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{FromRequestParts, Path, Query, Request, State, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use sentinel_env::WorldName;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -107,10 +105,6 @@ fn named_session(
 }
 
 /// Starts an episode and answers with its first observation.
-#[utoipa::path(post, path = "/reset", tag = "openenv",
-    request_body(content = Object, description = "seed, episode_id, world, task, rules, streams, prompt, reward; all optional"),
-    responses((status = 200, description = "observation, reward, done, metadata"), (status = 400, description = "a name does not exist"),
-              (status = 404, description = "no such session"), (status = 422, description = "a field has a wrong type")))]
 pub(crate) async fn reset(State(app): Shared, body: Bytes) -> Response {
     reset_now(&app, &body).unwrap_or_else(|response| response)
 }
@@ -132,10 +126,6 @@ fn reset_now(app: &App, body: &[u8]) -> Result<Response, Response> {
 }
 
 /// Takes one step: in the session that the body names, else in a new episode of its reset fields.
-#[utoipa::path(post, path = "/step", tag = "openenv",
-    request_body(content = Object, description = "action, timeout_s, request_id, session_id; without a session also the fields of a reset"),
-    responses((status = 200, description = "observation, reward, done, metadata"), (status = 400, description = "the environment refused"),
-              (status = 404, description = "no such session"), (status = 422, description = "the action does not have the form of the schema")))]
 pub(crate) async fn step(State(app): Shared, body: Bytes) -> Response {
     step_now(&app, &body).unwrap_or_else(|response| response)
 }
@@ -192,9 +182,6 @@ pub(crate) struct SessionQuery {
 }
 
 /// Answers with the state of a session, or with that of a new environment.
-#[utoipa::path(get, path = "/state", tag = "openenv",
-    params(("session_id" = Option<String>, Query, description = "A session that /mcp created")),
-    responses((status = 200, description = "episode_id, step_count and more"), (status = 404, description = "no such session")))]
 pub(crate) async fn state(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
     let state = match query.session_id {
         None => AnyEnvironment::new(&app.defaults, "").state(),
@@ -213,9 +200,6 @@ pub(crate) struct WorldQuery {
 }
 
 /// Answers with the JSON schemas of a world.
-#[utoipa::path(get, path = "/schema", tag = "openenv",
-    params(("world" = Option<String>, Query, description = "Name of a world; the server's own if left out")),
-    responses((status = 200, description = "action, observation, state, reset_observation"), (status = 404, description = "no such world")))]
 pub(crate) async fn schema(State(app): Shared, Query(query): Query<WorldQuery>) -> Response {
     let world = match query.world.as_deref() {
         None => app.defaults.world(),
@@ -235,7 +219,6 @@ pub(crate) async fn schema(State(app): Shared, Query(query): Query<WorldQuery>) 
 }
 
 /// Answers with the description of the environment.
-#[utoipa::path(get, path = "/metadata", tag = "openenv", responses((status = 200, description = "name, description, version and more")))]
 pub(crate) async fn metadata(State(app): Shared) -> Response {
     let world = app.defaults.world();
     let body = json!({
@@ -253,14 +236,11 @@ pub(crate) async fn metadata(State(app): Shared) -> Response {
 }
 
 /// Answers that the server runs.
-#[utoipa::path(get, path = "/health", tag = "openenv", responses((status = 200, description = "status healthy")))]
 pub(crate) async fn health() -> Response {
     json_response(StatusCode::OK, &json!({"status": "healthy"}))
 }
 
 /// Answers a JSON-RPC request: sessions, and that there are no tools.
-#[utoipa::path(post, path = "/mcp", tag = "openenv", request_body(content = Object, description = "JSON-RPC 2.0"),
-    responses((status = 200, description = "JSON-RPC 2.0, also for errors")))]
 pub(crate) async fn mcp(State(app): Shared, body: Bytes) -> Response {
     json_response(StatusCode::OK, &json_rpc::answer_bytes(&app, None, &body))
 }
@@ -285,9 +265,6 @@ async fn upgrade(app: &App, request: Request) -> Result<WebSocketUpgrade, Respon
 }
 
 /// Opens a session over a WebSocket.
-#[utoipa::path(get, path = "/ws", tag = "openenv",
-    params(("session_id" = Option<String>, Query, description = "A session that /mcp created")),
-    responses((status = 101, description = "WebSocket: reset, step, state, mcp, act, close")))]
 pub(crate) async fn ws(
     State(app): Shared,
     Query(query): Query<SessionQuery>,
@@ -317,27 +294,12 @@ async fn open_socket(app: Arc<App>, request: Request, dialect: Dialect) -> Respo
 }
 
 /// Answers with the names of the environments.
-#[utoipa::path(get, path = "/list_environments", tag = "openenv", responses((status = 200, description = "names")))]
 pub(crate) async fn list_environments() -> Response {
     json_response(StatusCode::OK, &json!([NAME]))
 }
 
-/// Returns the routes of the task interface, which this environment does not have. Each is named, so
-/// that they take no other path with two parts from the page.
-pub(crate) fn task_routes() -> Router<Arc<App>> {
-    let post = |method| post(move |name| async move { no_tasks(name, method) });
-    Router::new()
-        .route(
-            "/{name}/splits",
-            get(|name| async { no_tasks(name, "list_splits") }),
-        )
-        .route("/{name}/tasks", post("list_tasks"))
-        .route("/{name}/num_tasks", post("num_tasks"))
-        .route("/{name}/task", post("get_task"))
-        .route("/{name}/task_range", post("get_task_range"))
-}
-
-fn no_tasks(Path(name): Path<String>, method: &'static str) -> Response {
+/// Answers a route of the task interface, which this environment does not have.
+pub(crate) fn no_tasks(Path(name): Path<String>, method: &'static str) -> Response {
     if name != NAME {
         let shown: String = name.chars().take(64).collect();
         return detail(
@@ -349,12 +311,13 @@ fn no_tasks(Path(name): Path<String>, method: &'static str) -> Response {
     detail(StatusCode::NOT_IMPLEMENTED, words)
 }
 
+/// The media type of the metrics.
+pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// Answers with the metrics in the text format of Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "server", responses((status = 200, description = "Prometheus text")))]
 pub(crate) async fn metrics(State(app): Shared) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     (
-        [(axum::http::header::CONTENT_TYPE, kind)],
+        [(axum::http::header::CONTENT_TYPE, METRICS_TYPE)],
         app.metrics.text(),
     )
         .into_response()

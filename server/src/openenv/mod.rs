@@ -3,12 +3,14 @@
 //!
 //! * [`frames`]: the messages of a WebSocket, and what is wrong with those that are refused.
 //! * `socket`: a connection, from its first frame to its end.
-//! * `http`: the routes.
+//! * `http`: the handlers of the routes.
+//! * `routes`: the list of the routes, and the types of their messages.
 //! * [`json_rpc`]: the sessions and tools of `/mcp`.
 
 pub mod frames;
 pub(crate) mod http;
 pub mod json_rpc;
+pub(crate) mod routes;
 pub(crate) mod socket;
 
 use axum::http::{HeaderValue, StatusCode, header};

@@ -2,79 +2,112 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, Response};
-use axum::routing::get;
+use schemars::JsonSchema;
+use schemars::generate::Contract;
 use sentinel_env::cluster::{self, ClusterMission, Size, text::task_goal};
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::mission::{Mission, PROBLEM};
-use sentinel_env::trust::{self, Scenario, Setup, TaskLayout};
+use sentinel_env::trust::mission::{Mission, PROBLEM, ProblemStatement};
+use sentinel_env::trust::{self, Formulas, Scenario, Setup, TaskLayout};
 use sentinel_env::{Slot, Task};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::episode::{Kind, max_steps, to_json};
-use super::{SessionQuery, Shared};
+use super::{ROUTE_NAMES, ResetFields, SessionQuery, Shared, StepFields, get};
 use crate::openenv::http::unprocessable;
 use crate::openenv::json_response;
+use crate::route::Route;
+use crate::schema::inline_schema;
 use crate::sessions::lock;
 use crate::state::App;
 use crate::validation::FieldError;
 
-/// The routes that `/sentinel/api` lists.
-const ROUTES: [&str; 32] = [
-    "GET /sentinel/health",
-    "GET /sentinel/api",
-    "GET /sentinel/problem",
-    "GET /sentinel/mission",
-    "GET /sentinel/metadata",
-    "GET /sentinel/tasks",
-    "GET /sentinel/schema",
-    "GET /sentinel/grader",
-    "POST /sentinel/reset",
-    "POST /sentinel/step",
-    "GET /sentinel/state",
-    "GET /sentinel/reward-report",
-    "GET /sentinel/difficulty",
-    "POST /sentinel/difficulty/reset",
-    "GET /sentinel/stream",
-    "GET /sentinel/trust-dashboard",
-    "GET /sentinel/cluster-dashboard",
-    "POST /sentinel/mcp",
-    "GET /sentinel/cluster",
-    "GET /sentinel/cluster/metadata",
-    "GET /sentinel/cluster/tasks",
-    "POST /sentinel/cluster/reset",
-    "POST /sentinel/cluster/step",
-    "GET /sentinel/cluster/state",
-    "GET /sentinel/cluster/gpus",
-    "GET /sentinel/cluster/jobs",
-    "GET /sentinel/cluster/workers",
-    "GET /sentinel/cluster/audit",
-    "GET /sentinel/cluster/audit/investigate",
-    "GET /sentinel/cluster/ai-failure-coverage",
-    "GET /sentinel/cluster/reward-report",
-    "GET /sentinel/cluster/stream",
-];
+/// The media type of a page.
+const HTML: &str = "text/html; charset=utf-8";
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/", get(api))
-        .route("/health", get(health))
-        .route("/api", get(api))
-        .route("/problem", get(problem))
-        .route("/mission", get(mission))
-        .route("/metadata", get(metadata))
-        .route("/tasks", get(tasks))
-        .route("/schema", get(schema))
-        .route("/grader", get(grader))
-        .route("/trust-dashboard", get(dashboard))
-        .route("/cluster-dashboard", get(dashboard))
-        .route("/cluster", get(cluster_index))
-        .route("/cluster/metadata", get(cluster_metadata))
-        .route("/cluster/tasks", get(cluster_tasks))
+pub(super) fn routes() -> [Route<Arc<App>>; 14] {
+    let index = "Name, summary and routes";
+    let page = |path| {
+        get(path, "Returns a page that shows a session live")
+            .query::<String>(
+                "session_id",
+                "The session that the page connects to at once",
+            )
+            .text(HTML, "The page")
+            .handled_by(dashboard)
+    };
+    [
+        get("/sentinel", "Lists the routes of the reference's API")
+            .document(index)
+            .handled_by(api),
+        get("/sentinel/api", "Lists the routes of the reference's API")
+            .document(index)
+            .handled_by(api),
+        get("/sentinel/health", "Answers that the server runs")
+            .document("Status, version, and the number of sessions")
+            .handled_by(health),
+        get(
+            "/sentinel/problem",
+            "Returns the problem statement of trust",
+        )
+        .reply::<ProblemStatement>("The problem statement")
+        .handled_by(problem),
+        get(
+            "/sentinel/mission",
+            "Returns the mission of a task of trust",
+        )
+        .query::<Task>("task_type", "Name of the task; task3 if left out")
+        .reply::<MissionReply>("The mission")
+        .fails(422, "There is no such task")
+        .handled_by(mission),
+        get(
+            "/sentinel/metadata",
+            "Describes the worlds, their tasks and their limits",
+        )
+        .document("The description")
+        .handled_by(metadata),
+        get("/sentinel/tasks", "Describes the tasks of both worlds")
+            .document("An entry for each task")
+            .handled_by(tasks),
+        get(
+            "/sentinel/schema",
+            "Returns the JSON schemas of a reset and of a step",
+        )
+        .document("reset_request and step_request")
+        .handled_by(schema),
+        get(
+            "/sentinel/grader",
+            "Returns the formulas of the rewards of trust",
+        )
+        .reply::<Formulas>("The formulas, in words")
+        .handled_by(grader),
+        page("/sentinel/trust-dashboard"),
+        page("/sentinel/cluster-dashboard"),
+        get("/sentinel/cluster", "Lists the routes of the cluster")
+            .document(index)
+            .handled_by(cluster_index),
+        get("/sentinel/cluster/metadata", "Describes the cluster")
+            .document("The description")
+            .handled_by(cluster_metadata),
+        get(
+            "/sentinel/cluster/tasks",
+            "Describes the tasks of the cluster",
+        )
+        .document("An entry for each task")
+        .handled_by(cluster_tasks),
+    ]
+}
+
+/// The mission of a task.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct MissionReply {
+    task_type: Task,
+    mission: Mission,
+    how_to_use: String,
 }
 
 fn ok(body: &Value) -> Response {
@@ -97,7 +130,7 @@ async fn health(State(app): Shared) -> Response {
 
 async fn api() -> Response {
     let summary = "The HTTP API of the reference: sessions of trust and cluster";
-    ok(&json!({"name": "sentinel", "status": "ok", "summary": summary, "routes": ROUTES}))
+    ok(&json!({"name": "sentinel", "status": "ok", "summary": summary, "routes": *ROUTE_NAMES}))
 }
 
 async fn problem() -> Response {
@@ -206,7 +239,7 @@ async fn metadata(State(app): Shared) -> Response {
 }
 
 async fn cluster_index() -> Response {
-    let routes = ROUTES
+    let routes = ROUTE_NAMES
         .iter()
         .filter(|route| route.contains("/sentinel/cluster"));
     ok(&json!({
@@ -295,28 +328,9 @@ fn escape_html(text: &str) -> String {
 }
 
 async fn schema() -> Response {
-    let text = |about: &str| json!({"type": ["string", "null"], "description": about});
     ok(&json!({
-        "reset_request": {"type": "object", "properties": {
-            "task_type": text("task1 to task3, or cluster_task1 to cluster_task3; task3 by default"),
-            "scenario_id": text("Id of a fixed scenario of trust"),
-            "seed": {"type": ["integer", "null"], "minimum": 0, "description": "Seed; random if left out"},
-            "adaptive": {"type": "boolean", "default": false, "description": "Take the difficulty from the curriculum"},
-            "mode": text("cluster for the cluster"),
-            "streams": {"type": ["string", "null"], "enum": [Streams::Reference.name(), Streams::Independent.name(), null],
-                        "description": "How the random streams are seeded; reference by default"},
-        }},
-        "step_request": {"type": "object", "required": ["session_id", "action_type"], "properties": {
-            "session_id": {"type": "string", "description": "Id of the session"},
-            "action_type": {"type": "string", "description": "An action type of the session's world"},
-            "specialist_id": text("S0 to S4"),
-            "worker_id": text("S0 to S4, in the cluster"),
-            "job_id": text("Such as JOB-004, in the cluster"),
-            "gpu_id": text("Such as GPU-02, in the cluster"),
-            "force_flag": {"type": ["boolean", "null"], "description": "With verify, in the cluster"},
-            "subtask_response": text("The own answer, with solve_independently"),
-            "reasoning": text("Recorded, not graded"),
-        }},
+        "reset_request": inline_schema::<ResetFields>(Contract::Deserialize),
+        "step_request": inline_schema::<StepFields>(Contract::Deserialize),
     }))
 }
 

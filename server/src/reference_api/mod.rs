@@ -10,17 +10,20 @@ mod episode;
 mod views;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use futures_util::stream;
+use schemars::JsonSchema;
+use sentinel_env::adaptive_difficulty::DifficultyProfile;
+use sentinel_env::rng::Streams;
+use sentinel_env::{cluster, trust};
+use sentinel_policy::SEED_MAX;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -32,6 +35,7 @@ use crate::connections::STREAMS;
 use crate::envelope::{Envelope, parse_object, strict_value};
 use crate::openenv::http::{body_object, body_text, broken, json_invalid, unprocessable};
 use crate::openenv::{detail, json_response};
+use crate::route::{Operation, Route};
 use crate::sessions::{Session, lock};
 use crate::state::App;
 use crate::validation::FieldError;
@@ -42,20 +46,243 @@ const STREAM_PAUSE: Duration = Duration::from_millis(500);
 type Shared = State<Arc<App>>;
 type Found = Arc<Session<ReferenceEpisode>>;
 
-/// Returns the routes, without the prefix `/sentinel`.
-pub(crate) fn routes() -> Router<Arc<App>> {
-    documents::routes()
-        .merge(views::routes())
-        .route("/reset", post(reset))
-        .route("/step", post(step))
-        .route("/state", get(state))
-        .route("/reward-report", get(reward_report))
-        .route("/stream", get(stream_any))
-        .route("/mcp", post(mcp))
-        .route("/difficulty", get(difficulty))
-        .route("/difficulty/reset", post(difficulty_reset))
-        .route("/cluster/reset", post(cluster_reset))
-        .route("/cluster/step", post(cluster_step))
+const TAG: &str = "reference";
+const NO_SESSION: &str = "There is no such session, or it has ended";
+const NO_ID: &str = "The query has no session_id, or a field has a wrong type";
+
+fn get(path: &'static str, summary: &'static str) -> Operation {
+    Operation::get(path, TAG, summary)
+}
+
+fn post(path: &'static str, summary: &'static str) -> Operation {
+    Operation::post(path, TAG, summary)
+}
+
+/// Adds the session that a route reads, and the errors without it.
+fn of_session(operation: Operation) -> Operation {
+    operation
+        .required_query::<String>("session_id", "The session")
+        .fails(404, NO_SESSION)
+        .fails(422, NO_ID)
+}
+
+/// Adds what a reset reads and answers, but for its reply.
+fn of_reset(operation: Operation) -> Operation {
+    operation
+        .optional_body::<ResetFields>()
+        .fails(400, "There is no such task or scenario")
+        .fails(422, "A field has a wrong type")
+        .fails(
+            503,
+            "The system gives no random numbers for the id or the seed",
+        )
+}
+
+/// Adds what a step reads and answers, but for its reply.
+fn of_step(operation: Operation) -> Operation {
+    operation
+        .query::<String>("session_id", "The session, in place of that of the body")
+        .body::<StepFields>()
+        .fails(
+            400,
+            "The action is refused, or the session is of the other world",
+        )
+        .fails(404, NO_SESSION)
+        .fails(422, "There is no session_id, or a field has a wrong type")
+}
+
+/// Returns the routes.
+pub(crate) fn routes() -> Vec<Route<Arc<App>>> {
+    let running = "The episode runs, and its report holds hidden state";
+    let mut routes = vec![
+        of_reset(post(
+            "/sentinel/reset",
+            "Starts an episode in a new session",
+        ))
+        .reply::<EitherStep>("The first observation")
+        .handled_by(reset),
+        of_step(post("/sentinel/step", "Takes one step in a session"))
+            .reply::<EitherStep>("The observation after the step")
+            .handled_by(step),
+        of_session(get("/sentinel/state", "Returns the state of a session"))
+            .reply::<EitherState>("The state")
+            .handled_by(state),
+        of_session(get(
+            "/sentinel/reward-report",
+            "Returns the report on a session, after its end or for evaluators",
+        ))
+        .reply::<EitherReport>("The report")
+        .fails(409, running)
+        .handled_by(reward_report),
+        get(
+            "/sentinel/stream",
+            "Streams the short form of the state twice a second, until the end",
+        )
+        .query::<String>("session_id", "The session")
+        .text(
+            EVENTS,
+            "Server-sent events, each with the short form of the state",
+        )
+        .handled_by(stream_any),
+        post(
+            "/sentinel/mcp",
+            "Answers a request of the reference's own protocol",
+        )
+        .body::<McpRequest>()
+        .reply::<McpReply>("The answer of the method")
+        .fails(
+            400,
+            "The method is unknown or has no session_id, or the request is refused",
+        )
+        .fails(404, NO_SESSION)
+        .fails(422, "A field has a wrong type")
+        .fails(
+            503,
+            "The system gives no random numbers for the id or the seed",
+        )
+        .handled_by(mcp),
+        get(
+            "/sentinel/difficulty",
+            "Returns the curriculum, which all sessions share",
+        )
+        .reply::<Difficulty>("The difficulty of the next adaptive episode")
+        .handled_by(difficulty),
+        post("/sentinel/difficulty/reset", "Restarts the curriculum")
+            .reply::<Difficulty>("The difficulty of the next adaptive episode")
+            .handled_by(difficulty_reset),
+        of_reset(post(
+            "/sentinel/cluster/reset",
+            "Starts an episode of the cluster in a new session",
+        ))
+        .reply::<cluster::StepResult>("The first observation")
+        .handled_by(cluster_reset),
+        of_step(post(
+            "/sentinel/cluster/step",
+            "Takes one step in a session of the cluster",
+        ))
+        .reply::<cluster::StepResult>("The observation after the step")
+        .handled_by(cluster_step),
+    ];
+    routes.extend(documents::routes());
+    routes.extend(views::routes());
+    routes
+}
+
+/// The routes, such as `GET /sentinel/api`, for the documents that list them.
+static ROUTE_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let name = |route: &Route<_>| {
+        let Operation { method, path, .. } = &route.operation;
+        format!("{} {path}", method.name())
+    };
+    routes().iter().map(name).collect()
+});
+
+/// The media type of server-sent events.
+const EVENTS: &str = "text/event-stream";
+
+/// The fields of a reset.
+#[derive(JsonSchema)]
+#[schemars(rename = "ReferenceReset")]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ResetFields {
+    /// task1 to task3, or cluster_task1 to cluster_task3; task3 by default.
+    #[schemars(length(max = 64))]
+    task_type: Option<String>,
+    /// Id of a fixed scenario of trust.
+    #[schemars(length(max = 64))]
+    scenario_id: Option<String>,
+    /// Seed, also as the text of an integer; random if left out.
+    #[schemars(range(min = 0, max = SEED_MAX))]
+    seed: Option<u64>,
+    /// Take the difficulty from the curriculum; false by default.
+    adaptive: Option<bool>,
+    /// cluster for the cluster.
+    #[schemars(length(max = 64))]
+    mode: Option<String>,
+    /// How the random streams are seeded; reference by default.
+    streams: Option<Streams>,
+}
+
+/// The fields of a step: a session, which the query may name as well, and an action of its world. A bad
+/// action is judged by the world's rules, as in every interface.
+#[derive(JsonSchema)]
+#[schemars(rename = "ReferenceStep", extend("additionalProperties" = true))]
+#[allow(dead_code, reason = "only its schema is used")]
+struct StepFields {
+    /// Id of the session.
+    session_id: Option<String>,
+    /// An action type of the session's world.
+    action_type: Option<String>,
+    /// S0 to S4.
+    specialist_id: Option<String>,
+    /// S0 to S4, in the cluster.
+    worker_id: Option<String>,
+    /// Such as JOB-004, in the cluster.
+    job_id: Option<String>,
+    /// Such as GPU-02, in the cluster.
+    gpu_id: Option<String>,
+    /// With verify, in the cluster.
+    force_flag: Option<bool>,
+    /// The own answer, with solve_independently.
+    subtask_response: Option<String>,
+    /// Recorded, not graded.
+    reasoning: Option<String>,
+}
+
+/// A request of the reference's own protocol.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct McpRequest {
+    /// `reset`, `step` or `state`.
+    #[schemars(extend("enum" = ["reset", "step", "state"]))]
+    method: String,
+    /// The fields of a reset or of a step; `session_id` for the state.
+    params: Option<Map<String, Value>>,
+}
+
+/// The answer of a method.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct McpReply {
+    /// The reply of the route with the name of the method.
+    result: Map<String, Value>,
+}
+
+/// The curriculum.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Difficulty {
+    #[schemars(flatten)]
+    profile: DifficultyProfile,
+    /// The field of a reset that takes part in it.
+    how_to_enable: String,
+}
+
+/// The reply to a reset or a step, in the form of the session's world.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum EitherStep {
+    Trust(trust::StepResult),
+    Cluster(cluster::StepResult),
+}
+
+/// The state, in the form of the session's world.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum EitherState {
+    Trust(trust::StatePayload),
+    Cluster(cluster::StatePayload),
+}
+
+/// The report, in the form of the session's world.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum EitherReport {
+    Trust(trust::RewardReport),
+    Cluster(cluster::RewardReport),
 }
 
 /// The session of a query.
@@ -99,10 +326,6 @@ fn respond(result: Result<Value, Response>) -> Response {
 }
 
 /// Starts an episode in a new session.
-#[utoipa::path(post, path = "/sentinel/reset", tag = "reference",
-    request_body(content = Object, description = "task_type, scenario_id, seed, adaptive, mode, streams; all optional"),
-    responses((status = 200, description = "observation, reward, done, info"), (status = 400, description = "unknown task or scenario"),
-              (status = 422, description = "a field has a wrong type")))]
 pub(crate) async fn reset(State(app): Shared, body: Bytes) -> Response {
     respond(body_object(&body).and_then(|fields| reset_now(&app, &fields, None)))
 }
@@ -131,10 +354,6 @@ fn reset_now(
 }
 
 /// Takes one step in a session.
-#[utoipa::path(post, path = "/sentinel/step", tag = "reference", params(("session_id" = Option<String>, Query, description = "The session")),
-    request_body(content = Object, description = "session_id, action_type and the fields of the action"),
-    responses((status = 200, description = "observation, reward, done, info"), (status = 400, description = "the action is not valid"),
-              (status = 404, description = "no such session"), (status = 422, description = "a field has a wrong type")))]
 pub(crate) async fn step(
     State(app): Shared,
     Query(query): Query<SessionQuery>,
@@ -215,17 +434,12 @@ fn step_now(
 }
 
 /// Answers with the state of a session.
-#[utoipa::path(get, path = "/sentinel/state", tag = "reference", params(("session_id" = String, Query, description = "The session")),
-    responses((status = 200, description = "the state"), (status = 404, description = "no such session")))]
 pub(crate) async fn state(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
     let found = find(&app, query.session_id.as_deref());
     respond(found.map(|session| session.lock().state(app.options.reveal_hidden)))
 }
 
 /// Answers with the report on a session, after its end or for evaluators.
-#[utoipa::path(get, path = "/sentinel/reward-report", tag = "reference", params(("session_id" = String, Query, description = "The session")),
-    responses((status = 200, description = "the report"), (status = 404, description = "no such session"),
-              (status = 409, description = "the episode runs, and its report holds hidden state")))]
 pub(crate) async fn reward_report(
     State(app): Shared,
     Query(query): Query<SessionQuery>,
@@ -293,8 +507,6 @@ async fn mcp(State(app): Shared, body: Bytes) -> Response {
 }
 
 /// Streams the short form of the state twice a second, until the end of the episode.
-#[utoipa::path(get, path = "/sentinel/stream", tag = "reference", params(("session_id" = String, Query, description = "The session")),
-    responses((status = 200, description = "server-sent events", content_type = "text/event-stream")))]
 pub(crate) async fn stream_any(State(app): Shared, Query(query): Query<SessionQuery>) -> Response {
     events(
         app,

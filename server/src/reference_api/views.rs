@@ -2,22 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::get;
+use schemars::JsonSchema;
 use sentinel_env::cluster::{self, Agent, AuditLog, ClusterSummary, GpuRow, JobRow, JobsSummary};
+use sentinel_env::ledger::EvidenceRow;
 use sentinel_env::num::round_to;
-use sentinel_env::slot::PerSlot;
+use sentinel_env::slot::{PerSlot, Slot};
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::episode::{Kind, to_json};
-use super::{SessionQuery, Shared, events, find_cluster, report_now, respond};
+use super::{
+    EVENTS, SessionQuery, Shared, events, find_cluster, get, of_session, report_now, respond,
+};
 use crate::openenv::detail;
 use crate::openenv::http::unprocessable;
+use crate::route::{Operation, Route};
 use crate::state::App;
 use crate::validation::FieldError;
 
@@ -25,17 +28,129 @@ use crate::validation::FieldError;
 const WINDOW_DEFAULT: u8 = 10;
 const WINDOW_MAX: u8 = 240;
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/cluster/state", get(state))
-        .route("/cluster/gpus", get(gpus))
-        .route("/cluster/jobs", get(jobs))
-        .route("/cluster/workers", get(workers))
-        .route("/cluster/audit", get(audit))
-        .route("/cluster/audit/investigate", get(investigate))
-        .route("/cluster/ai-failure-coverage", get(coverage))
-        .route("/cluster/reward-report", get(reward_report))
-        .route("/cluster/stream", get(stream))
+pub(super) fn routes() -> [Route<Arc<App>>; 9] {
+    let of_cluster =
+        |path, summary| of_session(get(path, summary)).fails(400, "The session plays trust");
+    let rows = |operation: Operation| {
+        operation
+            .query::<bool>(
+                "include_hidden",
+                "Add the hidden columns; refused before the end",
+            )
+            .fails(
+                403,
+                "Hidden state is shown after the end, or with --reveal-hidden",
+            )
+    };
+    let window = |operation: Operation, name, about| operation.query::<Window>(name, about);
+    [
+        of_cluster(
+            "/sentinel/cluster/state",
+            "Returns the state of a session of the cluster",
+        )
+        .reply::<cluster::StatePayload>("The state")
+        .handled_by(state),
+        rows(of_cluster(
+            "/sentinel/cluster/gpus",
+            "Returns the GPUs of a session",
+        ))
+        .reply::<Gpus>("The GPUs, as reported")
+        .handled_by(gpus),
+        window(
+            rows(of_cluster(
+                "/sentinel/cluster/jobs",
+                "Returns the jobs of a session",
+            )),
+            "deadline_window",
+            "Steps within which a deadline is near; 10 if left out",
+        )
+        .reply::<Jobs>("The jobs, and those whose deadline is near")
+        .handled_by(jobs),
+        of_cluster(
+            "/sentinel/cluster/workers",
+            "Returns the workers of a session",
+        )
+        .reply::<Workers>("Trust in each worker, and the evidence")
+        .handled_by(workers),
+        of_cluster(
+            "/sentinel/cluster/audit",
+            "Returns the audit log of a session",
+        )
+        .reply::<AuditLog>("Claims, actions and anomaly scores of all agents")
+        .handled_by(audit),
+        window(
+            of_cluster(
+                "/sentinel/cluster/audit/investigate",
+                "Returns the recent records of one agent",
+            )
+            .required_query::<String>("agent_id", "The agent"),
+            "window",
+            "Steps that are covered; 10 if left out",
+        )
+        .reply::<cluster::Investigation>("Claims, actions and the anomaly score of the agent")
+        .fails(404, "There is no such session or agent")
+        .handled_by(investigate),
+        of_cluster(
+            "/sentinel/cluster/ai-failure-coverage",
+            "Returns the eight failure modes of a session",
+        )
+        .reply::<cluster::FailureModes>("The failure modes")
+        .handled_by(coverage),
+        of_cluster(
+            "/sentinel/cluster/reward-report",
+            "Returns the report on a session of the cluster, after its end or for evaluators",
+        )
+        .reply::<cluster::RewardReport>("The report")
+        .fails(409, "The episode runs, and its report holds hidden state")
+        .handled_by(reward_report),
+        get(
+            "/sentinel/cluster/stream",
+            "Streams the short form of the state twice a second, until the end",
+        )
+        .query::<String>("session_id", "The session")
+        .text(
+            EVENTS,
+            "Server-sent events, each with the short form of the state",
+        )
+        .handled_by(stream),
+    ]
+}
+
+/// A number of steps.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Window(#[schemars(range(min = 1, max = WINDOW_MAX))] u8);
+
+/// The GPUs of a session.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Gpus {
+    summary: ClusterSummary,
+    /// With `include_hidden` also `false_report` and `recovery_steps_remaining`.
+    gpus: Vec<GpuRow>,
+}
+
+/// The jobs of a session.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Jobs {
+    summary: JobsSummary,
+    /// With `include_hidden` also `priority` and `actual_progress`.
+    jobs: Vec<JobRow>,
+    deadline_pressure: Vec<cluster::JobId>,
+}
+
+/// The workers of a session.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Workers {
+    available: Vec<Slot>,
+    trust_snapshot: PerSlot<f64>,
+    behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
+    /// After the end, or with --reveal-hidden.
+    #[schemars(with = "PerSlot<f64>", skip_serializing_if = "Option::is_none")]
+    public_ground_truth_reliability: Option<PerSlot<f64>>,
 }
 
 /// The query of a view. Values are texts, so that a wrong one is answered with its place.

@@ -4,11 +4,22 @@ mod cluster;
 mod polyguard;
 mod trust;
 
+pub(crate) use cluster::ClusterAction;
+pub(crate) use polyguard::PolyguardAction;
+pub(crate) use trust::TrustAction;
+
+use schemars::generate::Contract;
+use schemars::transform::{RecursiveTransform, Transform as _};
+use schemars::{JsonSchema, Schema};
 use sentinel_env::protocol::{Protocol, Session};
+use sentinel_env::rng::Streams;
 use sentinel_env::{World as _, WorldName, in_world};
+use sentinel_policy::SEED_MAX;
 use sentinel_policy::text::TextWorld;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use crate::schema::inline_schema;
 
 /// A world that the server offers.
 pub trait Served: TextWorld + Protocol<Message: Send> {
@@ -19,19 +30,23 @@ pub trait Served: TextWorld + Protocol<Message: Send> {
     /// The relation of the score to the rewards of the steps, in one sentence.
     const SCORE_RULE: &'static str = "The score is the mean of all reward events, and the last step pays the terminal reward \
                                       in place of its own, so the sum of the step rewards is not the score";
-    /// The JSON object with the schemas of the world: `action`, the properties of `observation`, and
-    /// which of these are `optional`.
-    const SCHEMAS: &'static str;
+    /// Fields of the payload that an agent's observation never has.
+    const WITHHELD: &'static [&'static str];
+
+    /// The fields of an action, for the schema.
+    type ActionFields: JsonSchema;
+    /// The observation as JSON.
+    type Payload: Serialize + JsonSchema;
 
     /// Builds the observation for an agent: no hidden state, and no id, because ids are derived from
     /// the seed.
-    fn agent_observation(session: &Session<Self>) -> impl Serialize;
+    fn agent_observation(session: &Session<Self>) -> Self::Payload;
 }
 
 /// The schemas of a world, as `/schema` answers.
 #[derive(Clone, Debug)]
 pub struct Schemas {
-    /// The schema of an action, with the optional `metadata` that every action may have.
+    /// The schema of an action. It is open: the rules of the world judge an action that does not fit.
     pub action: Value,
     /// The schema of an observation.
     pub observation: Value,
@@ -51,35 +66,11 @@ impl Schemas {
     }
 
     fn new<W: Served>() -> Self {
-        // The texts are part of the program, and a test parses them.
-        let mut own: Map<String, Value> = serde_json::from_str(W::SCHEMAS).unwrap_or_default();
-        let mut action = own.remove("action").unwrap_or_default();
-        if let Some(properties) = action.get_mut("properties").and_then(Value::as_object_mut) {
-            let metadata = json!({
-                "type": "object",
-                "description": "Data for the client's own use; ignored",
-                "additionalProperties": true,
-            });
-            properties.insert("metadata".to_owned(), metadata);
-        }
-        let optional = own.remove("optional").unwrap_or_default();
-        let optional: Vec<String> = serde_json::from_value(optional).unwrap_or_default();
-        let own: Map<String, Value> = match own.remove("observation") {
-            Some(Value::Object(fields)) => fields,
-            _ => Map::new(),
-        };
-        let observation =
-            |title: &str, reward: Value| observation::<W>(&own, &optional, title, reward);
-        let first = json!({"type": "null", "description": "No reward before the first action"});
-        let either = json!({
-            "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}],
-            "description": "Reward of the last action, 0 to 1; null before the first action",
-        });
         Self {
-            action,
-            observation: observation("Observation", either),
-            state: state_schema(),
-            reset_observation: observation("ResetObservation", first),
+            action: inline_schema::<W::ActionFields>(Contract::Deserialize).to_value(),
+            observation: observation::<W>("Observation"),
+            state: inline_schema::<StateFields>(Contract::Serialize).to_value(),
+            reset_observation: reset_observation::<W>(),
             reset: reset_schema::<W>(),
         }
     }
@@ -96,102 +87,142 @@ impl Schemas {
     }
 }
 
-fn observation<W: Served>(
-    own: &Map<String, Value>,
-    optional: &[String],
-    title: &str,
-    reward: Value,
-) -> Value {
-    let mut properties = Map::new();
-    let mut add = |name: &str, schema: Value| properties.insert(name.to_owned(), schema);
-    add(
-        "done",
-        json!({"type": "boolean", "description": "True once the episode has ended"}),
-    );
-    add("reward", reward);
-    add(
-        "metadata",
-        json!({
-            "type": "object", "additionalProperties": true,
-            "description": "At the reset: what is played, and the budgets of the session. At the end: \
-                            the score and the digest of the episode",
-        }),
-    );
-    add(
-        "world",
-        json!({"type": "string", "const": W::NAME, "description": "Name of the world"}),
-    );
-    add(
-        "prompt",
-        json!({
-            "type": "string",
-            "description": "The observation as a prompt for a language model, with the form of the \
-                            answer; left out if the reset asks for prompt=none",
-        }),
-    );
-    let mut required = vec!["done", "reward", "metadata", "world"];
-    for (name, schema) in own {
-        add(name, schema.clone());
-        if !optional.contains(name) {
-            required.push(name);
-        }
+/// Closes the objects of a schema: they have no other properties than those that it names.
+fn close(schema: &mut Schema) {
+    if schema.get("properties").is_some() {
+        schema
+            .ensure_object()
+            .entry("additionalProperties")
+            .or_insert(false.into());
     }
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("{}{title}", W::NAME),
-        "description": W::DESCRIPTION,
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
 }
 
-fn state_schema() -> Value {
-    let maybe = |kind: &str, about: &str| json!({"anyOf": [{"type": kind}, {"type": "null"}], "default": null, "description": about});
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "State",
-        "description": "The episode as its client sees it. The seed tells everything: keep it from agents",
-        "type": "object",
-        "properties": {
-            "episode_id": maybe("string", "Id given at the reset, else one derived from the episode"),
-            "step_count": {"type": "integer", "minimum": 0, "description": "Actions since the reset"},
-            "session_id": {"type": "string", "description": "Id of the session, for /act"},
-            "world": maybe("string", "Name of the world"),
-            "task": maybe("string", "Name of the task"),
-            "seed": maybe("integer", "Seed of the episode"),
-            "streams": maybe("string", "How the random streams are seeded"),
-            "rules": maybe("string", "Rules in force"),
-            "budget_used": maybe("integer", "Steps of the budget that were used; an action may use several"),
-            "max_steps": maybe("integer", "Step budget"),
-            "done": {"type": "boolean", "description": "True once the episode has ended"},
-            "score": maybe("number", "Score of the episode, once it has ended"),
-            "digest": maybe("string", "Digest of the trajectory: its size and hash"),
-        },
-        "required": ["episode_id", "step_count"],
-        "additionalProperties": true,
-    })
+/// An observation: the fields that all worlds share, and the world's own.
+#[derive(JsonSchema)]
+#[schemars(rename = "{P}OfAgent")]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(crate) struct WorldObservation<P> {
+    /// At the reset: what is played, and the budgets of the session. At the end: the score and the digest
+    /// of the episode.
+    metadata: Map<String, Value>,
+    /// Name of the world.
+    world: WorldName,
+    /// The observation as a prompt for a language model, with the form of the answer; left out if the reset
+    /// asks for prompt=none.
+    #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[schemars(flatten)]
+    payload: P,
+}
+
+/// An observation with its reward, as OpenEnv describes it.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct RewardedObservation<P> {
+    /// True once the episode has ended.
+    done: bool,
+    /// Reward of the last action, 0 to 1; null before the first action.
+    #[schemars(range(min = 0, max = 1))]
+    reward: Option<f64>,
+    #[schemars(flatten)]
+    observation: WorldObservation<P>,
+}
+
+fn observation<W: Served>(title: &str) -> Value {
+    let mut schema = inline_schema::<RewardedObservation<W::Payload>>(Contract::Serialize);
+    RecursiveTransform(close).transform(&mut schema);
+    schema.insert("title".to_owned(), format!("{}{title}", W::NAME).into());
+    schema.insert("description".to_owned(), W::DESCRIPTION.into());
+    let mut schema = schema.to_value();
+    if let Some(fields) = schema["properties"].as_object_mut() {
+        fields.retain(|name, _| !W::WITHHELD.contains(&name.as_str()));
+    }
+    let about = schema["properties"]["world"]["description"].take();
+    schema["properties"]["world"] =
+        json!({"type": "string", "const": W::NAME, "description": about});
+    schema
+}
+
+fn reset_observation<W: Served>() -> Value {
+    let mut schema = observation::<W>("ResetObservation");
+    schema["properties"]["reward"] =
+        json!({"type": "null", "description": "No reward before the first action."});
+    schema
+}
+
+/// The episode as its client sees it. The seed tells everything: keep it from agents.
+#[derive(JsonSchema)]
+#[schemars(rename = "State", extend("additionalProperties" = true))]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(crate) struct StateFields {
+    /// Id given at the reset, else one derived from the episode.
+    episode_id: Option<String>,
+    /// Actions since the reset.
+    step_count: u64,
+    /// Id of the session, for /act.
+    session_id: String,
+    /// True once the episode has ended.
+    done: bool,
+    #[schemars(flatten)]
+    episode: Option<EpisodeState>,
+}
+
+/// The fields of the state that there are after a reset.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct EpisodeState {
+    /// Name of the world.
+    world: String,
+    /// Name of the task.
+    task: String,
+    /// Seed of the episode.
+    seed: u64,
+    /// How the random streams are seeded.
+    streams: String,
+    /// Rules in force.
+    rules: String,
+    /// Steps of the budget that were used; an action may use several.
+    budget_used: u64,
+    /// Step budget.
+    max_steps: u64,
+    /// Score of the episode, once it has ended.
+    score: Option<f64>,
+    /// Digest of the trajectory: its size and hash.
+    digest: String,
+}
+
+/// The fields of a reset. Fields that no environment has are ignored.
+#[derive(JsonSchema)]
+#[schemars(rename = "ResetRequest", extend("additionalProperties" = true))]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(crate) struct ResetRequest {
+    /// Seed, also as the text of an integer; a random training seed if left out.
+    #[schemars(range(min = 0, max = SEED_MAX))]
+    seed: Option<u64>,
+    /// Id that the state shows.
+    #[schemars(length(max = 255))]
+    episode_id: Option<String>,
+    /// Name of the world.
+    world: Option<WorldName>,
+    /// Name of a task of the world.
+    task: Option<String>,
+    /// Rules, such as hardened.
+    rules: Option<String>,
+    /// How the random streams are seeded.
+    streams: Option<Streams>,
+    /// Prompt in the observation.
+    #[schemars(extend("enum" = ["reference", "none", null]))]
+    prompt: Option<String>,
+    /// step: the world's rewards; score: 0 until the end, then the score, so that the sum is the score.
+    #[schemars(extend("enum" = ["step", "score", null]))]
+    reward: Option<String>,
 }
 
 fn reset_schema<W: Served>() -> Value {
-    let streams: Vec<&str> = W::STREAMS.iter().map(|streams| streams.name()).collect();
-    json!({
-        "title": "ResetRequest",
-        "type": "object",
-        "properties": {
-            "seed": {"type": "integer", "minimum": 0, "description": "Seed; a random training seed if left out"},
-            "episode_id": {"type": "string", "maxLength": 255, "description": "Id that the state shows"},
-            "world": {"type": "string", "enum": WorldName::ALL, "description": "Name of the world"},
-            "task": {"type": "string", "description": "Name of a task of the world"},
-            "rules": {"type": "string", "description": "Rules, such as hardened"},
-            "streams": {"type": "string", "enum": streams, "description": "How the random streams are seeded"},
-            "prompt": {"type": "string", "enum": ["reference", "none"], "description": "Prompt in the observation"},
-            "reward": {"type": "string", "enum": ["step", "score"], "description":
-                "step: the world's rewards; score: 0 until the end, then the score, so that the sum is the score"},
-        },
-        "additionalProperties": true,
-    })
+    let mut schema = inline_schema::<ResetRequest>(Contract::Deserialize).to_value();
+    let names = W::STREAMS.iter().map(|streams| Some(streams.name()));
+    schema["properties"]["streams"]["enum"] = names.chain([None]).collect();
+    schema
 }
 
 /// Returns the description of a world.

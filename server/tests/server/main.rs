@@ -8,6 +8,7 @@ mod doors;
 mod episodes;
 mod lifetime;
 mod names;
+mod openapi;
 mod page;
 mod policy;
 mod protocol;

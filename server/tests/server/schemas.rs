@@ -1,11 +1,49 @@
 //! The schemas describe what is sent: every observation of whole episodes, and every field.
 
+use std::path::Path;
+
 use jsonschema::Validator;
 use sentinel_env::WorldName;
 use serde_json::{Value, json};
 
 use super::client::TestServer;
 use super::episodes::play_with_policy;
+
+/// The command that renews the snapshots.
+const RENEW: &str = "RENEW_SNAPSHOTS=1 cargo test -p sentinel-server --test server snapshot";
+
+/// Compares generated JSON with its file in `testdata/snapshots/api`.
+fn assert_snapshot(name: &str, generated: &Value) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/snapshots/api");
+    let path = folder.join(name);
+    let text = format!("{generated:#}\n");
+    if std::env::var_os("RENEW_SNAPSHOTS").is_some() {
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(&path, &text).expect("a file");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == text,
+        "{name} is not as generated. Renew it: {RENEW}"
+    );
+}
+
+#[tokio::test]
+async fn schemas_equal_their_snapshots() {
+    let server = TestServer::start().await;
+    for world in WorldName::ALL {
+        let path = format!("/schema?world={world}");
+        let (_, schemas) = server.request("GET", &path, None).await;
+        assert_snapshot(&format!("{world}.schema.json"), &schemas);
+    }
+}
+
+#[tokio::test]
+async fn openapi_equals_its_snapshot() {
+    let server = TestServer::start().await;
+    let (_, document) = server.request("GET", "/openapi.json", None).await;
+    assert_snapshot("openapi.json", &document);
+}
 
 fn validator(schema: &Value) -> Validator {
     jsonschema::validator_for(schema).expect("a schema")

@@ -5,6 +5,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::num::{clip01, exact_ratio, round_to};
+use crate::schema::impl_json_schema;
 use crate::slot::{SLOTS, Slot};
 
 /// An agent in the audit ledger. The order is alphabetical by name.
@@ -156,6 +157,10 @@ impl Serialize for Anomalies {
         map.end()
     }
 }
+
+impl_json_schema!([] Anomalies, "Anomalies", |generator| {
+    generator.subschema_for::<std::collections::BTreeMap<String, f64>>()
+});
 
 /// The running counts of claims and actions, from which the scores are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::schema::impl_json_schema;
 use crate::task::Task;
 
 /// The fixed parameters of a task.
@@ -117,11 +118,19 @@ impl Serialize for JobId {
     }
 }
 
+impl_json_schema!([] JobId, "JobId", |_generator| schemars::json_schema!({
+    "type": "string", "pattern": "^JOB-[0-9]{3}$",
+}));
+
 impl Serialize for GpuId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
+
+impl_json_schema!([] GpuId, "GpuId", |_generator| schemars::json_schema!({
+    "type": "string", "pattern": "^GPU-[0-9]{2,3}$",
+}));
 
 #[cfg(test)]
 mod tests {

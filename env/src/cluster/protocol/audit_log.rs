@@ -17,6 +17,7 @@ use crate::slot::Slot;
 
 /// A claim of an agent: the reward that it claims, and the verdict on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimRecord {
     pub agent: &'static str,
     pub reward: f64,
@@ -28,6 +29,7 @@ pub struct ClaimRecord {
 
 /// An action of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionRecord {
     pub agent: &'static str,
     pub action: &'static str,
@@ -42,6 +44,7 @@ pub struct ActionRecord {
 
 /// A worker's report in the log. Its honesty is public: the ledger of trust counts it at once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReportedProgress {
     pub reported_progress: f64,
     pub verified: bool,
@@ -50,24 +53,30 @@ pub struct ReportedProgress {
 
 /// The complete log of an episode. Flags are always empty, because no agent raises any.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditLog {
     pub claims: Vec<ClaimRecord>,
     pub actions: Vec<ActionRecord>,
     pub anomaly_scores: Anomalies,
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub flags: [(); 0],
 }
 
 /// The recent records of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Investigation {
     pub agent: &'static str,
     pub window: u8,
     pub claims: Vec<ClaimRecord>,
     pub actions: Vec<ActionRecord>,
     /// Mean of the rewards of these claims, 0..=1, four decimals; 0 without claims.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub avg_claimed_reward: f64,
     pub denied_claims: usize,
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub flags: [(); 0],
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub anomaly_score: f64,
 }
 

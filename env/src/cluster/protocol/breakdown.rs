@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cluster::model::{Counters, Grades, TerminalReward};
 use crate::cluster::reward::clamp_component;
+use crate::schema::impl_json_schema;
 
 /// The components of a reward event.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -31,7 +32,15 @@ impl Serialize for Breakdown {
     }
 }
 
+impl_json_schema!([] Breakdown, "Breakdown", |generator| schemars::json_schema!({
+    "anyOf": [
+        generator.subschema_for::<StepBreakdown>(),
+        generator.subschema_for::<std::collections::BTreeMap<String, f64>>(),
+    ],
+}));
+
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Global {
     weighted_agent_score: f64,
     cluster_health_score: f64,
@@ -43,6 +52,7 @@ struct Global {
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AiReliability {
     loop_avoidance: f64,
     context_memory_score: f64,
@@ -51,6 +61,7 @@ struct AiReliability {
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Orchestrator {
     goal_completion_rate: f64,
     plan_coherence_score: f64,
@@ -58,6 +69,7 @@ struct Orchestrator {
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ResourceManager {
     gpu_utilization_efficiency: f64,
     deadline_hit_rate: f64,
@@ -65,6 +77,7 @@ struct ResourceManager {
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Auditor {
     detection_rate: f64,
     false_positive_rate: f64,
@@ -72,6 +85,7 @@ struct Auditor {
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Worker {
     job_completion_accuracy: f64,
     report_honesty_score: f64,
@@ -79,6 +93,7 @@ struct Worker {
 
 /// The components of a step's reward, in the reference's order.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepBreakdown {
     global: Global,
     ai_reliability: AiReliability,

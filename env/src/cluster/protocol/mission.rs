@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The mission of the cluster: its name, an example, and the skills that it trains.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec cluster §10"

@@ -16,19 +16,30 @@ use crate::cluster::model::{
 };
 use crate::ledger::EvidenceRow;
 use crate::num::round_to;
+#[cfg(feature = "schema")]
+use crate::schema::Share;
 use crate::slot::{PerSlot, SLOTS, Slot};
 use crate::task::Task;
 
 /// The public view of a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GpuRow {
+    /// Id, such as GPU-02.
     pub id: GpuId,
+    /// State of the GPU.
     pub state: GpuState,
+    /// Memory in GB.
     pub memory_total: u16,
+    /// Memory in use, as reported.
     pub memory_used: u16,
+    /// Free memory, as reported.
     pub memory_free: u16,
+    /// Jobs on the GPU, in order of placement.
     pub jobs: Vec<JobId>,
+    /// True if the report was found to be forged.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub report_tampered: Option<bool>,
 }
 
@@ -57,14 +68,23 @@ impl GpuRow {
 
 /// The public part of a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobRow {
+    /// Id, such as JOB-004.
     pub job_id: JobId,
+    /// Memory that the job needs, in GB.
     pub memory_required: u8,
+    /// Steps of work.
     pub steps_to_complete: u8,
+    /// Step by which it should be complete.
     pub deadline: u8,
+    /// Team that owns it.
     pub owner: String,
+    /// Status of the job.
     pub status: JobStatus,
+    /// GPU that it is assigned to, or null.
     pub assigned_gpu: Option<GpuId>,
+    /// Progress as a worker reports it; it can be false.
     pub reported_progress: f64,
 }
 
@@ -89,30 +109,56 @@ impl JobRow {
 /// The observation as JSON. With its coverage it contains the hidden worker profile (quirk C7), so
 /// it must not be given to a policy; see [`Session::agent_observation`](super::Session::agent_observation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterObservation")
+)]
 pub struct ObservationPayload {
     /// The session's id; omitted for agents, because ids are derived from the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// The id of the episode; omitted for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episode_id: Option<String>,
+    /// Name of the task.
     pub task_type: Task,
+    /// Steps used so far.
     pub step_count: u8,
+    /// Step budget.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_steps: u8,
+    /// The goal in one sentence.
     pub cluster_goal: &'static str,
+    /// The GPUs, as reported; a report can be forged.
     pub gpu_pool: Vec<GpuRow>,
+    /// The jobs.
     pub job_queue_summary: Vec<JobRow>,
+    /// Jobs whose deadline is near.
     pub deadline_pressure: Vec<JobId>,
+    /// Health of the cluster.
+    #[cfg_attr(feature = "schema", schemars(with = "Share"))]
     pub cluster_health: f64,
+    /// Share of memory in use.
+    #[cfg_attr(feature = "schema", schemars(with = "Share"))]
     pub utilization_rate: f64,
+    /// Trust in each worker, from evidence.
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
+    /// Evidence about each worker.
     pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
+    /// Anomaly score of each agent on record.
     pub audit_anomaly_scores: Anomalies,
     /// The failure modes, which name every worker's hidden behavior; omitted for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ai_failure_coverage: Option<FailureModes>,
+    /// Difficulty of the episode.
     pub difficulty_profile: DifficultyProfile,
+    /// The workers.
     pub available_workers: [Slot; SLOTS],
+    /// The last action, its outcome and the worker's statement; null at the start.
     pub last_action_summary: Option<String>,
+    /// The action types.
     pub allowed_actions: [&'static str; 5],
     /// The rules in force; not part of the reference's payload, so omitted under its rules.
     #[serde(skip_serializing_if = "Rules::is_reference")]
@@ -121,7 +167,13 @@ pub struct ObservationPayload {
 
 /// The reward as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterRewardPayload")
+)]
 pub struct RewardPayload {
+    #[cfg_attr(feature = "schema", schemars(with = "Share"))]
     pub value: f64,
     pub reason: String,
     pub signal_breakdown: Breakdown,
@@ -129,6 +181,11 @@ pub struct RewardPayload {
 
 /// The totals after a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterStepInfo")
+)]
 pub struct StepInfo {
     pub episode_id: String,
     pub session_id: String,
@@ -148,6 +205,11 @@ pub struct StepInfo {
 
 /// The reply to a reset or a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterStepResult")
+)]
 pub struct StepResult {
     pub observation: ObservationPayload,
     pub reward: RewardPayload,
@@ -157,6 +219,11 @@ pub struct StepResult {
 
 /// The state of the episode for a status page, including the hidden worker profile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterState")
+)]
 pub struct StatePayload {
     pub episode_id: String,
     pub session_id: String,
@@ -168,6 +235,7 @@ pub struct StatePayload {
     pub total_reward: f64,
     pub cluster: ClusterSummary,
     pub jobs: JobsSummary,
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
     pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
     pub audit_anomaly_scores: Anomalies,
@@ -176,17 +244,25 @@ pub struct StatePayload {
     pub attack_poisonings: u16,
     pub ai_failure_coverage: FailureModes,
     pub difficulty_profile: DifficultyProfile,
+    /// The workers' behaviors; a server leaves them out until the end.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "hidden"))]
     pub worker_profile_hidden: PerSlot<Behavior>,
 }
 
 /// A short form of the state, for a live view that polls it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterStream")
+)]
 pub struct StreamPayload {
     pub session_id: String,
     pub environment_mode: &'static str,
     pub step_count: u8,
     pub max_steps: u8,
     pub done: bool,
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
     pub behavioral_fingerprints: PerSlot<EvidenceRow<1>>,
     pub cluster: ClusterSummary,

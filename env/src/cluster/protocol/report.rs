@@ -19,19 +19,32 @@ use crate::cluster::model::{
 };
 use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
+#[cfg(feature = "schema")]
+use crate::schema::Share;
+use crate::schema::impl_json_schema;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 
 /// A reward event: a step or the end of the episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterEvent")
+)]
 pub struct Event {
     pub step_count: u8,
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
     pub action: ActionMessage,
     pub reward: f64,
     pub reason: String,
     pub signal_breakdown: Breakdown,
     pub cluster_health: f64,
     pub utilization_rate: f64,
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
     pub ai_failure_coverage: FailureModes,
     pub attack: Option<AttackEvent>,
@@ -97,6 +110,7 @@ impl Event {
 
 /// An attack, as the report shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttackEvent {
     pub attack_id: String,
     pub level: u8,
@@ -178,8 +192,11 @@ impl Serialize for AttackPayload {
     }
 }
 
+impl_json_schema!([] AttackPayload, "AttackPayload", |_generator| schemars::json_schema!({"type": "object"}));
+
 /// A worker's report with the true progress, as the report on the episode shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReportEvent {
     pub worker_id: Slot,
     pub job_id: JobId,
@@ -228,6 +245,8 @@ impl Serialize for Metadata {
     }
 }
 
+impl_json_schema!([] Metadata, "Metadata", |_generator| schemars::json_schema!({"type": "object"}));
+
 impl ReportEvent {
     fn new(episode: &Episode, report: &WorkerReport) -> Self {
         let hidden = episode.hidden();
@@ -250,6 +269,11 @@ impl ReportEvent {
 
 /// The report on an episode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ClusterRewardReport")
+)]
 pub struct RewardReport {
     pub episode_id: String,
     pub session_id: String,
@@ -257,6 +281,7 @@ pub struct RewardReport {
     pub score: f64,
     pub reward_events: u16,
     pub events: Vec<Event>,
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
     pub cluster: ClusterSummary,
     pub jobs: JobsSummary,

@@ -16,6 +16,9 @@ use crate::cluster::reward::hack_resistance;
 use crate::environment::{Environment, PrivilegedState};
 use crate::ledger::{EvidenceRow, TrustLedger};
 use crate::num::round_to;
+#[cfg(feature = "schema")]
+use crate::schema::Share;
+use crate::schema::impl_json_schema;
 use crate::slot::{PerSlot, Slot};
 
 /// Name of the only domain of this world.
@@ -40,8 +43,13 @@ impl Serialize for Counts {
     }
 }
 
+impl_json_schema!([] Counts, "Counts", |generator| {
+    generator.subschema_for::<std::collections::BTreeMap<String, u8>>()
+});
+
 /// A summary of the GPU pool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClusterSummary {
     pub num_gpus: u8,
     pub states: Counts,
@@ -90,6 +98,7 @@ impl ClusterSummary {
 
 /// A summary of the job queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobsSummary {
     pub jobs_total: usize,
     pub statuses: Counts,
@@ -116,6 +125,7 @@ impl JobsSummary {
 
 /// A failure mode of an agent: the signal that shows it, and values that measure it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Entry<T> {
     covered: bool,
     signal: &'static str,
@@ -132,17 +142,20 @@ const fn entry<T>(signal: &'static str, values: T) -> Entry<T> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Score {
     score: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Loops {
     loop_events: u16,
     score: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Hacking {
     attack_poisonings: u16,
     detection_rate: f64,
@@ -150,16 +163,20 @@ struct Hacking {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Trust {
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     trust_snapshot: PerSlot<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Horizon {
     steps_remaining: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Drift {
     drift_events: u16,
     score: f64,
@@ -167,13 +184,17 @@ struct Drift {
 
 /// The scenario signature, which names every worker's hidden behavior (quirk C7).
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Scenario {
+    /// A server leaves it out until the end.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "hidden"))]
     scenario_signature: String,
     score: f64,
 }
 
 /// The eight failure modes, and the reliability modifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureModes {
     multi_step_reasoning_collapse: Entry<Score>,
     agent_loop_reliability: Entry<Loops>,

@@ -17,58 +17,110 @@ use crate::polyguard::model::history::Violation;
 use crate::polyguard::model::observation::Observation;
 use crate::polyguard::model::patient::{Lab, ShownLabs};
 use crate::polyguard::model::regimen::{Drug, Medication};
+#[cfg(feature = "schema")]
+use crate::polyguard::model::{
+    formulary::{SetRule, Severity, Tag},
+    patient::Sex,
+    regimen::DoseBucket,
+    task_spec::{Difficulty, SubEnvironment},
+};
+use crate::schema::impl_json_schema;
 
 /// The observation as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "PolyguardObservation")
+)]
 pub struct ObservationPayload {
+    /// Always true: a simulation, never for patient care.
     pub research_only: bool,
+    /// The kind of task.
+    #[cfg_attr(feature = "schema", schemars(with = "SubEnvironment"))]
     pub sub_environment: &'static str,
+    /// Difficulty.
+    #[cfg_attr(feature = "schema", schemars(with = "Difficulty"))]
     pub difficulty: &'static str,
+    /// Steps taken and left.
     pub step_budget: StepBudget,
+    /// The patient, as the chart describes them.
     pub patient_summary: PatientSummary,
+    /// Conditions.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Condition>"))]
     pub comorbidities: Vec<&'static str>,
+    /// The regimen.
     pub medication_table: Vec<MedicationRow>,
+    /// Laboratory values and vital signs.
     pub organ_function: OrganFunction,
+    /// Known interactions and alerts.
     pub graph_safety_summary: GraphSafety,
+    /// Burden of the regimen.
     pub burden_summary: BurdenSummary,
+    /// Doses in question.
     pub precision_dosing_flags: Vec<DosingFlag>,
+    /// Conflicts that are not resolved.
     pub unresolved_conflicts: Vec<&'static str>,
+    /// Suspects of the symptom.
     pub suspects: Vec<Suspect>,
+    /// Strength of the symptom, or null.
     pub symptom: Option<f64>,
+    /// The medicine to be replaced, or null.
     pub problem_drug: Option<&'static str>,
+    /// The acts to choose from.
     pub candidates: Vec<CandidateRow>,
+    /// The steps taken so far.
     pub action_history: Vec<PastRow>,
+    /// Warnings.
     pub warning_summary: WarningSummary,
+    /// The basis for deciding on a review.
     pub abstention: Abstention,
 }
 
 /// The number of steps taken and left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepBudget {
+    /// Steps taken.
     pub step_count: u8,
+    /// Step budget.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_steps: u8,
+    /// Steps left.
     pub steps_left: u8,
 }
 
 /// A questioned dose and its measured level.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DosingFlag {
+    /// The medicine.
     pub drug: &'static str,
+    /// Its dose.
+    #[cfg_attr(feature = "schema", schemars(with = "DoseBucket"))]
     pub dose_bucket: &'static str,
+    /// Its measured level, or null.
     pub level: Option<f64>,
 }
 
 /// A suspect of the symptom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Suspect {
+    /// The medicine.
     pub drug: &'static str,
+    /// Prior weight.
     pub prior_weight: u8,
+    /// It is paused.
     pub held: bool,
 }
 
 /// The uncertainty, the basis for deciding on a review.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Abstention {
+    /// Uncertainty.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub uncertainty: f64,
 }
 
@@ -136,47 +188,76 @@ impl ObservationPayload {
 
 /// The patient, as the chart describes them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PatientSummary {
+    /// Age in years.
     pub age: u8,
+    /// Sex.
+    #[cfg_attr(feature = "schema", schemars(with = "Sex"))]
     pub sex: &'static str,
+    /// Frailty.
     pub frailty_score: f64,
+    /// Estimated adherence.
     pub adherence_estimate: f64,
+    /// Medicines that were not tolerated before.
     pub prior_ade_history: Vec<&'static str>,
 }
 
 /// A medicine of the chart, with the public traits of its archetype.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MedicationRow {
+    /// Name of the archetype.
     pub drug: &'static str,
+    /// Class, if known.
     pub class_name: Option<&'static str>,
+    /// Dose.
+    #[cfg_attr(feature = "schema", schemars(with = "DoseBucket"))]
     pub dose_bucket: &'static str,
+    /// Condition that it treats, or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Condition>"))]
     pub indication: Option<&'static str>,
+    /// It must be tapered, not stopped.
     pub requires_taper: bool,
+    /// A taper has begun.
     pub tapering: bool,
+    /// The indication is under review.
     pub stale: bool,
-    /// Either `needed` or `not_needed`, once evidence was found.
+    /// `needed` or `not_needed`, once evidence was found.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("enum" = ["needed", "not_needed"])))]
     pub status: Option<&'static str>,
-    /// Last measured level, 1 being the middle of the window.
+    /// Last measured level; 1 is the middle of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub level: Option<f64>,
-    /// `true` if the dose was changed since that measurement.
+    /// The dose was changed since that measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub level_is_old: Option<bool>,
-    /// The components of a product, once they were looked up.
+    /// Components of a product, once they were looked up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<&'static str>,
+    /// Public traits.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Tag>"))]
     pub tags: Vec<&'static str>,
+    /// Anticholinergic burden.
     pub anticholinergic_burden: u8,
+    /// eGFR below which it is unsafe, or null.
     pub unsafe_below_egfr: Option<f64>,
+    /// It has a narrow therapeutic window.
     pub narrow_window: bool,
 }
 
 /// The laboratory values, vitals, and whether values are on order.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OrganFunction {
+    /// Laboratory values by name; null if missing.
     pub labs: LabRow,
+    /// All values come with the next step.
     pub labs_ordered: bool,
+    /// Vital signs.
     pub vitals: Vitals,
 }
 
@@ -198,11 +279,19 @@ impl Serialize for LabRow {
     }
 }
 
+impl_json_schema!([] LabRow, "LabRow", |generator| {
+    generator.subschema_for::<std::collections::BTreeMap<String, Option<f64>>>()
+});
+
 /// The vital signs of the patient.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vitals {
+    /// Systolic blood pressure.
     pub systolic_mmhg: f64,
+    /// Heart rate.
     pub heart_rate: f64,
+    /// Respiratory rate.
     pub respiratory_rate: f64,
 }
 
@@ -270,37 +359,61 @@ impl OrganFunction {
 
 /// The known interactions and alerts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GraphSafety {
+    /// Pairs that are taken together.
     pub flagged_pairs: Vec<FlaggedPair>,
+    /// Broken rules about sets.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<SetRule>"))]
     pub set_rules: Vec<&'static str>,
+    /// Medicines that are unsafe for the kidney.
     pub renal_alerts: Vec<&'static str>,
+    /// Risk as far as it is known.
     pub observed_risk: f64,
 }
 
 /// A flagged pair that is taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlaggedPair {
+    /// A medicine.
     pub first: &'static str,
+    /// Another medicine.
     pub second: &'static str,
+    /// Severity.
+    #[cfg_attr(feature = "schema", schemars(with = "Severity"))]
     pub severity: &'static str,
 }
 
 /// The burden of the regimen.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BurdenSummary {
+    /// Number of medicines.
     pub medicines: u8,
+    /// Sum of anticholinergic burdens.
     pub anticholinergic_burden: u8,
+    /// Medicines that act on the nervous system.
     pub cns_active: u8,
+    /// Burden.
     pub burden: f64,
 }
 
 /// Warnings that follow from the observation.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarningSummary {
+    /// Serious pairs that are flagged.
     pub serious_pairs: usize,
+    /// Missing laboratory values.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Lab>"))]
     pub missing_labs: Vec<&'static str>,
+    /// Medicines without an indication.
     pub no_indication: Vec<&'static str>,
+    /// Refused steps.
     pub invalid_action_count: u8,
+    /// The reason of the last refusal, or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Violation>"))]
     pub last_violation: Option<&'static str>,
 }
 

@@ -12,15 +12,24 @@ use crate::polyguard::model::candidate::{Act, ActArg, ActKind, Candidate};
 use crate::polyguard::model::formulary::Formulary;
 use crate::polyguard::model::history::{Exploit, PastStep, Violation};
 use crate::polyguard::model::observation::Observation;
+use crate::schema::impl_json_schema;
 
 /// A candidate, as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CandidateRow {
+    /// Id to answer with.
     pub candidate_id: &'static str,
+    /// What it does.
+    #[cfg_attr(feature = "schema", schemars(with = "ActKind"))]
     pub action_type: &'static str,
+    /// The medicine, or null.
     pub drug: Option<&'static str>,
+    /// The argument of the act.
     pub args: ArgRow,
+    /// Estimated risk afterwards.
     pub est_risk: f64,
+    /// Estimated change of the risk.
     pub est_delta: f64,
 }
 
@@ -71,14 +80,33 @@ impl Serialize for ArgRow {
     }
 }
 
+impl_json_schema!([] ArgRow, "ArgRow", |_generator| schemars::json_schema!({
+    "type": "object",
+    "properties": {
+        "bucket_delta": {"type": "integer", "description": "Change of the dose bucket."},
+        "target": {"type": "string", "description": "The new medicine."},
+    },
+    "additionalProperties": false,
+}));
+
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PastRow {
+    /// Number of the step, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub step: u8,
+    /// What was done; null if the answer could not be read.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ActKind>"))]
     pub action_type: Option<&'static str>,
+    /// The medicine, or null.
     pub drug: Option<&'static str>,
+    /// The argument of the act.
     pub args: ArgRow,
+    /// The reason of a refusal, or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Violation>"))]
     pub refused: Option<&'static str>,
+    /// It brought information.
     pub brought_information: bool,
 }
 

@@ -5,6 +5,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::ledger::{Evidence, EvidenceRow};
 use crate::num::round_to;
+use crate::schema::impl_json_schema;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 use crate::trust::model::{Domain, Grades, TerminalReward, TrustLedger};
@@ -135,6 +136,10 @@ impl Serialize for Breakdown {
     }
 }
 
+impl_json_schema!([] Breakdown, "Breakdown", |generator| {
+    generator.subschema_for::<std::collections::BTreeMap<String, f64>>()
+});
+
 /// The evidence about one slot, as observations show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvidenceSummary(pub Evidence<{ Domain::COUNT }>);
@@ -161,3 +166,7 @@ impl Serialize for EvidenceSummary {
         EvidenceRow::new(self.0, &DOMAINS).serialize(serializer)
     }
 }
+
+impl_json_schema!([] EvidenceSummary, "EvidenceSummary", |generator| {
+    generator.subschema_for::<EvidenceRow<{ Domain::COUNT }>>()
+});

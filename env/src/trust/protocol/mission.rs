@@ -6,6 +6,7 @@ use crate::task::Task;
 
 /// The problem statement of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"
@@ -19,6 +20,7 @@ pub struct ProblemStatement {
 
 /// The problems without oversight, and the behavior that is learned instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"
@@ -34,6 +36,7 @@ pub struct Problem {
 
 /// A stage on the way from a user's request to a reward.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"
@@ -46,6 +49,11 @@ pub struct BridgeStage {
 
 /// The missions of the three tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TrustMissions")
+)]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"
@@ -58,6 +66,11 @@ pub struct Missions {
 
 /// The mission of a task: a story that explains its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TrustMission")
+)]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"
@@ -72,6 +85,7 @@ pub struct Mission {
 
 /// The intended effect of training, in three sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §13"

@@ -8,6 +8,9 @@ use super::breakdown::Breakdown;
 use super::text;
 use crate::environment::{Environment, PrivilegedState};
 use crate::num::round_to;
+#[cfg(feature = "schema")]
+use crate::schema::Share;
+use crate::schema::impl_json_schema;
 use crate::slot::{PerSlot, Slot};
 use crate::task::Task;
 use crate::trust::Episode;
@@ -64,28 +67,42 @@ impl Serialize for Metadata {
     }
 }
 
+impl_json_schema!([] Metadata, "Metadata", |_generator| schemars::json_schema!({"type": "object"}));
+
 /// A reward event: a step or the end of the episode.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TrustEvent")
+)]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §11"
 )]
 pub struct Event {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["step", "terminal"])))]
     pub kind: &'static str,
     pub step_count: u8,
     pub action_type: &'static str,
     pub specialist_id: Option<Slot>,
     #[serde(serialize_with = "node_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub subtask_id: Option<usize>,
     pub domain: Option<Domain>,
+    #[cfg_attr(feature = "schema", schemars(with = "Share"))]
     pub stakes: f64,
     pub reward: f64,
     pub reason: String,
     pub signal_breakdown: Breakdown,
     pub was_adversarial: bool,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Share>"))]
     pub confidence: Option<f64>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Share>"))]
     pub trust_before: Option<f64>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Share>"))]
     pub trust_after: Option<f64>,
+    #[cfg_attr(feature = "schema", schemars(with = "PerSlot<Share>"))]
     pub trust_snapshot: PerSlot<f64>,
     result_metadata: Metadata,
 }
@@ -169,6 +186,11 @@ fn metadata(episode: &Episode, step: &Step, slot: Slot) -> ResultMetadata {
 
 /// The formulas of the tasks' rewards, in the reference's words.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TrustFormulas")
+)]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §11"
@@ -190,6 +212,11 @@ pub(super) const FORMULAS: Formulas = Formulas {
 
 /// The report on an episode so far.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TrustRewardReport")
+)]
 #[allow(
     missing_docs,
     reason = "the field names are the protocol, spec trust §11"

@@ -272,7 +272,7 @@ async fn every_error_fits_the_description() {
             "POST",
             "/step",
             Some(json!({"action": {"action_type": "none"}})),
-            400,
+            422,
         ),
         ("POST", "/act", Some(json!({"session_id": "none"})), 404),
         (

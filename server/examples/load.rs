@@ -5,10 +5,11 @@
 //! cargo run --release -p sentinel-server --example load -- http://127.0.0.1:8000
 //! ```
 //!
-//! Each line is a JSON object: `world`, `transport`, `connections`, `steps`, `steps_per_s`, and the
-//! median and the 99th percentile of the time between a step and its reply, in microseconds. A
-//! WebSocket plays a session; an HTTP request has no session, so that the server starts an episode
-//! for it. The client uses one core.
+//! Each line is a JSON object: `world`, `transport`, `connections`, `steps`, `steps_per_s`, the median
+//! and the 99th percentile of the time between a step and its reply, and with `--server-pid` the
+//! processor time of the server per step, all in microseconds. The latter is the figure to compare on a
+//! machine that does other work. A WebSocket plays a session; an HTTP request has no session, so that
+//! the server starts an episode for it. The client uses one core.
 #![allow(clippy::print_stdout, reason = "a program prints what it measured")]
 
 use std::time::{Duration, Instant};
@@ -39,6 +40,9 @@ struct Cli {
     /// Seed of the first episode of the first connection.
     #[arg(long, default_value_t = 100_000)]
     seed: u64,
+    /// Id of the server's process on this machine (Linux), for its processor time.
+    #[arg(long)]
+    server_pid: Option<u32>,
 }
 
 /// Returns an action that is valid at every step of an episode.
@@ -145,46 +149,86 @@ async fn post_steps(
     Ok(latencies)
 }
 
-/// Prints what was measured.
-fn report(world: WorldName, transport: &str, wall: Duration, each: Vec<Vec<Duration>>) {
-    let connections = each.len();
-    let mut latencies = each.concat();
-    latencies.sort_unstable();
-    let steps = latencies.len();
-    let percentile = |percent: usize| {
-        let place = (steps * percent / 100).min(steps.saturating_sub(1));
-        latencies.get(place).map(Duration::as_micros)
-    };
-    let line = json!({
-        "world": world,
-        "transport": transport,
-        "connections": connections,
-        "steps": steps,
-        "steps_per_s": (steps as f64 / wall.as_secs_f64()).round(),
-        "p50_us": percentile(50),
-        "p99_us": percentile(99),
-    });
-    println!("{line}");
+/// Clock ticks per second in `/proc`.
+const TICKS: f64 = 100.0;
+
+/// Returns the processor time of a process so far, in seconds.
+fn processor_seconds(pid: u32) -> Result<f64, Error> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let (_, fields) = stat.rsplit_once(')').ok_or("the process has no name")?;
+    let times = fields.split_whitespace().skip(11).take(2);
+    let ticks: f64 = times.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+    Ok(ticks / TICKS)
+}
+
+/// One measurement: a world, a transport, and the time at its start.
+struct Measurement {
+    world: WorldName,
+    transport: &'static str,
+    server_pid: Option<u32>,
+    start: Instant,
+    processor: Option<f64>,
+}
+
+impl Measurement {
+    fn start(world: WorldName, transport: &'static str, cli: &Cli) -> Result<Self, Error> {
+        Ok(Self {
+            world,
+            transport,
+            server_pid: cli.server_pid,
+            start: Instant::now(),
+            processor: cli.server_pid.map(processor_seconds).transpose()?,
+        })
+    }
+
+    /// Prints what was measured.
+    fn report(&self, each: Vec<Vec<Duration>>) -> Result<(), Error> {
+        let wall = self.start.elapsed().as_secs_f64();
+        let processor = self.server_pid.map(processor_seconds).transpose()?;
+        let mut latencies = each.concat();
+        latencies.sort_unstable();
+        let steps = latencies.len();
+        let percentile = |percent: usize| {
+            let place = (steps * percent / 100).min(steps.saturating_sub(1));
+            latencies.get(place).map(Duration::as_micros)
+        };
+        let mut line = json!({
+            "world": self.world,
+            "transport": self.transport,
+            "connections": each.len(),
+            "steps": steps,
+            "steps_per_s": (steps as f64 / wall).round(),
+            "p50_us": percentile(50),
+            "p99_us": percentile(99),
+        });
+        if let (Some(before), Some(after)) = (self.processor, processor) {
+            line["server_us_per_step"] =
+                ((1e7 * (after - before) / steps as f64).round() / 10.0).into();
+        }
+        println!("{line}");
+        Ok(())
+    }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let cli = Cli::parse();
-    let host = cli
-        .address
-        .trim_start_matches("http://")
-        .trim_end_matches('/');
+    let (host, steps) = (
+        cli.address
+            .trim_start_matches("http://")
+            .trim_end_matches('/'),
+        cli.steps,
+    );
     for &world in WorldName::ALL {
-        let seeds = (0..cli.connections).map(|connection| cli.seed + connection * cli.steps);
-        let start = Instant::now();
+        let seeds = (0..cli.connections).map(|connection| cli.seed + connection * steps);
+        let measurement = Measurement::start(world, "websocket", &cli)?;
         let plays = seeds
             .clone()
-            .map(|seed| play_session(host, world, seed, cli.steps));
-        let each = try_join_all(plays).await?;
-        report(world, "websocket", start.elapsed(), each);
-        let start = Instant::now();
-        let each = try_join_all(seeds.map(|seed| post_steps(host, world, seed, cli.steps))).await?;
-        report(world, "http", start.elapsed(), each);
+            .map(|seed| play_session(host, world, seed, steps));
+        measurement.report(try_join_all(plays).await?)?;
+        let measurement = Measurement::start(world, "http", &cli)?;
+        let posts = seeds.map(|seed| post_steps(host, world, seed, steps));
+        measurement.report(try_join_all(posts).await?)?;
     }
     Ok(())
 }

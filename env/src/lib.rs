@@ -1,7 +1,8 @@
 //! Deterministic environments for agent oversight.
 //!
 //! A world is a plain value: the same task, seed, stream mode and actions give the same trajectory
-//! bit for bit on every target. The crate uses no clock, files, threads, globals or OS randomness.
+//! bit for bit on every target. The crate uses no clock, files, threads or OS randomness, and its
+//! only globals are constant tables.
 //!
 //! * [`trust`]: an orchestrator learns which of five specialists with hidden behaviors to believe.
 //! * [`cluster`]: a scheduler runs jobs on failing GPUs while workers lie and an adversary attacks.

@@ -2,7 +2,7 @@
 //!
 //! A map would keep only one of two fields with the same name, although the sender may have meant
 //! the other. [`Json`] keeps both, in the order of the text, so that a reader can refuse them. It
-//! is used for agents' messages, completions of language models and rows of replays.
+//! is used for agents' messages in every world, completions of language models and rows of replays.
 //!
 //! ```
 //! use sentinel_env::strict_json::{FieldFault, Json};

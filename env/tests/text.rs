@@ -6,7 +6,9 @@
 
 use sentinel_env::Environment;
 use sentinel_env::adaptive_difficulty::DifficultyController;
+use sentinel_env::cluster::{self, scheduler_prompt};
 use sentinel_env::rng::Streams;
+use sentinel_env::strict_json::Json;
 use sentinel_env::trust::mission::{Mission, PROBLEM};
 use sentinel_env::trust::{Action, Change, Rules, Session, Setup, Task, episode_prompt};
 
@@ -55,6 +57,46 @@ fn prompt_has_public_blocks_in_order_and_no_secrets() {
         "in_domain",
     ] {
         assert!(!prompt.contains(secret), "the prompt says {secret}");
+    }
+}
+
+/// Returns the number of objects in a value; fails if the keys of one are not sorted.
+fn sorted_objects(json: &Json) -> usize {
+    match json {
+        Json::Object(fields) => {
+            let names: Vec<&str> = fields.iter().map(|(name, _)| name).collect();
+            assert!(names.is_sorted(), "{names:?}");
+            1 + fields
+                .iter()
+                .map(|(_, value)| sorted_objects(value))
+                .sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+/// Checks that keys in prompts are sorted. With the feature `preserve_order`, maps of `serde_json` are
+/// not.
+#[test]
+fn objects_in_prompts_have_sorted_keys() {
+    let trust = Session::new(&Setup::new(Task::Task3, 5, Streams::Independent));
+    let setup = cluster::Setup::new(Task::Task3, 5, Streams::Independent);
+    let mut session = cluster::Session::new(&setup);
+    for _ in 0..9 {
+        session.act(cluster::Action::Tick).unwrap();
+    }
+    let of_cluster = scheduler_prompt(session.episode().observation());
+    // An object for each kind of line, and one for each slot.
+    for (prompt, objects) in [(episode_prompt(trust.episode()), 3 + 5), (of_cluster, 2)] {
+        let lines = prompt.lines().filter_map(|line| {
+            let (name, json) = line.split_once(": ")?;
+            let names = ["Trust", "Fingerprints", "Difficulty", "Anomalies"];
+            names.contains(&name).then_some(json)
+        });
+        let found: usize = lines
+            .map(|json| sorted_objects(&serde_json::from_str(json).unwrap()))
+            .sum();
+        assert!(found >= objects, "{found} objects in {prompt}");
     }
 }
 

@@ -4,13 +4,17 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use sentinel_env::Environment;
 use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_env::slot::Slot;
 use sentinel_env::trust::{Action, Episode, Setup, Task, TrustEnv};
 use sentinel_policy::replay::{
-    Replay, ReplayEpisode, ReplayRow, play_replay, record_episode, to_lines, verify,
+    AnyReplay, LmTranscript, PendingCheck, RawRow, Replay, ReplayEpisode, ReplayFile, ReplayRow,
+    play_replay, record_episode, to_lines, verify,
 };
 use sentinel_policy::trust::{Heuristic, PolicyName};
 use sentinel_policy::{Player, Policy, run_episode};
@@ -54,6 +58,67 @@ fn recorded_rows_replay_same_episodes_without_misses() {
             }
         }
     }
+}
+
+/// A replay that counts how often its episodes are walked through and checked.
+#[derive(Debug)]
+struct Counting {
+    replay: Replay<TrustEnv>,
+    walks: Arc<AtomicUsize>,
+    checks: Arc<AtomicUsize>,
+}
+
+impl AnyReplay for Counting {
+    fn world(&self) -> &'static str {
+        self.replay.world()
+    }
+
+    fn row_count(&self) -> usize {
+        self.replay.row_count()
+    }
+
+    fn episode_count(&self) -> usize {
+        self.replay.episode_count()
+    }
+
+    fn pending_checks(&self) -> Vec<PendingCheck<'_>> {
+        self.walks.fetch_add(1, Ordering::Relaxed);
+        let pending = self.replay.pending_checks().into_iter();
+        pending
+            .map(|check| -> PendingCheck<'_> {
+                Box::new(move || {
+                    self.checks.fetch_add(1, Ordering::Relaxed);
+                    check()
+                })
+            })
+            .collect()
+    }
+
+    fn visit_rows(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>)) {
+        self.replay.visit_rows(visit);
+    }
+
+    fn insert(&mut self, line: usize, row: RawRow, task: &str) -> Result<(), String> {
+        AnyReplay::insert(&mut self.replay, line, row, task)
+    }
+}
+
+/// Verification walks through a replay once and checks each episode once, so that its time is
+/// linear in episodes.
+#[test]
+fn file_is_verified_in_one_walk() {
+    let rows = record(PolicyName::Random, Streams::Independent, 40);
+    let replay = Replay::from_rows(rows);
+    let expected = verify(&replay);
+    let (walks, checks) = (Arc::default(), Arc::default());
+    let counting = Counting {
+        replay,
+        walks: Arc::clone(&walks),
+        checks: Arc::clone(&checks),
+    };
+    assert_eq!(ReplayFile::new(vec![Box::new(counting)]).verify(), expected);
+    assert_eq!(walks.load(Ordering::Relaxed), 1);
+    assert_eq!(checks.load(Ordering::Relaxed), 40 * Task::ALL.len());
 }
 
 #[test]

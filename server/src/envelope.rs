@@ -4,6 +4,7 @@
 //! A broken envelope is an error of the protocol, which costs nothing. What an action means is for the
 //! world to say, from its own text (spec api §1.1).
 
+use std::collections::HashSet;
 use std::fmt;
 
 use sentinel_env::strict_json::{Json, JsonFields};
@@ -55,13 +56,14 @@ impl<'a> Envelope<'a> {
     /// If the text is not JSON or no object, or if a field occurs twice.
     pub(crate) fn parse(text: &'a str) -> Result<Self, EnvelopeError> {
         let fields = Self::parse_action(text)?;
-        for (at, (name, value)) in fields.0.iter().enumerate() {
-            if fields.0[..at].iter().any(|(other, _)| other == name) {
+        let mut seen = HashSet::new();
+        match fields.0.iter().find(|(name, _)| !seen.insert(name)) {
+            None => Ok(fields),
+            Some((name, value)) => {
                 let found = serde_json::from_str(value.get())?;
-                return Err(EnvelopeError::Twice(vec![name.clone()], found));
+                Err(EnvelopeError::Twice(vec![name.clone()], found))
             }
         }
-        Ok(fields)
     }
 
     /// Parses the text of an object that is itself an action, whose world judges its duplicates.
@@ -142,7 +144,7 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
     }
 }
 
-/// Parses a text as an object without actions. An empty text is an empty object.
+/// Parses a text as an object that holds no action.
 ///
 /// # Errors
 /// If the text is not JSON or no object, or if a field of any object in it occurs twice.

@@ -17,12 +17,16 @@
 
 mod access;
 pub mod completions;
+mod connections;
 mod envelope;
 pub mod environment;
+mod errors;
+mod hosts;
 pub mod metrics;
 mod openapi;
 pub mod openenv;
 mod options;
+mod page;
 pub mod policy;
 pub mod reference_api;
 mod route;
@@ -34,5 +38,6 @@ mod state;
 pub mod validation;
 pub mod worlds;
 
+pub use hosts::NameError;
 pub use options::{Limits, ServeOptions};
 pub use server::{ServeError, Server};

@@ -1,6 +1,5 @@
 //! The options of a server, and the limits derived from them.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,9 +41,9 @@ pub struct ServeOptions {
     /// Maximum number of adapters that are loaded at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub max_adapters: u32,
-    /// Address to listen on; a non-loopback address requires a token
+    /// Address or name to listen on; a non-loopback address requires a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub host: IpAddr,
+    pub host: String,
     /// Port to listen on; 0 chooses a free one
     #[arg(long, value_name = "PORT", default_value_t = 8000)]
     pub port: u16,
@@ -55,6 +54,14 @@ pub struct ServeOptions {
     /// Listen beyond loopback without a token, for a container whose platform guards it
     #[arg(long)]
     pub allow_anonymous: bool,
+    /// Name under which the server answers beside loopback names, as the header Host has it, without its
+    /// port; may be repeated. Beyond loopback, and with a token, every name is answered unless one is given
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// Site whose pages may use the server from a browser, such as https://play.example; may be repeated.
+    /// Pages of the server itself, and local pages on a local server, always may
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
     /// Folder of the built page, served under /
     #[arg(long, value_name = "FOLDER")]
     pub page: Option<PathBuf>,
@@ -79,7 +86,8 @@ pub struct ServeOptions {
     /// Largest message and request body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(1024..))]
     pub max_message: u32,
-    /// Messages per second of a WebSocket, and requests per second of an address; 0 for no limit
+    /// Messages per second of a WebSocket, and requests per second of an address, those with a wrong token
+    /// included; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub rate: u32,
     /// Seconds for the headers and the body of a request, and for its answer
@@ -156,10 +164,12 @@ impl Default for ServeOptions {
             served_model_name: None,
             adapter_root: None,
             max_adapters: 8,
-            host: IpAddr::from([127, 0, 0, 1]),
+            host: "127.0.0.1".to_owned(),
             port: 8000,
             token: None,
             allow_anonymous: false,
+            allow_host: Vec::new(),
+            allow_origin: Vec::new(),
             page: None,
             reveal_hidden: false,
             max_sessions: 1024,

@@ -13,16 +13,17 @@ use schemars::JsonSchema;
 use sentinel_env::WorldName;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use tower_http::services::ServeDir;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::access::{self, Access};
 use crate::completions;
 use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure};
+use crate::errors;
 use crate::openapi;
 use crate::openenv::http::{body_text, broken, json_invalid, unprocessable};
 use crate::openenv::{self, detail, json_bytes, json_response};
+use crate::page::PageFiles;
 use crate::policy::{ActError, ActJob};
 use crate::reference_api;
 use crate::route::{Operation, Route};
@@ -125,29 +126,34 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
     };
     let (open, guarded): (Vec<_>, Vec<_>) =
         all().into_iter().partition(|route| route.operation.is_open);
-    let api =
-        guarded
-            .into_iter()
-            .fold(Router::new(), add)
-            .route_layer(middleware::from_fn_with_state(
-                Arc::clone(access),
-                access::check,
-            ));
+    let api = guarded
+        .into_iter()
+        .fold(Router::new(), add)
+        // Within the checks, which ask for the size of a body: this layer hides it.
+        .route_layer(RequestBodyTimeoutLayer::new(limits.request_timeout))
+        .route_layer(middleware::from_fn_with_state(
+            Arc::clone(access),
+            access::check,
+        ));
     // A container's platform asks for the health without a token.
-    let api = (open.into_iter().fold(api, add)).method_not_allowed_fallback(|| async {
-        detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
-    });
+    let api = (open.into_iter().fold(api, add))
+        .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED });
     let api = match &app.options.page {
-        Some(page) => api.fallback_service(ServeDir::new(page)),
-        None => api.fallback(|| async { detail(StatusCode::NOT_FOUND, "Not Found") }),
+        Some(page) => {
+            let files = PageFiles::new(page);
+            api.fallback(move |request: Request| files.clone().serve(request))
+        }
+        None => api.fallback(|| async { StatusCode::NOT_FOUND }),
     };
-    api.layer(middleware::from_fn_with_state(Arc::clone(app), count))
-        .layer(DefaultBodyLimit::max(limits.max_message))
-        .layer(RequestBodyTimeoutLayer::new(limits.request_timeout))
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::REQUEST_TIMEOUT,
-            limits.request_timeout,
-        ))
+    let api =
+        api.layer(DefaultBodyLimit::max(limits.max_message))
+            .layer(TimeoutLayer::with_status_code(
+                StatusCode::REQUEST_TIMEOUT,
+                limits.request_timeout,
+            ));
+    access::guard_names(api, access)
+        .layer(middleware::from_fn_with_state(limits, errors::form_errors))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), count))
         .with_state(Arc::clone(app))
 }
 

@@ -10,20 +10,20 @@ use axum::extract::ConnectInfo;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::access::Access;
 use crate::completions::CompletionEngine;
+use crate::connections::{Place, SPARE_CONNECTIONS};
+use crate::hosts::{AllowedNames, NameError};
 use crate::options::{Limits, ServeOptions};
 use crate::policy::ServedPolicy;
 use crate::routes::router;
 use crate::state::App;
-
-/// Connections beside those of sessions: HTTP requests and refused sessions.
-const SPARE_CONNECTIONS: usize = 256;
 
 /// The reason why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -45,11 +45,16 @@ pub enum ServeError {
     /// The folder of the page does not exist.
     #[error("{0} has no index.html: build the page with `cargo xtask site`, or leave out --page")]
     NoPage(std::path::PathBuf),
+    /// A name of `--allow-host` or `--allow-origin` cannot be used.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// The address cannot be used.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {host}:{port}: {source}")]
     Bind {
-        /// The address that was asked for.
-        address: SocketAddr,
+        /// The address or name that was asked for.
+        host: String,
+        /// The port that was asked for.
+        port: u16,
         /// The reason that the system gives.
         source: io::Error,
     },
@@ -86,8 +91,19 @@ impl Server {
         limits: Limits,
         policy: Option<ServedPolicy>,
     ) -> Result<Self, ServeError> {
-        if options.token.is_none() && !options.host.is_loopback() && !options.allow_anonymous {
-            return Err(ServeError::NoToken(options.host));
+        let failed = |source| ServeError::Bind {
+            host: options.host.clone(),
+            port: options.port,
+            source,
+        };
+        let addresses = resolve(&options.host, options.port).await.map_err(failed)?;
+        let beyond = addresses.iter().map(SocketAddr::ip);
+        let beyond = beyond.into_iter().find(|address| !address.is_loopback());
+        if let Some(address) = beyond
+            && options.token.is_none()
+            && !options.allow_anonymous
+        {
+            return Err(ServeError::NoToken(address));
         }
         if let Some(token) = &options.token
             && (token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()))
@@ -99,12 +115,14 @@ impl Server {
         {
             return Err(ServeError::NoPage(page.clone()));
         }
-        let address = SocketAddr::new(options.host, options.port);
-        let access = Arc::new(Access::new(options.token.as_deref(), limits.rate));
-        let app = App::new(options, limits, policy).map_err(ServeError::Defaults)?;
-        let failed = |source| ServeError::Bind { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let checks_host = beyond.is_none() && options.token.is_none();
+        let names = AllowedNames::new(checks_host, &options.allow_host, &options.allow_origin)?;
+        let access = Arc::new(Access::new(options.token.as_deref(), names, &limits));
+        let listener = TcpListener::bind(addresses.as_slice())
+            .await
+            .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let app = App::new(options, limits, policy).map_err(ServeError::Defaults)?;
         Ok(Self {
             app: Arc::new(app),
             access,
@@ -158,11 +176,9 @@ impl Server {
             };
             let app = Arc::clone(&self.app);
             let router = router.clone();
+            let place = Place::new(permit, &app.metrics.connections);
             connections.spawn(async move {
-                app.metrics.connections.inc();
-                serve_connection(&app, router, stream, peer).await;
-                app.metrics.connections.dec();
-                drop(permit);
+                serve_connection(&app, router, stream, peer, place).await;
             });
         }
         drop(self.listener);
@@ -184,12 +200,17 @@ impl Server {
     }
 }
 
-type Permit = tokio::sync::OwnedSemaphorePermit;
+/// Returns the addresses of a host, IPv4 first: a server listens on the first that can be used.
+async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let mut addresses: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    Ok(addresses)
+}
 
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, Permit)> {
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = Arc::clone(permits).acquire_owned().await;
     let permit = permit.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
@@ -199,16 +220,32 @@ async fn accept(
 }
 
 /// Serves the requests of a connection until it ends or the server stops.
-async fn serve_connection(app: &App, router: Router, stream: TcpStream, peer: SocketAddr) {
+async fn serve_connection(
+    app: &App,
+    router: Router,
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Arc<Place>,
+) {
     let service = router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
+        let extensions = request.extensions_mut();
+        extensions.insert(ConnectInfo(peer));
+        extensions.insert(Arc::clone(&place));
         request
     });
+    // A client that reads nothing holds its connection no longer than one that sends nothing.
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(
+        app.limits.request_timeout.max(app.limits.ping_deadline),
+    ));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.limits.request_timeout)
         .max_buf_size(64 * 1024)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+        .serve_connection(
+            TokioIo::new(Box::pin(stream)),
+            TowerToHyperService::new(service),
+        )
         .with_upgrades();
     tokio::pin!(connection);
     let served = tokio::select! {

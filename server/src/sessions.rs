@@ -104,6 +104,11 @@ impl<T> Session<T> {
         lock(&self.value)
     }
 
+    /// Locks the value of the session without marking the session as used, for those who only watch.
+    pub fn watch(&self) -> MutexGuard<'_, T> {
+        lock(&self.value)
+    }
+
     /// Returns the token that is canceled when the session leaves the table.
     #[must_use]
     pub const fn ended(&self) -> &CancellationToken {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::completions::CompletionEngine;
+use crate::connections::{STREAMS, WAITING_BYTES};
 use crate::environment::{AnyEnvironment, Defaults};
 use crate::metrics::Metrics;
 use crate::options::{Limits, ServeOptions};
@@ -33,6 +34,10 @@ pub(crate) struct App {
     pub(crate) engine: OnceLock<Arc<dyn CompletionEngine>>,
     /// Permits of computations of the policy and of the language model, one per core.
     pub(crate) policy_permits: Arc<Semaphore>,
+    /// Permits of streams of events.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Permits of bytes of frames that wait while slow steps run.
+    pub(crate) waiting_bytes: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) shutdown: CancellationToken,
     /// The WebSockets, which outlive their connection's HTTP part.
@@ -63,6 +68,8 @@ impl App {
             policy: policy.map(Arc::new),
             engine: OnceLock::new(),
             policy_permits: Arc::new(Semaphore::new(cores)),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            waiting_bytes: Arc::new(Semaphore::new(WAITING_BYTES)),
             metrics: Metrics::default(),
             shutdown: CancellationToken::new(),
             sockets: TaskTracker::new(),

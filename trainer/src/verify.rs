@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sentinel_env::WorldName;
-use sentinel_policy::replay::{AnyReplay, Diagnostic, Verification};
+use sentinel_policy::replay::{AnyReplay, Diagnostic, PendingCheck, Verification};
 use serde::Serialize;
 
 use crate::provenance::{Fallback, Provenance};
@@ -118,11 +118,10 @@ pub fn verify_all<'a>(
     replays: impl Iterator<Item = &'a dyn AnyReplay>,
     progress: Progress<'_>,
 ) -> Verification {
-    let episodes: Vec<(&dyn AnyReplay, usize)> = replays
-        .flat_map(|replay| (0..replay.episode_count()).map(move |index| (replay, index)))
-        .collect();
-    let checks = episodes.into_par_iter().filter_map(|(replay, index)| {
-        let check = replay.verify_episode(index);
+    let pending: Vec<PendingCheck<'_>> =
+        replays.flat_map(|replay| replay.pending_checks()).collect();
+    let checks = pending.into_par_iter().map(|check| {
+        let check = check();
         progress();
         check
     });

@@ -9,6 +9,7 @@ mod bad_input;
 mod charts;
 mod cluster;
 mod corpus;
+mod documents;
 mod eval;
 mod hub;
 mod kills;

@@ -51,7 +51,7 @@ pub enum Set {
 const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 22] = [
+pub const PARTS: [Part; 23] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -172,6 +172,12 @@ pub const PARTS: [Part; 22] = [
         "mpi",
         "two ranks of Open MPI learn what one process learns (about 1 min; 10 min more cold)",
         mpi,
+    ),
+    part(
+        Set::Full,
+        "order",
+        "prompts do not depend on the order of JSON maps (about 1 min)",
+        order,
     ),
     part(
         Set::Full,
@@ -302,6 +308,16 @@ fn tests(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo.args(["test", "--no-fail-fast"]).args(WORKSPACE);
     ci.cargo_test("tests", &mut cargo)
+}
+
+/// Tests prompts with the order of maps that a program around `env` may switch on. Alone, so that no other
+/// crate is compiled with it.
+fn order(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["test", "-p", "sentinel-env", "--test", "text"])
+        .args(["--features", "preserve_order"]);
+    ci.cargo_test("order", &mut cargo)
 }
 
 fn long(ci: &mut Ci) -> Result<Tally> {

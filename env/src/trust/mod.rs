@@ -6,8 +6,8 @@
 //! [`Observation`]; only privileged policies may read [`Hidden`].
 //!
 //! Modules in order of dependence: `model` (plain types), `dynamics` (effects of an action),
-//! `reward`, `episode`, `protocol` (JSON, text, session), `world` (names for files and the command
-//! line).
+//! `reward`, `episode`, `protocol` (JSON, text, session), `world_impl` (names for files and
+//! the command line).
 
 mod dynamics;
 mod episode;

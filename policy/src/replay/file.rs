@@ -14,6 +14,9 @@ use super::row_index::{LocatedRow, Replay};
 use super::verify::{EpisodeCheck, Verification, verify_episode};
 use super::{Diagnostic, PROBLEMS_KEPT};
 
+/// A check that has not been made yet: a call replays one episode and compares it with its rows.
+pub type PendingCheck<'a> = Box<dyn Fn() -> EpisodeCheck + Send + Sync + 'a>;
+
 /// The rows of one world of a [`ReplayFile`], with the world erased from the type.
 pub trait AnyReplay: Any + Debug + Send + Sync {
     /// Returns the name of the world.
@@ -25,9 +28,8 @@ pub trait AnyReplay: Any + Debug + Send + Sync {
     /// Returns the number of distinct episodes.
     fn episode_count(&self) -> usize;
 
-    /// Replays the episode at `index` and compares it with its rows; `None` if there is no such
-    /// episode.
-    fn verify_episode(&self, index: usize) -> Option<EpisodeCheck>;
+    /// Returns one check for each episode, in order, none of which has been made yet.
+    fn pending_checks(&self) -> Vec<PendingCheck<'_>>;
 
     /// Calls `visit` with the acting policy's name and the transcript of each row.
     fn visit_rows(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>));
@@ -52,9 +54,10 @@ impl<W: Recordable> AnyReplay for Replay<W> {
         self.episodes().count()
     }
 
-    fn verify_episode(&self, index: usize) -> Option<EpisodeCheck> {
-        let origin = self.episodes().nth(index)?;
-        Some(verify_episode(self, origin))
+    fn pending_checks(&self) -> Vec<PendingCheck<'_>> {
+        self.episodes()
+            .map(|origin| -> PendingCheck<'_> { Box::new(move || verify_episode(self, origin)) })
+            .collect()
     }
 
     fn visit_rows(&self, visit: &mut dyn FnMut(&str, Option<&LmTranscript>)) {
@@ -184,11 +187,8 @@ impl ReplayFile {
     /// Replays every episode of the file and compares it with its rows.
     #[must_use]
     pub fn verify(&self) -> Verification {
-        let all = self.worlds().flat_map(|replay| {
-            let indices = 0..replay.episode_count();
-            indices.filter_map(|index| replay.verify_episode(index))
-        });
-        Verification::from_checks(all.collect())
+        let pending = self.worlds().flat_map(|replay| replay.pending_checks());
+        Verification::from_checks(pending.map(|check| check()).collect())
     }
 
     /// Returns the number of rows that can be played, over all worlds.

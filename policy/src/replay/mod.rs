@@ -23,7 +23,7 @@ mod row_index;
 mod verify;
 
 pub use fields::{Fields, RawRow, RowError};
-pub use file::{AnyReplay, ReplayFile};
+pub use file::{AnyReplay, PendingCheck, ReplayFile};
 pub use parse::{Diagnostic, PROBLEMS_KEPT};
 pub use player::{ReplayEpisode, ReplayedEpisode, play_replay};
 pub use record::{record_episode, to_lines};

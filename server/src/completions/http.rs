@@ -66,7 +66,7 @@ pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Creates an answer with an error in the form of vLLM.
-fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
+pub(crate) fn failure(status: StatusCode, kind: &str, message: impl Into<String>) -> Response {
     let error = ErrorInfo {
         message: message.into(),
         kind: kind.to_owned(),

@@ -11,7 +11,9 @@ use sentinel_env::WorldName;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{NAME, detail, json_bytes, json_response, json_rpc, socket};
+use super::socket::{self, Dialect};
+use super::{NAME, detail, json_bytes, json_response, json_rpc};
+use crate::connections::Place;
 use crate::envelope::{Envelope, EnvelopeError, parse_object, strict_value};
 use crate::environment::{AnyEnvironment, Failure, Transport};
 use crate::sessions::Session;
@@ -240,7 +242,7 @@ pub(crate) async fn health() -> Response {
 
 /// Answers a JSON-RPC request: sessions, and that there are no tools.
 pub(crate) async fn mcp(State(app): Shared, body: Bytes) -> Response {
-    json_response(StatusCode::OK, &json_rpc::answer_bytes(&app, &body))
+    json_response(StatusCode::OK, &json_rpc::answer_bytes(&app, None, &body))
 }
 
 /// Returns the upgrade to a WebSocket with the limits of the server.
@@ -268,27 +270,23 @@ pub(crate) async fn ws(
     Query(query): Query<SessionQuery>,
     request: Request,
 ) -> Response {
-    match upgrade(&app, request).await {
-        Ok(upgrade) => {
-            let sockets = app.sockets.clone();
-            let token = sockets.token();
-            upgrade.on_upgrade(move |socket| async move {
-                socket::serve(socket, app, query.session_id).await;
-                drop(token);
-            })
-        }
-        Err(response) => response,
-    }
+    open_socket(app, request, Dialect::OpenEnv(query.session_id)).await
 }
 
 /// Opens a JSON-RPC connection over a WebSocket.
 pub(crate) async fn mcp_ws(State(app): Shared, request: Request) -> Response {
+    open_socket(app, request, Dialect::JsonRpc).await
+}
+
+/// Answers with the upgrade to a WebSocket, which keeps the place of its connection.
+async fn open_socket(app: Arc<App>, request: Request, dialect: Dialect) -> Response {
+    let place = request.extensions().get::<Arc<Place>>().cloned();
     match upgrade(&app, request).await {
         Ok(upgrade) => {
             let token = app.sockets.token();
             upgrade.on_upgrade(move |socket| async move {
-                socket::serve_json_rpc(socket, app).await;
-                drop(token);
+                socket::serve(socket, app, dialect).await;
+                drop((token, place));
             })
         }
         Err(response) => response,

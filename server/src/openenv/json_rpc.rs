@@ -31,8 +31,9 @@ impl RpcError {
     }
 }
 
-/// Answers the bytes of a request. The answer is a JSON-RPC response in any case.
-pub(crate) fn answer_bytes(app: &App, bytes: &[u8]) -> Value {
+/// Answers the bytes of a request; `own` is the session of the WebSocket that it came over. The answer is
+/// a JSON-RPC response in any case.
+pub(crate) fn answer_bytes(app: &App, own: Option<&str>, bytes: &[u8]) -> Value {
     let parsed = match std::str::from_utf8(bytes) {
         Ok(text) => strict_value(text, &[]),
         Err(error) => {
@@ -41,7 +42,7 @@ pub(crate) fn answer_bytes(app: &App, bytes: &[u8]) -> Value {
         }
     };
     let (code, message) = match parsed {
-        Ok(request) => return answer(app, &request),
+        Ok(request) => return answer(app, own, &request),
         Err(error @ EnvelopeError::NotJson(_)) => (PARSE_ERROR, format!("Parse error: {error}")),
         Err(error) => (INVALID_REQUEST, format!("Invalid request: {error}")),
     };
@@ -49,10 +50,28 @@ pub(crate) fn answer_bytes(app: &App, bytes: &[u8]) -> Value {
 }
 
 /// Answers a request that is JSON already.
-pub(crate) fn answer(app: &App, request: &Value) -> Value {
+pub(crate) fn answer(app: &App, own: Option<&str>, request: &Value) -> Value {
     match parse(request) {
-        Ok((id, method, params)) => response(id, call(app, method, &params)),
+        Ok((id, method, params)) => response(id, call(app, own, method, &params)),
         Err(error) => response(&Value::Null, Err(error)),
+    }
+}
+
+/// Returns the answer of a connection for which there is no session.
+pub(crate) fn refused_session(error: &OpenError) -> Value {
+    response(&Value::Null, Err(error.into()))
+}
+
+impl From<&OpenError> for RpcError {
+    fn from(error: &OpenError) -> Self {
+        let words = error.to_string();
+        match error {
+            OpenError::NoEntropy(_) => Self::new(INTERNAL, words),
+            OpenError::Full(full) => Self {
+                data: json!({"active_sessions": full.active, "max_sessions": full.max}),
+                ..Self::new(CAPACITY, words)
+            },
+        }
     }
 }
 
@@ -98,7 +117,12 @@ fn parse(request: &Value) -> Result<(&Value, &str, Map<String, Value>), RpcError
     Ok((id, method, params))
 }
 
-fn call(app: &App, method: &str, params: &Map<String, Value>) -> Result<Value, RpcError> {
+fn call(
+    app: &App,
+    own: Option<&str>,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<Value, RpcError> {
     let session_id = match params.get("session_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id.as_str()),
@@ -112,18 +136,21 @@ fn call(app: &App, method: &str, params: &Map<String, Value>) -> Result<Value, R
         RpcError::new(INVALID_PARAMS, format!("Unknown session_id: {shown}"))
     };
     match method {
-        "openenv/session/create" => match app.open_session() {
-            Ok(session) => Ok(json!({"session_id": session.id()})),
-            Err(error @ OpenError::NoEntropy(_)) => Err(RpcError::new(INTERNAL, error.to_string())),
-            Err(OpenError::Full(full)) => {
-                let mut error = RpcError::new(CAPACITY, full.to_string());
-                error.data = json!({"active_sessions": full.active, "max_sessions": full.max});
-                Err(error)
+        "openenv/session/create" => match own {
+            Some(id) => Ok(json!({"session_id": id})),
+            None => {
+                let session = app.open_session().map_err(|error| RpcError::from(&error))?;
+                Ok(json!({"session_id": session.id()}))
             }
         },
         "openenv/session/close" => {
-            let message = "Invalid params: session_id is required";
-            let id = session_id.ok_or_else(|| RpcError::new(INVALID_PARAMS, message))?;
+            let message = "Invalid params - 'session_id' is required";
+            let id = session_id.filter(|id| !id.is_empty());
+            let id = id.ok_or_else(|| RpcError::new(INVALID_PARAMS, message))?;
+            if own == Some(id) {
+                let message = "Cannot close active WebSocket-managed session via MCP method";
+                return Err(RpcError::new(INVALID_REQUEST, message));
+            }
             let session = app.sessions.get(id).ok_or_else(|| unknown(id))?;
             if session.close_on_detach() {
                 return Ok(json!({"session_id": id, "closed": false, "closing": true}));
@@ -131,10 +158,20 @@ fn call(app: &App, method: &str, params: &Map<String, Value>) -> Result<Value, R
             app.close_session(id, "closed");
             Ok(json!({"session_id": id, "closed": true}))
         }
-        "tools/list" | "tools/call" => match session_id {
-            Some(id) if app.sessions.get(id).is_none() => Err(unknown(id)),
-            _ => Err(RpcError::new(INTERNAL, "Environment does not support MCP")),
-        },
+        "tools/list" | "tools/call" => {
+            // A WebSocket has its own session, whatever the parameters name.
+            let named = session_id.filter(|id| own.is_none() && !id.is_empty());
+            if let Some(id) = named
+                && app.sessions.get(id).is_none()
+            {
+                return Err(unknown(id));
+            }
+            let name = params.get("name").and_then(Value::as_str);
+            if method == "tools/call" && name.is_none_or(str::is_empty) {
+                return Err(RpcError::new(INVALID_PARAMS, "Missing 'name' in params"));
+            }
+            Err(RpcError::new(INTERNAL, "Environment does not support MCP"))
+        }
         _ => {
             let shown: String = method.chars().take(64).collect();
             Err(RpcError::new(

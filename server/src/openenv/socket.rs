@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use governor::DefaultDirectRateLimiter;
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tungstenite::error::ProtocolError;
 
 use super::frames::{ClientMessage, ErrorCode, ErrorMessage};
 use super::json_rpc;
@@ -17,15 +19,21 @@ use crate::policy::ActJob;
 use crate::sessions::{OpenError, Session};
 use crate::state::App;
 
-/// Most frames that wait while a slow step runs.
+/// Most frames of a connection that wait while a slow step runs. Further ones wait in the network.
 const QUEUE: usize = 64;
+
+/// Bytes of waiting frames from which on a connection is not read. With the last frame, a connection holds
+/// at most these and `--max-message` more.
+const QUEUE_BYTES: usize = 64 * 1024;
 
 /// Longest time that a closing handshake takes.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 const NORMAL: u16 = 1000;
 const AWAY: u16 = 1001;
+const PROTOCOL: u16 = 1002;
 const UNSUPPORTED: u16 = 1003;
+const NOT_UTF8: u16 = 1007;
 const TOO_BIG: u16 = 1009;
 
 /// The end of a connection.
@@ -49,25 +57,36 @@ enum Answer {
     End(End),
 }
 
-/// Serves an OpenEnv connection until it ends; `attach` names a session that `/mcp` created.
-pub(crate) async fn serve(socket: WebSocket, app: Arc<App>, attach: Option<String>) {
+/// What a WebSocket speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The messages of `/ws`, in a session that `/mcp` created if one is named.
+    OpenEnv(Option<String>),
+    /// JSON-RPC, as over `/mcp`.
+    JsonRpc,
+}
+
+/// Serves a WebSocket with its session until one of them ends.
+pub(crate) async fn serve(socket: WebSocket, app: Arc<App>, dialect: Dialect) {
     let mut connection = Connection::new(socket, &app);
-    let session = match open(&app, attach.as_deref()) {
+    let attach = match &dialect {
+        Dialect::OpenEnv(attach) => attach.as_deref(),
+        Dialect::JsonRpc => None,
+    };
+    let session = match open(&app, attach) {
         Ok(session) => session,
         Err(refused) => {
-            let end = End::Close(NORMAL, "", Some(refused));
-            connection.finish(end).await;
+            connection.refuse(refused, &dialect).await;
             return;
         }
     };
-    let held = Held {
+    let mut held = Held {
         app: &app,
         session: &session,
         attached: attach.is_some(),
         reason: "disconnected",
     };
-    let end = connection.run(&session).await;
-    let mut held = held;
+    let end = connection.run(&session, &dialect).await;
     held.reason = match &end {
         End::Client => "disconnected",
         End::Vanished => "vanished",
@@ -101,57 +120,56 @@ impl Drop for Held<'_> {
     }
 }
 
-fn open(app: &App, attach: Option<&str>) -> Result<Arc<Session<AnyEnvironment>>, ErrorMessage> {
+/// The reason why a WebSocket has no session.
+#[derive(Debug, thiserror::Error)]
+enum NoSession {
+    #[error(transparent)]
+    NotOpened(#[from] OpenError),
+    #[error("Unknown session_id: {0}")]
+    Unknown(String),
+    #[error("session {0} has a connection already")]
+    Attached(String),
+}
+
+fn open(app: &App, attach: Option<&str>) -> Result<Arc<Session<AnyEnvironment>>, NoSession> {
     let Some(id) = attach else {
-        return app.open_session().map_err(refused_session);
+        return Ok(app.open_session()?);
     };
     let shown: String = id.chars().take(64).collect();
-    let refuse = |message: String| ErrorMessage::new(ErrorCode::Session, message);
     let session = app.sessions.get(id);
-    let session = session.ok_or_else(|| refuse(format!("Unknown session_id: {shown}")))?;
+    let session = session.ok_or_else(|| NoSession::Unknown(shown.clone()))?;
     if !session.attach() {
-        return Err(refuse(format!("session {shown} has a connection already")));
+        return Err(NoSession::Attached(shown));
     }
     Ok(session)
 }
 
-/// Returns the message for a session that was not opened.
-fn refused_session(error: OpenError) -> ErrorMessage {
-    let code = match error {
-        OpenError::Full(_) => ErrorCode::Capacity,
-        OpenError::NoEntropy(_) => ErrorCode::Session,
-    };
-    let mut message = ErrorMessage::new(code, error.to_string());
-    if let OpenError::Full(full) = error {
+impl From<&NoSession> for ErrorMessage {
+    fn from(error: &NoSession) -> Self {
+        let full = match error {
+            NoSession::NotOpened(OpenError::Full(full)) => full,
+            _ => return Self::new(ErrorCode::Session, error.to_string()),
+        };
+        let mut message = Self::new(ErrorCode::Capacity, error.to_string());
         let fields = &mut message.fields;
         fields.insert("active_sessions".to_owned(), full.active.into());
         fields.insert("max_sessions".to_owned(), full.max.into());
+        message
     }
-    message
 }
 
-/// Serves a JSON-RPC connection of `/mcp` until it ends.
-pub(crate) async fn serve_json_rpc(socket: WebSocket, app: Arc<App>) {
-    let mut connection = Connection::new(socket, &app);
-    let end = loop {
-        match connection.next_text(None).await {
-            Ok(text) => {
-                let answer = json_rpc::answer_bytes(&app, text.as_bytes());
-                if let Err(end) = connection.send(answer.to_string().into_bytes()).await {
-                    break end;
-                }
-            }
-            Err(end) => break end,
-        }
-    };
-    connection.finish(end).await;
+/// A frame that waits while a slow step runs.
+struct Waiting {
+    text: Utf8Bytes,
+    /// The permit for its bytes; `None` if other connections have them all.
+    bytes: Option<OwnedSemaphorePermit>,
 }
 
 struct Connection {
     app: Arc<App>,
     socket: WebSocket,
     /// Frames that arrived while a slow step ran.
-    queue: VecDeque<Utf8Bytes>,
+    queue: VecDeque<Waiting>,
     last_seen: Instant,
     next_ping: Instant,
     limiter: Option<DefaultDirectRateLimiter>,
@@ -171,17 +189,21 @@ impl Connection {
     }
 
     /// Answers frames until the connection ends.
-    async fn run(&mut self, session: &Arc<Session<AnyEnvironment>>) -> End {
+    async fn run(&mut self, session: &Arc<Session<AnyEnvironment>>, dialect: &Dialect) -> End {
+        let app = Arc::clone(&self.app);
         loop {
-            let text = match self.next_text(Some(session)).await {
+            let text = match self.next_text(session).await {
                 Ok(text) => text,
                 Err(end) => return end,
             };
             if let Some(limiter) = &self.limiter {
                 limiter.until_ready().await;
             }
-            let app = Arc::clone(&self.app);
-            let sent = match answer(&app, session, &text) {
+            let answer = match dialect {
+                Dialect::OpenEnv(_) => answer(&app, session, &text),
+                Dialect::JsonRpc => answer_json_rpc(&app, session, &text),
+            };
+            let sent = match answer {
                 Answer::Frame(frame) => self.send(frame).await,
                 Answer::Job(job) => match self.run_job(session, job).await {
                     Ok(frame) => self.send(frame).await,
@@ -196,28 +218,19 @@ impl Connection {
     }
 
     /// Returns the next text, from the queue or the socket, and answers pings meanwhile.
-    async fn next_text(
-        &mut self,
-        session: Option<&Arc<Session<AnyEnvironment>>>,
-    ) -> Result<Utf8Bytes, End> {
+    async fn next_text(&mut self, session: &Session<AnyEnvironment>) -> Result<Utf8Bytes, End> {
         if self.app.shutdown.is_cancelled() {
             return Err(stopping());
         }
-        if let Some(text) = self.queue.pop_front() {
-            return Ok(text);
+        if let Some(waiting) = self.queue.pop_front() {
+            return Ok(waiting.text);
         }
         let app = Arc::clone(&self.app);
         loop {
-            let ended = async {
-                match session {
-                    Some(session) => session.ended().cancelled().await,
-                    None => std::future::pending().await,
-                }
-            };
             let received = tokio::select! {
                 biased;
                 () = app.shutdown.cancelled() => return Err(stopping()),
-                () = ended => return Err(expired()),
+                () = session.ended().cancelled() => return Err(ended()),
                 received = self.receive() => received?,
             };
             if let Some(text) = received {
@@ -254,20 +267,29 @@ impl Connection {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
             Some(Err(error)) => {
                 tracing::debug!(%error, "frame refused");
-                let most = limits.max_message;
-                // The library names the limit that was exceeded; other errors are broken connections.
-                if error.to_string().contains("too long") {
-                    let message = format!("a message has at most {most} bytes: the session ends");
-                    let error = ErrorMessage::new(ErrorCode::Session, message);
-                    return Err(End::Close(TOO_BIG, "message too big", Some(error)));
-                }
-                Err(End::Client)
+                Err(broken(error, limits.max_message))
             }
         }
     }
 
+    /// Keeps a frame for later.
+    fn wait(&mut self, text: Utf8Bytes) {
+        let bytes = u32::try_from(text.len()).ok().and_then(|length| {
+            let permits = Arc::clone(&self.app.waiting_bytes);
+            permits.try_acquire_many_owned(length).ok()
+        });
+        self.queue.push_back(Waiting { text, bytes });
+    }
+
+    /// Returns `true` if a frame may be read that will wait.
+    fn has_room(&self) -> bool {
+        let bytes: usize = self.queue.iter().map(|waiting| waiting.text.len()).sum();
+        let is_over = self.queue.iter().any(|waiting| waiting.bytes.is_none());
+        self.queue.len() < QUEUE && bytes < QUEUE_BYTES && !is_over
+    }
+
     /// Runs a computation of the policy beside the socket, whose pings are answered and whose frames
-    /// wait in order.
+    /// wait in order. If too many wait, the socket is not read, so that the client has to wait as well.
     async fn run_job(
         &mut self,
         session: &Arc<Session<AnyEnvironment>>,
@@ -278,26 +300,22 @@ impl Connection {
         tokio::pin!(computed);
         let mut gone = None;
         loop {
+            let reads = gone.is_none() && self.has_room();
             let received = tokio::select! {
                 biased;
                 result = &mut computed => {
-                    // The session counts as used until the answer.
+                    // The session counts as used until the answer, and a client that was not read as heard.
                     drop(session.lock());
+                    self.last_seen = Instant::now();
                     return match gone {
                         Some(end) => Err(end),
                         None => Ok(action_frame(&app, result)),
                     };
                 }
-                received = self.receive(), if gone.is_none() => received,
+                received = self.receive(), if reads => received,
             };
             match received {
-                Ok(Some(text)) if self.queue.len() < QUEUE => self.queue.push_back(text),
-                Ok(Some(_)) => {
-                    let message =
-                        format!("more than {QUEUE} frames wait for one answer: the session ends");
-                    let error = ErrorMessage::new(ErrorCode::Session, message);
-                    gone = Some(End::Close(NORMAL, "too many frames", Some(error)));
-                }
+                Ok(Some(text)) => self.wait(text),
                 Ok(None) => {}
                 Err(end) => gone = Some(end),
             }
@@ -318,6 +336,21 @@ impl Connection {
             Ok(Err(_)) => Err(End::Client),
             Err(_) => Err(End::Vanished),
         }
+    }
+
+    /// Ends a connection that gets no session.
+    async fn refuse(mut self, refused: NoSession, dialect: &Dialect) {
+        let error = match (dialect, &refused) {
+            (Dialect::JsonRpc, NoSession::NotOpened(error)) => {
+                let answer = json_rpc::refused_session(error).to_string();
+                if self.send(answer.into_bytes()).await.is_err() {
+                    return;
+                }
+                None
+            }
+            _ => Some(ErrorMessage::from(&refused)),
+        };
+        self.finish(End::Close(NORMAL, "", error)).await;
     }
 
     /// Ends a connection: sends the last frames if the server closes, and lets the client's close frame
@@ -351,8 +384,34 @@ fn stopping() -> End {
     End::Close(AWAY, "the server stops", None)
 }
 
-fn expired() -> End {
-    End::Close(AWAY, "session idle or too old", None)
+fn ended() -> End {
+    End::Close(AWAY, "session idle, too old or closed", None)
+}
+
+/// Returns the end for a frame that cannot be read, with the codes of RFC 6455.
+fn broken(error: axum::Error, max_message: usize) -> End {
+    let close = |code, reason| End::Close(code, reason, None);
+    match error.into_inner().downcast_ref::<tungstenite::Error>() {
+        Some(tungstenite::Error::Capacity(_)) => {
+            let message = format!("a message has at most {max_message} bytes: the session ends");
+            let error = ErrorMessage::new(ErrorCode::Session, message);
+            End::Close(TOO_BIG, "message too big", Some(error))
+        }
+        Some(tungstenite::Error::Utf8(_)) => close(NOT_UTF8, "not UTF-8"),
+        Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => {
+            End::Client
+        }
+        Some(tungstenite::Error::Protocol(_)) => close(PROTOCOL, "broken frame"),
+        _ => End::Client,
+    }
+}
+
+/// Answers one JSON-RPC frame.
+fn answer_json_rpc(app: &App, session: &Session<AnyEnvironment>, text: &str) -> Answer {
+    // It counts as a use of the session.
+    drop(session.lock());
+    let answer = json_rpc::answer_bytes(app, Some(session.id()), text.as_bytes());
+    Answer::Frame(answer.to_string().into_bytes())
 }
 
 /// Answers one text frame.
@@ -385,7 +444,10 @@ fn answer(app: &Arc<App>, session: &Arc<Session<AnyEnvironment>>, text: &str) ->
         ClientMessage::Close => return Answer::End(End::Close(NORMAL, "", None)),
         ClientMessage::Mcp(request) => {
             drop(environment);
-            return Answer::Frame(frame("mcp", &json_rpc::answer(app, &request)));
+            return Answer::Frame(frame(
+                "mcp",
+                &json_rpc::answer(app, Some(session.id()), &request),
+            ));
         }
         ClientMessage::Act => {
             let Some(policy) = &app.policy else {

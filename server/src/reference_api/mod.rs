@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
@@ -31,6 +31,7 @@ pub use episode::ReferenceEpisode;
 use episode::{Kind, ResetFault, StepFault, reset_episode};
 use sentinel_env::message::ParseError;
 
+use crate::connections::STREAMS;
 use crate::envelope::{Envelope, parse_object, strict_value};
 use crate::openenv::http::{body_object, body_text, broken, json_invalid, unprocessable};
 use crate::openenv::{detail, json_response};
@@ -535,8 +536,19 @@ enum StreamState {
 }
 
 /// Answers with a stream of a session's snapshots; `reason` is that of its end without a session.
+///
+/// A stream does not count as a use of its session: both end when the session is idle or too old.
 fn events(app: Arc<App>, id: String, kind: Option<Kind>, reason: &'static str) -> Response {
+    let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
+        let words = format!("{STREAMS} streams are open: try again, or ask for the state instead");
+        let mut response = detail(StatusCode::SERVICE_UNAVAILABLE, words);
+        let pause = HeaderValue::from_static("5");
+        response.headers_mut().insert(header::RETRY_AFTER, pause);
+        return response;
+    };
     let next = move |state: StreamState| {
+        // The stream owns this function, and so the permit.
+        let _held = &permit;
         let (app, id) = (Arc::clone(&app), id.clone());
         async move {
             match state {
@@ -549,14 +561,14 @@ fn events(app: Arc<App>, id: String, kind: Option<Kind>, reason: &'static str) -
             }
             let found = app.reference.get(&id);
             let found =
-                found.filter(|session| kind.is_none_or(|kind| session.lock().kind() == kind));
+                found.filter(|session| kind.is_none_or(|kind| session.watch().kind() == kind));
             let Some(session) = found else {
                 let event = Event::default()
                     .event("close")
                     .data(json!({"reason": reason}).to_string());
                 return Some((Ok::<_, Infallible>(event), StreamState::Ended));
             };
-            let episode = session.lock();
+            let episode = session.watch();
             let snapshot = episode.stream(app.options.reveal_hidden);
             let after = if episode.is_done() {
                 StreamState::Ended
@@ -567,7 +579,7 @@ fn events(app: Arc<App>, id: String, kind: Option<Kind>, reason: &'static str) -
         }
     };
     let mut response = Sse::new(stream::unfold(StreamState::First, next)).into_response();
-    let no = axum::http::HeaderValue::from_static("no");
+    let no = HeaderValue::from_static("no");
     response.headers_mut().insert("x-accel-buffering", no);
     response
 }

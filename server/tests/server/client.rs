@@ -9,6 +9,7 @@ use sentinel_server::completions::CompletionEngine;
 use sentinel_server::policy::ServedPolicy;
 use sentinel_server::{Limits, ServeOptions, Server};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -157,6 +158,48 @@ impl TestServer {
         answer.await.expect("no panic")
     }
 
+    /// Sends a request byte by byte as it is given, and returns the answer.
+    pub(crate) async fn raw(&self, request: &str) -> RawAnswer {
+        let (mut stream, head) = self.raw_head(request).await;
+        let mut body = Vec::new();
+        let length = RawAnswer::header_of(&head, "content-length");
+        if let Some(length) = length.and_then(|text| text.parse().ok())
+            && !request.starts_with("HEAD ")
+        {
+            body.resize(length, 0);
+            let read = tokio::time::timeout(PATIENCE, stream.read_exact(&mut body)).await;
+            read.expect("in time").expect("the whole body");
+        }
+        let status = head.split(' ').nth(1).and_then(|text| text.parse().ok());
+        RawAnswer {
+            status: status.expect("a status"),
+            body: String::from_utf8(body).expect("a text"),
+            head,
+        }
+    }
+
+    /// Opens a WebSocket whose frames are bytes.
+    pub(crate) async fn raw_socket(&self, path: &str) -> TcpStream {
+        let upgrade = upgrade_request(path, "localhost", &[]);
+        let (stream, head) = self.raw_head(&upgrade).await;
+        assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+        stream
+    }
+
+    /// Sends a request and reads the head of the answer.
+    pub(crate) async fn raw_head(&self, request: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(self.address).await.expect("connects");
+        stream.write_all(request.as_bytes()).await.expect("sends");
+        let mut head = Vec::new();
+        let read = async {
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.expect("an answer"));
+            }
+        };
+        tokio::time::timeout(PATIENCE, read).await.expect("in time");
+        (stream, String::from_utf8(head).expect("a text"))
+    }
+
     /// Waits until the server has this number of sessions.
     pub(crate) async fn wait_for_sessions(&self, count: usize) {
         let reached = async {
@@ -170,6 +213,49 @@ impl TestServer {
             "{} sessions, not {count}",
             (self.sessions)()
         );
+    }
+}
+
+/// Returns the request that opens a WebSocket.
+pub(crate) fn upgrade_request(path: &str, host: &str, headers: &[&str]) -> String {
+    let more: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\n{more}Connection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+}
+
+/// An answer as it came.
+pub(crate) struct RawAnswer {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: String,
+}
+
+impl RawAnswer {
+    /// Returns the value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        Self::header_of(&self.head, name)
+    }
+
+    fn header_of<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+        head.lines().find_map(|line| {
+            let (found, value) = line.split_once(": ")?;
+            found.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+
+    /// Returns the body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        let kind = self.header("content-type");
+        assert_eq!(kind, Some("application/json"), "{}{}", self.head, self.body);
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+
+    /// Returns the words of an error.
+    pub(crate) fn detail(&self) -> String {
+        let words = self.json()["detail"].as_str().map(str::to_owned);
+        words.expect("an error with words")
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::client::{PATIENCE, TestServer};
 
 /// The request that opens a WebSocket.
-const UPGRADE: &str = "GET /ws HTTP/1.1\r\nHost: sentinel\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+const UPGRADE: &str = "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
 /// Returns 1 000, or fewer if the process may not open two files for each.
@@ -117,7 +117,7 @@ async fn slow_headers_and_bodies_are_given_up() {
     // Headers that never end.
     let mut headers = TcpStream::connect(server.address).await.expect("connects");
     headers
-        .write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        .write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
         .await
         .expect("sends");
     let mut rest = Vec::new();
@@ -129,7 +129,8 @@ async fn slow_headers_and_bodies_are_given_up() {
     assert!(read.is_ok(), "the server closes the connection");
     // A body that never comes.
     let mut body = TcpStream::connect(server.address).await.expect("connects");
-    let head = b"POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
+    let head = b"POST /reset HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                 Content-Length: 100\r\n\r\n{";
     body.write_all(head).await.expect("sends");
     let mut answer = [0; 12];
     let read = tokio::time::timeout(PATIENCE, body.read_exact(&mut answer)).await;

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use sentinel_env::trust::{Action, Setup, Task, TrustEnv};
-use sentinel_env::{Environment as _, Slot, WorldName, rng::Streams};
-use sentinel_policy::run_episode;
+use sentinel_env::{Environment as _, Named as _, Slot, WorldName, in_world, rng::Streams};
 use sentinel_policy::text::PromptState;
 use sentinel_policy::trust::PolicyName;
+use sentinel_policy::{Playable, Scripted as _, run_episode};
 use sentinel_server::policy::{Actor, ServedPolicy};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -114,9 +114,17 @@ async fn act_refuses_with_words() {
 
 #[test]
 fn privileged_policies_are_refused() {
-    let oracle = ServedPolicy::scripted(WorldName::Trust, "oracle_lite").expect("a policy");
-    assert!(oracle.is_err());
-    assert!(ServedPolicy::scripted(WorldName::Trust, "nobody").is_none());
+    for &world in WorldName::ALL {
+        in_world!(world, W => {
+            for policy in <W as Playable>::PolicyName::ALL {
+                let served = ServedPolicy::scripted(world, policy.name()).expect("a policy");
+                assert_eq!(served.is_err(), policy.is_privileged(), "{policy:?} of {world:?}");
+            }
+            let oracle = ServedPolicy::scripted(world, W::ROLES.oracle).expect("a policy");
+            assert!(oracle.is_err(), "the oracle of {world:?}");
+        });
+        assert!(ServedPolicy::scripted(world, "nobody").is_none());
+    }
 }
 
 /// A policy that answers once the test lets it.
@@ -130,7 +138,7 @@ impl Actor<TrustEnv> for Waits {
     }
 }
 
-fn waiting() -> (mpsc::Sender<()>, ServedPolicy) {
+pub(super) fn waiting() -> (mpsc::Sender<()>, ServedPolicy) {
     let (open, gate) = mpsc::channel();
     let actor = Box::new(Waits(Mutex::new(gate)));
     let policy =

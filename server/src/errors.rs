@@ -7,8 +7,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::completions;
-use crate::openenv::detail;
 use crate::options::Limits;
+use crate::reply::detail;
 
 /// Longest text of another library that becomes the detail of an error.
 const WORDS_MAX: usize = 4096;

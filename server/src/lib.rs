@@ -29,6 +29,7 @@ mod options;
 mod page;
 pub mod policy;
 pub mod reference_api;
+mod reply;
 mod route;
 mod routes;
 mod schema;

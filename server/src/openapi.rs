@@ -57,13 +57,13 @@ const COMMON: [Common; 7] = [
         status: 413,
         name: "TooLarge",
         description: "The body is larger than the server allows",
-        applies: |operation| operation.body.is_some(),
+        applies: |operation| operation.method == Method::Post,
     },
     Common {
         status: 415,
         name: "NotJson",
         description: "The content type of the body is not application/json",
-        applies: |operation| operation.body.is_some(),
+        applies: |operation| operation.method == Method::Post,
     },
     Common {
         status: 429,

@@ -21,11 +21,13 @@ use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure};
 use crate::errors;
 use crate::openapi;
-use crate::openenv::http::{body_text, broken, json_invalid, unprocessable};
-use crate::openenv::{self, detail, json_bytes, json_response};
+use crate::openenv;
 use crate::page::PageFiles;
 use crate::policy::{ActError, ActJob};
 use crate::reference_api;
+use crate::reply::{
+    body_text, broken, detail, json_bytes, json_invalid, json_response, unprocessable,
+};
 use crate::route::{Operation, Route};
 use crate::state::App;
 use crate::validation::FieldError;

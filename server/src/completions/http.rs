@@ -17,7 +17,7 @@ use super::protocol::{
     ModelList, UnloadAdapter, Usage,
 };
 use super::{CompletionEngine, EngineError, Generated, MAX_COMPLETIONS};
-use crate::openenv::json_response;
+use crate::reply::json_response;
 use crate::route::{Operation, Route};
 use crate::state::App;
 

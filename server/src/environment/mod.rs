@@ -1,5 +1,6 @@
 //! An environment of any world, as one client uses it: reset, step, state, and what a policy would do.
 
+mod outcome;
 mod reset;
 mod running;
 
@@ -10,31 +11,11 @@ use std::sync::Arc;
 use sentinel_env::WorldName;
 use serde_json::{Map, Value, json};
 
+pub use outcome::{Failure, Transport};
 pub use reset::{Defaults, ResetFields};
-use running::Running;
+use running::{Running, start};
 
 use crate::policy::{ActError, ActJob, ServedPolicy};
-use crate::validation::FieldError;
-
-/// The reason why a reset or a step was refused. Nothing changes then.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
-    /// The text of an action is not JSON.
-    NotJson(String),
-    /// The message does not have the form of a reset, or of an action of the world.
-    Invalid(Vec<FieldError>),
-    /// The environment refused, with its reason.
-    Execution(String),
-}
-
-/// The transport of a reply, on which its form depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// `metadata` is left out if it is empty.
-    Socket,
-    /// `metadata` is `null` if it is empty.
-    Http,
-}
 
 /// An environment of any world, before its first reset or with an episode.
 pub struct AnyEnvironment {
@@ -68,7 +49,7 @@ impl AnyEnvironment {
     /// If a field has a wrong type or names something that does not exist. A running episode continues.
     pub fn reset(&mut self, data: &Map<String, Value>) -> Result<(), Failure> {
         let fields = ResetFields::parse(data).map_err(Failure::Invalid)?;
-        let running = self.defaults.start(fields, &self.session_id);
+        let running = start(&self.defaults, fields, &self.session_id);
         self.running = Some(running.map_err(Failure::Execution)?);
         Ok(())
     }

@@ -4,7 +4,6 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeNames, EpisodeSpec, TaskName, WorldName, in_world};
 use serde_json::{Map, Value, json};
 
-use super::running::{Running, RunningEpisode};
 use crate::options::{Limits, ServeOptions};
 use crate::sessions::{NoEntropy, random_bits};
 use crate::validation::{FieldError, check_object, parse_seed};
@@ -43,7 +42,9 @@ impl Defaults {
                 .collect(),
             limits,
         };
-        defaults.start(ResetFields::default(), "")?;
+        in_world!(defaults.world, W => {
+            episode_spec::<W>(&defaults, defaults.world, &ResetFields::default())?;
+        });
         Ok(defaults)
     }
 
@@ -61,24 +62,16 @@ impl Defaults {
         found.map_or(&self.schemas[0].1, |(_, schemas)| schemas)
     }
 
-    /// Starts the episode that the fields ask for, in the session with this id.
-    pub(super) fn start(
-        &self,
-        fields: ResetFields,
-        session_id: &str,
-    ) -> Result<Box<dyn Running>, String> {
-        let world = match fields.world.as_deref() {
-            None => self.world,
-            Some(name) => WorldName::parse(name).ok_or_else(|| {
-                format!(
-                    "unknown world {name:?}: use {}",
-                    WorldName::joined_names(" or ")
-                )
-            })?,
+    /// Returns the world that the fields ask for.
+    pub(super) fn world_of(&self, fields: &ResetFields) -> Result<WorldName, String> {
+        let Some(name) = fields.world.as_deref() else {
+            return Ok(self.world);
         };
-        in_world!(world, W => {
-            let running = RunningEpisode::<W>::start(self, world, fields, session_id)?;
-            Ok(Box::new(running))
+        WorldName::parse(name).ok_or_else(|| {
+            format!(
+                "unknown world {name:?}: use {}",
+                WorldName::joined_names(" or ")
+            )
         })
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use sentinel_env::message::ParseError;
 use sentinel_env::num::round_to;
 use sentinel_env::protocol::{MessageError, MessageErrorOf, Session};
-use sentinel_env::{TaskName, WorldName};
+use sentinel_env::{TaskName, WorldName, in_world};
 use sentinel_policy::text::PromptStyle;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::outcome::{Failure, Transport};
 use super::reset::{Defaults, ResetFields, RewardMode, episode_spec, reset_metadata};
-use super::{Failure, Transport};
+
 use crate::policy::{ActError, ActJob, ServedPolicy};
 use crate::validation::FieldError;
 use crate::worlds::Served;
@@ -24,6 +25,19 @@ pub(super) trait Running: Send {
     fn write_reply(&self, transport: Transport, out: &mut Vec<u8>);
     fn state(&self) -> Value;
     fn act(&self, policy: &Arc<ServedPolicy>) -> Result<ActJob, ActError>;
+}
+
+/// Starts the episode that the fields ask for, in the session with this id.
+pub(super) fn start(
+    defaults: &Defaults,
+    fields: ResetFields,
+    session_id: &str,
+) -> Result<Box<dyn Running>, String> {
+    let world = defaults.world_of(&fields)?;
+    in_world!(world, W => {
+        let running = RunningEpisode::<W>::start(defaults, world, fields, session_id)?;
+        Ok(Box::new(running))
+    })
 }
 
 /// An episode of one world.
@@ -59,7 +73,7 @@ struct ObservationData<'a, P> {
 }
 
 impl<W: Served> RunningEpisode<W> {
-    pub(super) fn start(
+    fn start(
         defaults: &Defaults,
         world: WorldName,
         fields: ResetFields,

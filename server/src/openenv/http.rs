@@ -12,51 +12,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::socket::{self, Dialect};
-use super::{NAME, detail, json_bytes, json_response, json_rpc};
+use super::{NAME, json_rpc};
 use crate::connections::Place;
-use crate::envelope::{Envelope, EnvelopeError, parse_object, strict_value};
+use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure, Transport};
+use crate::reply::{
+    body_object, body_text, broken, detail, json_bytes, json_invalid, json_response, unprocessable,
+};
 use crate::sessions::Session;
 use crate::state::App;
 use crate::validation::{FieldError, check_object};
 use crate::worlds::readme;
 
 type Shared = State<Arc<App>>;
-
-/// Returns the text of a body; an empty body is an empty object.
-pub(crate) fn body_text(body: &[u8]) -> Result<&str, Response> {
-    let text = std::str::from_utf8(body).map_err(|error| json_invalid(&error, 0))?;
-    Ok(if text.trim_ascii().is_empty() {
-        "{}"
-    } else {
-        text
-    })
-}
-
-/// Reads the JSON object of a body without actions.
-pub(crate) fn body_object(body: &[u8]) -> Result<Map<String, Value>, Response> {
-    parse_object(body_text(body)?).map_err(|error| broken(&error, &["body"]))
-}
-
-/// Returns the answer for a broken envelope whose object is at `loc`.
-pub(crate) fn broken(error: &EnvelopeError, loc: &[&str]) -> Response {
-    match (error, error.to_field_error(loc)) {
-        (EnvelopeError::NotJson(error), _) => json_invalid(error, error.column()),
-        (_, errors) => unprocessable(errors.as_slice()),
-    }
-}
-
-/// Returns the answer for a body that is not JSON from a column on.
-pub(crate) fn json_invalid(error: &impl std::fmt::Display, column: usize) -> Response {
-    let mut found = FieldError::new("json_invalid", &["body"], "JSON decode error", &json!({}));
-    found.loc.push(column.into());
-    found.ctx = Some(json!({"error": error.to_string()}));
-    unprocessable(&[found])
-}
-
-pub(crate) fn unprocessable(errors: &[FieldError]) -> Response {
-    detail(StatusCode::UNPROCESSABLE_ENTITY, json!(errors))
-}
 
 fn failed(failure: Failure, within_body: bool) -> Response {
     match failure {

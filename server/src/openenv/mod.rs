@@ -13,27 +13,5 @@ pub mod json_rpc;
 pub(crate) mod routes;
 pub(crate) mod socket;
 
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use serde_json::{Value, json};
-
 /// The name of the environment, for `/metadata` and `/list_environments`.
 pub const NAME: &str = "sentinel_env";
-
-/// Creates an answer with `{"detail": …}`.
-pub(crate) fn detail(status: StatusCode, detail: impl Into<Value>) -> Response {
-    json_response(status, &json!({"detail": detail.into()}))
-}
-
-/// Creates an answer with a JSON body.
-pub(crate) fn json_response(status: StatusCode, body: &Value) -> Response {
-    json_bytes(status, body.to_string().into_bytes())
-}
-
-/// Creates an answer whose body is JSON already.
-pub(crate) fn json_bytes(status: StatusCode, body: Vec<u8>) -> Response {
-    let mut response = (status, body).into_response();
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
-}

@@ -16,20 +16,21 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::episode::{Kind, max_steps, to_json};
-use super::{ROUTE_NAMES, ResetFields, SessionQuery, Shared, StepFields, get};
-use crate::openenv::http::unprocessable;
-use crate::openenv::json_response;
-use crate::route::Route;
+use super::play::{ResetFields, SessionQuery, Shared, StepFields, get};
+use crate::reply::{json_response, unprocessable};
+use crate::route::{Operation, Route};
 use crate::schema::inline_schema;
 use crate::sessions::lock;
 use crate::state::App;
 use crate::validation::FieldError;
 
+/// The path of the cluster's index, with which those of its routes begin.
+const CLUSTER: &str = "/sentinel/cluster";
 /// The media type of a page.
 const HTML: &str = "text/html; charset=utf-8";
 
-pub(super) fn routes() -> [Route<Arc<App>>; 14] {
-    let index = "Name, summary and routes";
+/// Returns the routes but for those of [`indexes`].
+pub(super) fn routes() -> [Route<Arc<App>>; 11] {
     let page = |path| {
         get(path, "Returns a page that shows a session live")
             .query::<String>(
@@ -40,12 +41,6 @@ pub(super) fn routes() -> [Route<Arc<App>>; 14] {
             .handled_by(dashboard)
     };
     [
-        get("/sentinel", "Lists the routes of the reference's API")
-            .document(index)
-            .handled_by(api),
-        get("/sentinel/api", "Lists the routes of the reference's API")
-            .document(index)
-            .handled_by(api),
         get("/sentinel/health", "Answers that the server runs")
             .document("Status, version, and the number of sessions")
             .handled_by(health),
@@ -86,9 +81,6 @@ pub(super) fn routes() -> [Route<Arc<App>>; 14] {
         .handled_by(grader),
         page("/sentinel/trust-dashboard"),
         page("/sentinel/cluster-dashboard"),
-        get("/sentinel/cluster", "Lists the routes of the cluster")
-            .document(index)
-            .handled_by(cluster_index),
         get("/sentinel/cluster/metadata", "Describes the cluster")
             .document("The description")
             .handled_by(cluster_metadata),
@@ -99,6 +91,27 @@ pub(super) fn routes() -> [Route<Arc<App>>; 14] {
         .document("An entry for each task")
         .handled_by(cluster_tasks),
     ]
+}
+
+/// Returns the routes that list all routes: `others` and themselves.
+pub(super) fn indexes(others: &[Route<Arc<App>>]) -> [Route<Arc<App>>; 3] {
+    let index = |path, summary| get(path, summary).document("Name, summary and routes");
+    let summary = "Lists the routes of the reference's API";
+    let own = [
+        index("/sentinel", summary),
+        index("/sentinel/api", summary),
+        index(CLUSTER, "Lists the routes of the cluster"),
+    ];
+    let listed = others.iter().map(|route| &route.operation).chain(&own);
+    let name = |route: &Operation| format!("{} {}", route.method.name(), route.path);
+    let names: Vec<String> = listed.map(name).collect();
+    own.map(|operation| {
+        let document = match operation.path {
+            CLUSTER => cluster_index(&names),
+            _ => api(&names),
+        };
+        operation.handled_by(move || async move { ok(&document) })
+    })
 }
 
 /// The mission of a task.
@@ -128,9 +141,9 @@ async fn health(State(app): Shared) -> Response {
     )
 }
 
-async fn api() -> Response {
+fn api(names: &[String]) -> Value {
     let summary = "The HTTP API of the reference: sessions of trust and cluster";
-    ok(&json!({"name": "sentinel", "status": "ok", "summary": summary, "routes": *ROUTE_NAMES}))
+    json!({"name": "sentinel", "status": "ok", "summary": summary, "routes": names})
 }
 
 async fn problem() -> Response {
@@ -238,11 +251,9 @@ async fn metadata(State(app): Shared) -> Response {
     }))
 }
 
-async fn cluster_index() -> Response {
-    let routes = ROUTE_NAMES
-        .iter()
-        .filter(|route| route.contains("/sentinel/cluster"));
-    ok(&json!({
+fn cluster_index(names: &[String]) -> Value {
+    let routes = names.iter().filter(|route| route.contains(CLUSTER));
+    json!({
         "name": "sentinel cluster",
         "summary": "GPU jobs, workers that may lie, and an adversary, by session",
         "session_lifecycle": [
@@ -251,7 +262,7 @@ async fn cluster_index() -> Response {
             "the session is kept for its report until it was not used for the idle time",
         ],
         "routes": routes.collect::<Vec<_>>(),
-    }))
+    })
 }
 
 /// Returns the fixed parameters of a task of the cluster.

@@ -15,11 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::episode::{Kind, to_json};
-use super::{
+use super::play::{
     EVENTS, SessionQuery, Shared, events, find_cluster, get, of_session, report_now, respond,
 };
-use crate::openenv::detail;
-use crate::openenv::http::unprocessable;
+use crate::reply::{detail, unprocessable};
 use crate::route::{Operation, Route};
 use crate::state::App;
 use crate::validation::FieldError;
@@ -112,6 +111,7 @@ pub(super) fn routes() -> [Route<Arc<App>>; 9] {
             EVENTS,
             "Server-sent events, each with the short form of the state",
         )
+        .fails(503, "Too many streams are open")
         .handled_by(stream),
     ]
 }

@@ -3,6 +3,7 @@
 //!
 //! * [`frames`]: the messages of a WebSocket, and what is wrong with those that are refused.
 //! * `socket`: a connection, from its first frame to its end.
+//! * `waiting`: its frames that wait while a slow step runs.
 //! * `http`: the routes.
 //! * [`json_rpc`]: the sessions and tools of `/mcp`.
 
@@ -10,6 +11,7 @@ pub mod frames;
 pub(crate) mod http;
 pub mod json_rpc;
 pub(crate) mod socket;
+mod waiting;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};

@@ -44,7 +44,11 @@ impl Serving {
             .build()
             .into();
         let url = format!("{}{path}", self.address);
-        let mut answer = agent.post(url).send(body.to_string()).expect("an answer");
+        let mut answer = agent
+            .post(url)
+            .content_type("application/json")
+            .send(body.to_string())
+            .expect("an answer");
         let text = answer.body_mut().read_to_string().expect("a text");
         let body = serde_json::from_str(&text).expect("JSON");
         (answer.status().as_u16(), body)

@@ -3,6 +3,7 @@
 //!
 //! * [`frames`]: the messages of a WebSocket, and what is wrong with those that are refused.
 //! * `socket`: a connection, from its first frame to its end.
+//! * `waiting`: its frames that wait while a slow step runs.
 //! * `http`: the handlers of the routes.
 //! * `routes`: the list of the routes, and the types of their messages.
 //! * [`json_rpc`]: the sessions and tools of `/mcp`.
@@ -12,6 +13,7 @@ pub(crate) mod http;
 pub mod json_rpc;
 pub(crate) mod routes;
 pub(crate) mod socket;
+mod waiting;
 
 /// The name of the environment, for `/metadata` and `/list_environments`.
 pub const NAME: &str = "sentinel_env";

@@ -1,30 +1,22 @@
 //! A WebSocket connection: one reply per frame, in order, and pings at any time.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use governor::DefaultDirectRateLimiter;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tungstenite::error::ProtocolError;
 
 use super::frames::{ClientMessage, ErrorCode, ErrorMessage};
 use super::json_rpc;
+use super::waiting::WaitingFrames;
 use crate::access::message_limiter;
 use crate::environment::{AnyEnvironment, Transport};
 use crate::policy::ActJob;
 use crate::sessions::{OpenError, Session};
 use crate::state::App;
-
-/// Most frames of a connection that wait while a slow step runs. Further ones wait in the network.
-const QUEUE: usize = 64;
-
-/// Bytes of waiting frames from which on a connection is not read. With the last frame, a connection holds
-/// at most these and `--max-message` more.
-const QUEUE_BYTES: usize = 64 * 1024;
 
 /// Longest time that a closing handshake takes.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
@@ -158,18 +150,11 @@ impl From<&NoSession> for ErrorMessage {
     }
 }
 
-/// A frame that waits while a slow step runs.
-struct Waiting {
-    text: Utf8Bytes,
-    /// The permit for its bytes; `None` if other connections have them all.
-    bytes: Option<OwnedSemaphorePermit>,
-}
-
 struct Connection {
     app: Arc<App>,
     socket: WebSocket,
     /// Frames that arrived while a slow step ran.
-    queue: VecDeque<Waiting>,
+    queue: WaitingFrames,
     last_seen: Instant,
     next_ping: Instant,
     limiter: Option<DefaultDirectRateLimiter>,
@@ -181,7 +166,7 @@ impl Connection {
         Self {
             app: Arc::clone(app),
             socket,
-            queue: VecDeque::new(),
+            queue: WaitingFrames::new(&app.waiting_bytes),
             last_seen: now,
             next_ping: now + app.limits.ping_interval,
             limiter: message_limiter(app.limits.rate),
@@ -222,8 +207,8 @@ impl Connection {
         if self.app.shutdown.is_cancelled() {
             return Err(stopping());
         }
-        if let Some(waiting) = self.queue.pop_front() {
-            return Ok(waiting.text);
+        if let Some(text) = self.queue.pop() {
+            return Ok(text);
         }
         let app = Arc::clone(&self.app);
         loop {
@@ -272,22 +257,6 @@ impl Connection {
         }
     }
 
-    /// Keeps a frame for later.
-    fn wait(&mut self, text: Utf8Bytes) {
-        let bytes = u32::try_from(text.len()).ok().and_then(|length| {
-            let permits = Arc::clone(&self.app.waiting_bytes);
-            permits.try_acquire_many_owned(length).ok()
-        });
-        self.queue.push_back(Waiting { text, bytes });
-    }
-
-    /// Returns `true` if a frame may be read that will wait.
-    fn has_room(&self) -> bool {
-        let bytes: usize = self.queue.iter().map(|waiting| waiting.text.len()).sum();
-        let is_over = self.queue.iter().any(|waiting| waiting.bytes.is_none());
-        self.queue.len() < QUEUE && bytes < QUEUE_BYTES && !is_over
-    }
-
     /// Runs a computation of the policy beside the socket, whose pings are answered and whose frames
     /// wait in order. If too many wait, the socket is not read, so that the client has to wait as well.
     async fn run_job(
@@ -300,7 +269,7 @@ impl Connection {
         tokio::pin!(computed);
         let mut gone = None;
         loop {
-            let reads = gone.is_none() && self.has_room();
+            let reads = gone.is_none() && self.queue.has_room();
             let received = tokio::select! {
                 biased;
                 result = &mut computed => {
@@ -315,7 +284,7 @@ impl Connection {
                 received = self.receive(), if reads => received,
             };
             match received {
-                Ok(Some(text)) => self.wait(text),
+                Ok(Some(text)) => self.queue.push(text),
                 Ok(None) => {}
                 Err(end) => gone = Some(end),
             }

@@ -260,7 +260,7 @@ async fn clients_that_read_no_answer_are_disconnected() {
     let request = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(3000);
     let mut stream = TcpStream::connect(server.address).await.expect("connects");
     stream.write_all(request.as_bytes()).await.expect("sends");
-    wait_for_metric(&server, "sentinel_connections 2").await;
+    // It was accepted before the connection of this question, which is the only one left in the end.
     wait_for_metric(&server, "sentinel_connections 1").await;
     drop(stream);
 }

@@ -61,7 +61,8 @@ def native_rate(world: str, task: object, count: int, seconds: float, *, feature
     observations = np.empty((count, size), np.float32) if features else None
     sizes = np.array(batch.action_sizes)
     rng = np.random.default_rng(0)
-    actions = [rng.integers(0, sizes, (count, len(sizes))).reshape(-1) for _ in range(BLOCK)]
+    shape = (count,) if len(sizes) == 1 else (count, len(sizes))
+    actions = [rng.integers(0, sizes, (count, len(sizes))).reshape(shape) for _ in range(BLOCK)]
     return steps_per_second(
         lambda index: batch.step(actions[index], rewards, flags, more, observations), count, seconds
     )

@@ -1,5 +1,6 @@
 //! Batches of episodes for callers that step many of them in lockstep.
 
+use std::collections::TryReserveError;
 use std::ops::Range;
 
 use crate::environment::{Environment, RESET_LANES, Seeded, Transition};
@@ -42,10 +43,38 @@ impl<E: Environment> Batch<E> {
     /// An empty range is treated as the single seed `seeds.start`.
     #[must_use]
     pub fn new(setup: &E::Setup, seeds: Range<u64>, size: usize) -> Self {
+        let (episodes, ended) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        Self::fill(setup, seeds, size, episodes, ended)
+    }
+
+    /// Starts episodes like [`Batch::new`], for a size that a user states.
+    ///
+    /// # Errors
+    /// Returns an error if there is no memory for so many episodes.
+    pub fn try_new(
+        setup: &E::Setup,
+        seeds: Range<u64>,
+        size: usize,
+    ) -> Result<Self, TryReserveError> {
+        let (mut episodes, mut ended) = (Vec::new(), Vec::new());
+        episodes.try_reserve_exact(size)?;
+        ended.try_reserve_exact(size)?;
+        Ok(Self::fill(setup, seeds, size, episodes, ended))
+    }
+
+    /// Starts `size` episodes in two empty vectors.
+    fn fill(
+        setup: &E::Setup,
+        seeds: Range<u64>,
+        size: usize,
+        episodes: Vec<E>,
+        mut ended: Vec<Option<E>>,
+    ) -> Self {
         let setup = setup.with_seed(seeds.start);
+        ended.resize_with(size, || None);
         let mut batch = Self {
-            episodes: Vec::with_capacity(size),
-            ended: vec![None; size],
+            episodes,
+            ended,
             setup,
             next_seed: seeds.start,
             seeds,
@@ -172,6 +201,14 @@ impl<E: Environment> Batch<E> {
         if index < self.episodes.len() {
             self.episodes[index] = self.next_fresh().clone();
         }
+    }
+
+    /// Returns the seed of the next episode that is taken from the range. [`Batch::seek`] to it lets
+    /// another batch of the same range go on as this one does.
+    #[must_use]
+    pub fn next_seed(&self) -> u64 {
+        let fresh = self.fresh.get(self.used);
+        fresh.map_or(self.next_seed, |episode| episode.setup().seed())
     }
 
     /// Takes the seeds of further episodes in order from `seed` on, which is clamped to the range.

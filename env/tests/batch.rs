@@ -122,3 +122,29 @@ fn batch_error_gives_index_of_refused_action() {
     assert!(matches!(error, cluster::StepError::UnknownJob { .. }));
     assert_eq!(batch.episodes()[1].observation().step_count, 0);
 }
+
+#[test]
+fn batch_continues_from_the_next_seed_of_another() {
+    let setup = trust::Setup::new(trust::Task::Task1, 0, Streams::Independent);
+    let start = || Batch::<trust::Episode>::new(&setup, 7..30, 3);
+    let mut batch = start();
+    for _ in 0..60 {
+        let mut other = start();
+        other.seek(batch.next_seed());
+        for batch in [&mut batch, &mut other] {
+            batch.reset_next(1);
+        }
+        assert_eq!(batch.episodes()[1].setup(), other.episodes()[1].setup());
+        assert_eq!(batch.next_seed(), other.next_seed());
+    }
+}
+
+#[test]
+fn batch_beyond_memory_is_an_error() {
+    let setup = trust::Setup::new(trust::Task::Task1, 0, Streams::Independent);
+    for size in [usize::MAX, usize::MAX / 16] {
+        assert!(Batch::<trust::Episode>::try_new(&setup, 0..10, size).is_err());
+    }
+    let batch = Batch::<trust::Episode>::try_new(&setup, 0..10, 3).unwrap();
+    assert_eq!(batch.len(), 3);
+}

@@ -1,15 +1,22 @@
 //! Many episodes that are stepped together and write into NumPy arrays.
 
-use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
-use pyo3::exceptions::PyTypeError;
+use std::collections::TryReserveError;
+use std::sync::Mutex;
+
+use numpy::PyReadonlyArrayDyn;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, in_world};
+use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, WorldName, in_world};
+use sentinel_policy::SEED_MAX;
 use sentinel_policy::nn::{Network, Observe};
 
+use crate::arrays::{OutArray, copy_actions, optional_slice, out_slice};
 use crate::space_encoding::{
-    ObserverOf, PythonWorld, decode, observation_size, write_mask, wrong_value,
+    ObserverOf, PythonWorld, check_values, decode, observation_size, write_mask,
 };
-use crate::spec::{contiguous, parse_seed, parse_world, value_error};
+use crate::spec::{
+    NamesState, OwnedNames, lock, native_function, not_a_seed, parse_seed, parse_world, value_error,
+};
 
 /// The arrays that a step writes, one entry or row per episode.
 struct StepArrays<'a> {
@@ -24,19 +31,98 @@ struct StepArrays<'a> {
     every_score: bool,
 }
 
+/// What an episode of a batch needs to be played again: its seed; the seed of the ended episode that
+/// is still shown, if there is one; and the values of the actions of the episode that is shown.
+type EpisodeState = (u64, Option<u64>, Vec<u16>);
+
+/// The seed of the next episode of the range, and the state of every episode.
+type BatchState = (u64, Vec<EpisodeState>);
+
 /// A batch of any world.
 trait AnyBatch: Send + Sync {
-    fn len(&self) -> usize;
     fn observation_size(&self) -> usize;
     fn action_sizes(&self) -> &[usize];
-    fn check_actions(&self, actions: &[i64]) -> PyResult<()>;
-    /// Takes checked actions; returns the number of episodes that ended.
+    /// Checks the actions and takes them; returns the number of episodes that ended. Wrong actions
+    /// change nothing.
     fn step(&mut self, actions: &[i64], arrays: StepArrays<'_>) -> Result<usize, String>;
     fn seek(&mut self, seed: u64);
     fn reset_at(&mut self, index: usize, seed: Option<u64>);
     fn write_observations(&mut self, out: &mut [f32]);
     fn write_masks(&mut self, out: &mut [bool]);
     fn write_seeds(&self, out: &mut [u64]);
+    fn boxed_clone(&self) -> Box<dyn AnyBatch>;
+    fn state(&self) -> Result<BatchState, String>;
+    /// Plays the episodes of a state in a new batch.
+    fn restore(&mut self, state: &BatchState) -> Result<(), String>;
+}
+
+/// The values of the actions of the latest steps, from which the current episodes can be played again.
+#[derive(Clone)]
+struct History {
+    /// `[depth, episodes, factors]`; step `n` is in row `n % depth`.
+    values: Vec<u16>,
+    /// The number of values of a row.
+    width: usize,
+    /// One more than the largest number of actions of an episode.
+    depth: usize,
+    /// The number of steps of the batch.
+    steps: usize,
+    /// The step at which each episode that is shown took its first action.
+    starts: Vec<usize>,
+}
+
+impl History {
+    fn new(count: usize, factors: usize, depth: usize) -> Result<Self, TryReserveError> {
+        let width = count.saturating_mul(factors);
+        Ok(Self {
+            values: filled(0, width.saturating_mul(depth))?,
+            width,
+            depth,
+            steps: 0,
+            starts: filled(0, count)?,
+        })
+    }
+
+    /// The place of the values of a step.
+    const fn row(&self, step: usize) -> std::ops::Range<usize> {
+        let start = step % self.depth * self.width;
+        start..start + self.width
+    }
+
+    /// Returns the values of the actions of the episode that is shown at `index`.
+    ///
+    /// # Errors
+    /// Returns an error if there are more than the history holds.
+    fn actions(&self, index: usize, factors: usize) -> Result<Vec<u16>, String> {
+        let taken = self.steps - self.starts[index];
+        if taken >= self.depth {
+            return Err(format!("episode {index} has {taken} actions, too many"));
+        }
+        let steps = self.starts[index]..self.steps;
+        let values = steps.flat_map(|step| {
+            let row = &self.values[self.row(step)];
+            &row[index * factors..(index + 1) * factors]
+        });
+        Ok(values.copied().collect())
+    }
+
+    /// Overwrites the actions of the episode at `index`, which end with the latest step.
+    fn set_actions(&mut self, index: usize, factors: usize, values: &[u16]) {
+        self.starts[index] = self.steps - values.len() / factors;
+        for (step, values) in (self.starts[index]..).zip(values.chunks_exact(factors)) {
+            let row = self.row(step);
+            let row = &mut self.values[row];
+            row[index * factors..(index + 1) * factors].copy_from_slice(values);
+        }
+    }
+}
+
+/// Returns a vector with `count` times the value.
+fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(count)?;
+    vec.resize(count, value);
+    Ok(vec)
 }
 
 /// Episodes of one world with the memory of their features.
@@ -52,7 +138,8 @@ struct BatchOf<W: PythonWorld> {
     /// `true` for each episode that has ended and whose successor is not shown yet.
     pending: Vec<bool>,
     mask: Vec<bool>,
-    scratch: Vec<f32>,
+    size: usize,
+    history: History,
 }
 
 impl<W: PythonWorld> BatchOf<W> {
@@ -62,22 +149,43 @@ impl<W: PythonWorld> BatchOf<W> {
         count: usize,
         next_step: bool,
         features: bool,
-    ) -> Self {
-        let batch = Batch::<W>::new(&spec.setup(), seeds, count);
+    ) -> Result<Self, NoMemory> {
         let sizes = W::reset(&spec.setup()).action_sizes();
-        let net = W::Net::default();
-        let mut new = Self {
-            observers: vec![net.observer(); if features { count } else { 0 }],
-            net,
-            sizes,
-            next_step,
-            pending: vec![false; count],
-            mask: vec![false; <W::Net as Network>::LOGITS],
-            scratch: vec![0.0; observation_size::<W>()],
-            batch,
+        // Every action uses at least one step of the budget. The step being taken needs a row, too.
+        let depth = W::max_steps(spec.task) as usize + 1;
+        let size = observation_size::<W>();
+        let mut each = 2 * size_of::<W>() + sizes.len() * depth * size_of::<u16>();
+        if features {
+            // The bounds of the space, and the observations of a step and of the one before.
+            each += size_of::<ObserverOf<W>>() + 4 * size * size_of::<f32>();
+        }
+        let total = count.saturating_mul(each);
+        let no_memory = |_| NoMemory {
+            count,
+            world: W::NAME,
+            bytes: count as f64 * each as f64,
         };
+        // The parts may fit one by one where the whole does not.
+        let mut whole = Vec::<u8>::new();
+        whole.try_reserve_exact(total).map_err(no_memory)?;
+        drop(std::hint::black_box(whole));
+        let net = W::Net::default();
+        let new = || -> Result<Self, TryReserveError> {
+            Ok(Self {
+                batch: Batch::<W>::try_new(&spec.setup(), seeds, count)?,
+                observers: filled(net.observer(), if features { count } else { 0 })?,
+                pending: filled(false, count)?,
+                history: History::new(count, sizes.len(), depth)?,
+                net,
+                sizes,
+                next_step,
+                mask: vec![false; <W::Net as Network>::LOGITS],
+                size,
+            })
+        };
+        let mut new = new().map_err(no_memory)?;
         (0..count).for_each(|index| new.observe_first(index));
-        new
+        Ok(new)
     }
 
     /// Starts the memory of an episode over with its first observation.
@@ -105,12 +213,12 @@ impl<W: PythonWorld> BatchOf<W> {
     fn step_one(
         &mut self,
         index: usize,
-        values: &[i64],
+        values: &[u16],
         arrays: &mut StepArrays<'_>,
     ) -> Result<bool, String> {
         let action = decode::<W>(values, self.batch.episodes()[index].observation());
         let observer = self.observers.get_mut(index);
-        let size = self.scratch.len();
+        let size = self.size;
         let mut ended = false;
         let next_step = self.next_step;
         let visit = |episode: &W, transition: &sentinel_env::Transition<W::Info>| {
@@ -137,41 +245,16 @@ impl<W: PythonWorld> BatchOf<W> {
             .map_err(|error| format!("episode {index}: {error}"))?;
         Ok(ended)
     }
-}
 
-impl<W: PythonWorld> AnyBatch for BatchOf<W> {
-    fn len(&self) -> usize {
-        self.batch.len()
-    }
-
-    fn observation_size(&self) -> usize {
-        self.scratch.len()
-    }
-
-    fn action_sizes(&self) -> &[usize] {
-        &self.sizes
-    }
-
-    fn check_actions(&self, actions: &[i64]) -> PyResult<()> {
-        let width = self.sizes.len();
-        for (index, values) in actions.chunks_exact(width).enumerate() {
-            if let Some((factor, size)) = wrong_value(values, &self.sizes) {
-                let (value, name) = (values[factor], W::action_names()[factor]);
-                let last = size - 1;
-                return Err(value_error(format!(
-                    "episode {index}: {name} is {value}, and must be 0 to {last}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, actions: &[i64], mut arrays: StepArrays<'_>) -> Result<usize, String> {
-        let (width, size) = (self.sizes.len(), self.scratch.len());
+    /// Takes checked actions, one for each episode.
+    fn take(&mut self, actions: &[u16], mut arrays: StepArrays<'_>) -> Result<usize, String> {
+        let (width, size) = (self.sizes.len(), self.size);
+        let next = self.history.steps + 1;
         let mut ends = 0;
         for (index, values) in actions.chunks_exact(width).enumerate() {
             if self.pending[index] {
                 self.pending[index] = false;
+                self.history.starts[index] = next;
                 arrays.rewards[index] = 0.0;
                 arrays.terminated[index] = false;
                 arrays.truncated[index] = false;
@@ -184,6 +267,7 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
                 if self.next_step {
                     self.pending[index] = true;
                 } else {
+                    self.history.starts[index] = next;
                     self.observe_first(index);
                 }
             }
@@ -191,7 +275,35 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
                 self.write_row(index, &mut rows[index * size..(index + 1) * size]);
             }
         }
+        self.history.steps = next;
         Ok(ends)
+    }
+}
+
+impl<W: PythonWorld> AnyBatch for BatchOf<W> {
+    fn observation_size(&self) -> usize {
+        self.size
+    }
+
+    fn action_sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    fn step(&mut self, actions: &[i64], arrays: StepArrays<'_>) -> Result<usize, String> {
+        let width = self.sizes.len();
+        let row = self.history.row(self.history.steps);
+        let mut all = std::mem::take(&mut self.history.values);
+        let pairs = actions.chunks_exact(width);
+        let mut pairs = pairs
+            .zip(all[row.clone()].chunks_exact_mut(width))
+            .enumerate();
+        let checked = pairs.try_for_each(|(index, (values, out))| {
+            check_values::<W>(values, &self.sizes, out)
+                .map_err(|reason| format!("episode {index}: {reason}"))
+        });
+        let taken = checked.and_then(|()| self.take(&all[row], arrays));
+        self.history.values = all;
+        taken
     }
 
     fn seek(&mut self, seed: u64) {
@@ -204,12 +316,12 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
             None => self.batch.reset_next(index),
         }
         self.pending[index] = false;
+        self.history.starts[index] = self.history.steps;
         self.observe_first(index);
     }
 
     fn write_observations(&mut self, out: &mut [f32]) {
-        let size = self.scratch.len();
-        for (index, row) in out.chunks_exact_mut(size).enumerate() {
+        for (index, row) in out.chunks_exact_mut(self.size).enumerate() {
             self.write_row(index, row);
         }
     }
@@ -229,16 +341,134 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
             *seed = self.shown(index).setup().seed();
         }
     }
+
+    fn boxed_clone(&self) -> Box<dyn AnyBatch> {
+        Box::new(Self {
+            batch: self.batch.clone(),
+            net: W::Net::default(),
+            observers: self.observers.clone(),
+            sizes: self.sizes.clone(),
+            next_step: self.next_step,
+            pending: self.pending.clone(),
+            mask: self.mask.clone(),
+            size: self.size,
+            history: self.history.clone(),
+        })
+    }
+
+    fn state(&self) -> Result<BatchState, String> {
+        let episodes = (0..self.batch.len()).map(|index| {
+            let seed = self.batch.episodes()[index].setup().seed();
+            let ended = self.pending[index].then(|| self.shown(index).setup().seed());
+            let actions = self.history.actions(index, self.sizes.len())?;
+            Ok((seed, ended, actions))
+        });
+        Ok((
+            self.batch.next_seed(),
+            episodes.collect::<Result<_, String>>()?,
+        ))
+    }
+
+    fn restore(&mut self, (next_seed, episodes): &BatchState) -> Result<(), String> {
+        let (count, width) = (self.batch.len(), self.sizes.len());
+        let other = |index: usize| format!("episode {index} of the state is of another batch");
+        if episodes.len() != count {
+            return Err(other(episodes.len()));
+        }
+        let (mut rewards, mut terminated) = (vec![0.0; count], vec![false; count]);
+        let mut truncated = vec![false; count];
+        let mut arrays = StepArrays {
+            rewards: &mut rewards,
+            terminated: &mut terminated,
+            truncated: &mut truncated,
+            observations: None,
+            final_observations: None,
+            scores: None,
+            every_score: false,
+        };
+        self.history.steps = self.history.depth;
+        for (index, (seed, ended, actions)) in episodes.iter().enumerate() {
+            if !actions.len().is_multiple_of(width) || actions.len() / width >= self.history.depth {
+                return Err(other(index));
+            }
+            self.reset_at(index, Some(ended.unwrap_or(*seed)));
+            let mut is_over = false;
+            for values in actions.chunks_exact(width) {
+                let mut pairs = values.iter().zip(&self.sizes);
+                if is_over || pairs.any(|(value, size)| usize::from(*value) >= *size) {
+                    return Err(other(index));
+                }
+                is_over = self.step_one(index, values, &mut arrays)?;
+            }
+            if is_over != ended.is_some() || (is_over && !self.next_step) {
+                return Err(other(index));
+            }
+            if is_over {
+                self.batch.reset_at(index, *seed);
+                self.pending[index] = true;
+            }
+            self.history.set_actions(index, width, actions);
+        }
+        self.batch.seek(*next_seed);
+        Ok(())
+    }
+}
+
+/// The reason why a batch cannot be made.
+struct NoMemory {
+    count: usize,
+    world: &'static str,
+    bytes: f64,
+}
+
+impl From<NoMemory> for PyErr {
+    fn from(found: NoMemory) -> Self {
+        let (count, world) = (found.count, found.world);
+        let size = found.bytes / f64::from(1 << 30);
+        PyMemoryError::new_err(format!(
+            "{count} environments of world {world} need about {size:.1} GiB, and there is no memory for them: \
+             make fewer"
+        ))
+    }
+}
+
+/// The arguments from which a batch was made.
+#[derive(Clone)]
+struct BatchConfig {
+    world: WorldName,
+    seeds: std::ops::Range<u64>,
+    names: OwnedNames,
+    next_step: bool,
+    features: bool,
+}
+
+impl BatchConfig {
+    /// Starts the first episodes.
+    fn start(self, py: Python<'_>, count: usize) -> PyResult<PyBatch> {
+        let (next_step, features) = (self.next_step, self.features);
+        let (seeds, names) = (self.seeds.clone(), self.names.as_names());
+        let inner: Box<dyn AnyBatch> = in_world!(self.world, W => {
+            let spec = EpisodeSpec::<W>::from_names(names, seeds.start).map_err(value_error)?;
+            Box::new(py.detach(|| BatchOf::<W>::new(spec, seeds, count, next_step, features))?)
+        });
+        Ok(PyBatch {
+            count,
+            observation_size: inner.observation_size(),
+            sizes: inner.action_sizes().to_vec(),
+            inner: Mutex::new(inner),
+            config: self,
+        })
+    }
 }
 
 /// A batch of episodes of one task that restart when they end.
 #[pyclass(module = "sentinel_env._native", name = "Batch", frozen)]
 pub(crate) struct PyBatch {
-    inner: std::sync::Mutex<Box<dyn AnyBatch>>,
+    inner: Mutex<Box<dyn AnyBatch>>,
     count: usize,
     observation_size: usize,
     sizes: Vec<usize>,
-    features: bool,
+    config: BatchConfig,
 }
 
 impl PyBatch {
@@ -249,47 +479,24 @@ impl PyBatch {
         py: Python<'_>,
         work: impl FnOnce(&mut dyn AnyBatch) -> T + Send,
     ) -> T {
-        py.detach(|| {
-            let mut inner = match self.inner.lock() {
-                Ok(inner) => inner,
-                Err(poisoned) => poisoned.into_inner(),
-            };
-            work(inner.as_mut())
-        })
+        let mut inner = lock(&self.inner, py);
+        let inner = inner.as_mut();
+        py.detach(|| work(inner))
+    }
+
+    /// The shape of arrays with one entry for each value of an action.
+    fn mask_shape(&self) -> [usize; 2] {
+        [self.count, self.sizes.iter().sum()]
     }
 
     fn need_features(&self) -> PyResult<()> {
-        if self.features {
+        if self.config.features {
             return Ok(());
         }
         Err(value_error(
             "the batch computes no features: make it with features=True",
         ))
     }
-}
-
-/// Checks the length of an array that is written.
-fn sized<'a, T>(slice: &'a mut [T], name: &str, length: usize) -> PyResult<&'a mut [T]> {
-    if slice.len() == length {
-        return Ok(slice);
-    }
-    let found = slice.len();
-    Err(value_error(format!(
-        "{name} has {found} entries, and must have {length}"
-    )))
-}
-
-/// Returns the content of an array that is written.
-macro_rules! slice_mut {
-    ($array:expr, $name:literal, $length:expr) => {
-        sized(
-            $array
-                .as_slice_mut()
-                .map_err(|_| PyTypeError::new_err(concat!($name, " is not contiguous")))?,
-            $name,
-            $length,
-        )?
-    };
 }
 
 #[pymethods]
@@ -316,23 +523,22 @@ impl PyBatch {
             let reason = format!("the range of seeds {first_seed}..{end_seed} is empty");
             return Err(value_error(reason));
         }
+        if end_seed > SEED_MAX + 1 {
+            return Err(not_a_seed(&(end_seed - 1).to_string()));
+        }
         let names = EpisodeNames {
             task,
             streams,
             rules,
         };
-        let seeds = first_seed..end_seed;
-        let inner: Box<dyn AnyBatch> = in_world!(parse_world(world)?, W => {
-            let spec = EpisodeSpec::<W>::from_names(names, first_seed).map_err(value_error)?;
-            py.detach(|| Box::new(BatchOf::<W>::new(spec, seeds, count, next_step, features)))
-        });
-        Ok(Self {
-            count: inner.len(),
-            observation_size: inner.observation_size(),
-            sizes: inner.action_sizes().to_vec(),
-            inner: std::sync::Mutex::new(inner),
+        let config = BatchConfig {
+            world: parse_world(world)?,
+            seeds: first_seed..end_seed,
+            names: names.into(),
+            next_step,
             features,
-        })
+        };
+        config.start(py, count)
     }
 
     fn __len__(&self) -> usize {
@@ -358,57 +564,41 @@ impl PyBatch {
     fn step(
         &self,
         py: Python<'_>,
-        actions: PyReadonlyArray1<'_, i64>,
-        mut rewards: PyReadwriteArray1<'_, f64>,
-        mut terminated: PyReadwriteArray1<'_, bool>,
-        mut truncated: PyReadwriteArray1<'_, bool>,
-        mut observations: Option<PyReadwriteArray2<'_, f32>>,
-        mut masks: Option<PyReadwriteArray2<'_, bool>>,
-        mut final_observations: Option<PyReadwriteArray2<'_, f32>>,
-        mut scores: Option<PyReadwriteArray1<'_, f64>>,
+        actions: PyReadonlyArrayDyn<'_, i64>,
+        mut rewards: OutArray<'_, f64>,
+        mut terminated: OutArray<'_, bool>,
+        mut truncated: OutArray<'_, bool>,
+        mut observations: Option<OutArray<'_, f32>>,
+        mut masks: Option<OutArray<'_, bool>>,
+        mut final_observations: Option<OutArray<'_, f32>>,
+        mut scores: Option<OutArray<'_, f64>>,
         every_score: bool,
     ) -> PyResult<usize> {
-        let (count, size) = (self.count, self.observation_size);
-        let actions = contiguous(&actions)?;
-        let needed = count * self.sizes.len();
-        if actions.len() != needed {
-            let found = actions.len();
-            return Err(value_error(format!(
-                "{found} numbers of actions, and {count} episodes need {needed}"
-            )));
-        }
+        let (count, factors) = (self.count, self.sizes.len());
+        let rows = [count, self.observation_size];
+        let actions = match factors {
+            1 => copy_actions(&actions, &[count]),
+            _ => copy_actions(&actions, &[count, factors]),
+        }?;
         if observations.is_some() || final_observations.is_some() {
             self.need_features()?;
         }
-        let observations = match &mut observations {
-            None => None,
-            Some(array) => Some(slice_mut!(array, "observations", count * size)),
-        };
-        let final_observations = match &mut final_observations {
-            None => None,
-            Some(array) => Some(slice_mut!(array, "final_observations", count * size)),
-        };
-        let scores = match &mut scores {
-            None => None,
-            Some(array) => Some(slice_mut!(array, "scores", count)),
-        };
-        let columns: usize = self.sizes.iter().sum();
-        let masks = match &mut masks {
-            None => None,
-            Some(array) => Some(slice_mut!(array, "masks", count * columns)),
-        };
+        let masks = optional_slice(&mut masks, "masks", &self.mask_shape())?;
         let arrays = StepArrays {
-            rewards: slice_mut!(rewards, "rewards", count),
-            terminated: slice_mut!(terminated, "terminated", count),
-            truncated: slice_mut!(truncated, "truncated", count),
-            observations,
-            final_observations,
-            scores,
+            rewards: out_slice(&mut rewards, "rewards", &[count])?,
+            terminated: out_slice(&mut terminated, "terminated", &[count])?,
+            truncated: out_slice(&mut truncated, "truncated", &[count])?,
+            observations: optional_slice(&mut observations, "observations", &rows)?,
+            final_observations: optional_slice(
+                &mut final_observations,
+                "final_observations",
+                &rows,
+            )?,
+            scores: optional_slice(&mut scores, "scores", &[count])?,
             every_score,
         };
         self.detached(py, |batch| {
-            batch.check_actions(actions)?;
-            let ends = batch.step(actions, arrays).map_err(value_error)?;
+            let ends = batch.step(&actions, arrays).map_err(value_error)?;
             if let Some(masks) = masks {
                 batch.write_masks(masks);
             }
@@ -444,29 +634,69 @@ impl PyBatch {
     }
 
     /// Writes the current observation of every episode, `[episodes, features]`.
-    fn write_observations(
-        &self,
-        py: Python<'_>,
-        mut out: PyReadwriteArray2<'_, f32>,
-    ) -> PyResult<()> {
+    fn write_observations(&self, py: Python<'_>, mut out: OutArray<'_, f32>) -> PyResult<()> {
         self.need_features()?;
-        let out = slice_mut!(out, "out", self.count * self.observation_size);
+        let out = out_slice(&mut out, "out", &[self.count, self.observation_size])?;
         self.detached(py, |batch| batch.write_observations(out));
         Ok(())
     }
 
     /// Writes the mask of the values that can be chosen, `[episodes, values]`.
-    fn write_masks(&self, py: Python<'_>, mut out: PyReadwriteArray2<'_, bool>) -> PyResult<()> {
-        let columns: usize = self.sizes.iter().sum();
-        let out = slice_mut!(out, "out", self.count * columns);
+    fn write_masks(&self, py: Python<'_>, mut out: OutArray<'_, bool>) -> PyResult<()> {
+        let out = out_slice(&mut out, "out", &self.mask_shape())?;
         self.detached(py, |batch| batch.write_masks(out));
         Ok(())
     }
 
     /// Writes the seed of every episode.
-    fn write_seeds(&self, py: Python<'_>, mut out: PyReadwriteArray1<'_, u64>) -> PyResult<()> {
-        let out = slice_mut!(out, "out", self.count);
+    fn write_seeds(&self, py: Python<'_>, mut out: OutArray<'_, u64>) -> PyResult<()> {
+        let out = out_slice(&mut out, "out", &[self.count])?;
         self.detached(py, |batch| batch.write_seeds(out));
         Ok(())
     }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        Self {
+            inner: Mutex::new(self.detached(py, |batch| batch.boxed_clone())),
+            count: self.count,
+            observation_size: self.observation_size,
+            sizes: self.sizes.clone(),
+            config: self.config.clone(),
+        }
+    }
+
+    /// Returns the function [`restore_batch`] and its arguments.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let state = self
+            .detached(py, |batch| batch.state())
+            .map_err(value_error)?;
+        let (config, names) = (&self.config, &self.config.names);
+        let (seeds, flags) = (&config.seeds, (config.next_step, config.features));
+        let arguments = (
+            (config.world.name(), self.count, seeds.start, seeds.end),
+            (&names.task, &names.streams, &names.rules),
+            flags,
+            state,
+        );
+        let arguments = arguments.into_pyobject(py)?.into_any();
+        Ok((native_function(py, "restore_batch")?, arguments))
+    }
+}
+
+/// Makes the batch of a pickle: starts it and plays its episodes up to the moment of the pickle.
+#[pyfunction]
+pub(crate) fn restore_batch(
+    py: Python<'_>,
+    batch: (String, usize, u64, u64),
+    names: NamesState,
+    flags: (bool, bool),
+    state: BatchState,
+) -> PyResult<PyBatch> {
+    let ((world, count, first_seed, end_seed), (next_step, features)) = (batch, flags);
+    let (task, streams, rules) = (names.0.as_deref(), names.1.as_deref(), names.2.as_deref());
+    let batch = PyBatch::new(
+        py, &world, count, first_seed, end_seed, task, streams, rules, next_step, features,
+    )?;
+    (batch.detached(py, |batch| batch.restore(&state))).map_err(value_error)?;
+    Ok(batch)
 }

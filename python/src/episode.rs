@@ -1,27 +1,49 @@
 //! One episode, and players that act in it.
 
 use std::any::Any;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
-use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use pyo3::exceptions::PyTypeError;
+use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
-use sentinel_env::{EpisodeNames, Seeded, Session, in_world};
+use sentinel_env::{EpisodeNames, Seeded, Session, Transition, in_world};
 use sentinel_policy::nn::{Network, Observe};
-use sentinel_policy::replay::{ReplayRow, to_lines};
+use sentinel_policy::replay::{Replay, ReplayRow, to_lines};
 
+use crate::arrays::{OutArray, copy_actions, out_slice};
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
 use crate::space_encoding::{
-    ObserverOf, PythonWorld, decode, encode, observation_size, write_mask, wrong_value,
+    ObserverOf, PythonWorld, check_values, decode, encode, observation_size, write_mask,
 };
-use crate::spec::{contiguous, ended, parse_seed, parse_setup, parse_world, value_error};
+use crate::spec::{
+    NamesState, OwnedNames, ended, lock, native_function, parse_seed, parse_setup, parse_world,
+    value_error,
+};
 
 /// The reward of a step, and whether the episode was terminated or truncated.
 type StepResult = (f64, bool, bool);
 
+/// A step as it was asked for, from which it can be taken again.
+#[derive(Clone)]
+enum Step {
+    /// The numbers of an action.
+    Values(Vec<u16>),
+    /// A JSON message.
+    Message(String),
+    /// The choice of a player. The session has the action.
+    Player,
+}
+
+/// A step in a pickle: its numbers, or a text with `true` if the text is a row of a replay, which a
+/// step of a player becomes.
+type StepState = (Vec<u16>, Option<String>, bool);
+
 /// An episode of any world.
 trait AnyEpisode: Any + Send + Sync {
+    fn boxed_clone(&self) -> Box<dyn AnyEpisode>;
+    fn state(&self) -> PyResult<Vec<StepState>>;
+    /// Takes the steps of a state again.
+    fn restore(&mut self, steps: &[StepState]) -> PyResult<()>;
     fn as_any(&self) -> &dyn Any;
     fn world(&self) -> &'static str;
     fn step(&mut self, values: &[i64]) -> PyResult<StepResult>;
@@ -40,7 +62,8 @@ trait AnyEpisode: Any + Send + Sync {
     fn write_mask(&self, out: &mut [bool]);
     fn payload(&self) -> PyResult<String>;
     fn replay(&self, name: &str) -> PyResult<String>;
-    fn player(&self, policy: &PyPolicy) -> PyResult<Box<dyn AnyPlayer>>;
+    /// Starts a player that has chosen after each of the given numbers of actions.
+    fn player(&self, policy: &PyPolicy, choices: &[usize]) -> PyResult<Box<dyn AnyPlayer>>;
     /// Takes the action that a player of this episode chose.
     fn step_player(&mut self, player: &mut dyn AnyPlayer) -> PyResult<StepResult>;
 }
@@ -49,7 +72,8 @@ trait AnyEpisode: Any + Send + Sync {
 struct EpisodeOf<W: PythonWorld> {
     session: Session<W>,
     observer: ObserverOf<W>,
-    actions: Vec<W::Action>,
+    /// One entry for each action of the session.
+    steps: Vec<Step>,
     sizes: Vec<usize>,
 }
 
@@ -62,7 +86,7 @@ impl<W: PythonWorld> EpisodeOf<W> {
             sizes: session.episode().action_sizes(),
             session,
             observer,
-            actions: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -77,19 +101,84 @@ impl<W: PythonWorld> EpisodeOf<W> {
         Ok(())
     }
 
-    fn take(&mut self, action: W::Action) -> PyResult<StepResult> {
+    fn act(&mut self, action: W::Action, step: Step) -> PyResult<StepResult> {
         let transition = self.session.act(action).map_err(value_error)?;
+        Ok(self.after(&transition, step))
+    }
+
+    /// Notes a step that the session has taken.
+    fn after(&mut self, transition: &Transition<W::Info>, step: Step) -> StepResult {
         self.observer.observe(self.session.episode().observation());
-        self.actions.push(action);
-        Ok((
+        self.steps.push(step);
+        (
             transition.reward,
             transition.terminated,
             transition.truncated,
-        ))
+        )
+    }
+
+    fn step_values(&mut self, values: Vec<u16>) -> PyResult<StepResult> {
+        let action = decode::<W>(&values, self.observation());
+        self.act(action, Step::Values(values))
+    }
+
+    /// Returns the rows of a replay, one for each action.
+    fn rows(&self, name: &str) -> PyResult<Vec<ReplayRow<W>>> {
+        let mut past = W::reset(self.session.episode().setup());
+        let mut rows = Vec::with_capacity(self.steps.len());
+        for action in self.session.actions() {
+            rows.push(ReplayRow::new(&past, *action, name));
+            past.step(*action).map_err(value_error)?;
+        }
+        Ok(rows)
     }
 }
 
 impl<W: PythonWorld> AnyEpisode for EpisodeOf<W> {
+    fn boxed_clone(&self) -> Box<dyn AnyEpisode> {
+        Box::new(Self {
+            session: self.session.clone(),
+            observer: self.observer.clone(),
+            steps: self.steps.clone(),
+            sizes: self.sizes.clone(),
+        })
+    }
+
+    fn state(&self) -> PyResult<Vec<StepState>> {
+        let rows = self.rows("")?;
+        let pairs = self.steps.iter().zip(&rows);
+        let state = pairs.map(|(step, row)| match step {
+            Step::Values(values) => Ok((values.clone(), None, false)),
+            Step::Message(text) => Ok((Vec::new(), Some(text.clone()), false)),
+            Step::Player => to_lines([row])
+                .map(|line| (Vec::new(), Some(line), true))
+                .map_err(value_error),
+        });
+        state.collect()
+    }
+
+    fn restore(&mut self, steps: &[StepState]) -> PyResult<()> {
+        for (values, text, is_row) in steps {
+            match text {
+                None => {
+                    let values: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
+                    self.step(&values)?;
+                }
+                Some(text) if *is_row => {
+                    self.check_running()?;
+                    let replay = Replay::<W>::parse(text);
+                    let row = replay.iter().next();
+                    let row = row.ok_or_else(|| value_error("the state has an unreadable row"))?;
+                    self.act(row.row.action.action, Step::Player)?;
+                }
+                Some(text) => {
+                    self.step_json(text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -100,29 +189,23 @@ impl<W: PythonWorld> AnyEpisode for EpisodeOf<W> {
 
     fn step(&mut self, values: &[i64]) -> PyResult<StepResult> {
         self.check_running()?;
-        let needed = self.sizes.len();
-        if values.len() != needed {
-            let found = values.len();
+        let mut checked = vec![0; self.sizes.len()];
+        if values.len() != checked.len() {
+            let (needed, found) = (checked.len(), values.len());
             return Err(value_error(format!(
                 "an action has {needed} numbers, not {found}"
             )));
         }
-        if let Some((factor, size)) = wrong_value(values, &self.sizes) {
-            let (value, name, last) = (values[factor], W::action_names()[factor], size - 1);
-            return Err(value_error(format!(
-                "{name} is {value}, and must be 0 to {last}"
-            )));
-        }
-        let action = decode::<W>(values, self.observation());
-        self.take(action)
+        check_values::<W>(values, &self.sizes, &mut checked).map_err(value_error)?;
+        self.step_values(checked)
     }
 
     fn step_json(&mut self, text: &str) -> PyResult<StepResult> {
         self.check_running()?;
-        let message: W::Message = serde_json::from_str(text).map_err(value_error)?;
-        let parsed = self.session.episode().parse_message(&message);
-        let (action, _) = parsed.map_err(value_error)?;
-        self.take(action)
+        let transition = (self.session)
+            .apply_json(text, &mut W::Curriculum::default())
+            .map_err(value_error)?;
+        Ok(self.after(&transition, Step::Message(text.to_owned())))
     }
 
     fn done(&self) -> bool {
@@ -147,7 +230,7 @@ impl<W: PythonWorld> AnyEpisode for EpisodeOf<W> {
     }
 
     fn action_count(&self) -> usize {
-        self.actions.len()
+        self.steps.len()
     }
 
     fn score(&self) -> f64 {
@@ -180,26 +263,26 @@ impl<W: PythonWorld> AnyEpisode for EpisodeOf<W> {
     }
 
     fn replay(&self, name: &str) -> PyResult<String> {
-        let mut past = W::reset(self.session.episode().setup());
-        let mut rows = Vec::with_capacity(self.actions.len());
-        for action in &self.actions {
-            rows.push(ReplayRow::<W>::new(&past, *action, name));
-            past.step(*action).map_err(value_error)?;
-        }
-        to_lines(&rows).map_err(value_error)
+        to_lines(&self.rows(name)?).map_err(value_error)
     }
 
-    fn player(&self, policy: &PyPolicy) -> PyResult<Box<dyn AnyPlayer>> {
-        let setup = self.session.episode().setup();
-        Ok(Box::new(Follower::<W>::new(policy, setup)?))
+    fn player(&self, policy: &PyPolicy, choices: &[usize]) -> PyResult<Box<dyn AnyPlayer>> {
+        let (setup, actions) = (self.session.episode().setup(), self.session.actions());
+        let mut follower = Follower::<W>::new(policy, setup)?;
+        for at in choices {
+            let before = actions.get(..*at).ok_or_else(other_episode)?;
+            follower.choose(setup, before)?;
+        }
+        Ok(Box::new(follower))
     }
 
     fn step_player(&mut self, player: &mut dyn AnyPlayer) -> PyResult<StepResult> {
         self.check_running()?;
         let follower: &mut Follower<W> =
             player.as_any_mut().downcast_mut().ok_or_else(other_world)?;
-        let action = follower.choose(self.session.episode().setup(), &self.actions)?;
-        self.take(action)
+        let setup = self.session.episode().setup();
+        let action = follower.choose(setup, self.session.actions())?;
+        self.act(action, Step::Player)
     }
 }
 
@@ -209,6 +292,8 @@ trait AnyPlayer: Send {
     fn choose(&mut self, episode: &dyn AnyEpisode) -> PyResult<(Option<Vec<i64>>, String)>;
     fn probabilities(&self) -> Option<Vec<f64>>;
     fn belief(&self) -> Option<Vec<Vec<f64>>>;
+    /// Returns the numbers of actions after which the player has chosen.
+    fn choices(&self) -> Vec<usize>;
 }
 
 impl<W: PythonWorld> AnyPlayer for Follower<W> {
@@ -219,7 +304,8 @@ impl<W: PythonWorld> AnyPlayer for Follower<W> {
     fn choose(&mut self, episode: &dyn AnyEpisode) -> PyResult<(Option<Vec<i64>>, String)> {
         let episode: &EpisodeOf<W> = episode.as_any().downcast_ref().ok_or_else(other_world)?;
         episode.check_running()?;
-        let action = Self::choose(self, episode.session.episode().setup(), &episode.actions)?;
+        let session = &episode.session;
+        let action = Self::choose(self, session.episode().setup(), session.actions())?;
         let values = encode::<W>(action, episode.observation());
         Ok((values, action.to_string()))
     }
@@ -231,16 +317,31 @@ impl<W: PythonWorld> AnyPlayer for Follower<W> {
     fn belief(&self) -> Option<Vec<Vec<f64>>> {
         self.player().belief()
     }
+
+    fn choices(&self) -> Vec<usize> {
+        Self::choices(self).to_vec()
+    }
+}
+
+fn other_episode() -> PyErr {
+    value_error("the player belongs to another episode: make a new one")
 }
 
 fn other_world() -> PyErr {
     value_error("the player and the episode are of different worlds")
 }
 
-/// An episode of one world, task and seed.
-#[pyclass(module = "sentinel_env._native", name = "Episode")]
+/// An episode of one world, task and seed. Threads that share it take turns.
+#[pyclass(module = "sentinel_env._native", name = "Episode", frozen)]
 pub(crate) struct PyEpisode {
-    inner: Box<dyn AnyEpisode>,
+    inner: Mutex<Box<dyn AnyEpisode>>,
+    names: OwnedNames,
+}
+
+impl PyEpisode {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Box<dyn AnyEpisode>> {
+        lock(&self.inner, py)
+    }
 }
 
 #[pymethods]
@@ -263,124 +364,173 @@ impl PyEpisode {
         let inner: Box<dyn AnyEpisode> = in_world!(parse_world(world)?, W => {
             Box::new(EpisodeOf::<W>::new(&parse_setup::<W>(names, seed)?))
         });
-        Ok(Self { inner })
+        Ok(Self {
+            inner: Mutex::new(inner),
+            names: names.into(),
+        })
     }
 
     /// Takes an action, one number for each factor. Returns the reward and two flags: terminated and
     /// truncated.
-    fn step(&mut self, py: Python<'_>, action: PyReadonlyArray1<'_, i64>) -> PyResult<StepResult> {
-        let values = contiguous(&action)?;
-        py.detach(|| self.inner.step(values))
+    fn step(&self, py: Python<'_>, action: PyReadonlyArrayDyn<'_, i64>) -> PyResult<StepResult> {
+        let mut inner = self.lock(py);
+        let inner = inner.as_mut();
+        let values = copy_actions(&action, &[inner.action_sizes().len()])?;
+        py.detach(|| inner.step(&values))
     }
 
     /// Takes the action of a JSON object.
-    fn step_json(&mut self, py: Python<'_>, text: &str) -> PyResult<StepResult> {
-        py.detach(|| self.inner.step_json(text))
+    fn step_json(&self, py: Python<'_>, text: &str) -> PyResult<StepResult> {
+        let mut inner = self.lock(py);
+        let inner = inner.as_mut();
+        py.detach(|| inner.step_json(text))
     }
 
     /// Takes the action that a player of this episode chooses.
-    fn step_player(&mut self, py: Python<'_>, player: &PyPlayer) -> PyResult<StepResult> {
-        py.detach(|| self.inner.step_player(player.lock().as_mut()))
+    fn step_player(&self, py: Python<'_>, player: &PyPlayer) -> PyResult<StepResult> {
+        let (mut inner, mut player) = (self.lock(py), player.lock(py));
+        let (inner, player) = (inner.as_mut(), player.as_mut());
+        py.detach(|| inner.step_player(player))
     }
 
-    /// Starts a player of a policy, which will have seen every observation of this episode.
-    fn player(&self, policy: &PyPolicy) -> PyResult<PyPlayer> {
+    /// Starts a player of a policy, which will have seen every observation of this episode. `choices`
+    /// are the numbers of actions after which it has chosen already.
+    #[pyo3(signature = (policy, choices=Vec::new()))]
+    fn player(&self, py: Python<'_>, policy: &PyPolicy, choices: Vec<usize>) -> PyResult<PyPlayer> {
+        let mut inner = self.lock(py);
+        let inner = inner.as_mut();
+        let player = py.detach(|| inner.player(policy, &choices))?;
         Ok(PyPlayer {
-            inner: Mutex::new(self.inner.player(policy)?),
+            inner: Mutex::new(player),
         })
     }
 
     #[getter]
-    fn world(&self) -> &'static str {
-        self.inner.world()
+    fn world(&self, py: Python<'_>) -> &'static str {
+        self.lock(py).world()
     }
 
     #[getter]
-    fn task(&self) -> &'static str {
-        self.inner.task()
+    fn task(&self, py: Python<'_>) -> &'static str {
+        self.lock(py).task()
     }
 
     #[getter]
-    fn seed(&self) -> u64 {
-        self.inner.seed()
+    fn seed(&self, py: Python<'_>) -> u64 {
+        self.lock(py).seed()
     }
 
     #[getter]
-    fn done(&self) -> bool {
-        self.inner.done()
+    fn done(&self, py: Python<'_>) -> bool {
+        self.lock(py).done()
     }
 
     #[getter]
-    fn step_count(&self) -> u32 {
-        self.inner.step_count()
+    fn step_count(&self, py: Python<'_>) -> u32 {
+        self.lock(py).step_count()
     }
 
     #[getter]
-    fn max_steps(&self) -> u32 {
-        self.inner.max_steps()
+    fn max_steps(&self, py: Python<'_>) -> u32 {
+        self.lock(py).max_steps()
     }
 
     #[getter]
-    fn action_count(&self) -> usize {
-        self.inner.action_count()
+    fn action_count(&self, py: Python<'_>) -> usize {
+        self.lock(py).action_count()
     }
 
     #[getter]
-    fn score(&self) -> f64 {
-        self.inner.score()
+    fn score(&self, py: Python<'_>) -> f64 {
+        self.lock(py).score()
     }
 
     #[getter]
-    fn digest(&self) -> String {
-        self.inner.digest()
+    fn digest(&self, py: Python<'_>) -> String {
+        self.lock(py).digest()
     }
 
     #[getter]
-    fn observation_size(&self) -> usize {
-        self.inner.observation_size()
+    fn observation_size(&self, py: Python<'_>) -> usize {
+        self.lock(py).observation_size()
     }
 
     #[getter]
-    fn action_sizes(&self) -> Vec<usize> {
-        self.inner.action_sizes().to_vec()
+    fn action_sizes(&self, py: Python<'_>) -> Vec<usize> {
+        self.lock(py).action_sizes().to_vec()
     }
 
     /// Writes the features of the current observation into an array.
-    fn write_observation(&self, mut out: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
-        let out = (out.as_slice_mut())
-            .map_err(|_| PyTypeError::new_err("the array is not contiguous"))?;
-        check_length(out.len(), self.inner.observation_size())?;
-        self.inner.write_observation(out);
+    fn write_observation(&self, py: Python<'_>, mut out: OutArray<'_, f32>) -> PyResult<()> {
+        let inner = self.lock(py);
+        let out = out_slice(&mut out, "out", &[inner.observation_size()])?;
+        inner.write_observation(out);
         Ok(())
     }
 
     /// Writes the mask of the values that can be chosen into an array.
-    fn write_mask(&self, mut out: PyReadwriteArray1<'_, bool>) -> PyResult<()> {
-        let out = (out.as_slice_mut())
-            .map_err(|_| PyTypeError::new_err("the array is not contiguous"))?;
-        check_length(out.len(), self.inner.action_sizes().iter().sum())?;
-        self.inner.write_mask(out);
+    fn write_mask(&self, py: Python<'_>, mut out: OutArray<'_, bool>) -> PyResult<()> {
+        let inner = self.lock(py);
+        let out = out_slice(&mut out, "out", &[inner.action_sizes().iter().sum()])?;
+        inner.write_mask(out);
         Ok(())
     }
 
     /// Returns the reply of the world's protocol to the latest reset or step, as JSON.
-    fn payload(&self) -> PyResult<String> {
-        self.inner.payload()
+    fn payload(&self, py: Python<'_>) -> PyResult<String> {
+        self.lock(py).payload()
     }
 
     /// Returns the actions so far as the text of a replay file.
-    fn replay(&self, name: &str) -> PyResult<String> {
-        self.inner.replay(name)
+    fn replay(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.lock(py).replay(name)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        Self {
+            inner: Mutex::new(self.lock(py).boxed_clone()),
+            names: self.names.clone(),
+        }
+    }
+
+    /// Returns the function [`restore_episode`] and its arguments.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let inner = self.lock(py);
+        let names = &self.names;
+        let arguments = (
+            inner.world(),
+            inner.seed(),
+            (&names.task, &names.streams, &names.rules),
+            inner.state()?,
+            inner.digest(),
+        );
+        let arguments = arguments.into_pyobject(py)?.into_any();
+        Ok((native_function(py, "restore_episode")?, arguments))
     }
 }
 
-fn check_length(found: usize, needed: usize) -> PyResult<()> {
-    if found == needed {
-        return Ok(());
+/// Makes the episode of a pickle by taking its steps again, which must lead to the same digest.
+#[pyfunction]
+pub(crate) fn restore_episode(
+    py: Python<'_>,
+    world: &str,
+    seed: &Bound<'_, PyAny>,
+    names: NamesState,
+    steps: Vec<StepState>,
+    digest: &str,
+) -> PyResult<PyEpisode> {
+    let (task, streams, rules) = (names.0.as_deref(), names.1.as_deref(), names.2.as_deref());
+    let episode = PyEpisode::new(world, seed, task, streams, rules)?;
+    {
+        let mut inner = episode.lock(py);
+        inner.restore(&steps)?;
+        if inner.digest() != digest {
+            return Err(value_error(
+                "the episode of the pickle was played by another version of the rules",
+            ));
+        }
     }
-    Err(value_error(format!(
-        "the array has {found} entries, and must have {needed}"
-    )))
+    Ok(episode)
 }
 
 /// A policy that plays one episode and remembers its observations.
@@ -390,11 +540,8 @@ pub(crate) struct PyPlayer {
 }
 
 impl PyPlayer {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Box<dyn AnyPlayer>> {
-        match self.inner.lock() {
-            Ok(inner) => inner,
-            Err(poisoned) => poisoned.into_inner(),
-        }
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Box<dyn AnyPlayer>> {
+        lock(&self.inner, py)
     }
 }
 
@@ -402,23 +549,26 @@ impl PyPlayer {
 impl PyPlayer {
     /// Chooses an action for the current observation of the episode. Returns its numbers, `None` if
     /// it leaves out what numbers must name, and its text.
-    fn act(
-        &self,
-        py: Python<'_>,
-        episode: PyRef<'_, PyEpisode>,
-    ) -> PyResult<(Option<Vec<i64>>, String)> {
-        let episode = episode.inner.as_ref();
-        py.detach(|| self.lock().choose(episode))
+    fn act(&self, py: Python<'_>, episode: &PyEpisode) -> PyResult<(Option<Vec<i64>>, String)> {
+        // The episode is always locked before its player, so that two threads cannot wait for each other.
+        let (mut episode, mut player) = (episode.lock(py), self.lock(py));
+        let (episode, player) = (episode.as_mut(), player.as_mut());
+        py.detach(|| player.choose(episode))
     }
 
     /// Returns the probability of each kind of action at the latest choice, if the policy is a
     /// distribution.
     fn probabilities(&self, py: Python<'_>) -> Option<Vec<f64>> {
-        py.detach(|| self.lock().probabilities())
+        self.lock(py).probabilities()
     }
 
     /// Returns the posterior over the hidden variables at the latest choice, if the policy has one.
     fn belief(&self, py: Python<'_>) -> Option<Vec<Vec<f64>>> {
-        py.detach(|| self.lock().belief())
+        self.lock(py).belief()
+    }
+
+    /// Returns the numbers of actions after which the player has chosen, for a copy of it.
+    fn choices(&self, py: Python<'_>) -> Vec<usize> {
+        self.lock(py).choices()
     }
 }

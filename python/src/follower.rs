@@ -17,6 +17,8 @@ pub(crate) struct Follower<W: PythonWorld> {
     seen: usize,
     /// The latest choice, with the number of actions before it.
     chosen: Option<(usize, W::Action)>,
+    /// The numbers of actions before all choices.
+    choices: Vec<usize>,
 }
 
 impl<W: PythonWorld> Follower<W> {
@@ -28,12 +30,19 @@ impl<W: PythonWorld> Follower<W> {
             past: W::reset(setup),
             seen: 0,
             chosen: None,
+            choices: Vec::new(),
         })
     }
 
     /// Returns the player.
     pub(crate) const fn player(&self) -> &Player<W> {
         &self.player
+    }
+
+    /// Returns the numbers of actions after which the player has chosen. The same choices give another
+    /// player the same state.
+    pub(crate) fn choices(&self) -> &[usize] {
+        &self.choices
     }
 
     /// Chooses the next action of the episode `setup` after `actions`. The same choice is returned
@@ -64,6 +73,7 @@ impl<W: PythonWorld> Follower<W> {
         self.seen = now;
         let action = self.player.act(&self.past).ok_or_else(ended)?;
         self.chosen = Some((now, action));
+        self.choices.push(now);
         Ok(action)
     }
 }

@@ -4,6 +4,7 @@
 //! The functions here are the smallest that the package needs. Defaults, Gymnasium's interfaces and
 //! documentation for users are in `python/python/sentinel_env`.
 
+mod arrays;
 mod batch;
 mod episode;
 mod follower;
@@ -21,6 +22,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("EpisodeEnded", py.get_type::<spec::EpisodeEnded>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SEED_MAX", sentinel_policy::SEED_MAX)?;
     module.add_class::<batch::PyBatch>()?;
     module.add_class::<episode::PyEpisode>()?;
     module.add_class::<episode::PyPlayer>()?;
@@ -30,5 +32,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(spec::world_names, module)?)?;
     module.add_function(wrap_pyfunction!(spec::describe_world, module)?)?;
     module.add_function(wrap_pyfunction!(spec::action_sizes, module)?)?;
+    module.add_function(wrap_pyfunction!(spec::parse_seed, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::restore_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(episode::restore_episode, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::restore_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(text::restore_text_episode, module)?)?;
     Ok(())
 }

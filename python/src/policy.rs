@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use sentinel_env::{EpisodeNames, Named, WorldName, in_world};
 use sentinel_policy::nn::{Model, ModelError, TrainedPolicy};
 use sentinel_policy::replay::{record_episode, to_lines};
@@ -15,7 +15,7 @@ use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Player, Scripted};
 
 use crate::space_encoding::PythonWorld;
-use crate::spec::{parse_seed, parse_setup, parse_world, value_error};
+use crate::spec::{native_function, parse_seed, parse_setup, parse_world, value_error};
 
 /// A policy of one world, from which players are started.
 pub(crate) struct PolicyOf<W: PythonWorld> {
@@ -47,6 +47,8 @@ pub(crate) struct PyPolicy {
     name: String,
     #[pyo3(get)]
     is_privileged: bool,
+    /// The bytes of the model's file, if the policy is a trained one.
+    file: Option<Arc<[u8]>>,
     /// A [`PolicyOf`] the world.
     policy: Box<dyn Any + Send + Sync>,
 }
@@ -81,6 +83,7 @@ fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> 
         world,
         name: name.to_owned(),
         is_privileged: found.is_privileged(),
+        file: None,
         policy: Box::new(PolicyOf::<W> {
             kind: Kind::Scripted(found),
         }),
@@ -94,6 +97,7 @@ fn trained<W: PythonWorld>(world: WorldName, bytes: &[u8]) -> Result<PyPolicy, M
         world,
         name: model.config.name.clone(),
         is_privileged: false,
+        file: Some(bytes.into()),
         policy: Box::new(PolicyOf::<W> {
             kind: Kind::Trained(Arc::new(model)),
         }),
@@ -177,7 +181,8 @@ impl PyPolicy {
     }
 
     /// Plays one episode for each seed. Returns a dict of lists and arrays: `seed`, `score`,
-    /// `actions` and `digest`.
+    /// `actions` and `digest`. The seeds are checked by the caller: lists of recorded digests have some
+    /// beyond the largest one of files.
     #[pyo3(signature = (seeds, *, task=None, streams=None, rules=None))]
     fn run<'py>(
         &self,
@@ -235,6 +240,21 @@ impl PyPolicy {
         })
     }
 
+    /// Returns the function that makes the policy, and its arguments.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (function, arguments) = match &self.file {
+            Some(file) => (
+                "restore_policy",
+                (PyBytes::new(py, file),).into_pyobject(py)?.into_any(),
+            ),
+            None => {
+                let names = (self.world.name(), &self.name);
+                ("Policy", names.into_pyobject(py)?.into_any())
+            }
+        };
+        Ok((native_function(py, function)?, arguments))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Policy(world={:?}, name={:?})",
@@ -242,4 +262,10 @@ impl PyPolicy {
             self.name
         )
     }
+}
+
+/// Makes the trained policy of a pickle.
+#[pyfunction]
+pub(crate) fn restore_policy(py: Python<'_>, bytes: &[u8]) -> PyResult<PyPolicy> {
+    PyPolicy::from_bytes(py, bytes)
 }

@@ -118,23 +118,37 @@ impl PythonWorld for PolyguardEnv {
     }
 }
 
-/// Returns the first factor whose value does not exist, with the number of its values.
-pub(crate) fn wrong_value(values: &[i64], sizes: &[usize]) -> Option<(usize, usize)> {
-    let exists = |(value, size): (&i64, &usize)| usize::try_from(*value).is_ok_and(|v| v < *size);
-    let place = values.iter().zip(sizes).position(|pair| !exists(pair))?;
-    Some((place, sizes[place]))
+/// Converts the numbers of one action into `out`, which has one entry for each factor.
+///
+/// # Errors
+/// Returns the error text if a number names no value of its factor. A factor has at most 65 536 values.
+pub(crate) fn check_values<W: PythonWorld>(
+    values: &[i64],
+    sizes: &[usize],
+    out: &mut [u16],
+) -> Result<(), String> {
+    for (factor, ((value, size), out)) in values.iter().zip(sizes).zip(out).enumerate() {
+        let known = u16::try_from(*value).ok();
+        *out = known
+            .filter(|known| usize::from(*known) < *size)
+            .ok_or_else(|| {
+                let (name, last) = (W::action_names()[factor], size - 1);
+                format!("{name} is {value}, and must be 0 to {last}")
+            })?;
+    }
+    Ok(())
 }
 
 /// Returns the action of checked values, one for each factor. Factors that the action does not use
 /// are ignored.
 pub(crate) fn decode<W: PythonWorld>(
-    values: &[i64],
+    values: &[u16],
     observation: &ObservationOf<W::Net>,
 ) -> ActionOf<W::Net> {
     let mut choice = Choice::default();
     while let Some(factor) = <W::Net as Network>::next_factor(&choice) {
         let start = <W::Net as Network>::FACTOR_COLUMNS[factor].start;
-        choice.push(start + values[factor] as usize);
+        choice.push(start + usize::from(values[factor]));
     }
     <W::Net as Network>::decode_action(&choice, observation)
 }

@@ -1,10 +1,13 @@
 //! Values from Python, such as names and seeds, as the types of a world.
 
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use std::sync::{Mutex, MutexGuard};
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use sentinel_env::rules::RuleChange;
 use sentinel_env::{EpisodeNames, EpisodeSpec, TaskName, WorldName, in_world};
+use sentinel_policy::SEED_MAX;
 use sentinel_policy::nn::Network;
 
 use crate::space_encoding::{PythonWorld, observation_size};
@@ -45,20 +48,66 @@ pub(crate) fn parse_setup<W: PythonWorld>(
 }
 
 /// Returns a seed from any Python or NumPy integer.
+#[pyfunction]
 pub(crate) fn parse_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
-    seed.extract::<u64>().map_err(|_| {
-        let found = seed
-            .repr()
-            .map_or_else(|_| "this".to_owned(), |text| text.to_string());
-        value_error(format!(
-            "seed {found} is not an integer from 0 to 2**64 - 1"
-        ))
+    let known = seed.extract::<u64>().ok().filter(|seed| *seed <= SEED_MAX);
+    known.ok_or_else(|| {
+        let found = seed.repr().map(|text| text.to_string());
+        not_a_seed(&found.unwrap_or_else(|_| "this".to_owned()))
     })
 }
 
-/// Returns actions as a slice.
-pub(crate) fn contiguous<'a>(values: &'a PyReadonlyArray1<'_, i64>) -> PyResult<&'a [i64]> {
-    (values.as_slice()).map_err(|_| PyTypeError::new_err("the array of actions is not contiguous"))
+/// Returns the error of a value that is not a seed.
+pub(crate) fn not_a_seed(found: &str) -> PyErr {
+    const { assert!(SEED_MAX == (1 << 63) - 1, "the text names another limit") };
+    value_error(format!(
+        "seed {found} is not an integer from 0 to 2**63 - 1"
+    ))
+}
+
+/// The names of an episode, kept so that it can be started again.
+#[derive(Clone)]
+pub(crate) struct OwnedNames {
+    pub(crate) task: Option<String>,
+    pub(crate) streams: Option<String>,
+    pub(crate) rules: Option<String>,
+}
+
+/// The task, streams and rules of a pickle.
+pub(crate) type NamesState = (Option<String>, Option<String>, Option<String>);
+
+impl From<EpisodeNames<'_>> for OwnedNames {
+    fn from(names: EpisodeNames<'_>) -> Self {
+        Self {
+            task: names.task.map(str::to_owned),
+            streams: names.streams.map(str::to_owned),
+            rules: names.rules.map(str::to_owned),
+        }
+    }
+}
+
+impl OwnedNames {
+    /// Returns the names as a borrowed value.
+    pub(crate) fn as_names(&self) -> EpisodeNames<'_> {
+        EpisodeNames {
+            task: self.task.as_deref(),
+            streams: self.streams.as_deref(),
+            rules: self.rules.as_deref(),
+        }
+    }
+}
+
+/// Returns a function of the native module, for `__reduce__`.
+pub(crate) fn native_function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("sentinel_env._native")?.getattr(name)
+}
+
+/// Locks a value that several threads may use. A thread that waits lets others use the interpreter.
+pub(crate) fn lock<'a, T>(mutex: &'a Mutex<T>, py: Python<'_>) -> MutexGuard<'a, T> {
+    match mutex.lock_py_attached(py) {
+        Ok(guard) => guard,
+        Err(poisoned) => poisoned.into_inner(),
+    }
 }
 
 /// Returns the names of all worlds.

@@ -1,10 +1,10 @@
 //! Episodes in words: prompts, completions and transcripts.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sentinel_env::{EpisodeNames, Named, Seeded, TaskName, in_world};
+use sentinel_env::{EpisodeNames, Named, Seeded, TaskName, WorldName, in_world};
 use sentinel_policy::replay::{ReplayRow, to_lines};
 use sentinel_policy::text::{
     CompletionStep, InvalidReward, ParserStrictness, PromptState, PromptStyle, RolloutConfig,
@@ -14,7 +14,10 @@ use sentinel_policy::text::{
 use crate::follower::Follower;
 use crate::policy::PyPolicy;
 use crate::space_encoding::PythonWorld;
-use crate::spec::{ended, parse_seed, parse_setup, parse_world, value_error};
+use crate::spec::{
+    NamesState, OwnedNames, ended, lock, native_function, parse_seed, parse_setup, parse_world,
+    value_error,
+};
 
 /// The parts of a step that do not depend on the world.
 struct TextStep {
@@ -48,11 +51,14 @@ impl TextStep {
 }
 
 /// A text episode of any world.
-trait AnyTextEpisode: Send + Sync {
+trait AnyTextEpisode: Send {
     fn prompt(&self) -> String;
     fn step(&mut self, completion: &str) -> Option<TextStep>;
     fn parse(&self, completion: &str) -> Result<String, (&'static str, String)>;
-    fn example(&self, policy: &PyPolicy) -> PyResult<Option<String>>;
+    fn example(&mut self, policy: &PyPolicy) -> PyResult<Option<String>>;
+    fn boxed_clone(&self) -> Box<dyn AnyTextEpisode>;
+    /// Returns the completions so far, and `None` for a call of [`AnyTextEpisode::abort`].
+    fn inputs(&self) -> Vec<Option<String>>;
     fn is_over(&self) -> bool;
     fn is_aborted(&self) -> bool;
     fn abort(&mut self);
@@ -71,7 +77,9 @@ struct TextEpisodeOf<W: PythonWorld> {
     fallback: bool,
     rows: Vec<ReplayRow<W>>,
     /// The id of the policy of the latest example, and its player.
-    teacher: Mutex<Option<(u64, Follower<W>)>>,
+    teacher: Option<(u64, Follower<W>)>,
+    /// The completions so far, and `None` for a call of [`AnyTextEpisode::abort`].
+    inputs: Vec<Option<String>>,
 }
 
 impl<W: PythonWorld> AnyTextEpisode for TextEpisodeOf<W> {
@@ -92,6 +100,7 @@ impl<W: PythonWorld> AnyTextEpisode for TextEpisodeOf<W> {
             self.episode.step(self.config, completion)
         };
         self.rows.push(row);
+        self.inputs.push(Some(completion.to_owned()));
         step.map(TextStep::new)
     }
 
@@ -104,20 +113,16 @@ impl<W: PythonWorld> AnyTextEpisode for TextEpisodeOf<W> {
         }
     }
 
-    fn example(&self, policy: &PyPolicy) -> PyResult<Option<String>> {
+    fn example(&mut self, policy: &PyPolicy) -> PyResult<Option<String>> {
         if self.episode.is_over() {
             return Ok(None);
         }
         let state = self.episode.state();
         let setup = state.episode().setup();
-        let mut teacher = match self.teacher.lock() {
-            Ok(teacher) => teacher,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        if teacher.as_ref().is_none_or(|(id, _)| *id != policy.id) {
-            *teacher = Some((policy.id, Follower::new(policy, setup)?));
+        if self.teacher.as_ref().is_none_or(|(id, _)| *id != policy.id) {
+            self.teacher = Some((policy.id, Follower::new(policy, setup)?));
         }
-        let Some((_, follower)) = teacher.as_mut() else {
+        let Some((_, follower)) = self.teacher.as_mut() else {
             return Ok(None);
         };
         let action = follower.choose(setup, state.actions())?;
@@ -137,7 +142,26 @@ impl<W: PythonWorld> AnyTextEpisode for TextEpisodeOf<W> {
     }
 
     fn abort(&mut self) {
-        self.episode.abort();
+        if !self.episode.is_over() {
+            self.episode.abort();
+            self.inputs.push(None);
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn AnyTextEpisode> {
+        Box::new(Self {
+            episode: self.episode.clone(),
+            config: self.config,
+            fallback: self.fallback,
+            rows: self.rows.clone(),
+            // A player cannot be copied: the next example makes another one, which sees the same.
+            teacher: None,
+            inputs: self.inputs.clone(),
+        })
+    }
+
+    fn inputs(&self) -> Vec<Option<String>> {
+        self.inputs.clone()
     }
 
     fn score(&self) -> f64 {
@@ -178,10 +202,28 @@ fn named<T: Named>(name: &str, what: &str) -> PyResult<T> {
     })
 }
 
-/// An episode that is played by prompts and completions.
-#[pyclass(module = "sentinel_env._native", name = "TextEpisode")]
+/// The arguments of a text episode besides its names.
+#[derive(Clone)]
+struct TextOptions {
+    style: String,
+    reader: String,
+    invalid_reward: f64,
+    fallback: bool,
+}
+
+/// An episode that is played by prompts and completions. Threads that share it take turns.
+#[pyclass(module = "sentinel_env._native", name = "TextEpisode", frozen)]
 pub(crate) struct PyTextEpisode {
-    inner: Box<dyn AnyTextEpisode>,
+    inner: Mutex<Box<dyn AnyTextEpisode>>,
+    world: WorldName,
+    names: OwnedNames,
+    options: TextOptions,
+}
+
+impl PyTextEpisode {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Box<dyn AnyTextEpisode>> {
+        lock(&self.inner, py)
+    }
 }
 
 #[pymethods]
@@ -211,28 +253,44 @@ impl PyTextEpisode {
             reader: named::<ParserStrictness>(reader, "reader")?,
             invalid: InvalidReward::new(invalid_reward).map_err(value_error)?,
         };
-        let inner: Box<dyn AnyTextEpisode> = in_world!(parse_world(world)?, W => {
+        let world = parse_world(world)?;
+        let inner: Box<dyn AnyTextEpisode> = in_world!(world, W => {
             let setup = parse_setup::<W>(names, seed)?;
             Box::new(TextEpisodeOf::<W> {
                 episode: TextEpisode::new(PromptState::new(&setup)),
                 config,
                 fallback,
                 rows: Vec::new(),
-                teacher: Mutex::new(None),
+                teacher: None,
+                inputs: Vec::new(),
             })
         });
-        Ok(Self { inner })
+        Ok(Self {
+            inner: Mutex::new(inner),
+            world,
+            names: names.into(),
+            options: TextOptions {
+                style: style.to_owned(),
+                reader: reader.to_owned(),
+                invalid_reward,
+                fallback,
+            },
+        })
     }
 
     /// Returns the prompt for the current observation.
-    fn prompt(&self) -> String {
-        self.inner.prompt()
+    fn prompt(&self, py: Python<'_>) -> String {
+        self.lock(py).prompt()
     }
 
     /// Applies a completion. Returns a dict: `reward`, `terminal_reward`, `valid`, `repaired`,
     /// `reason`, `detail`, `action` and `aborted`.
-    fn step<'py>(&mut self, py: Python<'py>, completion: &str) -> PyResult<Bound<'py, PyDict>> {
-        let step = py.detach(|| self.inner.step(completion));
+    fn step<'py>(&self, py: Python<'py>, completion: &str) -> PyResult<Bound<'py, PyDict>> {
+        let step = {
+            let mut inner = self.lock(py);
+            let inner = inner.as_mut();
+            py.detach(|| inner.step(completion))
+        };
         let step = step.ok_or_else(ended)?;
         let out = PyDict::new(py);
         out.set_item("reward", step.reward)?;
@@ -249,8 +307,12 @@ impl PyTextEpisode {
     /// Parses a completion without a step. Returns the action as text, or `None` with the reason and
     /// its description.
     #[allow(clippy::type_complexity, reason = "a tuple for Python")]
-    fn parse(&self, completion: &str) -> (Option<String>, Option<&'static str>, Option<String>) {
-        match self.inner.parse(completion) {
+    fn parse(
+        &self,
+        py: Python<'_>,
+        completion: &str,
+    ) -> (Option<String>, Option<&'static str>, Option<String>) {
+        match self.lock(py).parse(completion) {
             Ok(action) => (Some(action), None, None),
             Err((reason, detail)) => (None, Some(reason), Some(detail)),
         }
@@ -259,51 +321,114 @@ impl PyTextEpisode {
     /// Returns the completion of a policy that played this episode from its start, `None` after the
     /// end.
     fn example(&self, py: Python<'_>, policy: &PyPolicy) -> PyResult<Option<String>> {
-        py.detach(|| self.inner.example(policy))
+        let mut inner = self.lock(py);
+        let inner = inner.as_mut();
+        py.detach(|| inner.example(policy))
     }
 
     /// Ends the episode as a completion that is not an action does; does nothing after the end.
-    fn abort(&mut self) {
-        self.inner.abort();
+    fn abort(&self, py: Python<'_>) {
+        self.lock(py).abort();
     }
 
     #[getter]
-    fn done(&self) -> bool {
-        self.inner.is_over()
+    fn done(&self, py: Python<'_>) -> bool {
+        self.lock(py).is_over()
     }
 
     #[getter]
-    fn aborted(&self) -> bool {
-        self.inner.is_aborted()
+    fn aborted(&self, py: Python<'_>) -> bool {
+        self.lock(py).is_aborted()
     }
 
     #[getter]
-    fn score(&self) -> f64 {
-        self.inner.score()
+    fn score(&self, py: Python<'_>) -> f64 {
+        self.lock(py).score()
     }
 
     #[getter]
-    fn seed(&self) -> u64 {
-        self.inner.seed()
+    fn seed(&self, py: Python<'_>) -> u64 {
+        self.lock(py).seed()
     }
 
     #[getter]
-    fn task(&self) -> &'static str {
-        self.inner.task()
+    fn task(&self, py: Python<'_>) -> &'static str {
+        self.lock(py).task()
     }
 
     #[getter]
-    fn step_count(&self) -> u32 {
-        self.inner.step_count()
+    fn step_count(&self, py: Python<'_>) -> u32 {
+        self.lock(py).step_count()
     }
 
     #[getter]
-    fn max_steps(&self) -> u32 {
-        self.inner.max_steps()
+    fn max_steps(&self, py: Python<'_>) -> u32 {
+        self.lock(py).max_steps()
     }
 
     /// Returns the completions so far as the text of a replay file.
-    fn replay(&self, name: &str) -> PyResult<String> {
-        self.inner.replay(name)
+    fn replay(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.lock(py).replay(name)
     }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        Self {
+            inner: Mutex::new(self.lock(py).boxed_clone()),
+            world: self.world,
+            names: self.names.clone(),
+            options: self.options.clone(),
+        }
+    }
+
+    /// Returns the function [`restore_text_episode`] and its arguments.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let inner = self.lock(py);
+        let (names, options) = (&self.names, &self.options);
+        let arguments = (
+            self.world.name(),
+            inner.seed(),
+            (&names.task, &names.streams, &names.rules),
+            (&options.style, &options.reader),
+            (options.invalid_reward, options.fallback),
+            inner.inputs(),
+        );
+        let arguments = arguments.into_pyobject(py)?.into_any();
+        Ok((native_function(py, "restore_text_episode")?, arguments))
+    }
+}
+
+/// Makes the text episode of a pickle by taking its completions again.
+#[pyfunction]
+pub(crate) fn restore_text_episode(
+    py: Python<'_>,
+    world: &str,
+    seed: &Bound<'_, PyAny>,
+    names: NamesState,
+    texts: (String, String),
+    options: (f64, bool),
+    inputs: Vec<Option<String>>,
+) -> PyResult<PyTextEpisode> {
+    let episode = PyTextEpisode::new(
+        world,
+        seed,
+        names.0.as_deref(),
+        names.1.as_deref(),
+        names.2.as_deref(),
+        &texts.0,
+        &texts.1,
+        options.0,
+        options.1,
+    )?;
+    {
+        let mut inner = episode.lock(py);
+        for input in &inputs {
+            match input {
+                Some(completion) => {
+                    inner.step(completion).ok_or_else(ended)?;
+                }
+                None => inner.abort(),
+            }
+        }
+    }
+    Ok(episode)
 }

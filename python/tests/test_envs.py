@@ -24,7 +24,7 @@ def masked_action(mask: np.ndarray, sizes: tuple[int, ...], rng: np.random.Gener
 @pytest.mark.parametrize(("world", "task"), CASES)
 def test_check_env_passes(world, task):
     env = gym.make(f"sentinel_env:Sentinel/{IDS[world]}-v0", task=task, streams="independent", rules="hardened")
-    check_env(env.unwrapped, skip_render_check=True)
+    check_env(env.unwrapped)
 
 
 @pytest.mark.parametrize(("world", "task"), CASES)

@@ -28,7 +28,9 @@ def test_digests_equal_the_recorded_ones(root, name):
         groups.setdefault((episode["task"], episode["policy"], episode["streams"]), []).append(episode)
     assert groups
     for (task, policy, streams), group in groups.items():
-        played = load_policy(world, policy).run([e["seed"] for e in group], task=task, streams=streams, rules=rules)
+        # Natively, because some seeds are beyond the largest one that the package accepts.
+        seeds = np.array([e["seed"] for e in group], np.uint64)
+        played = load_policy(world, policy)._native.run(seeds, task=task, streams=streams, rules=rules)
         assert played["digest"] == [e["digest"] for e in group], (task, policy, streams)
 
 

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import shutil
 
 import pytest
 
@@ -17,11 +18,11 @@ def load(root):
     return read_leaderboard(root / FILE)
 
 
-def problems(folder, board):
+def problems(folder, board, root=None):
     """Returns what the checker says about a leaderboard."""
     path = folder / "board.json"
     path.write_text(json.dumps(board))
-    return check(path)[1]
+    return check(path, root=root)[1]
 
 
 def entry(root, world, player):
@@ -36,14 +37,14 @@ def board_of(*entries):
 def test_committed_leaderboard_is_what_playing_again_gives(root, tmp_path):
     """All entries in `cargo xtask test --full`; here those of the trust world, which take seconds."""
     if os.environ.get("SENTINEL_PYTHON_ALL"):
-        count, found = check(root / FILE)
+        count, found = check(root / FILE, root=root)
     else:
         entries = [e for e in load(root)["entries"] if e["world"] == "trust"]
         for e in entries:
             for key in {"model", "replay"} & e["evidence"].keys():
                 target = (root / FILE).parent / e["evidence"][key]
                 e["evidence"][key] = os.path.relpath(target, tmp_path)
-        count, found = len(entries), problems(tmp_path, board_of(*entries))
+        count, found = len(entries), problems(tmp_path, board_of(*entries), root=tmp_path.anchor)
     assert count >= 6 and found == []
 
 
@@ -196,16 +197,48 @@ def load_score(rows):
 def test_models_are_held_to_their_files(root, tmp_path):
     original = entry(root, "trust", "grpo")
     original["evidence"]["model"] = os.path.relpath(root / "replays/grpo", tmp_path)
-    assert problems(tmp_path, board_of(original)) == []
+    anchor = tmp_path.anchor
+    assert problems(tmp_path, board_of(original), anchor) == []
     other = {**original, "evidence": {**original["evidence"], "sha256": "0" * 64}}
-    assert "sha256" in problems(tmp_path, board_of(other))[0]
+    assert "sha256" in problems(tmp_path, board_of(other), anchor)[0]
     other = {**original, "training_seeds": ["100000..100010"]}
-    assert "config.json beside the model says '100000..1000000'" in problems(tmp_path, board_of(other))[0]
+    assert "config.json beside the model says '100000..1000000'" in problems(tmp_path, board_of(other), anchor)[0]
     other = {**original, "evidence": {"model": str(root / "replays/grpo"), "sha256": ""}}
     assert "absolute" in problems(tmp_path, board_of(other))[0]
     other = {**original, "evidence": {"model": "nowhere", "sha256": ""}}
     assert "nowhere" in problems(tmp_path, board_of(other))[0]
-    assert "world trust" in problems(tmp_path, board_of({**original, "world": "cluster"}))[0]
+    assert "world trust" in problems(tmp_path, board_of({**original, "world": "cluster"}), anchor)[0]
+
+
+def test_evidence_outside_of_the_folder_is_not_read(root, tmp_path):
+    """Not by a path upwards, and not by a link; the caller may name a larger folder."""
+    original = entry(root, "trust", "grpo")
+    board = tmp_path / "boards"
+    board.mkdir()
+    shutil.copytree(root / "replays/grpo", tmp_path / "outside")
+    shutil.copytree(root / "replays/grpo", board / "inside")
+    os.symlink(tmp_path / "outside", board / "link")
+    for path in ("../outside", "../outside/model.safetensors", "inside/../../outside", "link", "../../../../etc/passwd"):
+        original["evidence"]["model"] = path
+        (found,) = problems(board, board_of(original))
+        assert "leads out of" in found and "--root" in found
+        if "etc" not in path:
+            assert problems(board, board_of(original), root=tmp_path) == []
+    original["evidence"]["model"] = "inside"
+    assert problems(board, board_of(original)) == []
+    original.update(evidence={"replay": "../../secret", "sha256": ""})
+    assert "leads out of" in problems(board, board_of(original))[0]
+
+
+def test_evidence_outside_of_the_folder_is_not_added(root, tmp_path, capsys):
+    board = tmp_path / "boards"
+    board.mkdir()
+    shutil.copytree(root / "replays/grpo", tmp_path / "outside")
+    file = str(board / "board.json")
+    options = ["--world", "trust", "--model", str(tmp_path / "outside"), "--training-seeds", "100000..1000000"]
+    assert main(["add", file, *options]) == 1 and "leads out of" in capsys.readouterr().err
+    assert main(["add", file, *options, "--root", str(tmp_path)]) == 0
+    assert main(["check", file]) == 1 and main(["check", file, "--root", str(tmp_path)]) == 0
 
 
 def test_compact_policies_may_submit_a_replay(root, tmp_path, capsys):

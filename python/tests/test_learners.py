@@ -44,6 +44,21 @@ def test_sb3_accepts_and_steps_the_environment():
     assert len(env.env_method("action_masks")) == 6
 
 
+@pytest.mark.parametrize("name", ["Trust", "Cluster", "PolyGuard"])
+def test_sb3_makes_environments_by_their_id(name):
+    sb3 = need("stable_baselines3")
+    from stable_baselines3.common.env_util import make_vec_env
+
+    import sentinel_env  # noqa: F401 - registers the ids
+
+    model = sb3.PPO("MlpPolicy", f"Sentinel/{name}-v0", n_steps=16, batch_size=16, n_epochs=1, device="cpu")
+    model.learn(16)
+    env = make_vec_env(f"Sentinel/{name}-v0", 2)
+    env.reset()
+    env.step([env.action_space.sample() for _ in range(2)])
+    assert env.render().dtype == np.uint8
+
+
 def test_sb3_learns_for_one_update():
     sb3 = need("stable_baselines3")
     from sentinel_env.sb3 import SentinelVecEnv

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import sys
+import threading
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -14,6 +17,7 @@ from gymnasium.vector.utils import batch_space
 
 from sentinel_env import _native
 from sentinel_env.episodes import Episode, action_array
+from sentinel_env.render import RENDER_MODE, check_render_mode, observation_image
 from sentinel_env.worlds import TRAINING_SEEDS, WORLDS, seed_range
 from sentinel_env.worlds import world as describe
 
@@ -46,6 +50,9 @@ class SentinelEnv(gym.Env[ObsType, Any]):
     ``info`` has ``action_mask`` (one flag for each value of the action; for ``cluster`` those of each
     number after the other), ``seed``, and at the end ``score``, 0 to 1.
 
+    An environment can be copied with `copy.deepcopy` and pickled, also while an episode runs: the copy goes on
+    as the original would.
+
     Args:
         world: Name of the world.
         task: Name or number of the task; by default the first one.
@@ -54,10 +61,11 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         seeds: Range of the seeds of episodes that are reset without one: ``(first, last + 1)``.
         reward: ``step``, the reward of the world, whose sum is not the score; or ``score``, the change of
             the score, whose sum is.
-        render_mode: `None`: `Policy.record` and the page show episodes.
+        render_mode: ``rgb_array``, with which `render` draws the observation; or `None`. `Policy.record` and the
+            page show whole episodes.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": [RENDER_MODE], "render_fps": 4}
 
     def __init__(
         self,
@@ -69,9 +77,7 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         reward: str = "step",
         render_mode: str | None = None,
     ) -> None:
-        if render_mode is not None:
-            raise ValueError(f"render_mode is {render_mode!r}, and there is none: use None")
-        self.render_mode = None
+        self.render_mode = check_render_mode(render_mode)
         self.world = describe(world)
         self.seeds = seed_range(seeds)
         self._reward_is_score = _reward_is_score(reward)
@@ -84,7 +90,14 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         Episode(world, seed=0, **self._names)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsType, dict[str, Any]]:
-        """Starts an episode: that of `seed`, or one of the range `seeds`."""
+        """Starts an episode: that of `seed`, or one of the range `seeds`.
+
+        Raises:
+            ValueError: If `seed` is not an integer from 0 to 2**63 - 1. The environment is then unchanged.
+        """
+        if seed is not None:
+            # Before anything changes.
+            seed = _native.parse_seed(seed)
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(*self.seeds))
@@ -94,9 +107,14 @@ class SentinelEnv(gym.Env[ObsType, Any]):
     def step(self, action: Any) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
         """Takes one action.
 
+        Args:
+            action: A number for a space `Discrete`, also in an array of shape ``(1,)``; integers of shape
+                ``(n,)`` for `MultiDiscrete`; or a dict as for `Episode.step`.
+
         Raises:
             EpisodeEnded: If the episode has ended.
-            ValueError: If the action does not exist. The episode is then unchanged.
+            ValueError: If the action does not exist or has another shape. The episode is then unchanged.
+            TypeError: If it has numbers that are not integers.
         """
         if self.episode is None:
             raise gym.error.ResetNeeded("no episode: call reset before the first step")
@@ -115,6 +133,18 @@ class SentinelEnv(gym.Env[ObsType, Any]):
             raise gym.error.ResetNeeded("no episode: call reset first")
         return self.episode.action_mask()
 
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """Returns the current observation as an image in the mode ``rgb_array``, else `None`.
+
+        A row of squares is a row of a section, as `World.sections` lists them, and a square is a feature.
+        """
+        if self.render_mode is None:
+            gym.logger.warn("render draws nothing without a mode: make the environment with render_mode='rgb_array'")
+            return None
+        if self.episode is None:
+            raise gym.error.ResetNeeded("no episode: call reset first")
+        return observation_image(self.world, self.episode.observation())
+
     @staticmethod
     def _info(episode: Episode) -> dict[str, Any]:
         return {"action_mask": episode.action_mask(), "seed": episode.seed}
@@ -132,8 +162,14 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
     ``final_info``, which holds ``score``, ``seed`` and ``action_mask``. Entries that count have `True` in
     ``_score`` and so on.
 
+    Threads may share an environment. They take turns, one call at a time, which is why ``copy=False`` is not for
+    them: the arrays of one thread's step are overwritten by the next step of any thread.
+
+    An environment can be copied with `copy.deepcopy` and pickled, also while episodes run, but not while another
+    thread steps it: the copy goes on as the original would, also with the seeds of further episodes.
+
     Args:
-        num_envs: Number of environments.
+        num_envs: Number of environments, at least 1 and as many as memory holds.
         world: Name of the world.
         task: Name or number of the task; by default the first one.
         streams: As for `SentinelEnv`.
@@ -143,8 +179,12 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         reward: As for `SentinelEnv`.
         features: Compute observations; without, they are empty, and steps are faster.
         masks: Compute action masks.
-        copy: Return new arrays; otherwise each step overwrites those of the step before.
-        render_mode: `None`.
+        copy: Return new arrays; otherwise each step overwrites the observations, rewards, flags and action masks
+            of the step before. Seeds and the flags beside entries are always new.
+        render_mode: ``rgb_array``, with which `render` draws the observations; or `None`.
+
+    Raises:
+        MemoryError: If there is no memory for so many environments.
     """
 
     def __init__(
@@ -162,14 +202,16 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         copy: bool = True,
         render_mode: str | None = None,
     ) -> None:
-        if render_mode is not None:
-            raise ValueError(f"render_mode is {render_mode!r}, and there is none: use None")
-        self.render_mode = None
+        self.render_mode = check_render_mode(render_mode)
+        if render_mode is not None and not features:
+            raise ValueError("rendering needs observations: use features=True, or no render_mode")
         self.world = describe(world)
-        self.num_envs = int(num_envs)
+        self.num_envs = operator.index(num_envs)
+        if not 1 <= self.num_envs <= sys.maxsize:
+            raise ValueError(f"num_envs is {self.num_envs}, and must be 1 to {sys.maxsize}")
         self.seeds = seed_range(seeds)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**SentinelEnv.metadata, "autoreset_mode": self.autoreset_mode}
         self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         task = self.world.task_name(task)
         self._batch = _native.Batch(
@@ -191,7 +233,9 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         self.copy = copy
         self._features = features
         self._masks = masks
-        self._columns = sum(self._batch.action_sizes)
+        sizes = self._batch.action_sizes
+        self._columns = sum(sizes)
+        self._action_shape = (self.num_envs,) if len(sizes) == 1 else (self.num_envs, len(sizes))
         self._all = np.ones(self.num_envs, np.bool_)
         self._seeds = np.zeros(self.num_envs, np.uint64)
         self._buffers = None if copy else self._new_buffers()
@@ -199,6 +243,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         self._last_scores = np.zeros(self.num_envs, np.float64)
         self._is_seeded = False
         self._restarting = False
+        self._lock = threading.RLock()
 
     def reset(
         self,
@@ -206,26 +251,37 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Starts an episode in every environment, or in those of ``options["reset_mask"]``."""
-        chosen = self._reset_mask(options)
-        listed = self._seed_list(seed)
-        if not self._is_seeded or seed is not None:
-            first = next((s for s in listed if s is not None), None)
-            self._np_random, self._np_random_seed = seeding.np_random(first)
-            self._batch.seek(int(self._np_random.integers(*self.seeds)))
-            self._is_seeded = True
-        for index in np.flatnonzero(chosen):
-            self._batch.reset_at(int(index), listed[index])
-        self._last_scores[chosen] = 0.0
-        observations, *_, masks = self._arrays()
-        if self._features:
-            self._batch.write_observations(observations)
-        infos: dict[str, Any] = {}
-        if masks is not None:
-            self._batch.write_masks(masks)
-        self._batch.write_seeds(self._seeds)
-        self._add_infos(infos, masks)
-        return observations, infos
+        """Starts an episode in every environment, or in those of ``options["reset_mask"]``.
+
+        Args:
+            seed: Seed of the first environment, from which the others count upwards; or one for each of them.
+                A seed is an integer from 0 to 2**63 - 1.
+            options: ``reset_mask``: one flag for each environment; all are reset without it.
+
+        Raises:
+            ValueError: If one of these is wrong. No environment has then been reset.
+        """
+        with self._lock:
+            self._check_open()
+            chosen = self._reset_mask(options)
+            listed = self._seed_list(seed)
+            observations, *_, masks = self._arrays()
+            if not self._is_seeded or seed is not None:
+                first = next((s for s in listed if s is not None), None)
+                self._np_random, self._np_random_seed = seeding.np_random(first)
+                self._batch.seek(int(self._np_random.integers(*self.seeds)))
+                self._is_seeded = True
+            for index in np.flatnonzero(chosen):
+                self._batch.reset_at(int(index), listed[index])
+            self._last_scores[chosen] = 0.0
+            if self._features:
+                self._batch.write_observations(observations)
+            infos: dict[str, Any] = {}
+            if masks is not None:
+                self._batch.write_masks(masks)
+            self._batch.write_seeds(self._seeds)
+            self._add_infos(infos, masks)
+            return observations, infos
 
     def step(
         self, actions: Any
@@ -238,16 +294,27 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
     ]:
         """Takes one action in every environment.
 
+        Args:
+            actions: Integers of shape ``(num_envs,)``, or ``(num_envs, n)`` for a space `MultiDiscrete`. They are
+                copied before the first one is taken.
+
         Raises:
-            ValueError: If an action does not exist. No environment has then been stepped.
+            ValueError: If an action does not exist, or the array has another shape. No environment has then been
+                stepped.
+            TypeError: If the actions are not integers.
         """
+        with self._lock:
+            self._check_open()
+            return self._step(actions)
+
+    def _step(self, actions: Any) -> tuple[Any, ...]:
         if not self._is_seeded:
             raise gym.error.ResetNeeded("no episodes: call reset before the first step")
         observations, rewards, terminated, truncated, scores, masks = self._arrays()
         final_observations = np.zeros_like(observations) if self._same_step and self._features else None
         last_seeds = self._seeds if self._same_step else None
         ends = self._batch.step(
-            action_array(actions),
+            action_array(actions, self._action_shape),
             rewards,
             terminated,
             truncated,
@@ -279,8 +346,38 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         return masks
 
     def write_observations(self, out: npt.NDArray[np.float32]) -> None:
-        """Writes the current observations into an array ``[environments, features]``, without a copy."""
+        """Writes the current observations into an array, without a copy.
+
+        Args:
+            out: `float32` of shape ``(num_envs, features)``, contiguous in C order.
+
+        Raises:
+            ValueError: If `out` has another shape or order.
+            TypeError: If it has another type or cannot be written.
+        """
         self._batch.write_observations(out)
+
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """Returns an image of each environment's observation in the mode ``rgb_array``, else `None`."""
+        if self.render_mode is None:
+            return None
+        observations = np.empty((self.num_envs, self._batch.observation_size), np.float32)
+        self._batch.write_observations(observations)
+        return tuple(observation_image(self.world, observation) for observation in observations)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the attributes, without the lock."""
+        with self._lock:
+            return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes the attributes of another environment."""
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gym.error.ClosedEnvironmentError("the environment is closed: make another one")
 
     def _arrays(self) -> tuple[Any, ...]:
         return self._new_buffers() if self._buffers is None else self._buffers
@@ -297,11 +394,11 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         )
 
     def _add_infos(self, infos: dict[str, Any], masks: npt.NDArray[np.bool_] | None) -> None:
-        infos["seed"] = self._seeds.copy() if self.copy else self._seeds
-        infos["_seed"] = self._all.copy() if self.copy else self._all
+        infos["seed"] = self._seeds.copy()
+        infos["_seed"] = self._all.copy()
         if masks is not None:
             infos["action_mask"] = masks
-            infos["_action_mask"] = self._all.copy() if self.copy else self._all
+            infos["_action_mask"] = self._all.copy()
 
     def _add_ends(
         self,
@@ -325,9 +422,10 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
             infos.update(final_obs=observations, _final_obs=ended)
 
     def _reset_mask(self, options: dict[str, Any] | None) -> npt.NDArray[np.bool_]:
-        if options is None or "reset_mask" not in options:
+        given = (options or {}).get("reset_mask")
+        if given is None:
             return self._all
-        mask = np.asarray(options["reset_mask"])
+        mask = np.asarray(given)
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
             raise ValueError(f"options['reset_mask'] must be {self.num_envs} flags, not {mask.dtype} {mask.shape}")
         return mask
@@ -335,9 +433,11 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
     def _seed_list(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            return [int(seed) + index for index in range(self.num_envs)]
-        listed = [None if one is None else int(one) for one in seed]
+        if not isinstance(seed, Iterable):
+            first = _native.parse_seed(seed)
+            last = _native.parse_seed(first + self.num_envs - 1)
+            return list(range(first, last + 1))
+        listed = [None if one is None else _native.parse_seed(one) for one in seed]
         if len(listed) != self.num_envs:
             raise ValueError(f"{len(listed)} seeds for {self.num_envs} environments: give one for each")
         return listed

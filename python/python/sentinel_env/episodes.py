@@ -22,10 +22,13 @@ class Episode:
     The same world, task, seed, streams, rules and actions give the same trajectory on every machine,
     in the browser, and in the ``sentinel`` command; `digest` compares two of them.
 
+    An episode can be copied with `copy.deepcopy` and pickled, also while it runs: the copy goes on as the
+    original would. Threads that share one take turns, one call at a time.
+
     Args:
         world: Name of the world.
         task: Name or number of the task; by default the first one.
-        seed: Seed of the episode.
+        seed: Seed of the episode, 0 to 2**63 - 1.
         streams: ``independent``, or ``reference`` for parity with the published Python code.
         rules: ``reference``, ``hardened``, or one of them with changes, as in ``hardened-timeouts``.
     """
@@ -46,8 +49,9 @@ class Episode:
         """Takes one action.
 
         Args:
-            action: A number; an array of numbers, one for each of `World.action_names`; or a dict as in
-                the world's JSON protocol, such as ``{"action_type": "verify", "specialist_id": "S2"}``.
+            action: Integers of shape ``(n,)``, one for each of `World.action_names`; for a world whose
+                actions have one number also this number; or a dict as in the world's JSON protocol, such as
+                ``{"action_type": "verify", "specialist_id": "S2"}``.
 
         Returns:
             The reward, and whether the episode was terminated or truncated.
@@ -57,14 +61,38 @@ class Episode:
             ValueError: If the action does not exist. The episode is then unchanged.
         """
         if isinstance(action, Mapping):
-            return self._native.step_json(json.dumps(dict(action)))
-        return self._native.step(action_array(action))
+            return self.step_json(json.dumps(dict(action)))
+        factors = len(self._native.action_sizes)
+        return self._native.step(action_array(action, (factors,), scalar=factors == 1))
+
+    def step_json(self, text: str) -> tuple[float, bool, bool]:
+        """Takes the action of a message of the world's JSON protocol, read as it is.
+
+        A dict has each key once; a text may have one twice, as a model can write it, and the rules of the
+        world say what that means. What a message says besides its action is in `payload`.
+
+        Args:
+            text: The message, a JSON object.
+
+        Returns:
+            The same as `step`.
+
+        Raises:
+            EpisodeEnded: If the episode has ended.
+            ValueError: If the text is not a message, or the world refuses it as none. The episode is then
+                unchanged.
+        """
+        return self._native.step_json(text)
 
     def observation(self, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
         """Returns the features of the current observation; `World.feature_names` has their names.
 
         Args:
-            out: An array to write into, instead of a new one.
+            out: An array to write into, instead of a new one: `float32` of shape ``(features,)``.
+
+        Raises:
+            ValueError: If `out` has another shape or is not contiguous.
+            TypeError: If `out` has another type or cannot be written.
         """
         if out is None:
             out = np.empty(self._native.observation_size, np.float32)
@@ -131,11 +159,19 @@ class Episode:
 
 
 class Player:
-    """A policy in one episode. Made by `Policy.player`."""
+    """A policy in one episode. Made by `Policy.player`.
 
-    def __init__(self, native: _native.Player, episode: Episode) -> None:
+    A copy, also one from a pickle, has a copy of the episode, and chooses as the original would.
+    """
+
+    def __init__(self, native: _native.Player, episode: Episode, policy: Policy) -> None:
         self._native = native
         self._episode = episode
+        self._policy = policy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns how to make a copy: a player that has made the same choices."""
+        return _player, (self._policy, self._episode, self._native.choices())
 
     def act(self) -> npt.NDArray[np.int64]:
         """Chooses an action for the current observation, without taking it.
@@ -192,7 +228,7 @@ class Policy:
 
     def player(self, episode: Episode) -> Player:
         """Starts a player in an episode."""
-        return Player(episode._native.player(self._native), episode)
+        return _player(self, episode, [])
 
     def agent(self, env: Any) -> Any:
         """Returns a function from observation to action for a `SentinelEnv`, also a wrapped one.
@@ -230,7 +266,7 @@ class Policy:
         """Plays whole episodes natively, without the interpreter's lock.
 
         Args:
-            seeds: A seed, or several, such as ``range(5000, 5100)``.
+            seeds: A seed, or several, such as ``range(5000, 5100)``; each is 0 to 2**63 - 1.
             task: Name or number of the task; by default the first one.
             streams: As for `Episode`.
             rules: As for `Episode`.
@@ -264,8 +300,17 @@ class Policy:
         task = describe(self.world).task_name(task)
         return self._native.record(seed, task=task, streams=streams, rules=rules, name=name)
 
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Policy:
+        """Returns the policy itself, which never changes."""
+        return self
+
     def __repr__(self) -> str:
         return repr(self._native)
+
+
+def _player(policy: Policy, episode: Episode, choices: list[int]) -> Player:
+    """Starts a player that has chosen after each of these numbers of actions."""
+    return Player(episode._native.player(policy._native, choices), episode, policy)
 
 
 def load_policy(world: str | None = None, name: str | None = None, *, model: str | os.PathLike[str] | None = None) -> Policy:
@@ -292,16 +337,27 @@ def load_policy(world: str | None = None, name: str | None = None, *, model: str
     return Policy(_native.Policy(world, name))
 
 
-def action_array(action: Any) -> npt.NDArray[np.int64]:
-    """Returns an action as a flat array of numbers.
+def action_array(action: Any, shape: tuple[int, ...], *, scalar: bool = False) -> npt.NDArray[np.int64]:
+    """Returns actions as an array of integers.
+
+    Args:
+        action: The actions.
+        shape: The shape that they must have.
+        scalar: Take a single number for an array of shape ``(1,)``.
 
     Raises:
-        TypeError: If the action has numbers that are not integers.
+        TypeError: If the actions are not integers.
+        ValueError: If they have another shape.
     """
     array = np.asarray(action)
+    if scalar and array.shape == ():
+        array = array.reshape(1)
+    if array.shape != shape:
+        also = " or ()" if scalar else ""
+        raise ValueError(f"the array of actions has shape {array.shape}, and must have {shape}{also}")
     if array.dtype.kind not in "iu":
         raise TypeError(f"an action has integers, not {array.dtype}: {action!r}")
-    return np.ascontiguousarray(array, np.int64).reshape(-1)
+    return np.ascontiguousarray(array, np.int64)
 
 
 def seed_array(seeds: int | Iterable[int]) -> npt.NDArray[np.uint64]:
@@ -310,8 +366,5 @@ def seed_array(seeds: int | Iterable[int]) -> npt.NDArray[np.uint64]:
     Raises:
         ValueError: If one of them is not a seed.
     """
-    listed = [seeds] if isinstance(seeds, (int, np.integer)) else list(seeds)
-    try:
-        return np.array([int(seed) for seed in listed], np.uint64)
-    except (OverflowError, TypeError) as error:
-        raise ValueError(f"seeds are integers from 0 to 2**64 - 1: {error}") from None
+    listed = seeds if isinstance(seeds, Iterable) else [seeds]
+    return np.array([_native.parse_seed(seed) for seed in listed], np.uint64)

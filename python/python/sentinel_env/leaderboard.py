@@ -107,8 +107,14 @@ def read_leaderboard(path: str | os.PathLike[str]) -> dict[str, Any]:
     return board
 
 
-def check(path: str | os.PathLike[str]) -> tuple[int, list[str]]:
+def check(
+    path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None
+) -> tuple[int, list[str]]:
     """Computes every entry of a leaderboard again.
+
+    Args:
+        path: Path of the leaderboard.
+        root: Folder that holds all evidence, by default that of the leaderboard. No file outside of it is read.
 
     Returns:
         The number of entries, and the problems: one line each with the number and player of the entry.
@@ -119,6 +125,7 @@ def check(path: str | os.PathLike[str]) -> tuple[int, list[str]]:
     """
     board = read_leaderboard(path)
     seed_set, folder = SEED_SETS[board["seed_set"]], pathlib.Path(path).parent
+    root = folder if root is None else pathlib.Path(root)
     problems, seen = [], set()
     for number, entry in enumerate(board["entries"], 1):
         name = entry.get("player") if isinstance(entry, dict) else None
@@ -127,7 +134,7 @@ def check(path: str | os.PathLike[str]) -> tuple[int, list[str]]:
             if claims in seen:
                 raise EntryError("the same player is in the file twice")
             seen.add(claims)
-            found = compute(entry, seed_set, folder)
+            found = compute(entry, seed_set, folder, root)
             for key in COMPUTED:
                 if entry.get(key) != found[key]:
                     raise EntryError(f"{key} is {entry.get(key)!r}, and played again it is {found[key]!r}")
@@ -188,8 +195,14 @@ def bounds(text: str) -> tuple[int, int]:
     return seeds.start, seeds.stop
 
 
-def compute(entry: dict[str, Any], seed_set: SeedSet, folder: pathlib.Path) -> dict[str, Any]:
+def compute(entry: dict[str, Any], seed_set: SeedSet, folder: pathlib.Path, root: pathlib.Path) -> dict[str, Any]:
     """Plays the episodes of an entry again and returns its keys `COMPUTED`.
+
+    Args:
+        entry: The entry.
+        seed_set: The episodes.
+        folder: Folder at which the paths of the evidence start.
+        root: Folder that holds them all.
 
     Raises:
         EntryError: If the evidence is not what the entry says.
@@ -197,24 +210,33 @@ def compute(entry: dict[str, Any], seed_set: SeedSet, folder: pathlib.Path) -> d
     """
     evidence = entry["evidence"]
     if "replay" in evidence:
-        return summary(play_replay(entry, seed_set, evidence_file(evidence, "replay", folder)))
+        return summary(play_replay(entry, seed_set, evidence_file(evidence, "replay", folder, root)))
     if "policy" in evidence:
         policy = load_policy(entry["world"], evidence["policy"])
         if policy.is_privileged != entry["privileged"]:
             words = "reads" if policy.is_privileged else "does not read"
             raise EntryError(f"policy {policy.name} {words} hidden state, and privileged is {entry['privileged']}")
     else:
-        path = evidence_file(evidence, "model", folder)
+        path = evidence_file(evidence, "model", folder, root)
         policy = load_policy(entry["world"], model=path)
         check_config(entry["training_seeds"], path.parent / "config.json")
     return summary(play_policy(policy, names) for names in seed_set.episodes(entry["world"]))
 
 
-def evidence_file(evidence: dict[str, str], key: str, folder: pathlib.Path) -> pathlib.Path:
-    """Returns the path of a file of the evidence, after a comparison of its digest."""
+def evidence_file(evidence: dict[str, str], key: str, folder: pathlib.Path, root: pathlib.Path) -> pathlib.Path:
+    """Returns the path of a file of the evidence, after a comparison of its digest.
+
+    Raises:
+        EntryError: If the path is absolute or leads out of `root`, or the digest differs.
+    """
     if pathlib.PurePath(evidence[key]).is_absolute():
         raise EntryError(f"path {evidence[key]!r} is absolute: name it from the folder of the leaderboard")
     path = evidence_path(key, folder / evidence[key])
+    # Links are followed before the comparison.
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise EntryError(
+            f"path {evidence[key]!r} leads out of {root}: name the folder of all evidence with --root, if you trust it"
+        )
     digest = sha256(path)
     if evidence.get("sha256") != digest:
         raise EntryError(f"sha256 of {evidence[key]} is {digest}, not {evidence.get('sha256')}")
@@ -331,6 +353,7 @@ def summary(episodes: Iterable[PlayedEpisode]) -> dict[str, Any]:
 def new_entry(
     seed_set: SeedSet,
     folder: pathlib.Path,
+    root: pathlib.Path,
     *,
     world: str,
     kind: str,
@@ -352,7 +375,7 @@ def new_entry(
         entry.update(style=style, reader=reader)
     entry["evidence"] = evidence
     check_claims(entry, seed_set)
-    return {**entry, **compute(entry, seed_set, folder)}
+    return {**entry, **compute(entry, seed_set, folder, root)}
 
 
 def table(board: dict[str, Any]) -> str:
@@ -389,6 +412,7 @@ def add(arguments: argparse.Namespace) -> str:
     entry = new_entry(
         SEED_SETS[board["seed_set"]],
         path.parent,
+        pathlib.Path(arguments.root or path.parent),
         world=arguments.world,
         kind=kind,
         player=player,
@@ -423,10 +447,14 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=name, description=words)
     commands = top.add_subparsers(dest="command", required=True)
     words = "play every entry again; exit code 1 if one is not what it claims"
-    commands.add_parser("check", help=words).add_argument("file")
+    checking = commands.add_parser("check", help=words)
+    checking.add_argument("file")
     commands.add_parser("table", help="print a table in Markdown").add_argument("file")
     new = commands.add_parser("add", help="play the test seeds and add an entry")
     new.add_argument("file")
+    for command in (checking, new):
+        words = "folder that holds all evidence; by default that of the file"
+        command.add_argument("--root", metavar="FOLDER", help=words)
     new.add_argument("--world", required=True, choices=WORLDS)
     new.add_argument("--policy", metavar="NAME", help="a scripted policy")
     new.add_argument("--model", metavar="DIR", help="a compact policy of `sentinel train`")
@@ -451,7 +479,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "table":
             print(table(read_leaderboard(options.file)))
             return 0
-        count, problems = check(options.file)
+        count, problems = check(options.file, root=options.root)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

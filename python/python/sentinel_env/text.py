@@ -64,6 +64,8 @@ class TextEnv:
     had room earn `invalid_reward`, so that ending early never pays. With ``on_invalid="fallback"`` a
     script acts instead and the episode goes on, as ``sentinel record`` does: for transcripts.
 
+    An environment can be copied with `copy.deepcopy` and pickled, also while an episode runs.
+
     Args:
         world: Name of the world.
         task: Name or number of the task; by default the first one.
@@ -112,15 +114,17 @@ class TextEnv:
         """Starts an episode and returns its first prompt.
 
         Args:
-            seed: Seed of the episode. Without one it is drawn from `seeds`, at random until a seed was
-                given, and afterwards in an order that depends on that seed only.
+            seed: Seed of the episode, 0 to 2**63 - 1. Without one it is drawn from `seeds`, at random until
+                a seed was given, and afterwards in an order that depends on that seed only.
+
+        Raises:
+            ValueError: If `seed` is not a seed. The environment is then unchanged.
         """
         if seed is None:
             seed = int(self._random.integers(*self.seeds))
         else:
-            # Refused here, with words, if it is not a seed.
-            _native.TextEpisode(self.world.name, seed, **self._options)
-            self._random = np.random.default_rng(int(seed))
+            seed = _native.parse_seed(seed)
+            self._random = np.random.default_rng(seed)
         self._native = _native.TextEpisode(self.world.name, seed, **self._options)
         return self._native.prompt()
 

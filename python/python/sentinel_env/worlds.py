@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 
 import numpy as np
 
@@ -149,13 +150,16 @@ def seed_range(seeds: tuple[int, int] | range) -> tuple[int, int]:
     """Returns the first seed of a range, and the one after its last.
 
     Raises:
-        ValueError: If the range is empty, negative or has a step.
+        ValueError: If the range is empty, has a step, or goes beyond the seeds, 0 to 2**63 - 1.
+        TypeError: If a bound is not an integer.
     """
     if isinstance(seeds, range):
         if seeds.step != 1:
             raise ValueError(f"seeds {seeds} must have step 1")
         seeds = (seeds.start, seeds.stop)
-    start, stop = (int(seed) for seed in seeds)
-    if not 0 <= start < stop <= 2**63:
-        raise ValueError(f"seeds ({start}, {stop}) are not a range from 0 to 2**63: give (first, last + 1)")
+    start, stop = (operator.index(seed) for seed in seeds)
+    if not 0 <= start < stop <= _native.SEED_MAX + 1:
+        raise ValueError(
+            f"seeds ({start}, {stop}) are not a range of integers from 0 to 2**63 - 1: give (first, last + 1)"
+        )
     return start, stop

@@ -34,6 +34,10 @@ use crate::sessions::{Session, lock};
 use crate::state::App;
 use crate::validation::FieldError;
 
+/// Ends a connection after the answer: one that had or wanted a stream waits for no further request, which would
+/// take the place of others.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
 /// Pause between two events of a stream.
 const STREAM_PAUSE: Duration = Duration::from_millis(500);
 
@@ -301,6 +305,7 @@ fn events(app: Arc<App>, id: String, kind: Option<Kind>, reason: &'static str) -
         let mut response = detail(StatusCode::SERVICE_UNAVAILABLE, words);
         let pause = HeaderValue::from_static("5");
         response.headers_mut().insert(header::RETRY_AFTER, pause);
+        response.headers_mut().insert(header::CONNECTION, CLOSE);
         return response;
     };
     let next = move |state: StreamState| {
@@ -338,5 +343,6 @@ fn events(app: Arc<App>, id: String, kind: Option<Kind>, reason: &'static str) -
     let mut response = Sse::new(stream::unfold(StreamState::First, next)).into_response();
     let no = HeaderValue::from_static("no");
     response.headers_mut().insert("x-accel-buffering", no);
+    response.headers_mut().insert(header::CONNECTION, CLOSE);
     response
 }

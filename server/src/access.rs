@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::HttpBody as _;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -143,13 +143,29 @@ impl Access {
         if body.size_hint().lower() > self.max_body as u64 {
             return refuse(StatusCode::PAYLOAD_TOO_LARGE, &too_large(self.max_body));
         }
+        let has_body = request.method() == Method::POST && !body.is_end_stream();
+        let is_typed = is_json(headers) || !is_from_browser(headers) && has_default_type(headers);
         // A page of another site may send texts and forms without a question, but no JSON.
-        if request.method() == Method::POST && !body.is_end_stream() && !is_json(headers) {
+        if has_body && !is_typed {
             let words = "a body is JSON: send the header Content-Type: application/json";
             return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, words);
         }
         None
     }
+}
+
+/// Returns `true` if a browser sent the request. No page can leave out all of these headers with a `POST`.
+fn is_from_browser(headers: &HeaderMap) -> bool {
+    let known = [header::ORIGIN, header::REFERER, header::COOKIE];
+    known.iter().any(|name| headers.contains_key(name))
+        || headers.keys().any(|name| name.as_str().starts_with("sec-"))
+}
+
+/// Returns `true` if a body has no type, or the one that curl and Python's urllib give to every body
+/// whose sender names none.
+fn has_default_type(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    kind.is_none_or(|kind| kind == "application/x-www-form-urlencoded")
 }
 
 #[cfg(test)]

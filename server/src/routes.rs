@@ -198,7 +198,8 @@ fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
     let of_observation = fields
         .get("observation")
         .and_then(|observation| observation.get("session_id"));
-    let id = fields.get("session_id").or(of_observation);
+    let id = fields.get("session_id").filter(|id| !id.is_null());
+    let id = id.or(of_observation).filter(|id| !id.is_null());
     match id {
         Some(Value::String(id)) => {
             if let Some(session) = app.sessions.get(id) {

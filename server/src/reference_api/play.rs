@@ -31,6 +31,10 @@ use crate::sessions::{Session, lock};
 use crate::state::App;
 use crate::validation::FieldError;
 
+/// Ends a connection after the answer: one that had or wanted a stream waits for no further request, which would
+/// take the place of others.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
 /// Pause between two events of a stream.
 const STREAM_PAUSE: Duration = Duration::from_millis(500);
 
@@ -468,7 +472,7 @@ async fn mcp(State(app): Shared, body: Bytes) -> Response {
     let answer = body_text(&body).and_then(|text| {
         let of_body = |error| broken(&error, &["body"]);
         let mut request = Envelope::parse(text).map_err(of_body)?;
-        let params = request.take("params").filter(|text| text.starts_with('{'));
+        let params = request.take("params").filter(|text| *text != "null");
         let params = params.unwrap_or("{}");
         let of_params = |error| broken(&error, &["body", "params"]);
         let fields = request.to_values().map_err(of_body)?;
@@ -529,6 +533,7 @@ pub(super) fn events(
         let mut response = detail(StatusCode::SERVICE_UNAVAILABLE, words);
         let pause = HeaderValue::from_static("5");
         response.headers_mut().insert(header::RETRY_AFTER, pause);
+        response.headers_mut().insert(header::CONNECTION, CLOSE);
         return response;
     };
     let next = move |state: StreamState| {
@@ -566,5 +571,6 @@ pub(super) fn events(
     let mut response = Sse::new(stream::unfold(StreamState::First, next)).into_response();
     let no = HeaderValue::from_static("no");
     response.headers_mut().insert("x-accel-buffering", no);
+    response.headers_mut().insert(header::CONNECTION, CLOSE);
     response
 }

@@ -47,7 +47,7 @@ struct Crate {
     macros: BTreeMap<String, Names>,
 }
 
-/// What a path leads to.
+/// The module or item that a path leads to.
 enum Target {
     Module(Names),
     /// An item of this module.

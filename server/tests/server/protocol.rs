@@ -87,6 +87,18 @@ async fn refused_messages_change_nothing() {
             "EXECUTION_ERROR",
         ),
         (
+            json!({"type": "reset", "data": {"task": 9}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"world": "polyguard", "task": 3}}),
+            "EXECUTION_ERROR",
+        ),
+        (
+            json!({"type": "reset", "data": {"task": 1.5}}),
+            "VALIDATION_ERROR",
+        ),
+        (
             json!({"type": "reset", "data": {"rules": "none"}}),
             "EXECUTION_ERROR",
         ),
@@ -121,6 +133,14 @@ async fn refused_messages_change_nothing() {
         assert_eq!(reply["data"]["code"], code, "{message} gave {reply}");
         assert_eq!(client.state().await, before, "{message}");
     }
+}
+
+#[tokio::test]
+async fn tasks_are_named_by_their_number_too() {
+    let server = TestServer::start().await;
+    let mut client = server.connect("/ws").await;
+    client.reset(json!({"task": 2, "seed": 1})).await;
+    assert_eq!(client.state().await["task"], "task2");
 }
 
 #[tokio::test]

@@ -76,14 +76,22 @@ fn all() -> Vec<Route<Arc<App>>> {
 
 /// A request to the policy: a session, an observation with its session, or an episode.
 #[derive(JsonSchema)]
+#[schemars(untagged)]
 #[allow(dead_code, reason = "only its schema is used")]
-struct ActRequest {
+enum ActRequest {
     /// A session of a WebSocket or of /sentinel/.
-    session_id: Option<String>,
+    Session { session_id: String },
     /// An observation of /sentinel/, which has the id of its session.
-    observation: Option<Map<String, Value>>,
+    Observation { observation: ObservedSession },
     /// The fields of a reset, and the actions so far.
-    episode: Option<DescribedEpisode>,
+    Episode { episode: DescribedEpisode },
+}
+
+/// An observation, of which the session counts.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ObservedSession {
+    session_id: String,
 }
 
 /// An episode: the fields of its reset, and the actions so far.

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::episode::{Kind, max_steps, to_json};
-use super::play::{ResetFields, SessionQuery, Shared, StepFields, get};
+use super::messages::{ResetFields, StepFields};
+use super::play::{SessionQuery, Shared, get};
 use crate::reply::{json_response, unprocessable};
 use crate::route::{Operation, Route};
 use crate::schema::inline_schema;

@@ -7,6 +7,7 @@
 
 mod documents;
 mod episode;
+mod messages;
 mod play;
 mod views;
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use sentinel_env::trust::{Action, Setup, Task, TrustEnv};
-use sentinel_env::{Environment as _, Named as _, Slot, WorldName, in_world, rng::Streams};
+use sentinel_env::{Environment as _, Slot, WorldName, in_world, rng::Streams};
 use sentinel_policy::text::PromptState;
 use sentinel_policy::trust::PolicyName;
-use sentinel_policy::{Playable, Scripted as _, run_episode};
+use sentinel_policy::{Playable, run_episode};
 use sentinel_server::policy::{Actor, ServedPolicy};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

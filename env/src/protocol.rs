@@ -209,6 +209,7 @@ impl<W: Protocol> Session<W> {
         text: &str,
         curriculum: &mut W::Curriculum,
     ) -> Result<Transition<W::Info>, MessageErrorOf<W>> {
+        self.check_running()?;
         let message = parse_message(text).map_err(MessageError::Parse)?;
         self.apply(&message, curriculum)
     }
@@ -235,11 +236,16 @@ impl<W: Protocol> Session<W> {
         Ok(transition)
     }
 
-    /// Returns an error if the episode has ended or the message names another session.
-    pub(crate) fn check_message(&self, message: &W::Message) -> Result<(), MessageErrorOf<W>> {
+    fn check_running(&self) -> Result<(), MessageErrorOf<W>> {
         if W::is_done(self.episode.observation()) {
             return Err(MessageError::Step(W::EPISODE_OVER));
         }
+        Ok(())
+    }
+
+    /// Returns an error if the episode has ended or the message names another session.
+    pub(crate) fn check_message(&self, message: &W::Message) -> Result<(), MessageErrorOf<W>> {
+        self.check_running()?;
         match W::session_id(message) {
             Some(given) if !given.is_empty() && given != self.session_id => {
                 Err(MessageError::OtherSession {

@@ -102,7 +102,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// Returns the text of the object without the fields for which `is_dropped` holds.
-    pub(crate) fn text_without(&self, is_dropped: impl Fn(&str, &str) -> bool) -> String {
+    pub(crate) fn text_without(&self, mut is_dropped: impl FnMut(&str, &str) -> bool) -> String {
         let mut text = String::from("{");
         for (name, raw) in &self.0 {
             if is_dropped(name, raw.get()) {

@@ -236,7 +236,8 @@ impl AllowedNames {
         let is_local =
             origin.authority.host.is_loopback() && own.is_some_and(|own| own.host.is_loopback());
         let is_own = own.is_some_and(|own| origin.is_of(own));
-        (!is_allowed && !is_local && !is_own).then(|| {
+        let is_site = origin.text.starts_with("http://") || origin.text.starts_with("https://");
+        (!is_allowed && !(is_site && (is_local || is_own))).then(|| {
             format!(
                 "pages of {shown:?} may not use this server: start it with --allow-origin and this origin if the page \
                  is yours"
@@ -373,6 +374,8 @@ mod tests {
                 "http://localhost:8000 http://evil.example",
             ),
             ("localhost:8000", "file://"),
+            ("localhost:8000", "x://localhost:8000"),
+            ("play.me:8000", "x://play.me:8000"),
             ("play.me", "http://localhost:3000"),
             ("play.me", "https://play.me:8443"),
             ("play.me", "https://sub.play.me"),

@@ -6,6 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use crate::completions;
 use crate::route::{ErrorBody, JSON, Method, Operation, Parameter, Reply};
 
 /// Names and descriptions of the tags.
@@ -13,7 +14,7 @@ const TAGS: [(&str, &str); 5] = [
     ("openenv", "The protocol of OpenEnv 0.10"),
     ("policy", "The policy of the server"),
     (
-        "completions",
+        completions::http::TAG,
         "A language model, in the dialect of vLLM's server",
     ),
     ("reference", "The HTTP API of the Python reference"),
@@ -31,9 +32,10 @@ struct Common {
 const COMMON: [Common; 7] = [
     Common {
         status: 400,
-        name: "BadQuery",
-        description: "The query cannot be read, such as one that has a parameter twice",
-        applies: |operation| !operation.parameters.is_empty(),
+        name: "BadRequest",
+        description: "The query cannot be read, such as one that has a parameter twice, or the request does not name \
+                      its host once",
+        applies: |operation| !operation.is_open,
     },
     Common {
         status: 401,
@@ -45,7 +47,7 @@ const COMMON: [Common; 7] = [
         status: 403,
         name: "Forbidden",
         description: "The host or the origin of the request is not one that the server allows",
-        applies: |_| true,
+        applies: |operation| !operation.is_open,
     },
     Common {
         status: 408,
@@ -164,8 +166,15 @@ fn describe(operation: &Operation, generators: &mut Generators) -> Value {
 fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let common = COMMON.iter().filter(|common| (common.applies)(operation));
     let common = common.map(|common| {
-        let reference = format!("#/components/responses/{}", common.name);
-        (common.status.to_string(), json!({"$ref": reference}))
+        let answer = if operation.tag == completions::http::TAG {
+            // vLLM's dialect has its own form of errors.
+            let schema = generator.subschema_for::<completions::protocol::ErrorResponse>();
+            let content = json!({JSON: {"schema": schema}});
+            json!({"description": common.description, "content": content})
+        } else {
+            json!({"$ref": format!("#/components/responses/{}", common.name)})
+        };
+        (common.status.to_string(), answer)
     });
     let mut responses: Map<String, Value> = common.collect();
     for Reply {

@@ -240,7 +240,8 @@ fn read_action<M: DeserializeOwned>(bytes: &[u8], line: usize) -> Result<Option<
     } else {
         text
     };
-    let text = text.trim();
+    // The white space of JSON.
+    let text = text.trim_matches([' ', '\t', '\r', '\n']);
     if text.is_empty() {
         return Ok(None);
     }

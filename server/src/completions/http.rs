@@ -17,6 +17,7 @@ use super::protocol::{
     ModelList, UnloadAdapter, Usage,
 };
 use super::{CompletionEngine, EngineError, Generated, MAX_COMPLETIONS};
+use crate::envelope::parse_object;
 use crate::reply::json_response;
 use crate::route::{Operation, Route};
 use crate::state::App;
@@ -24,7 +25,7 @@ use crate::state::App;
 type Shared = State<Arc<App>>;
 type Engine = Arc<dyn CompletionEngine>;
 
-const TAG: &str = "completions";
+pub(crate) const TAG: &str = "completions";
 
 /// Returns the routes.
 pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
@@ -99,8 +100,8 @@ fn engine(app: &App) -> Result<Engine, Response> {
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>, Response> {
-    serde_json::from_slice(body)
-        .map_err(|error| invalid(format!("the body is not a JSON object: {error}")))
+    let text = std::str::from_utf8(body).map_err(|error| invalid(error.to_string()))?;
+    parse_object(text).map_err(|error| invalid(format!("the body is not a JSON object: {error}")))
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Response> {

@@ -11,6 +11,8 @@ use crate::worlds::{Schemas, Served};
 
 /// First seed of resets that name none, and their number: seeds for training.
 const RANDOM_SEEDS: (u64, u64) = (100_000, 500_000);
+/// Most names of ignored fields that the first observation lists.
+const IGNORED_MAX: usize = 32;
 /// Largest length of an episode id in characters.
 const ID_CHARS: u64 = 255;
 
@@ -146,7 +148,9 @@ impl ResetFields {
                 "rules" => &mut fields.rules,
                 "streams" => &mut fields.streams,
                 _ => {
-                    fields.ignored.push(name.chars().take(64).collect());
+                    if fields.ignored.len() < IGNORED_MAX {
+                        fields.ignored.push(name.chars().take(64).collect());
+                    }
                     continue;
                 }
             };

@@ -15,7 +15,7 @@ use super::socket::{self, Dialect};
 use super::{NAME, json_rpc};
 use crate::connections::Place;
 use crate::envelope::{Envelope, strict_value};
-use crate::environment::{AnyEnvironment, Failure, Transport};
+use crate::environment::{AnyEnvironment, Failure, ResetFields, Transport};
 use crate::reply::{
     body_object, body_text, broken, detail, json_bytes, json_invalid, json_response, unprocessable,
 };
@@ -124,6 +124,8 @@ fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
     fields.remove("timeout_s");
     fields.remove("request_id");
     let session = named_session(app, &mut fields)?;
+    // Fields of a reset beside a session are not used, and still have to be well-formed.
+    ResetFields::parse(&fields).map_err(|errors| failed(Failure::Invalid(errors), true))?;
     let take = |environment: &mut AnyEnvironment| {
         environment
             .step(action)

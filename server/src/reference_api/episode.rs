@@ -308,7 +308,16 @@ fn apply<W: Protocol>(
     others: &[&str],
     controller: &mut W::Curriculum,
 ) -> Result<(), StepFault> {
-    let action = request.text_without(|name, text| text == "null" && others.contains(&name));
+    let mut dropped = Vec::new();
+    let action = request.text_without(|name, text| {
+        // The second of two equal fields is for the world to refuse.
+        let is_dropped =
+            text == "null" && others.contains(&name) && !dropped.contains(&name.to_owned());
+        if is_dropped {
+            dropped.push(name.to_owned());
+        }
+        is_dropped
+    });
     match session.apply_json(&action, controller) {
         Ok(_) => Ok(()),
         Err(MessageError::Parse(error)) => Err(StepFault::Form(error)),

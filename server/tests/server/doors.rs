@@ -3,7 +3,8 @@
 //! with what the specification says of them.
 
 use sentinel_env::num::round_to;
-use sentinel_env::protocol::{Protocol, Session};
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::protocol::{MessageError, Protocol, Session};
 use sentinel_env::{EpisodeNames, EpisodeSpec, WorldName, in_world};
 use sentinel_server::policy::ServedPolicy;
 use serde::Deserialize;
@@ -229,8 +230,8 @@ async fn over_reference(server: &TestServer, world: WorldName, message: &str) ->
     }
     // The id stands among the parameters, which are the action.
     let id = reference_session(server, world).await;
-    let params = match message.trim_start().strip_prefix('{') {
-        Some(rest) if rest.trim_start().starts_with('}') => {
+    let params = match message.trim_start_matches([' ', '\t']).strip_prefix('{') {
+        Some(rest) if rest.trim_start_matches([' ', '\t']).starts_with('}') => {
             format!(r#"{{"session_id":"{id}"{rest}"#)
         }
         Some(rest) => format!(r#"{{"session_id":"{id}",{rest}"#),
@@ -377,5 +378,36 @@ async fn broken_envelopes_change_nothing() {
     ] {
         let (status, reply) = server.request("POST", "/step", Some(&body)).await;
         assert_eq!(status, 422, "{body}: {reply}");
+    }
+}
+
+/// After the end every message is refused for that reason, also one that cannot be read.
+#[tokio::test]
+async fn messages_after_the_end_change_nothing() {
+    let server = TestServer::start().await;
+    let mut client = server.connect("/ws").await;
+    let world = WorldName::Polyguard;
+    let exploit = r#"{"candidate_id":"cand_01","candidate_id":"cand_02","rationale":"x"}"#;
+    let (effect, _) = over_websocket(&mut client, world, exploit).await;
+    assert!(effect.fits(Then::Exploit), "{effect:?}");
+    let before = client.state().await;
+    let mut session = native_session::<PolyguardEnv>(names(world));
+    session.apply_json(exploit, &mut ()).expect("a step");
+    for message in [
+        "{}",
+        r#"{"completion":"a","completion":"b"}"#,
+        r#"{"candidate_id":1e400}"#,
+    ] {
+        let refused = session.apply_json(message, &mut ());
+        assert!(matches!(refused, Err(MessageError::Step(_))), "{refused:?}");
+        client
+            .send_text(format!(r#"{{"type":"step","data":{message}}}"#))
+            .await;
+        let reply = client.receive().await;
+        assert_eq!(
+            reply["data"]["code"], "EXECUTION_ERROR",
+            "{message}: {reply}"
+        );
+        assert_eq!(client.state().await, before, "{message}");
     }
 }

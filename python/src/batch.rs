@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use numpy::PyReadonlyArrayDyn;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, WorldName, in_world};
+use sentinel_env::{Batch, EpisodeNames, EpisodeSpec, Seeded, Transition, WorldName, in_world};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::nn::{Network, Observe};
 
 use crate::arrays::{OutArray, copy_actions, optional_slice, out_slice};
 use crate::space_encoding::{
-    ObserverOf, PythonWorld, check_values, decode, observation_size, write_mask,
+    ObserverOf, PythonWorld, VALUES_MAX, check_values, decode, observation_size, write_mask,
 };
 use crate::spec::{
     NamesState, OwnedNames, lock, native_function, not_a_seed, parse_seed, parse_world, value_error,
@@ -221,7 +221,7 @@ impl<W: PythonWorld> BatchOf<W> {
         let size = self.size;
         let mut ended = false;
         let next_step = self.next_step;
-        let visit = |episode: &W, transition: &sentinel_env::Transition<W::Info>| {
+        let visit = |episode: &W, transition: &Transition<W::Info>| {
             arrays.rewards[index] = transition.reward;
             arrays.terminated[index] = transition.terminated;
             arrays.truncated[index] = transition.truncated;
@@ -244,6 +244,33 @@ impl<W: PythonWorld> BatchOf<W> {
         (self.batch.step_at(index, action, visit))
             .map_err(|error| format!("episode {index}: {error}"))?;
         Ok(ended)
+    }
+
+    /// Converts the actions of all episodes into `out`.
+    ///
+    /// # Errors
+    /// Returns the error text of the first action that does not exist.
+    fn check(&self, actions: &[i64], out: &mut [u16]) -> Result<(), String> {
+        let width = self.sizes.len();
+        let mut is_wrong = false;
+        // Without an exit in between, so that the loop is fast.
+        for (values, out) in actions.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+            for ((value, out), size) in values.iter().zip(out).zip(&self.sizes) {
+                is_wrong |= *value as u64 >= (*size).min(VALUES_MAX) as u64;
+                *out = *value as u16;
+            }
+        }
+        if !is_wrong {
+            return Ok(());
+        }
+        let mut pairs = actions
+            .chunks_exact(width)
+            .zip(out.chunks_exact_mut(width))
+            .enumerate();
+        pairs.try_for_each(|(index, (values, out))| {
+            let checked = check_values::<W>(values, &self.sizes, out);
+            checked.map_err(|reason| format!("episode {index}: {reason}"))
+        })
     }
 
     /// Takes checked actions, one for each episode.
@@ -290,17 +317,9 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
     }
 
     fn step(&mut self, actions: &[i64], arrays: StepArrays<'_>) -> Result<usize, String> {
-        let width = self.sizes.len();
         let row = self.history.row(self.history.steps);
         let mut all = std::mem::take(&mut self.history.values);
-        let pairs = actions.chunks_exact(width);
-        let mut pairs = pairs
-            .zip(all[row.clone()].chunks_exact_mut(width))
-            .enumerate();
-        let checked = pairs.try_for_each(|(index, (values, out))| {
-            check_values::<W>(values, &self.sizes, out)
-                .map_err(|reason| format!("episode {index}: {reason}"))
-        });
+        let checked = self.check(actions, &mut all[row.clone()]);
         let taken = checked.and_then(|()| self.take(&all[row], arrays));
         self.history.values = all;
         taken
@@ -375,17 +394,6 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
         if episodes.len() != count {
             return Err(other(episodes.len()));
         }
-        let (mut rewards, mut terminated) = (vec![0.0; count], vec![false; count]);
-        let mut truncated = vec![false; count];
-        let mut arrays = StepArrays {
-            rewards: &mut rewards,
-            terminated: &mut terminated,
-            truncated: &mut truncated,
-            observations: None,
-            final_observations: None,
-            scores: None,
-            every_score: false,
-        };
         self.history.steps = self.history.depth;
         for (index, (seed, ended, actions)) in episodes.iter().enumerate() {
             if !actions.len().is_multiple_of(width) || actions.len() / width >= self.history.depth {
@@ -398,7 +406,16 @@ impl<W: PythonWorld> AnyBatch for BatchOf<W> {
                 if is_over || pairs.any(|(value, size)| usize::from(*value) >= *size) {
                     return Err(other(index));
                 }
-                is_over = self.step_one(index, values, &mut arrays)?;
+                let action = decode::<W>(values, self.batch.episodes()[index].observation());
+                let observer = self.observers.get_mut(index);
+                let visit = |episode: &W, transition: &Transition<W::Info>| {
+                    is_over = transition.is_last();
+                    if let Some(observer) = observer {
+                        observer.observe(episode.observation());
+                    }
+                };
+                let stepped = self.batch.step_at(index, action, visit);
+                stepped.map_err(|error| error.to_string())?;
             }
             if is_over != ended.is_some() || (is_over && !self.next_step) {
                 return Err(other(index));

@@ -118,10 +118,13 @@ impl PythonWorld for PolyguardEnv {
     }
 }
 
+/// The largest number of values of a factor.
+pub(crate) const VALUES_MAX: usize = 1 << 16;
+
 /// Converts the numbers of one action into `out`, which has one entry for each factor.
 ///
 /// # Errors
-/// Returns the error text if a number names no value of its factor. A factor has at most 65 536 values.
+/// Returns the error text if a number names no value of its factor, or is not below [`VALUES_MAX`].
 pub(crate) fn check_values<W: PythonWorld>(
     values: &[i64],
     sizes: &[usize],

@@ -369,7 +369,10 @@ def test_what_a_caller_does_with_infos_changes_nothing(copy, mode):
             if key not in ("final_info",):
                 np.testing.assert_array_equal(one[4][key], value)
         spoil(one)
-    spoil(env.reset()[1])
+    _, infos = env.reset()
+    for key in ("seed", "_seed", "_action_mask"):
+        assert infos[key].flags.writeable is copy
+    spoil(infos)
     assert env.reset(seed=[7, 8, 9])[1]["seed"].tolist() == [7, 8, 9]
 
 

@@ -179,8 +179,8 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         reward: As for `SentinelEnv`.
         features: Compute observations; without, they are empty, and steps are faster.
         masks: Compute action masks.
-        copy: Return new arrays; otherwise each step overwrites the observations, rewards, flags and action masks
-            of the step before. Seeds and the flags beside entries are always new.
+        copy: Return new arrays; otherwise each step overwrites those of the step before. ``seed`` and the flags
+            ``_seed`` and ``_action_mask`` of `infos` are then read-only.
         render_mode: ``rgb_array``, with which `render` draws the observations; or `None`.
 
     Raises:
@@ -243,7 +243,7 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         self._last_scores = np.zeros(self.num_envs, np.float64)
         self._is_seeded = False
         self._restarting = False
-        self._lock = threading.RLock()
+        self._set_up()
 
     def reset(
         self,
@@ -305,39 +305,36 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         """
         with self._lock:
             self._check_open()
-            return self._step(actions)
-
-    def _step(self, actions: Any) -> tuple[Any, ...]:
-        if not self._is_seeded:
-            raise gym.error.ResetNeeded("no episodes: call reset before the first step")
-        observations, rewards, terminated, truncated, scores, masks = self._arrays()
-        final_observations = np.zeros_like(observations) if self._same_step and self._features else None
-        last_seeds = self._seeds if self._same_step else None
-        ends = self._batch.step(
-            action_array(actions, self._action_shape),
-            rewards,
-            terminated,
-            truncated,
-            observations if self._features else None,
-            masks,
-            final_observations,
-            scores,
-            self._reward_is_score,
-        )
-        ended = terminated | truncated if ends else None
-        if self._reward_is_score:
-            np.subtract(scores, self._last_scores, out=rewards)
-            self._last_scores = scores.copy() if ended is None else np.where(ended, 0.0, scores)
-        infos: dict[str, Any] = {}
-        if ends or self._restarting:
-            if last_seeds is not None:
-                last_seeds = last_seeds.copy()
-            self._batch.write_seeds(self._seeds)
-        if ended is not None:
-            self._add_ends(infos, ended, final_observations, scores, last_seeds)
-        self._restarting = bool(ends) and not self._same_step
-        self._add_infos(infos, masks)
-        return observations, rewards, terminated, truncated, infos
+            if not self._is_seeded:
+                raise gym.error.ResetNeeded("no episodes: call reset before the first step")
+            observations, rewards, terminated, truncated, scores, masks = self._arrays()
+            final_observations = np.zeros_like(observations) if self._same_step and self._features else None
+            last_seeds = self._seeds if self._same_step else None
+            ends = self._batch.step(
+                action_array(actions, self._action_shape),
+                rewards,
+                terminated,
+                truncated,
+                observations if self._features else None,
+                masks,
+                final_observations,
+                scores,
+                self._reward_is_score,
+            )
+            ended = terminated | truncated if ends else None
+            if self._reward_is_score:
+                np.subtract(scores, self._last_scores, out=rewards)
+                self._last_scores = scores.copy() if ended is None else np.where(ended, 0.0, scores)
+            infos: dict[str, Any] = {}
+            if ends or self._restarting:
+                if last_seeds is not None:
+                    last_seeds = last_seeds.copy()
+                self._batch.write_seeds(self._seeds)
+            if ended is not None:
+                self._add_ends(infos, ended, final_observations, scores, last_seeds)
+            self._restarting = bool(ends) and not self._same_step
+            self._add_infos(infos, masks)
+            return observations, rewards, terminated, truncated, infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Returns the action masks, ``[environments, values]``."""
@@ -366,14 +363,21 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         return tuple(observation_image(self.world, observation) for observation in observations)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the attributes, without the lock."""
+        """Returns the attributes, without those of `_set_up`."""
         with self._lock:
-            return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+            return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_shown_seeds")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes the attributes of another environment."""
         self.__dict__.update(state)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Makes what a copy has of its own: the lock, and what callers see of flags and seeds with ``copy=False``."""
         self._lock = threading.RLock()
+        self._all.flags.writeable = False
+        self._shown_seeds = self._seeds.view()
+        self._shown_seeds.flags.writeable = False
 
     def _check_open(self) -> None:
         if self.closed:
@@ -394,11 +398,11 @@ class SentinelVectorEnv(gym.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArra
         )
 
     def _add_infos(self, infos: dict[str, Any], masks: npt.NDArray[np.bool_] | None) -> None:
-        infos["seed"] = self._seeds.copy()
-        infos["_seed"] = self._all.copy()
+        infos["seed"] = self._seeds.copy() if self.copy else self._shown_seeds
+        infos["_seed"] = self._all.copy() if self.copy else self._all
         if masks is not None:
             infos["action_mask"] = masks
-            infos["_action_mask"] = self._all.copy()
+            infos["_action_mask"] = self._all.copy() if self.copy else self._all
 
     def _add_ends(
         self,

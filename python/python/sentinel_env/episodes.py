@@ -44,6 +44,8 @@ class Episode:
     ) -> None:
         name = describe(world).task_name(task)
         self._native = _native.Episode(world, seed, task=name, streams=streams, rules=rules)
+        sizes = self._native.action_sizes
+        self._factors, self._columns = len(sizes), sum(sizes)
 
     def step(self, action: Action) -> tuple[float, bool, bool]:
         """Takes one action.
@@ -62,8 +64,7 @@ class Episode:
         """
         if isinstance(action, Mapping):
             return self.step_json(json.dumps(dict(action)))
-        factors = len(self._native.action_sizes)
-        return self._native.step(action_array(action, (factors,), scalar=factors == 1))
+        return self._native.step(action_array(action, (self._factors,), scalar=self._factors == 1))
 
     def step_json(self, text: str) -> tuple[float, bool, bool]:
         """Takes the action of a message of the world's JSON protocol, read as it is.
@@ -101,7 +102,7 @@ class Episode:
 
     def action_mask(self) -> npt.NDArray[np.bool_]:
         """Returns which values can be chosen, for each number of an action after the other."""
-        mask = np.empty(sum(self._native.action_sizes), np.bool_)
+        mask = np.empty(self._columns, np.bool_)
         self._native.write_mask(mask)
         return mask
 

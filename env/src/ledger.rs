@@ -123,7 +123,7 @@ impl<const D: usize> EvidenceRow<D> {
     }
 }
 
-/// What was observed of a slot, nothing hidden.
+/// Public evidence about a slot; nothing hidden.
 #[derive(serde::Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -131,7 +131,7 @@ impl<const D: usize> EvidenceRow<D> {
     schemars(rename = "Evidence")
 )]
 struct EvidenceFields<R> {
-    /// Number of calls.
+    /// Number of calls of the slot.
     calls: u16,
     /// Mean stated confidence beyond the share of right answers.
     confidence_accuracy_gap: f64,

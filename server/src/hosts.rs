@@ -13,7 +13,7 @@ use axum::http::{HeaderValue, StatusCode, Version, header};
 enum Host {
     /// A name in lower case, without the dot of the root.
     Name(String),
-    /// An address.
+    /// An address of a machine.
     Address(IpAddr),
 }
 
@@ -139,7 +139,7 @@ pub enum NameError {
 /// The hosts and origins whose requests are answered.
 #[derive(Debug)]
 pub(crate) struct AllowedNames {
-    /// Whether `Host` has to be a loopback name or one of `hosts`.
+    /// Asks for a `Host` that is a loopback name or one of `hosts`.
     checks_host: bool,
     hosts: Vec<Host>,
     origins: Vec<Origin>,

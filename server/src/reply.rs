@@ -1,4 +1,4 @@
-//! What all routes share: the objects of bodies, and answers in JSON.
+//! Reading of bodies and writing of answers, shared by all routes.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};

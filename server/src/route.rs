@@ -60,7 +60,7 @@ pub(crate) struct Body {
     pub(crate) schema: SchemaFn,
 }
 
-/// An answer.
+/// An answer of a route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -27,7 +27,7 @@ type Engine = Arc<dyn CompletionEngine>;
 
 pub(crate) const TAG: &str = "completions";
 
-/// Returns the routes.
+/// Returns the routes of the language model.
 pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
     let no_model = |operation: Operation| {
         operation.fails_with::<ErrorResponse>(

@@ -1,4 +1,4 @@
-//! How a reset or a step ends: refused for a reason, or with a reply.
+//! The end of a reset or a step: refused for a reason, or with a reply.
 
 use crate::validation::FieldError;
 

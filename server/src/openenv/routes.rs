@@ -16,7 +16,7 @@ use crate::worlds::{
 const TAG: &str = "openenv";
 const SESSION: &str = "A session that /mcp created";
 
-/// Returns the routes.
+/// Returns the routes of OpenEnv.
 pub(crate) fn routes() -> Vec<Route<Arc<App>>> {
     let get = |path, summary| Operation::get(path, TAG, summary);
     let post = |path, summary| Operation::post(path, TAG, summary);
@@ -163,12 +163,12 @@ struct ResetBody {
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct StepBody {
-    /// The action.
+    /// The action of the world.
     action: AnyAction,
-    /// Accepted and ignored.
+    /// Accepted, and ignored so far.
     #[schemars(extend("exclusiveMinimum" = 0))]
     timeout_s: Option<f64>,
-    /// Accepted and ignored.
+    /// Accepted, and ignored so far.
     #[schemars(length(max = 255))]
     request_id: Option<String>,
     /// The session to play in, one that /mcp created; a new episode if left out.
@@ -225,7 +225,7 @@ struct RpcRequest {
     #[schemars(extend("const" = "2.0"))]
     jsonrpc: String,
     id: Option<RpcId>,
-    /// `openenv/session/create` or `openenv/session/close`.
+    /// Name of the method, such as `openenv/session/create`.
     method: String,
     /// `session_id`, where the method needs one.
     params: Option<Map<String, Value>>,

@@ -49,7 +49,7 @@ enum Answer {
     End(End),
 }
 
-/// What a WebSocket speaks.
+/// The protocol that a WebSocket speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// The messages of `/ws`, in a session that `/mcp` created if one is named.

@@ -28,7 +28,7 @@ pub(super) struct ResetFields {
     /// cluster for the cluster.
     #[schemars(length(max = 64))]
     mode: Option<String>,
-    /// How the random streams are seeded; reference by default.
+    /// Mode in which the random streams are seeded; reference by default.
     streams: Option<Streams>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct StepFields {
     session_id: Option<String>,
     /// An action type of the session's world.
     action_type: Option<String>,
-    /// S0 to S4.
+    /// Name of a specialist, S0 to S4.
     specialist_id: Option<String>,
     /// S0 to S4, in the cluster.
     worker_id: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct StepFields {
     force_flag: Option<bool>,
     /// The own answer, with solve_independently.
     subtask_response: Option<String>,
-    /// Recorded, not graded.
+    /// Reason, which is recorded and not graded.
     reasoning: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct McpReply {
     result: Map<String, Value>,
 }
 
-/// The curriculum.
+/// State of the curriculum.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 pub(super) struct Difficulty {

@@ -18,7 +18,7 @@ pub use episode::ReferenceEpisode;
 use crate::route::Route;
 use crate::state::App;
 
-/// Returns the routes.
+/// Returns the routes of the reference's API.
 pub(crate) fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = play::routes();
     routes.extend(views::routes());

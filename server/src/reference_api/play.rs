@@ -85,7 +85,7 @@ fn of_step(operation: Operation) -> Operation {
         .fails(422, "There is no session_id, or a field has a wrong type")
 }
 
-/// Returns the routes.
+/// Returns the routes that play episodes.
 pub(crate) fn routes() -> Vec<Route<Arc<App>>> {
     let running = "The episode runs, and its report holds hidden state";
     vec![

@@ -177,13 +177,13 @@ struct EpisodeState {
     task: String,
     /// Seed of the episode.
     seed: u64,
-    /// How the random streams are seeded.
+    /// Mode in which the random streams are seeded.
     streams: String,
-    /// Rules in force.
+    /// Name of the rules in force.
     rules: String,
     /// Steps of the budget that were used; an action may use several.
     budget_used: u64,
-    /// Step budget.
+    /// Step budget of the episode.
     max_steps: u64,
     /// Score of the episode, once it has ended.
     score: Option<f64>,
@@ -209,7 +209,7 @@ pub(crate) struct ResetRequest {
     task: Option<String>,
     /// Rules, such as hardened.
     rules: Option<String>,
-    /// How the random streams are seeded.
+    /// Mode in which the random streams are seeded.
     streams: Option<Streams>,
     /// Prompt in the observation.
     #[schemars(extend("enum" = ["reference", "none", null]))]

@@ -38,7 +38,7 @@ pub struct PolyguardAction {
     rationale: Option<String>,
     /// Confidence in the choice, from 0 to 1.
     confidence: Option<f64>,
-    /// What the candidate does; checked against the candidate if given.
+    /// Kind of act of the candidate; checked against the candidate if given.
     action_type: Option<String>,
     /// The medicine that the candidate is about; checked if given.
     drug: Option<String>,

@@ -1,4 +1,4 @@
-//! What a client can take of a server: connections, messages, streams, and memory; and broken frames.
+//! Bounds of a server's connections, messages, streams and memory; and broken frames.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

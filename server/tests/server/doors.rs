@@ -16,7 +16,7 @@ const SEED: u64 = 7;
 /// The reward of a refused step and of an exploit (spec polyguard §8).
 const LEAST: f64 = 0.001;
 
-/// What the specification says of a message.
+/// The verdict of the specification on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Then {

@@ -29,7 +29,7 @@ pub struct GpuRow {
     pub id: GpuId,
     /// State of the GPU.
     pub state: GpuState,
-    /// Memory in GB.
+    /// Size of the memory in GB.
     pub memory_total: u16,
     /// Memory in use, as reported.
     pub memory_used: u16,
@@ -74,7 +74,7 @@ pub struct JobRow {
     pub job_id: JobId,
     /// Memory that the job needs, in GB.
     pub memory_required: u8,
-    /// Steps of work.
+    /// Number of steps of work.
     pub steps_to_complete: u8,
     /// Step by which it should be complete.
     pub deadline: u8,
@@ -125,14 +125,14 @@ pub struct ObservationPayload {
     pub task_type: Task,
     /// Steps used so far.
     pub step_count: u8,
-    /// Step budget.
+    /// Step budget of the episode.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_steps: u8,
     /// The goal in one sentence.
     pub cluster_goal: &'static str,
     /// The GPUs, as reported; a report can be forged.
     pub gpu_pool: Vec<GpuRow>,
-    /// The jobs.
+    /// Rows of the jobs in the queue.
     pub job_queue_summary: Vec<JobRow>,
     /// Jobs whose deadline is near.
     pub deadline_pressure: Vec<JobId>,
@@ -154,11 +154,11 @@ pub struct ObservationPayload {
     pub ai_failure_coverage: Option<FailureModes>,
     /// Difficulty of the episode.
     pub difficulty_profile: DifficultyProfile,
-    /// The workers.
+    /// Names of all workers.
     pub available_workers: [Slot; SLOTS],
     /// The last action, its outcome and the worker's statement; null at the start.
     pub last_action_summary: Option<String>,
-    /// The action types.
+    /// Names of the action types.
     pub allowed_actions: [&'static str; 5],
     /// The rules in force; not part of the reference's payload, so omitted under its rules.
     #[serde(skip_serializing_if = "Rules::is_reference")]

@@ -39,17 +39,17 @@ pub struct ObservationPayload {
     /// The kind of task.
     #[cfg_attr(feature = "schema", schemars(with = "SubEnvironment"))]
     pub sub_environment: &'static str,
-    /// Difficulty.
+    /// Difficulty of the episode.
     #[cfg_attr(feature = "schema", schemars(with = "Difficulty"))]
     pub difficulty: &'static str,
     /// Steps taken and left.
     pub step_budget: StepBudget,
     /// The patient, as the chart describes them.
     pub patient_summary: PatientSummary,
-    /// Conditions.
+    /// Conditions of the patient.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Condition>"))]
     pub comorbidities: Vec<&'static str>,
-    /// The regimen.
+    /// Rows of the current regimen.
     pub medication_table: Vec<MedicationRow>,
     /// Laboratory values and vital signs.
     pub organ_function: OrganFunction,
@@ -57,7 +57,7 @@ pub struct ObservationPayload {
     pub graph_safety_summary: GraphSafety,
     /// Burden of the regimen.
     pub burden_summary: BurdenSummary,
-    /// Doses in question.
+    /// Doses that may be wrong.
     pub precision_dosing_flags: Vec<DosingFlag>,
     /// Conflicts that are not resolved.
     pub unresolved_conflicts: Vec<&'static str>,
@@ -71,7 +71,7 @@ pub struct ObservationPayload {
     pub candidates: Vec<CandidateRow>,
     /// The steps taken so far.
     pub action_history: Vec<PastRow>,
-    /// Warnings.
+    /// Counts of warnings so far.
     pub warning_summary: WarningSummary,
     /// The basis for deciding on a review.
     pub abstention: Abstention,
@@ -81,12 +81,12 @@ pub struct ObservationPayload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepBudget {
-    /// Steps taken.
+    /// Number of steps taken.
     pub step_count: u8,
-    /// Step budget.
+    /// Step budget of the episode.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_steps: u8,
-    /// Steps left.
+    /// Number of steps left.
     pub steps_left: u8,
 }
 
@@ -94,12 +94,12 @@ pub struct StepBudget {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DosingFlag {
-    /// The medicine.
+    /// Name of the medicine.
     pub drug: &'static str,
-    /// Its dose.
+    /// Bucket of the dose.
     #[cfg_attr(feature = "schema", schemars(with = "DoseBucket"))]
     pub dose_bucket: &'static str,
-    /// Its measured level, or null.
+    /// Measured level of the medicine, or null.
     pub level: Option<f64>,
 }
 
@@ -107,11 +107,11 @@ pub struct DosingFlag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Suspect {
-    /// The medicine.
+    /// Name of the medicine.
     pub drug: &'static str,
-    /// Prior weight.
+    /// Weight before any evidence.
     pub prior_weight: u8,
-    /// It is paused.
+    /// Flag that it is paused.
     pub held: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct Suspect {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Abstention {
-    /// Uncertainty.
+    /// Uncertainty about the case, 0 to 1.
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Share"))]
     pub uncertainty: f64,
 }
@@ -190,14 +190,14 @@ impl ObservationPayload {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PatientSummary {
-    /// Age in years.
+    /// Age of the patient in years.
     pub age: u8,
-    /// Sex.
+    /// Sex of the patient.
     #[cfg_attr(feature = "schema", schemars(with = "Sex"))]
     pub sex: &'static str,
-    /// Frailty.
+    /// Frailty of the patient, 0 to 1.
     pub frailty_score: f64,
-    /// Estimated adherence.
+    /// Estimated adherence of the patient, 0 to 1.
     pub adherence_estimate: f64,
     /// Medicines that were not tolerated before.
     pub prior_ade_history: Vec<&'static str>,
@@ -209,9 +209,9 @@ pub struct PatientSummary {
 pub struct MedicationRow {
     /// Name of the archetype.
     pub drug: &'static str,
-    /// Class, if known.
+    /// Name of the class, if known.
     pub class_name: Option<&'static str>,
-    /// Dose.
+    /// Bucket of the dose.
     #[cfg_attr(feature = "schema", schemars(with = "DoseBucket"))]
     pub dose_bucket: &'static str,
     /// Condition that it treats, or null.
@@ -238,10 +238,10 @@ pub struct MedicationRow {
     /// Components of a product, once they were looked up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<&'static str>,
-    /// Public traits.
+    /// Public traits of the medicine.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Tag>"))]
     pub tags: Vec<&'static str>,
-    /// Anticholinergic burden.
+    /// Anticholinergic burden over known parts.
     pub anticholinergic_burden: u8,
     /// eGFR below which it is unsafe, or null.
     pub unsafe_below_egfr: Option<f64>,
@@ -257,7 +257,7 @@ pub struct OrganFunction {
     pub labs: LabRow,
     /// All values come with the next step.
     pub labs_ordered: bool,
-    /// Vital signs.
+    /// Vital signs of the patient.
     pub vitals: Vitals,
 }
 
@@ -287,11 +287,11 @@ impl_json_schema!([] LabRow, "LabRow", |generator| {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vitals {
-    /// Systolic blood pressure.
+    /// Systolic blood pressure in mmHg.
     pub systolic_mmhg: f64,
-    /// Heart rate.
+    /// Heart rate in beats per minute.
     pub heart_rate: f64,
-    /// Respiratory rate.
+    /// Respiratory rate in breaths per minute.
     pub respiratory_rate: f64,
 }
 
@@ -376,11 +376,11 @@ pub struct GraphSafety {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlaggedPair {
-    /// A medicine.
+    /// Name of one medicine.
     pub first: &'static str,
-    /// Another medicine.
+    /// Name of the other medicine.
     pub second: &'static str,
-    /// Severity.
+    /// Severity of the interaction.
     #[cfg_attr(feature = "schema", schemars(with = "Severity"))]
     pub severity: &'static str,
 }
@@ -389,13 +389,13 @@ pub struct FlaggedPair {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BurdenSummary {
-    /// Number of medicines.
+    /// Number of medicines taken.
     pub medicines: u8,
     /// Sum of anticholinergic burdens.
     pub anticholinergic_burden: u8,
     /// Medicines that act on the nervous system.
     pub cns_active: u8,
-    /// Burden.
+    /// Burden of the regimen.
     pub burden: f64,
 }
 
@@ -405,12 +405,12 @@ pub struct BurdenSummary {
 pub struct WarningSummary {
     /// Serious pairs that are flagged.
     pub serious_pairs: usize,
-    /// Missing laboratory values.
+    /// Names of missing laboratory values.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Lab>"))]
     pub missing_labs: Vec<&'static str>,
     /// Medicines without an indication.
     pub no_indication: Vec<&'static str>,
-    /// Refused steps.
+    /// Number of refused steps.
     pub invalid_action_count: u8,
     /// The reason of the last refusal, or null.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Violation>"))]

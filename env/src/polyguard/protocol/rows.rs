@@ -20,14 +20,14 @@ use crate::schema::impl_json_schema;
 pub struct CandidateRow {
     /// Id to answer with.
     pub candidate_id: &'static str,
-    /// What it does.
+    /// Kind of act of the candidate.
     #[cfg_attr(feature = "schema", schemars(with = "ActKind"))]
     pub action_type: &'static str,
     /// The medicine, or null.
     pub drug: Option<&'static str>,
     /// The argument of the act.
     pub args: ArgRow,
-    /// Estimated risk afterwards.
+    /// Estimated risk after the act.
     pub est_risk: f64,
     /// Estimated change of the risk.
     pub est_delta: f64,
@@ -96,7 +96,7 @@ pub struct PastRow {
     /// Number of the step, from 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub step: u8,
-    /// What was done; null if the answer could not be read.
+    /// Kind of act that was done; null if the answer could not be read.
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActKind>"))]
     pub action_type: Option<&'static str>,
     /// The medicine, or null.
@@ -106,7 +106,7 @@ pub struct PastRow {
     /// The reason of a refusal, or null.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Violation>"))]
     pub refused: Option<&'static str>,
-    /// It brought information.
+    /// Flag that it brought information.
     pub brought_information: bool,
 }
 

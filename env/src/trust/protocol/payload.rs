@@ -37,7 +37,7 @@ pub struct ObservationPayload {
     pub current_subtask: String,
     /// Index of the current subtask, from 0; the number of subtasks after the end.
     pub subtask_index: usize,
-    /// Number of subtasks.
+    /// Number of subtasks in the scenario.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub subtasks_total: usize,
     /// Number of open subtasks.
@@ -56,7 +56,7 @@ pub struct ObservationPayload {
     pub stakes_level: f64,
     /// Steps of the budget used so far; verify uses two, solve_independently more.
     pub step_count: u8,
-    /// Step budget.
+    /// Step budget of the episode.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_steps: u8,
     /// The last action and its outcome in one line; null at the start.

@@ -5,11 +5,8 @@
 //! action, what to record of a step, and how a reply is built. [`JsonEnv`] is for callers that need
 //! an environment object before the first episode starts.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Debug;
-
-use serde_json::Value;
 
 use crate::digest::{Digest, format_uuid};
 use crate::environment::{Environment, Seeded, Transition, World};
@@ -416,28 +413,11 @@ impl<W: Protocol> JsonEnv<W> {
 /// Returns `value` as JSON with sorted keys, as prompts show it. The order does not depend on that of
 /// [`serde_json::Map`], which a feature of that crate changes.
 pub(crate) fn sorted_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value)
-        .and_then(|value| serde_json::to_string(&Sorted(&value)))
-        .unwrap_or_else(|error| error.to_string())
-}
-
-/// A JSON value that is serialized with sorted keys.
-struct Sorted<'a>(&'a Value);
-
-impl serde::Serialize for Sorted<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Value::Object(fields) => {
-                let sorted: BTreeMap<&str, &Value> =
-                    (fields.iter().map(|(name, value)| (&**name, value))).collect();
-                serializer.collect_map(
-                    sorted
-                        .into_iter()
-                        .map(|(name, value)| (name, Sorted(value))),
-                )
-            }
-            Value::Array(items) => serializer.collect_seq(items.iter().map(Sorted)),
-            other => other.serialize(serializer),
+    match serde_json::to_value(value) {
+        Ok(mut value) => {
+            value.sort_all_objects();
+            value.to_string()
         }
+        Err(error) => error.to_string(),
     }
 }

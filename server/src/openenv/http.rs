@@ -124,8 +124,6 @@ fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
     fields.remove("timeout_s");
     fields.remove("request_id");
     let session = named_session(app, &mut fields)?;
-    // Fields of a reset beside a session are not used, and still have to be well-formed.
-    ResetFields::parse(&fields).map_err(|errors| failed(Failure::Invalid(errors), true))?;
     let take = |environment: &mut AnyEnvironment| {
         environment
             .step(action)
@@ -134,7 +132,11 @@ fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
         Ok(reply(environment))
     };
     match session {
-        Some(session) => take(&mut session.lock()),
+        Some(session) => {
+            // Fields of a reset beside a session are not used, and still have to be well-formed.
+            ResetFields::parse(&fields).map_err(|errors| failed(Failure::Invalid(errors), true))?;
+            take(&mut session.lock())
+        }
         None => {
             let mut environment = AnyEnvironment::new(&app.defaults, "");
             environment

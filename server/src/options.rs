@@ -58,7 +58,7 @@ pub struct ServeOptions {
     /// port; may be repeated. Beyond loopback, and with a token, every name is answered unless one is given
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Site whose pages may use the server from a browser, such as https://play.example; may be repeated.
+    /// Site whose pages may use the server from a browser, such as `https://play.example`; may be repeated.
     /// Pages of the server itself, and local pages on a local server, always may
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,

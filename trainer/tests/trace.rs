@@ -249,8 +249,8 @@ fn hostile_messages_mean_the_same_in_a_file() {
             "trace --world {world} --task {task} --rules {rules}{streams} --seed 7 --actions a.jsonl"
         );
         let run = run_in(folder.path(), &line);
-        let steps = run.stdout.lines().map(json);
-        let step = steps.filter(|row| row["kind"] == "step").last();
+        let rows = run.stdout.lines().map(json);
+        let step = rows.rev().find(|row| row["kind"] == "step");
         let found = step.map(|row| (row["reward"].as_f64().unwrap(), row["done"] == true));
         assert_eq!(found, expected, "{world}: {message}\n{}", run.stderr);
         if expected.is_none() {

@@ -5,7 +5,7 @@ mod openenv_part;
 mod python_parts;
 mod trainer_parts;
 
-use crate::dirs::Dirs;
+use crate::dirs::{Dirs, running_program};
 use crate::page;
 use crate::run::{Finished, Steps, logged, print_line, print_note};
 use crate::size;
@@ -354,8 +354,7 @@ fn build_page(ci: &mut Ci) -> Result<Tally> {
 
 /// Runs `cargo xtask demo` again, with cargo offline and with proxies that do not exist.
 fn offline(ci: &mut Ci) -> Result<Tally> {
-    let xtask = std::env::current_exe().context("cannot find the running xtask")?;
-    let mut demo = Command::new(xtask);
+    let mut demo = Command::new(running_program()?);
     demo.args(["demo", "--build-only"])
         .current_dir(&ci.dirs.root);
     for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {

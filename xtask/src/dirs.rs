@@ -118,6 +118,19 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
         .find(|file| is_program(file))
 }
 
+/// Returns a path of the running program that opens even after a build has replaced its file.
+///
+/// # Errors
+/// Returns an error if the system does not know the program's path.
+pub fn running_program() -> Result<PathBuf> {
+    // Linux gives a replaced file the path "… (deleted)", which does not exist; this link does.
+    let link = Path::new("/proc/self/exe");
+    if link.exists() {
+        return Ok(link.to_owned());
+    }
+    std::env::current_exe().context("cannot find the running program")
+}
+
 /// Returns `true` if `file` can be run: like a shell, it skips files that are not executable.
 #[must_use]
 pub fn is_program(file: &Path) -> bool {
@@ -134,6 +147,30 @@ pub fn is_program(file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Runs a copy of this test, which removes its own file first.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn running_program_opens_after_its_file_is_removed() {
+        const CHILD: &str = "SENTINEL_TEST_REMOVES_ITSELF";
+        if std::env::var_os(CHILD).is_some() {
+            std::fs::remove_file(std::env::current_exe().unwrap()).unwrap();
+            assert!(!std::env::current_exe().unwrap().exists());
+            let bytes = std::fs::read(running_program().unwrap()).unwrap();
+            assert!(bytes.len() > 1000);
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        let test = "dirs::tests::running_program_opens_after_its_file_is_removed";
+        let mut child = Command::new(&copy);
+        child.args(["--exact", test]).env(CHILD, "1");
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        assert!(!copy.exists());
+    }
 
     #[test]
     fn locked_version_matches_exact_package_name() {

@@ -14,6 +14,8 @@ pub mod demo;
 pub mod dirs;
 pub mod e2e;
 pub mod golden;
+#[cfg(test)]
+mod imports;
 pub mod links;
 pub mod page;
 pub mod run;

@@ -6,7 +6,7 @@
 //! It splits a program that was compiled for splitting, then calls the real wasm-bindgen
 //! ([`run_wrapper`]). [`add_parts`] then puts the parts into `dist/`, which Trunk does not know.
 
-use crate::dirs::Dirs;
+use crate::dirs::{Dirs, running_program};
 use anyhow::{Context, Result, bail};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
@@ -46,14 +46,15 @@ pub fn install_wrapper(
     dirs: &Dirs,
     bindgen: &Path,
 ) -> Result<(PathBuf, [(&'static str, PathBuf); 2])> {
-    let xtask = std::env::current_exe().context("cannot find the running xtask")?;
+    let xtask = running_program()?;
     let folder = dirs.web_target().join(PROGRAM);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let copy = folder
         .join(PROGRAM)
         .with_extension(std::env::consts::EXE_EXTENSION);
-    std::fs::copy(&xtask, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
+    std::fs::copy(&xtask, &copy)
+        .with_context(|| format!("cannot copy {} to {}", xtask.display(), copy.display()))?;
     let parts = parts_folder(dirs);
     let _ = std::fs::remove_dir_all(&parts);
     Ok((folder, [(REAL, bindgen.to_owned()), (PARTS, parts)]))

@@ -144,9 +144,10 @@ impl Access {
             return refuse(StatusCode::PAYLOAD_TOO_LARGE, &too_large(self.max_body));
         }
         let has_body = request.method() == Method::POST && !body.is_end_stream();
-        let is_typed = is_json(headers) || !is_from_browser(headers) && has_default_type(headers);
+        let is_typed =
+            || is_json(headers) || !is_from_browser(headers) && has_default_type(headers);
         // A page of another site may send texts and forms without a question, but no JSON.
-        if has_body && !is_typed {
+        if has_body && !is_typed() {
             let words = "a body is JSON: send the header Content-Type: application/json";
             return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, words);
         }

@@ -1,4 +1,4 @@
-//! The places of connections, and what they hold in memory.
+//! How many connections there are, and what they hold in memory.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub(crate) const STREAMS: usize = SPARE_CONNECTIONS / 4;
 /// Most bytes of all frames that wait while slow steps run, beside one frame of each connection.
 pub(crate) const WAITING_BYTES: usize = 16 * 1024 * 1024;
 
-/// The place of a connection, which a WebSocket keeps until its end.
+/// The right to be open of a connection, which a WebSocket keeps until its end.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     open: Gauge,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Place {
-    /// Counts a connection as open until the last copy of the place is dropped.
+impl ConnectionPermit {
+    /// Counts a connection as open until the last copy of the permit is dropped.
     pub(crate) fn new(permit: OwnedSemaphorePermit, open: &Gauge) -> Arc<Self> {
         open.inc();
         Arc::new(Self {
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.open.dec();
     }

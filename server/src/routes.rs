@@ -209,6 +209,16 @@ fn act_job(app: &App, body: &[u8]) -> Result<ActJob, Response> {
     let id = fields.get("session_id").filter(|id| !id.is_null());
     let id = id.or(of_observation).filter(|id| !id.is_null());
     match id {
+        Some(id) if episode.is_some_and(|episode| episode != "null") => {
+            let words = "name a session or an episode, not both";
+            let loc = ["body", "episode"];
+            return Err(unprocessable(&[FieldError::new(
+                "value_error",
+                &loc,
+                words,
+                id,
+            )]));
+        }
         Some(Value::String(id)) => {
             if let Some(session) = app.sessions.get(id) {
                 return session.lock().act(policy).map_err(refused);

@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 
 use crate::access::Access;
 use crate::completions::CompletionEngine;
-use crate::connections::{Place, SPARE_CONNECTIONS};
+use crate::connections::{ConnectionPermit, SPARE_CONNECTIONS};
 use crate::hosts::{AllowedNames, NameError};
 use crate::options::{Limits, ServeOptions};
 use crate::policy::ServedPolicy;
@@ -176,9 +176,9 @@ impl Server {
             };
             let app = Arc::clone(&self.app);
             let router = router.clone();
-            let place = Place::new(permit, &app.metrics.connections);
+            let permit = ConnectionPermit::new(permit, &app.metrics.connections);
             connections.spawn(async move {
-                serve_connection(&app, router, stream, peer, place).await;
+                serve_connection(&app, router, stream, peer, permit).await;
             });
         }
         drop(self.listener);
@@ -225,12 +225,12 @@ async fn serve_connection(
     router: Router,
     stream: TcpStream,
     peer: SocketAddr,
-    place: Arc<Place>,
+    permit: Arc<ConnectionPermit>,
 ) {
     let service = router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(peer));
-        extensions.insert(Arc::clone(&place));
+        extensions.insert(Arc::clone(&permit));
         request
     });
     // A client that reads nothing holds its connection no longer than one that sends nothing.

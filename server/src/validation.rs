@@ -1,5 +1,5 @@
-//! Validation of messages against a schema, with the errors of the OpenEnv protocol: a type, the
-//! location, a message and the input (as pydantic words them).
+//! Validation of the fields of messages, with the errors of the OpenEnv protocol: a type, the location, a
+//! message and the input (as pydantic words them).
 
 use sentinel_policy::SEED_MAX;
 use serde::Serialize;
@@ -52,6 +52,14 @@ impl FieldError {
         )
     }
 
+    /// Creates the error for a text that is no action of its world.
+    #[must_use]
+    pub fn not_an_action(loc: &[&str], reason: &str, action: &str) -> Self {
+        let input = serde_json::from_str(action).unwrap_or_else(|_| Value::from(action));
+        let msg = format!("Value error, {reason}");
+        Self::new("value_error", loc, msg, &input)
+    }
+
     /// Creates the error for a value that should be an object.
     #[must_use]
     pub fn not_an_object(loc: &[&str], input: &Value) -> Self {
@@ -92,106 +100,124 @@ fn excerpt(input: &Value) -> Value {
     Value::from(format!("{}… ({} bytes)", &text[..end], text.len()))
 }
 
-/// Checks the fields of an object that a schema has in its `properties`, and returns one error for each
-/// broken rule. Other fields are not checked.
-///
-/// The keywords of values are `type` (`string`, `number`, `boolean` or `null`), `enum`, `exclusiveMinimum`,
-/// `maxLength` and `anyOf`.
-#[must_use]
-pub fn check_object(schema: &Value, object: &Map<String, Value>, loc: &[&str]) -> Vec<FieldError> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let mut errors = Vec::new();
-    for (name, property) in properties.into_iter().flatten() {
-        if let Some(value) = object.get(name) {
-            errors.extend(check_value(
-                property,
-                value,
-                &[loc, &[name.as_str()]].concat(),
-            ));
-        }
-    }
-    errors
+/// Reads the fields of an object, and collects an error for each that has the wrong form. A field that is
+/// null counts as left out.
+pub(crate) struct FieldReader<'a> {
+    fields: &'a Map<String, Value>,
+    loc: &'a [&'a str],
+    errors: Vec<FieldError>,
 }
 
-fn check_value(schema: &Value, value: &Value, loc: &[&str]) -> Vec<FieldError> {
-    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
-        let mut first = None;
-        for option in options {
-            let errors = check_value(option, value, loc);
-            if errors.is_empty() {
-                return errors;
+impl<'a> FieldReader<'a> {
+    /// Creates a reader of the object at `loc`.
+    pub(crate) const fn new(fields: &'a Map<String, Value>, loc: &'a [&'a str]) -> Self {
+        let errors = Vec::new();
+        Self {
+            fields,
+            loc,
+            errors,
+        }
+    }
+
+    /// Returns the errors so far, if there are any.
+    ///
+    /// # Errors
+    /// One error for each field that was read and has the wrong form.
+    pub(crate) fn finish(self) -> Result<(), Vec<FieldError>> {
+        if self.errors.is_empty() {
+            Ok(())
+        } else {
+            Err(self.errors)
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.fields.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Notes an error of a field, unless it has a value.
+    fn value_or<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'a Value, &[&str]) -> Result<T, FieldError>,
+    ) -> Option<T> {
+        let value = self.value(name)?;
+        let loc = [self.loc, &[name]].concat();
+        match read(value, &loc) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.errors.push(error);
+                None
             }
-            first = first.or(Some(errors));
         }
-        return first.unwrap_or_default();
     }
-    if let Some(error) = check_type(schema, value, loc) {
-        return vec![error];
-    }
-    if let Some(error) = check_choices(schema, value, loc) {
-        return vec![error];
-    }
-    check_limits(schema, value, loc).into_iter().collect()
-}
 
-fn check_type(schema: &Value, value: &Value, loc: &[&str]) -> Option<FieldError> {
-    let (kind, msg) = match schema.get("type").and_then(Value::as_str)? {
-        "string" if !value.is_string() => ("string_type", "Input should be a valid string"),
-        "number" if !value.is_number() => ("float_type", "Input should be a valid number"),
-        "boolean" if !value.is_boolean() => ("bool_type", "Input should be a valid boolean"),
-        "null" if !value.is_null() => ("none_required", "Input should be None"),
-        _ => return None,
-    };
-    Some(FieldError::new(kind, loc, msg, value))
-}
+    /// Reads a text of at most `most` characters.
+    pub(crate) fn text(&mut self, name: &str, most: usize) -> Option<&'a str> {
+        self.value_or(name, |value, loc| {
+            let Some(text) = value.as_str() else {
+                let msg = "Input should be a valid string";
+                return Err(FieldError::new("string_type", loc, msg, value));
+            };
+            if text.chars().nth(most).is_some() {
+                let msg = format!("String should have at most {most} characters");
+                let error = FieldError::new("string_too_long", loc, msg, value);
+                return Err(error.with_context("max_length", most.into()));
+            }
+            Ok(text)
+        })
+    }
 
-fn check_choices(schema: &Value, value: &Value, loc: &[&str]) -> Option<FieldError> {
-    let choices = schema.get("enum").and_then(Value::as_array)?;
-    if choices.contains(value) {
-        return None;
+    /// Reads `true` or `false`.
+    pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
+        self.value_or(name, |value, loc| {
+            let msg = "Input should be a valid boolean";
+            let error = || FieldError::new("bool_type", loc, msg, value);
+            value.as_bool().ok_or_else(error)
+        })
     }
-    let names: Vec<String> = choices
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|name| format!("'{name}'"))
-        .collect();
-    let expected = match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => names.concat(),
-    };
-    let error = FieldError::new(
-        "literal_error",
-        loc,
-        format!("Input should be {expected}"),
-        value,
-    );
-    Some(error.with_context("expected", expected.into()))
-}
 
-fn check_limits(schema: &Value, value: &Value, loc: &[&str]) -> Option<FieldError> {
-    if let (Some(text), Some(most)) = (
-        value.as_str(),
-        schema.get("maxLength").and_then(Value::as_u64),
-    ) {
-        let most_chars = usize::try_from(most).unwrap_or(usize::MAX);
-        return text.chars().nth(most_chars).map(|_| {
-            let msg = format!("String should have at most {most} characters");
-            FieldError::new("string_too_long", loc, msg, value)
-                .with_context("max_length", most.into())
-        });
+    /// Reads a number above 0.
+    pub(crate) fn positive(&mut self, name: &str) -> Option<f64> {
+        self.value_or(name, |value, loc| match value.as_f64() {
+            None => {
+                let msg = "Input should be a valid number";
+                Err(FieldError::new("float_type", loc, msg, value))
+            }
+            Some(number) if number > 0.0 => Ok(number),
+            Some(_) => {
+                let msg = "Input should be greater than 0";
+                let error = FieldError::new("greater_than", loc, msg, value);
+                Err(error.with_context("gt", 0.into()))
+            }
+        })
     }
-    let number = value.as_f64()?;
-    let limit = schema.get("exclusiveMinimum")?;
-    if number > limit.as_f64()? {
-        return None;
+
+    /// Reads one of some words.
+    pub(crate) fn choice(&mut self, name: &str, words: &[&str]) -> Option<&'a str> {
+        self.value_or(name, |value, loc| {
+            if let Some(text) = value.as_str().filter(|text| words.contains(text)) {
+                return Ok(text);
+            }
+            let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+            let expected = match words.split_last() {
+                Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                _ => words.concat(),
+            };
+            let msg = format!("Input should be {expected}");
+            let error = FieldError::new("literal_error", loc, msg, value);
+            Err(error.with_context("expected", expected.into()))
+        })
     }
-    let msg = format!("Input should be greater than {limit}");
-    let error = FieldError::new("greater_than", loc, msg, value);
-    Some(error.with_context("gt", limit.clone()))
+
+    /// Reads a seed: an integer, or a number or text that is one.
+    pub(crate) fn seed(&mut self, name: &str) -> Option<u64> {
+        self.value_or(name, parse_seed)
+    }
 }
 
 /// Reads a seed: an integer, or a number or text that is one.
-pub(crate) fn parse_seed(value: &Value, loc: &[&str]) -> Result<u64, FieldError> {
+fn parse_seed(value: &Value, loc: &[&str]) -> Result<u64, FieldError> {
     let error = |kind, msg: &str| Err(FieldError::new(kind, loc, msg, value));
     let number = match value {
         Value::Number(number) => number.as_i128().or_else(|| {
@@ -229,41 +255,43 @@ pub(crate) fn parse_seed(value: &Value, loc: &[&str]) -> Result<u64, FieldError>
 mod tests {
     use super::*;
 
-    fn kinds(schema: &Value, object: &Value) -> Vec<(&'static str, String)> {
-        let errors = check_object(schema, object.as_object().expect("an object"), &[]);
-        let place = |error: &FieldError| {
-            let parts: Vec<&str> = error.loc.iter().filter_map(Value::as_str).collect();
-            (error.kind, parts.join("."))
-        };
-        errors.iter().map(place).collect()
-    }
-
     #[test]
     fn errors_are_named_as_pydantic_names_them() {
-        let schema = json!({
-            "properties": {
-                "wait": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]},
-                "note": {"type": "string", "maxLength": 3},
-                "slot": {"anyOf": [{"type": "string", "enum": ["S0", "S1"]}, {"type": "null"}]},
-                "sure": {"type": "boolean"},
-            },
+        let object = json!({
+            "wait": "1", "late": 0, "sure": 1, "note": 1, "tale": "long", "slot": "S9", "seed": -1,
+            "none": null, "fine": "abc", "soon": 0.5,
         });
-        let case = |object: Value| kinds(&schema, &object);
-        assert_eq!(case(json!({"wait": 0.5, "slot": null, "extra": 1})), []);
-        assert_eq!(case(json!({"wait": null, "sure": true})), []);
-        assert_eq!(case(json!({"wait": 0})), [("greater_than", "wait".into())]);
-        assert_eq!(case(json!({"wait": -1})), [("greater_than", "wait".into())]);
-        assert_eq!(case(json!({"wait": "1"})), [("float_type", "wait".into())]);
-        assert_eq!(case(json!({"sure": 1})), [("bool_type", "sure".into())]);
-        assert_eq!(case(json!({"note": 1})), [("string_type", "note".into())]);
-        assert_eq!(
-            case(json!({"note": "long"})),
-            [("string_too_long", "note".into())]
-        );
-        assert_eq!(
-            case(json!({"slot": "S9"})),
-            [("literal_error", "slot".into())]
-        );
+        let mut reader = FieldReader::new(object.as_object().expect("an object"), &["body"]);
+        assert_eq!(reader.positive("wait"), None);
+        assert_eq!(reader.positive("late"), None);
+        assert_eq!(reader.boolean("sure"), None);
+        assert_eq!(reader.text("note", 3), None);
+        assert_eq!(reader.text("tale", 3), None);
+        assert_eq!(reader.choice("slot", &["S0", "S1", "S2"]), None);
+        assert_eq!(reader.seed("seed"), None);
+        assert_eq!(reader.boolean("none"), None);
+        assert_eq!(reader.text("absent", 3), None);
+        assert_eq!(reader.text("fine", 3), Some("abc"));
+        assert_eq!(reader.positive("soon"), Some(0.5));
+        let errors = reader.finish().expect_err("errors");
+        let name = |error: &FieldError| error.loc[1].as_str().map(str::to_owned);
+        let found: Vec<_> = errors
+            .iter()
+            .map(|error| (error.kind, name(error)))
+            .collect();
+        let expected = [
+            ("float_type", "wait"),
+            ("greater_than", "late"),
+            ("bool_type", "sure"),
+            ("string_type", "note"),
+            ("string_too_long", "tale"),
+            ("literal_error", "slot"),
+            ("greater_than_equal", "seed"),
+        ];
+        let expected = expected.map(|(kind, name)| (kind, Some(name.to_owned())));
+        assert_eq!(found, expected);
+        assert_eq!(errors[5].msg, "Input should be 'S0', 'S1' or 'S2'");
+        assert!(errors.iter().all(|error| error.loc[0] == "body"));
     }
 
     #[test]

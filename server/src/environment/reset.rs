@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::options::{Limits, ServeOptions};
 use crate::sessions::{NoEntropy, random_bits};
-use crate::validation::{FieldError, check_object, parse_seed};
+use crate::validation::{FieldError, FieldReader};
 use crate::worlds::{Schemas, Served};
 
 /// First seed of resets that name none, and their number: seeds for training.
@@ -14,7 +14,18 @@ const RANDOM_SEEDS: (u64, u64) = (100_000, 500_000);
 /// Most names of ignored fields that the first observation lists.
 const IGNORED_MAX: usize = 32;
 /// Largest length of an episode id in characters.
-const ID_CHARS: u64 = 255;
+const ID_CHARS: usize = 255;
+/// The names of the fields of a reset.
+const RESET_FIELDS: [&str; 8] = [
+    "seed",
+    "episode_id",
+    "world",
+    "task",
+    "rules",
+    "streams",
+    "prompt",
+    "reward",
+];
 
 /// The choices of episodes whose reset leaves them out, and the schemas of all worlds.
 #[derive(Clone, Debug)]
@@ -109,78 +120,37 @@ impl ResetFields {
     /// # Errors
     /// Returns an error for each field of a wrong type.
     pub fn parse(data: &Map<String, Value>) -> Result<Self, Vec<FieldError>> {
-        let mut fields = Self::default();
-        let mut errors = Vec::new();
-        for (name, value) in data {
-            if value.is_null() {
-                continue;
-            }
-            let place = match name.as_str() {
-                "seed" => {
-                    match parse_seed(value, &["seed"]) {
-                        Ok(seed) => fields.seed = Some(seed),
-                        Err(error) => errors.push(error),
-                    }
-                    continue;
-                }
-                "prompt" => {
-                    match choice(name, value, &["reference", "none"]) {
-                        Ok(index) => fields.without_prompt = index == 1,
-                        Err(error) => errors.push(error),
-                    }
-                    continue;
-                }
-                "reward" => {
-                    match choice(name, value, &["step", "score"]) {
-                        Ok(0) => fields.reward = RewardMode::Step,
-                        Ok(_) => fields.reward = RewardMode::Score,
-                        Err(error) => errors.push(error),
-                    }
-                    continue;
-                }
-                "task" if value.is_u64() => {
-                    fields.task = Some(format!("task{value}"));
-                    continue;
-                }
-                "episode_id" => &mut fields.episode_id,
-                "world" => &mut fields.world,
-                "task" => &mut fields.task,
-                "rules" => &mut fields.rules,
-                "streams" => &mut fields.streams,
-                _ => {
-                    if fields.ignored.len() < IGNORED_MAX {
-                        fields.ignored.push(name.chars().take(64).collect());
-                    }
-                    continue;
-                }
-            };
-            let schema =
-                json!({"properties": {name.as_str(): {"type": "string", "maxLength": ID_CHARS}}});
-            let one = Map::from_iter([(name.clone(), value.clone())]);
-            let found = check_object(&schema, &one, &[]);
-            if found.is_empty() {
-                *place = value.as_str().map(str::to_owned);
-            }
-            errors.extend(found);
-        }
-        if errors.is_empty() {
-            Ok(fields)
-        } else {
-            Err(errors)
-        }
+        let mut reader = FieldReader::new(data, &[]);
+        let text = |found: Option<&str>| found.map(str::to_owned);
+        let task = match data.get("task") {
+            Some(number) if number.is_u64() => Some(format!("task{number}")),
+            _ => text(reader.text("task", ID_CHARS)),
+        };
+        let fields = Self {
+            seed: reader.seed("seed"),
+            episode_id: text(reader.text("episode_id", ID_CHARS)),
+            world: text(reader.text("world", ID_CHARS)),
+            task,
+            rules: text(reader.text("rules", ID_CHARS)),
+            streams: text(reader.text("streams", ID_CHARS)),
+            without_prompt: reader.choice("prompt", &["reference", "none"]) == Some("none"),
+            reward: match reader.choice("reward", &["step", "score"]) {
+                Some("score") => RewardMode::Score,
+                _ => RewardMode::Step,
+            },
+            ignored: ignored_fields(data),
+        };
+        reader.finish().map(|()| fields)
     }
 }
 
-/// Returns the index of the word that `value` is.
-fn choice(name: &str, value: &Value, words: &[&str]) -> Result<usize, FieldError> {
-    let found = value
-        .as_str()
-        .and_then(|text| words.iter().position(|word| *word == text));
-    found.ok_or_else(|| {
-        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-        let msg = format!("Input should be {}", words.join(" or "));
-        FieldError::new("literal_error", &[name], msg, value)
-    })
+/// Returns the beginnings of the names of fields that no reset has.
+fn ignored_fields(data: &Map<String, Value>) -> Vec<String> {
+    let others = data
+        .iter()
+        .filter(|(name, value)| !value.is_null() && !RESET_FIELDS.contains(&name.as_str()));
+    let names = others.map(|(name, _)| name.chars().take(64).collect());
+    names.take(IGNORED_MAX).collect()
 }
 
 /// Returns the episode that a reset identifies.

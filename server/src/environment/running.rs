@@ -195,7 +195,5 @@ fn failure<W: Served>(error: MessageErrorOf<W>, action: &str) -> Failure {
         MessageError::Action(error) => error.to_string(),
         refused => return Failure::Execution(refused.to_string()),
     };
-    let input = serde_json::from_str(action).unwrap_or_else(|_| Value::from(action));
-    let msg = format!("Value error, {reason}");
-    Failure::Invalid(vec![FieldError::new("value_error", &[], msg, &input)])
+    Failure::Invalid(vec![FieldError::not_an_action(&[], &reason, action)])
 }

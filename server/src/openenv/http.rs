@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::socket::{self, Dialect};
 use super::{NAME, json_rpc};
-use crate::connections::Place;
+use crate::connections::ConnectionPermit;
 use crate::envelope::{Envelope, strict_value};
 use crate::environment::{AnyEnvironment, Failure, ResetFields, Transport};
 use crate::reply::{
@@ -21,7 +21,7 @@ use crate::reply::{
 };
 use crate::sessions::Session;
 use crate::state::App;
-use crate::validation::{FieldError, check_object};
+use crate::validation::{FieldError, FieldReader};
 use crate::worlds::readme;
 
 type Shared = State<Arc<App>>;
@@ -113,14 +113,10 @@ fn step_now(app: &App, body: &[u8]) -> Result<Response, Response> {
         let found = strict_value(action, &[]).map_err(|error| broken(&error, &loc))?;
         return Err(unprocessable(&[FieldError::not_an_object(&loc, &found)]));
     }
-    let own = json!({"properties": {
-        "timeout_s": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]},
-        "request_id": {"anyOf": [{"type": "string", "maxLength": 255}, {"type": "null"}]},
-    }});
-    let errors = check_object(&own, &fields, &["body"]);
-    if !errors.is_empty() {
-        return Err(unprocessable(&errors));
-    }
+    let mut own = FieldReader::new(&fields, &["body"]);
+    own.positive("timeout_s");
+    own.text("request_id", 255);
+    own.finish().map_err(|errors| unprocessable(&errors))?;
     fields.remove("timeout_s");
     fields.remove("request_id");
     let session = named_session(app, &mut fields)?;
@@ -250,15 +246,15 @@ pub(crate) async fn mcp_ws(State(app): Shared, request: Request) -> Response {
     open_socket(app, request, Dialect::JsonRpc).await
 }
 
-/// Answers with the upgrade to a WebSocket, which keeps the place of its connection.
+/// Answers with the upgrade to a WebSocket, which keeps the permit of its connection.
 async fn open_socket(app: Arc<App>, request: Request, dialect: Dialect) -> Response {
-    let place = request.extensions().get::<Arc<Place>>().cloned();
+    let permit = request.extensions().get::<Arc<ConnectionPermit>>().cloned();
     match upgrade(&app, request).await {
         Ok(upgrade) => {
             let token = app.sockets.token();
             upgrade.on_upgrade(move |socket| async move {
                 socket::serve(socket, app, dialect).await;
-                drop((token, place));
+                drop((token, permit));
             })
         }
         Err(response) => response,

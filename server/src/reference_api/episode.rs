@@ -14,7 +14,7 @@ use crate::envelope::Envelope;
 use crate::environment::random_seed;
 use crate::policy::{ActError, ActJob, ServedPolicy};
 use crate::sessions::NoEntropy;
-use crate::validation::{FieldError, check_object, parse_seed};
+use crate::validation::{FieldError, FieldReader};
 
 /// The world of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,44 +59,35 @@ const HIDDEN_SIGNATURE: &str = "scenario_signature";
 /// Fields of the reference's request that the cluster does not have.
 const TRUST_ONLY: [&str; 3] = ["task_type", "subtask_response", "reasoning"];
 
+/// Largest length of a word of a reset in characters.
+const WORD_CHARS: usize = 64;
+
 /// Starts the episode that the fields ask for.
 pub(super) fn reset_episode(
     fields: &Map<String, Value>,
     kind: Option<Kind>,
     controller: &DifficultyController,
 ) -> Result<ReferenceEpisode, ResetFault> {
-    let text = json!({"anyOf": [{"type": "string", "maxLength": 64}, {"type": "null"}]});
-    let schema = json!({"properties": {
-        "task_type": text, "scenario_id": text, "mode": text,
-        "adaptive": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
-        "streams": {"anyOf": [{"type": "string", "enum": Streams::NAMES}, {"type": "null"}]},
-    }});
-    let mut errors = check_object(&schema, fields, &["body"]);
-    let seed = match fields.get("seed") {
-        None | Some(Value::Null) => random_seed().map_err(ResetFault::NoEntropy)?,
-        Some(value) => parse_seed(value, &["body", "seed"]).unwrap_or_else(|error| {
-            errors.push(error);
-            0
-        }),
+    let mut reader = FieldReader::new(fields, &["body"]);
+    let task = reader.text("task_type", WORD_CHARS).unwrap_or("task3");
+    let scenario_id = reader.text("scenario_id", WORD_CHARS).map(str::to_owned);
+    let mode = reader.text("mode", WORD_CHARS).unwrap_or_default();
+    let mode = mode.to_ascii_lowercase();
+    let adaptive = reader.boolean("adaptive").unwrap_or(false);
+    let streams = reader.choice("streams", Streams::NAMES);
+    let seed = reader.seed("seed");
+    reader.finish().map_err(ResetFault::Fields)?;
+    let seed = match seed {
+        Some(seed) => seed,
+        None => random_seed().map_err(ResetFault::NoEntropy)?,
     };
-    if !errors.is_empty() {
-        return Err(ResetFault::Fields(errors));
-    }
-    let word = |name: &str| fields.get(name).and_then(Value::as_str);
-    let task = word("task_type").unwrap_or("task3");
+    let streams = streams.and_then(Streams::parse);
+    let streams = streams.unwrap_or(Streams::Reference);
     let of_cluster = task.strip_prefix("cluster_");
-    let mode = word("mode").unwrap_or_default().to_ascii_lowercase();
     let is_cluster = of_cluster.is_some()
         || ["cluster", "gpu", "gpu_cluster"].contains(&mode.as_str())
         || kind == Some(Kind::Cluster);
     let task_type = Some(of_cluster.unwrap_or(task).to_owned());
-    let streams = word("streams")
-        .and_then(Streams::parse)
-        .unwrap_or(Streams::Reference);
-    let adaptive = fields
-        .get("adaptive")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
     if is_cluster {
         let request = cluster::ResetRequest {
             task_type,
@@ -108,7 +99,6 @@ pub(super) fn reset_episode(
         let session = session.map_err(|error| ResetFault::Unknown(error.to_string()))?;
         return Ok(ReferenceEpisode::Cluster(Box::new(session)));
     }
-    let scenario_id = word("scenario_id").map(str::to_owned);
     let request = trust::ResetRequest {
         task_type,
         scenario_id,

@@ -300,10 +300,8 @@ fn step_now(
     taken.map_err(|fault| match fault {
         StepFault::Form(ParseError::NotJson(reason)) => json_invalid(&reason, 0),
         StepFault::Form(ParseError::Form(reason)) => {
-            let msg = format!("Value error, {reason}");
-            let input = request.text_without(|_, _| false);
-            let input = serde_json::from_str(&input).unwrap_or_else(|_| input.into());
-            unprocessable(&[FieldError::new("value_error", &["body"], msg, &input)])
+            let action = request.text_without(|_, _| false);
+            unprocessable(&[FieldError::not_an_action(&["body"], &reason, &action)])
         }
         StepFault::Refused(words) => detail(StatusCode::BAD_REQUEST, words),
     })?;

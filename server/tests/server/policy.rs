@@ -97,6 +97,8 @@ async fn act_refuses_with_words() {
         404
     );
     assert_eq!(status(json!({"session_id": 3})).await, 422);
+    let both = json!({"session_id": "nobody", "episode": {"seed": 1}});
+    assert_eq!(status(both).await, 422);
     assert_eq!(status(json!({"episode": []})).await, 422);
     assert_eq!(status(json!({"episode": {"world": "cluster"}})).await, 409);
     assert_eq!(status(json!({"episode": {"task": "task9"}})).await, 400);

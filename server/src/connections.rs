@@ -1,4 +1,4 @@
-//! How many connections there are, and what they hold in memory.
+//! Limits of connections, and of what they hold in memory.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::test_counts::{Tally, count};
 use crate::tidy;
 use crate::tools;
 use crate::wasm_target::{self, WasmTarget};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use browser_parts::{e2e, firefox, site, wasm};
 use openenv_part::openenv;
 use python_parts::{notebook, package, python};

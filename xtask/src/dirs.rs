@@ -151,25 +151,25 @@ mod tests {
     /// Runs a copy of this test, which removes its own file first.
     #[test]
     #[cfg(target_os = "linux")]
-    fn running_program_opens_after_its_file_is_removed() {
+    fn running_program_opens_after_its_file_is_removed() -> Result<()> {
         const CHILD: &str = "SENTINEL_TEST_REMOVES_ITSELF";
         if std::env::var_os(CHILD).is_some() {
-            std::fs::remove_file(std::env::current_exe().unwrap()).unwrap();
-            assert!(!std::env::current_exe().unwrap().exists());
-            let bytes = std::fs::read(running_program().unwrap()).unwrap();
-            assert!(bytes.len() > 1000);
-            return;
+            std::fs::remove_file(std::env::current_exe()?)?;
+            assert!(!std::env::current_exe()?.exists());
+            assert!(std::fs::read(running_program()?)?.len() > 1000);
+            return Ok(());
         }
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir()?;
         let copy = folder.path().join("copy");
-        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        std::fs::copy(std::env::current_exe()?, &copy)?;
         let test = "dirs::tests::running_program_opens_after_its_file_is_removed";
         let mut child = Command::new(&copy);
         child.args(["--exact", test]).env(CHILD, "1");
-        let output = child.output().unwrap();
+        let output = child.output()?;
         assert!(output.status.success(), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
         assert!(!copy.exists());
+        Ok(())
     }
 
     #[test]

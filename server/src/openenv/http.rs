@@ -58,18 +58,15 @@ fn named_session(
     app: &App,
     fields: &mut Map<String, Value>,
 ) -> Result<Option<Arc<Session<AnyEnvironment>>>, Response> {
-    match fields.remove("session_id") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(id)) => match app.sessions.get(&id) {
-            Some(session) => Ok(Some(session)),
-            None => Err(unknown_session(&id)),
-        },
-        Some(other) => {
-            let msg = "Input should be a valid string";
-            let error = FieldError::new("string_type", &["body", "session_id"], msg, &other);
-            Err(unprocessable(&[error]))
-        }
-    }
+    let mut reader = FieldReader::new(fields, &["body"]);
+    let id = reader.text("session_id", usize::MAX);
+    reader.finish().map_err(|errors| unprocessable(&errors))?;
+    let session = match id {
+        None => None,
+        Some(id) => Some(app.sessions.get(id).ok_or_else(|| unknown_session(id))?),
+    };
+    fields.remove("session_id");
+    Ok(session)
 }
 
 /// Starts an episode and answers with its first observation.

@@ -23,6 +23,7 @@
 //! redirects to, and is in no message.
 
 mod error;
+mod hf_environment;
 #[cfg(test)]
 pub(crate) mod loopback;
 mod request;
@@ -41,7 +42,8 @@ use ureq::{Agent, Body, SendBody};
 use url::Host;
 
 pub use error::HttpError;
-pub use request::{Content, HF_TOKEN, Method, Request, Response, Token};
+pub use hf_environment::HfEnvironment;
+pub use request::{Content, HF_TOKEN, Method, Request, Response, Token, TokenFault};
 
 /// The number of characters of a server's error text that a message holds.
 const TEXT_SHOWN: usize = 300;

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
-use sentinel_trainer::http::{HttpError, sleep_unless};
+use sentinel_trainer::http::{HfEnvironment, HttpError, sleep_unless};
 use sentinel_trainer::hub::job::{JobConfig, JobSpec, submit};
 use sentinel_trainer::hub::pull::{self, PullConfig};
 use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan};
-use sentinel_trainer::hub::{HubAccess, HubClient, HubError};
+use sentinel_trainer::hub::{HubClient, HubError};
 
 use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
@@ -33,7 +33,7 @@ fn size(bytes: u64) -> String {
 
 /// Returns a client for the Hub that the environment names.
 fn client() -> Result<HubClient> {
-    Ok(HubClient::new(&HubAccess::from_environment()?)?)
+    Ok(HubClient::new(&HfEnvironment::read())?)
 }
 
 /// Waits before the next attempt of a request; returns `false` if Ctrl-C was pressed.

@@ -29,10 +29,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
     let listed = |model: &str| qwen_presets().iter().any(|(name, _)| model.ends_with(name));
     if matches.value_source("model") == Some(ValueSource::CommandLine) {
         // An estimate must not download a model.
-        let offline = HubOptions {
-            offline: true,
-            ..HubOptions::from_environment()
-        };
+        let offline = HubOptions::from_environment().offline();
         let model = &config.run.model;
         match find_model(model, &offline) {
             Ok(folder) => shapes.push((model.clone(), ModelConfig::load(&folder)?)),

@@ -5,6 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::TokenFault;
+
 /// The reason why a request has no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
@@ -16,12 +18,9 @@ pub enum HttpError {
         /// The fault of the text.
         reason: String,
     },
-    /// The token is not a line of visible ASCII characters.
-    #[error("{name} is not a token: use one line of visible ASCII characters")]
-    Token {
-        /// The environment variable that holds the token.
-        name: String,
-    },
+    /// There is no token where there should be one.
+    #[error(transparent)]
+    Token(#[from] TokenFault),
     /// The token would travel unencrypted.
     #[error("{url}: a token is only sent over https or to this machine: use an https address")]
     Insecure {

@@ -29,24 +29,20 @@ impl Token {
         if text.is_empty() {
             return Ok(None);
         }
-        let refused = |_| HttpError::Token {
-            name: name.to_owned(),
-        };
-        Self::new(text).map(Some).map_err(refused)
+        let refused = |_| TokenFault::NotAToken(name.to_owned());
+        Ok(Self::new(text).map(Some).map_err(refused)?)
     }
 
     /// Returns a token.
     ///
     /// # Errors
     /// Returns an error if the text is not one line of visible ASCII characters.
-    pub fn new(text: impl Into<String>) -> Result<Self, HttpError> {
+    pub fn new(text: impl Into<String>) -> Result<Self, TokenFault> {
         let text = text.into();
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
             Ok(Self(text))
         } else {
-            Err(HttpError::Token {
-                name: "the text".to_owned(),
-            })
+            Err(TokenFault::NotAToken("the text".to_owned()))
         }
     }
 
@@ -60,6 +56,22 @@ impl Token {
     pub fn redact(&self, text: &str) -> String {
         text.replace(&self.0, "***")
     }
+}
+
+/// The reason why a text or a file gives no token. It does not hold the token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenFault {
+    /// The text of this variable or file is not one line of visible ASCII characters.
+    #[error("{0} is not a token: use one line of visible ASCII characters")]
+    NotAToken(String),
+    /// The file of the saved token cannot be read.
+    #[error("cannot read the token in {}: {reason}", path.display())]
+    Unreadable {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error of the operating system.
+        reason: String,
+    },
 }
 
 impl fmt::Debug for Token {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{HubAccess, HubError};
-use crate::http::{HttpClient, HttpConfig, HttpError, Request, Response, Token};
+use super::HubError;
+use crate::http::{HfEnvironment, HttpClient, HttpConfig, HttpError, Request, Response, Token};
 
 /// The time limit of a transfer of files with all its attempts.
 const TRANSFER_DEADLINE: Duration = Duration::from_secs(24 * 3600);
@@ -30,33 +30,38 @@ impl HubClient {
     /// Returns a client.
     ///
     /// # Errors
-    /// Returns an error if the address of the Hub is invalid, or network access is forbidden.
-    pub fn new(access: &HubAccess) -> Result<Self, HubError> {
-        Self::with_limits(access, HttpConfig::default())
+    /// Returns an error if the address of the Hub or the token is invalid, if the address would send the
+    /// token unencrypted, or if network access is forbidden.
+    pub fn new(environment: &HfEnvironment) -> Result<Self, HubError> {
+        Self::with_limits(environment, HttpConfig::default())
     }
 
     /// Returns a client with these limits.
-    pub(super) fn with_limits(access: &HubAccess, limits: HttpConfig) -> Result<Self, HubError> {
-        if access.offline {
+    pub(super) fn with_limits(
+        environment: &HfEnvironment,
+        limits: HttpConfig,
+    ) -> Result<Self, HubError> {
+        if environment.offline {
             return Err(HubError::Offline);
         }
-        Request::get(&access.endpoint).map_err(|error| match error {
+        Request::get(&environment.endpoint).map_err(|error| match error {
             HttpError::Address { url, reason } => HubError::Endpoint {
                 endpoint: url,
                 reason,
             },
             error => error.into(),
         })?;
-        let client = |limits| HttpClient::new(limits).with_token(access.token.clone());
+        let token = environment.token_for_hub()?.cloned();
+        let client = |limits| HttpClient::new(limits).with_token(token.clone());
         let long = HttpConfig {
             deadline: TRANSFER_DEADLINE,
             ..limits.clone()
         };
         Ok(Self {
-            endpoint: access.endpoint.clone(),
-            token: access.token.clone(),
+            endpoint: environment.endpoint.clone(),
             questions: client(limits),
             transfers: client(long),
+            token,
         })
     }
 
@@ -228,11 +233,11 @@ mod tests {
 
     #[test]
     fn only_hub_urls_are_trusted_with_token() -> Result<(), HubError> {
-        let access = HubAccess {
+        let environment = HfEnvironment {
             endpoint: "https://hub.test".to_owned(),
-            ..HubAccess::default()
+            ..HfEnvironment::default()
         };
-        let client = HubClient::new(&access)?;
+        let client = HubClient::new(&environment)?;
         assert!(client.is_own("https://hub.test/a"));
         assert!(!client.is_own("https://hub.test.evil/a"));
         assert!(!client.is_own("https://other.test/a"));

@@ -24,7 +24,7 @@ pub enum HubError {
         action: &'static str,
     },
     /// Network access is forbidden.
-    #[error("HF_HUB_OFFLINE is set: unset it, or use --dry-run")]
+    #[error("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set: unset it, or use --dry-run")]
     Offline,
     /// The Hub does not know the token, or asks for one.
     #[error(

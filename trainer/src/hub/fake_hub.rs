@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::remote_files::git_oid_of;
-use super::{HubAccess, HubClient, HubError};
+use super::{HubClient, HubError};
 use crate::files;
 use crate::http::loopback::{Loopback, Received, Reply};
-use crate::http::{HttpConfig, Token};
+use crate::http::{HfEnvironment, HttpConfig, Token};
 
 /// The token of all tests.
 pub(super) const TOKEN: &str = "hf_TestSecretToken123";
@@ -95,11 +95,11 @@ impl Hub {
         self.state().script.push_back((text, reply));
     }
 
-    pub(super) fn access(&self) -> Result<HubAccess, HubError> {
-        Ok(HubAccess {
+    pub(super) fn access(&self) -> Result<HfEnvironment, HubError> {
+        Ok(HfEnvironment {
             endpoint: self.server.url.clone(),
-            token: Some(Token::new(TOKEN)?),
-            offline: false,
+            token: Token::new(TOKEN).map(Some),
+            ..HfEnvironment::default()
         })
     }
 

@@ -11,7 +11,6 @@
 //! large files by the Xet protocol only, ignores `Retry-After`, has no jobs, and adds about a
 //! hundred crates with a C library.
 
-mod access;
 mod client;
 mod error;
 #[cfg(test)]
@@ -26,7 +25,6 @@ mod repo;
 mod tests;
 pub mod upload;
 
-pub use access::HubAccess;
 pub use client::HubClient;
 pub use error::HubError;
 pub use repo::{Repo, RepoType};

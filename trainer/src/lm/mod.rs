@@ -74,7 +74,9 @@ pub(crate) mod weights;
 pub use crate::adamw::{AdamOptions, Moments};
 pub use crate::precision::Precision;
 pub use chat::{ChatTemplate, ChatTemplateKwargs, Message, Rendered};
-pub use config::{GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType};
+pub use config::{
+    GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType, RopeScaling, YarnRopeScaling,
+};
 pub use error::LmError;
 pub use generate::{
     Choices, Completion, GenerateOptions, Generator, PreparedLayers, Sampler, Sampling,

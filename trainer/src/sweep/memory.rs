@@ -37,10 +37,7 @@ fn shape(entry: &PlanEntry) -> Option<ModelConfig> {
     if let Some((_, shape)) = presets.find(|(preset, _)| name.ends_with(preset)) {
         return Some(shape);
     }
-    let offline = HubOptions {
-        offline: true,
-        ..HubOptions::from_environment()
-    };
+    let offline = HubOptions::from_environment().offline();
     ModelConfig::load(&find_model(name, &offline).ok()?).ok()
 }
 

@@ -67,7 +67,6 @@ fn unsupported_config_value_error_names_key() {
         ("attention_bias", json!(true), "without it"),
         ("hidden_act", json!("gelu"), "silu"),
         ("torch_dtype", json!("float8"), "convert"),
-        ("use_sliding_window", json!(true), "full attention"),
         (
             "layer_types",
             json!(vec!["full_attention"; layers as usize + 1]),
@@ -75,13 +74,13 @@ fn unsupported_config_value_error_names_key() {
         ),
         (
             "rope_parameters",
-            json!({"rope_type": "yarn", "rope_theta": 1.0}),
-            "rope_type",
+            json!({"rope_type": "longrope", "rope_theta": 1.0}),
+            "take another model",
         ),
         (
             "rope_scaling",
-            json!({"type": "linear", "factor": 2}),
-            "linear",
+            json!({"type": "linear", "factor": 0}),
+            "above 0",
         ),
         ("rope_theta", json!(1.5), "make them equal"),
         ("rms_norm_eps", json!(-1), "above 0"),
@@ -113,7 +112,6 @@ fn unsupported_config_value_of_family_names_key() {
     };
     let cases = [
         ("qwen3", "attention_bias", json!(true), "without it"),
-        ("qwen3", "use_sliding_window", json!(true), "full attention"),
         (
             "qwen3",
             "layer_types",
@@ -129,8 +127,8 @@ fn unsupported_config_value_of_family_names_key() {
         (
             "llama",
             "rope_parameters",
-            json!({"rope_type": "dynamic", "factor": 2.0}),
-            "dynamic",
+            json!({"rope_type": "longrope", "factor": 2.0}),
+            "longrope",
         ),
         (
             "llama",
@@ -157,6 +155,18 @@ fn unsupported_config_value_of_family_names_key() {
             "differs from rope_scaling",
         ),
     ];
+    // A window that cuts the longest sequence, from the first layer on.
+    if let Some(folder) = copy_of(&oracle_of("qwen3"), None) {
+        for (key, value) in [
+            ("layer_types", json!(null)),
+            ("max_window_layers", json!(0)),
+            ("sliding_window", json!(64)),
+            ("use_sliding_window", json!(true)),
+        ] {
+            set(folder.path(), key, value);
+        }
+        fails(folder.path(), &["use_sliding_window", "full attention"]);
+    }
     for (family, key, value, part) in cases {
         let Some(folder) = copy_of(&oracle_of(family), None) else {
             continue;

@@ -11,6 +11,7 @@ mod chat_template_kwargs;
 mod common;
 mod distributed;
 mod files;
+mod foreign;
 mod forward;
 mod generation;
 mod gradients;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sentinel_trainer::http::HfEnvironment;
 use sentinel_trainer::lm::{HubOptions, find_model};
 
 fn cached(cache: &Path, revision: &str, commit: &str) -> PathBuf {
@@ -19,10 +20,21 @@ fn cached(cache: &Path, revision: &str, commit: &str) -> PathBuf {
 
 fn offline(cache: &Path) -> HubOptions {
     HubOptions {
-        cache: Some(cache.to_owned()),
-        offline: true,
+        hub: HfEnvironment {
+            cache: Some(cache.to_owned()),
+            offline: true,
+            ..HfEnvironment::default()
+        },
         ..HubOptions::default()
     }
+}
+
+/// An unreachable address simulates a machine without network.
+fn unreachable(cache: &Path) -> HubOptions {
+    let mut options = offline(cache);
+    options.hub.offline = false;
+    options.hub.endpoint = "http://127.0.0.1:1".to_owned();
+    options
 }
 
 #[test]
@@ -82,11 +94,7 @@ fn incomplete_snapshot_is_not_used_as_model() {
     found();
     // With a network, an incomplete snapshot is downloaded again.
     remove("adapter_model.safetensors");
-    let options = HubOptions {
-        offline: false,
-        endpoint: Some("http://127.0.0.1:1".to_owned()),
-        ..offline(place.path())
-    };
+    let options = unreachable(place.path());
     let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
     for part in ["incomplete", "http://127.0.0.1:1/Qwen/Tiny"] {
         assert!(error.contains(part), "{part} is not in: {error}");
@@ -110,12 +118,7 @@ fn missing_model_error_names_path_and_remedy() {
     for part in parts {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
-    // An unreachable address simulates a machine without network.
-    let options = HubOptions {
-        offline: false,
-        endpoint: Some("http://127.0.0.1:1".to_owned()),
-        ..offline(place.path())
-    };
+    let options = unreachable(place.path());
     let error = find_model("Qwen/Tiny", &options).unwrap_err().to_string();
     for part in [
         "http://127.0.0.1:1/Qwen/Tiny",
@@ -133,30 +136,30 @@ fn missing_model_error_names_path_and_remedy() {
     assert!(error.contains("config.json"), "{error}");
 }
 
+/// A token that ends with a line break is the token; one that would be sent in plain text is not sent, and
+/// no message shows it.
 #[test]
-fn hub_options_follow_hugging_face_variables() {
-    let with = |pairs: &[(&str, &str)]| {
-        HubOptions::from_variables(|name| {
-            let found = pairs.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        })
+fn token_is_in_no_message() {
+    let place = tempfile::tempdir().unwrap();
+    let with = |endpoint: &str, token: &str| {
+        let mut options = offline(place.path());
+        options.hub = HfEnvironment {
+            cache: options.hub.cache,
+            ..HfEnvironment::from_variables(|name| match name {
+                "HF_ENDPOINT" => Some(endpoint.to_owned()),
+                "HF_TOKEN" => Some(token.to_owned()),
+                _ => None,
+            })
+        };
+        find_model("Qwen/Tiny", &options).unwrap_err().to_string()
     };
-    let cache = |pairs: &[(&str, &str)]| with(pairs).cache;
-    assert_eq!(
-        cache(&[("HOME", "/h")]),
-        Some("/h/.cache/huggingface/hub".into())
-    );
-    assert_eq!(
-        cache(&[("HOME", "/h"), ("HF_HOME", "/f")]),
-        Some("/f/hub".into())
-    );
-    let all = [("HF_HUB_CACHE", "/c"), ("HF_HOME", "/f")];
-    assert_eq!(cache(&all), Some("/c".into()));
-    assert_eq!(cache(&[]), None);
-    let options = with(&[("HF_TOKEN", "t"), ("HF_HUB_OFFLINE", "1")]);
-    assert_eq!(
-        (options.token.as_deref(), options.offline),
-        (Some("t"), true)
-    );
-    assert!(!with(&[("HF_HUB_OFFLINE", "0")]).offline);
+    for (endpoint, token, part) in [
+        ("http://127.0.0.1:1", "hf_SECRET\n", "127.0.0.1:1"),
+        ("http://hub.example", "hf_SECRET", "https"),
+        ("http://127.0.0.1:1", "hf_SECRET hf_SECRET", "HF_TOKEN"),
+    ] {
+        let error = with(endpoint, token);
+        assert!(error.contains(part), "{part} is not in: {error}");
+        assert!(!error.contains("SECRET"), "{error}");
+    }
 }

@@ -85,7 +85,7 @@ pub enum SourceError {
         url: String,
     },
     /// The network may not be used.
-    #[error("HF_HUB_OFFLINE forbids network access: unset it")]
+    #[error("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids network access: unset it")]
     Offline,
     /// The API and the document in its place failed.
     #[error("{api}; the document in its place failed too: {document}")]

@@ -7,10 +7,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{Message, Refusal, Row};
-use crate::http::{HF_TOKEN, HttpClient, HttpConfig, HttpError, Token};
+use crate::http::{HfEnvironment, HttpClient, HttpConfig, HttpError, Token};
 
-/// The Hub that tells the license of a dataset.
-const HUB: &str = "https://huggingface.co";
 /// The number of columns that a message lists.
 const KEYS_SHOWN: usize = 12;
 
@@ -28,21 +26,17 @@ pub struct NetworkAccess {
 }
 
 impl NetworkAccess {
-    /// Returns the access that the environment describes: `HF_TOKEN`, `HF_ENDPOINT` and
-    /// `HF_HUB_OFFLINE`. Pauses end when `stop` is set.
+    /// Returns the access that the environment describes. Pauses end when `stop` is set.
     ///
     /// # Errors
-    /// Returns an error if `HF_TOKEN` is not a token.
+    /// Returns an error if the token is not one, or if the Hub's address would send it unencrypted.
     pub fn from_environment(stop: &'static AtomicBool) -> Result<Self, HttpError> {
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let is_on = |value: String| {
-            ["1", "on", "yes", "true"].contains(&value.to_ascii_lowercase().as_str())
-        };
+        let environment = HfEnvironment::read();
         Ok(Self {
             client: HttpClient::new(HttpConfig::default()).stopped_by(stop),
-            token: Token::from_environment(HF_TOKEN)?,
-            hub: set("HF_ENDPOINT").unwrap_or_else(|| HUB.to_owned()),
-            is_offline: set("HF_HUB_OFFLINE").is_some_and(is_on),
+            token: environment.token_for_hub()?.cloned(),
+            hub: environment.endpoint,
+            is_offline: environment.offline,
         })
     }
 }

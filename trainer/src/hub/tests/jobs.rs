@@ -137,8 +137,8 @@ fn job_submission_is_never_retried_after_failure() -> Tested {
     let spec = job(&["--mode", "import-smoke"], &[])?;
     let error = message(submit(&spec, &hub.client(0)?));
     assert!(error.contains("--image must name"), "{error}");
-    let access = HubAccess {
-        token: None,
+    let access = HfEnvironment {
+        token: Ok(None),
         ..hub.access()?
     };
     let client = HubClient::new(&access)?;

@@ -17,7 +17,7 @@ use super::pull::{PullConfig, Pulled, pull};
 use super::upload::{self, UploadConfig, UploadEvent, Uploaded};
 use super::*;
 use crate::http::loopback::Reply;
-use crate::http::{HttpConfig, HttpError};
+use crate::http::{HfEnvironment, HttpConfig, HttpError};
 use crate::provenance::Provenance;
 
 type Failure = Box<dyn std::error::Error>;

@@ -61,7 +61,7 @@ fn unreachable_hub_error_names_endpoint() -> Tested {
         error.contains("cannot be reached") && error.contains("0.2 s"),
         "{error}"
     );
-    let access = HubAccess {
+    let access = HfEnvironment {
         endpoint: "http://127.0.0.1:1".to_owned(),
         ..hub.access()?
     };
@@ -71,12 +71,12 @@ fn unreachable_hub_error_names_endpoint() -> Tested {
         error.contains("http://127.0.0.1:1") && error.contains("HF_ENDPOINT"),
         "{error}"
     );
-    let access = HubAccess {
+    let access = HfEnvironment {
         endpoint: "hub".to_owned(),
         ..hub.access()?
     };
     assert!(message(HubClient::new(&access)).contains("HF_ENDPOINT \"hub\""));
-    let access = HubAccess {
+    let access = HfEnvironment {
         offline: true,
         ..hub.access()?
     };

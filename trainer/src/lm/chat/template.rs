@@ -60,7 +60,7 @@ impl ChatTemplate {
     ) -> Result<Self, LmError> {
         let template = Self {
             path: path.to_owned(),
-            source: generation_tags::replace_generation_tags(source),
+            source: prepared(source),
             with_tools: None,
             special,
             kwargs: ChatTemplateKwargs::default(),
@@ -74,7 +74,7 @@ impl ChatTemplate {
     /// # Errors
     /// If it does not parse.
     pub(crate) fn for_tools(mut self, source: &str) -> Result<Self, LmError> {
-        let source = generation_tags::replace_generation_tags(source);
+        let source = prepared(source);
         self.check(&source)?;
         self.with_tools = Some(source);
         Ok(self)
@@ -142,6 +142,12 @@ impl ChatTemplate {
     }
 }
 
+/// Returns a template's source for this environment: lines end with `\n`, as Jinja2 reads them.
+fn prepared(source: &str) -> String {
+    let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    generation_tags::replace_generation_tags(&source)
+}
+
 /// Creates an environment with the settings, filters and functions of transformers.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
@@ -150,6 +156,10 @@ fn environment() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.add_filter("tojson", tojson::to_json);
+    // In Python, None is not iterable.
+    environment.add_test("iterable", |value: &Value| {
+        !value.is_none() && value.try_iter().is_ok()
+    });
     environment.add_filter(generation_tags::FILTER_NAME, |text: String| {
         generation_tags::enclose_in_markers(&text)
     });

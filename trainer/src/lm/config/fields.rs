@@ -64,7 +64,10 @@ impl Fields {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
-        let number = value.as_u64().filter(|number| *number > 0);
+        // Python's tools write whole numbers as floats, too.
+        let whole = |number: f64| (number.fract() == 0.0 && number < 1e15).then_some(number as i64);
+        let number = value.as_i64().or_else(|| value.as_f64().and_then(whole));
+        let number = number.filter(|number| *number > 0);
         let number = number.and_then(|number| usize::try_from(number).ok());
         let wrong = || {
             self.invalid(
@@ -104,10 +107,11 @@ impl Fields {
         }
     }
 
-    /// Returns token ids from a single id or a list; empty if the key is missing or null.
+    /// Returns token ids from a single id or a list; empty if the key is missing, null or -1, with which
+    /// conversions of old models say that there is no such token.
     pub(crate) fn tokens(&self, key: &str) -> Result<Vec<u32>, LmError> {
         let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
-        let Some(value) = self.get(key) else {
+        let Some(value) = self.get(key).filter(|value| **value != -1) else {
             return Ok(Vec::new());
         };
         let ids = match value {

@@ -11,5 +11,5 @@ pub(crate) use fields::Fields;
 pub use generation::GenerationDefaults;
 pub use model::ModelConfig;
 pub use model_type::ModelType;
-pub use rope::Llama3RopeScaling;
+pub use rope::{Llama3RopeScaling, RopeScaling, YarnRopeScaling};
 pub(crate) use tokens::special_tokens;

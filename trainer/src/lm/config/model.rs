@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::fields::positive;
-use super::rope::{self, Llama3RopeScaling};
+use super::rope::{self, RopeScaling};
 use super::{Fields, ModelType};
 use crate::lm::LmError;
 
@@ -34,7 +34,7 @@ pub struct ModelConfig {
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
     /// Scaling of the rotary frequencies, if any.
-    pub rope_scaling: Option<Llama3RopeScaling>,
+    pub rope_scaling: Option<RopeScaling>,
     /// Term added to the mean square in RMS norms.
     pub rms_norm_eps: f64,
     /// `true` if the output head is the embedding.
@@ -143,12 +143,19 @@ impl ModelConfig {
     #[must_use]
     pub fn rope_frequencies(&self) -> Vec<f32> {
         let half = self.head_dim() / 2;
-        let frequency = |i: usize| {
-            let plain = 1.0 / self.rope_theta.powf(i as f64 / half as f64);
-            let scaling = self.rope_scaling.as_ref();
-            scaling.map_or(plain, |scaling| scaling.scale(plain)) as f32
-        };
-        (0..half).map(frequency).collect()
+        let frequency = |i: usize| 1.0 / self.rope_theta.powf(i as f64 / half as f64);
+        let mut all: Vec<f64> = (0..half).map(frequency).collect();
+        if let Some(scaling) = &self.rope_scaling {
+            all = scaling.scale(&all, self.rope_theta);
+        }
+        all.into_iter().map(|frequency| frequency as f32).collect()
+    }
+
+    /// Returns the factor of the cosines and sines of the rotary embeddings.
+    #[must_use]
+    pub fn rope_attention_factor(&self) -> f64 {
+        let scaling = self.rope_scaling.as_ref();
+        scaling.map_or(1.0, RopeScaling::attention_factor)
     }
 
     /// Returns the content of a `config.json` with both sets of key names, for old and new readers.
@@ -200,22 +207,25 @@ fn check_kind(fields: &Fields) -> Result<ModelType, LmError> {
         return Err(fields.invalid("model_type", &format!("is {kind:?}"), &remedy));
     };
     let expected = model_type.architecture();
+    // The model without its head, whose weights lack the prefix `model.`.
+    let base = expected.trim_end_matches("ForCausalLM").to_owned() + "Model";
     if let Some(Value::Array(named)) = fields.get("architectures")
         && !named.is_empty()
-        && !named.iter().any(|name| name == expected)
+        && !named.iter().any(|name| name == expected || *name == base)
     {
         let problem = format!("is {}", Value::Array(named.clone()));
         let remedy = format!("only {expected:?} can be run for {kind:?}");
         return Err(fields.invalid("architectures", &problem, &remedy));
     }
     let act = fields.text("hidden_act")?.unwrap_or("silu");
-    if act != "silu" {
+    if !["silu", "swish"].contains(&act) {
         let remedy = "only \"silu\" can be run";
         return Err(fields.invalid("hidden_act", &format!("is {act:?}"), remedy));
     }
     for key in ["torch_dtype", "dtype"] {
-        let dtype = fields.text(key)?.unwrap_or("float32");
-        if !["float32", "bfloat16", "float16"].contains(&dtype) {
+        let dtype = fields.text(key)?.unwrap_or("auto");
+        let dtype = dtype.trim_start_matches("torch.");
+        if !["auto", "float32", "bfloat16", "float16"].contains(&dtype) {
             let remedy = "convert the weights to float32, bfloat16 or float16";
             return Err(fields.invalid(key, &format!("is {dtype:?}"), remedy));
         }
@@ -238,23 +248,36 @@ fn check_biases(fields: &Fields) -> Result<(), LmError> {
     Ok(())
 }
 
-/// Rejects sliding-window attention, which is not implemented. Most checkpoints configure a window
-/// but disable it.
+/// Rejects sliding-window attention, which is not implemented, unless it changes nothing: where it is
+/// disabled, begins after the last layer, or is as wide as the longest sequence.
 fn check_window(fields: &Fields) -> Result<(), LmError> {
     let remedy = "only full attention can be run";
-    if fields.flag("use_sliding_window")? {
-        return Err(fields.invalid("use_sliding_window", "is true", remedy));
-    }
-    let Some(Value::Array(kinds)) = fields.get("layer_types") else {
-        return Ok(());
-    };
     let layers = fields.count("num_hidden_layers")?;
+    let window = match fields.values().get("sliding_window") {
+        Some(Value::Null) => None,
+        // The default of transformers.
+        _ => Some(fields.optional_count("sliding_window")?.unwrap_or(4096)),
+    };
+    let longest = fields.count("max_position_embeddings")?;
+    let is_used = fields.flag("use_sliding_window")?;
+    let cuts = is_used && window.is_some_and(|window| window < longest);
+    let Some(Value::Array(kinds)) = fields.get("layer_types") else {
+        let first = fields.number("max_window_layers")?.unwrap_or(28.0);
+        return if cuts && first < layers as f64 {
+            Err(fields.invalid("use_sliding_window", "is true", remedy))
+        } else {
+            Ok(())
+        };
+    };
     if kinds.len() != layers {
         let problem = format!("names {} layers", kinds.len());
         let remedy = format!("num_hidden_layers is {layers}: make them equal");
         return Err(fields.invalid("layer_types", &problem, &remedy));
     }
-    match kinds.iter().find(|kind| *kind != "full_attention") {
+    let is_full = |kind: &&Value| {
+        **kind == "full_attention" || **kind == "sliding_attention" && is_used && !cuts
+    };
+    match kinds.iter().find(|kind| !is_full(kind)) {
         Some(kind) => Err(fields.invalid("layer_types", &format!("names {kind}"), remedy)),
         None => Ok(()),
     }

@@ -146,8 +146,9 @@ impl RopeTable {
         let angle = |position: usize, frequency: &f32| f64::from(position as f32 * frequency);
         let angles =
             (0..limit).flat_map(|position| frequencies.iter().map(move |f| angle(position, f)));
+        let factor = config.rope_attention_factor();
         let (cosine, sine): (Vec<f32>, Vec<f32>) = angles
-            .map(|angle| (angle.cos() as f32, angle.sin() as f32))
+            .map(|angle| ((angle.cos() * factor) as f32, (angle.sin() * factor) as f32))
             .unzip();
         Self {
             cosine: matrix(cosine, [limit, half], device),

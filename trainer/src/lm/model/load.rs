@@ -10,7 +10,8 @@ use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::Parameter;
 use crate::lm::weights::{
-    HEAD, Initializer, KEY_NORM, QUERY_NORM, read_checkpoint, safetensors_bytes, tensor_specs,
+    EMBEDDING, HEAD, Initializer, KEY_NORM, PREFIX, QUERY_NORM, Tensors, read_checkpoint,
+    safetensors_bytes, tensor_specs,
 };
 use crate::precision::Precision;
 use crate::rng::Rng;
@@ -28,6 +29,9 @@ impl CausalLm {
         let mut tensors = read_checkpoint(folder)?;
         // Old checkpoints also store the rotary frequencies, which follow from the configuration.
         tensors.retain(|name, _| !name.ends_with("rotary_emb.inv_freq"));
+        // TRL saves the value head of PPO beside the model, which is whole without it.
+        tensors.retain(|name, _| !name.starts_with("v_head."));
+        let mut tensors = with_prefix(tensors);
         let specs = tensor_specs(&config);
         let absent = specs
             .iter()
@@ -166,6 +170,25 @@ impl CausalLm {
         crate::files::write_atomic(&folder.join("config.json"), &text)?;
         Ok(())
     }
+}
+
+/// Returns the tensors under their names in a model with a head: a model saved without its head lacks the
+/// prefix `model.`.
+fn with_prefix(tensors: Tensors) -> Tensors {
+    let bare = EMBEDDING.trim_start_matches(PREFIX);
+    if !tensors.contains_key(bare) {
+        return tensors;
+    }
+    let named = tensors.into_iter().map(|(name, tensor)| {
+        let is_whole = name == HEAD || name.starts_with(PREFIX);
+        let name = if is_whole {
+            name
+        } else {
+            format!("{PREFIX}{name}")
+        };
+        (name, tensor)
+    });
+    named.collect()
 }
 
 /// Builds the next layer from parameters in the order of a checkpoint.

@@ -6,22 +6,38 @@ use hf_hub::api::sync::{ApiBuilder, ApiError};
 use hf_hub::{Repo, RepoType};
 
 use super::HubOptions;
+use crate::http::Token;
 
 /// Name endings of the files that a model or an adapter consists of.
 const WANTED: [&str; 4] = [".json", ".jinja", ".safetensors", "merges.txt"];
 
 /// Downloads the files that are not in the cache yet, and returns the snapshot's folder.
-pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf, ApiError> {
-    let mut builder = ApiBuilder::new().with_progress(false);
-    // Without a token in the options, the one stored by `hf auth login` is used.
-    if options.token.is_some() {
-        builder = builder.with_token(options.token.clone());
-    }
-    if let Some(cache) = &options.cache {
+///
+/// # Errors
+/// Returns the reason in words, which do not hold the token.
+pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf, String> {
+    let token = options
+        .hub
+        .token_for_hub()
+        .map_err(|error| error.to_string())?;
+    downloaded(repository, options, token).map_err(|error| {
+        let reason = error.to_string();
+        token.map_or_else(|| reason.clone(), |token| token.redact(&reason))
+    })
+}
+
+fn downloaded(
+    repository: &str,
+    options: &HubOptions,
+    token: Option<&Token>,
+) -> Result<PathBuf, ApiError> {
+    let mut builder = ApiBuilder::new()
+        .with_progress(false)
+        .with_endpoint(options.hub.endpoint.clone())
+        // In place of a token that the library finds by itself.
+        .with_token(token.map(|token| token.secret().to_owned()));
+    if let Some(cache) = &options.hub.cache {
         builder = builder.with_cache_dir(cache.clone());
-    }
-    if let Some(endpoint) = &options.endpoint {
-        builder = builder.with_endpoint(endpoint.clone());
     }
     let revision = options.revision().to_owned();
     let repo = Repo::with_revision(repository.to_owned(), RepoType::Model, revision);

@@ -7,58 +7,32 @@ use std::path::{Path, PathBuf};
 
 use self::cache::CacheState;
 use super::LmError;
+use crate::http::HfEnvironment;
 
-/// Options of the search for a model. [`Self::from_environment`] reads the environment variables
-/// that Hugging Face's own tools read.
+/// Options of the search for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubOptions {
-    /// The cache folder, which holds `models--*`; `None` if there is no home folder.
-    pub cache: Option<PathBuf>,
+    /// The Hub, its cache and the token.
+    pub hub: HfEnvironment,
     /// A branch, tag or commit; empty for `main`.
     pub revision: String,
-    /// Access token for repositories that are not public.
-    pub token: Option<String>,
-    /// Base URL of another Hub.
-    pub endpoint: Option<String>,
-    /// `true` to search local folders and the cache only.
-    pub offline: bool,
 }
 
 impl HubOptions {
-    /// Reads `HF_HUB_CACHE`, `HF_HOME`, `HF_TOKEN`, `HF_ENDPOINT` and `HF_HUB_OFFLINE` from the
-    /// environment.
+    /// Returns the options that the variables of Hugging Face's tools describe.
     #[must_use]
     pub fn from_environment() -> Self {
-        Self::from_variables(|name| std::env::var(name).ok())
+        Self {
+            hub: HfEnvironment::read(),
+            revision: String::new(),
+        }
     }
 
-    /// Reads the options from a function that maps variable names to values.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let folder = |name: &str| set(name).map(PathBuf::from);
-        let home = || {
-            Some(
-                folder("HOME")
-                    .or_else(|| folder("USERPROFILE"))?
-                    .join(".cache"),
-            )
-        };
-        let hub = || {
-            let shared = folder("XDG_CACHE_HOME").or_else(home);
-            let own = folder("HF_HOME").or_else(|| Some(shared?.join("huggingface")));
-            own.map(|own| own.join("hub"))
-        };
-        let on = |value: String| {
-            let value = value.to_ascii_uppercase();
-            ["1", "ON", "YES", "TRUE"].contains(&value.as_str())
-        };
-        Self {
-            cache: folder("HF_HUB_CACHE").or_else(hub),
-            revision: String::new(),
-            token: set("HF_TOKEN"),
-            endpoint: set("HF_ENDPOINT"),
-            offline: set("HF_HUB_OFFLINE").is_some_and(on),
-        }
+    /// Searches local folders and the cache only.
+    #[must_use]
+    pub const fn offline(mut self) -> Self {
+        self.hub.offline = true;
+        self
     }
 
     fn revision(&self) -> &str {
@@ -98,7 +72,7 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         let reason = "it is neither a folder nor a Hub repository (owner/name)".to_owned();
         return Err(nowhere(looked, reason));
     }
-    if let Some(cache) = &options.cache {
+    if let Some(cache) = &options.hub.cache {
         let folder = cache::folder(cache, asked);
         let place = format!("cache {}", folder.display());
         looked.push(match cache::snapshot(&folder, options.revision()) {
@@ -109,17 +83,14 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
             }
         });
     }
-    if options.offline {
-        let reason = "HF_HUB_OFFLINE is set, so nothing was downloaded".to_owned();
+    if options.hub.offline {
+        let reason =
+            "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing was downloaded".to_owned();
         return Err(nowhere(looked, reason));
     }
-    hub::download(asked, options).map_err(|error| {
-        let address = options
-            .endpoint
-            .as_deref()
-            .unwrap_or("https://huggingface.co");
-        looked.push(format!("{address}/{asked}"));
-        nowhere(looked, format!("the Hub download failed ({error})"))
+    hub::download(asked, options).map_err(|reason| {
+        looked.push(format!("{}/{asked}", options.hub.endpoint));
+        nowhere(looked, format!("the Hub download failed ({reason})"))
     })
 }
 

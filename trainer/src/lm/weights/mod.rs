@@ -5,7 +5,8 @@ mod read;
 mod write;
 
 pub(crate) use names::{
-    BLOCK_LINEARS, HEAD, Initializer, KEY_NORM, QUERY_NORM, TensorSpec, linear_shape, tensor_specs,
+    BLOCK_LINEARS, EMBEDDING, HEAD, Initializer, KEY_NORM, PREFIX, QUERY_NORM, TensorSpec,
+    linear_shape, tensor_specs,
 };
-pub(crate) use read::{read_checkpoint, read_file, read_metadata};
+pub(crate) use read::{Tensors, read_checkpoint, read_file, read_metadata};
 pub(crate) use write::safetensors_bytes;

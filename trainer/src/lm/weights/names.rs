@@ -2,6 +2,8 @@
 
 use crate::lm::config::ModelConfig;
 
+/// Beginning of the names of all tensors but the head.
+pub(crate) const PREFIX: &str = "model.";
 /// Name of the token embedding.
 pub(crate) const EMBEDDING: &str = "model.embed_tokens.weight";
 /// Name of the norm before the head.

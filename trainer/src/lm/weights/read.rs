@@ -77,8 +77,8 @@ pub(crate) fn read_checkpoint(folder: &Path) -> Result<Tensors, LmError> {
     })
 }
 
-/// Reads the shards that an index lists. Each must hold exactly the tensors that the index assigns
-/// to it.
+/// Reads the shards that an index lists. Each must hold the tensors that the index assigns to it; what else
+/// it holds is judged with all tensors.
 fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
     let fields = Fields::load(index, "an index of shards")?;
     let wrong = |problem: &str| {
@@ -111,23 +111,20 @@ fn read_shards(folder: &Path, index: &Path) -> Result<Tensors, LmError> {
         let remedy = "download the checkpoint again";
         let absent = names.iter().filter(|name| !shard.contains_key(**name));
         let absent: Vec<String> = absent.map(|name| (*name).to_owned()).collect();
-        let unlisted = shard.keys().filter(|name| !names.contains(name.as_str()));
-        let unlisted: Vec<String> = unlisted.cloned().collect();
-        let problem = "the index expects tensors that are not there";
-        for (problem, names) in [
-            (problem, absent),
-            ("tensors are not in the index", unlisted),
-        ] {
-            if !names.is_empty() {
-                return Err(LmError::Tensors {
-                    path,
-                    problem,
-                    names,
-                    remedy,
-                });
+        if !absent.is_empty() {
+            return Err(LmError::Tensors {
+                path,
+                problem: "the index expects tensors that are not there",
+                names: absent,
+                remedy,
+            });
+        }
+        for (name, tensor) in shard {
+            // Of two copies, the one in the shard that the index names counts.
+            if names.contains(name.as_str()) || !all.contains_key(&name) {
+                all.insert(name, tensor);
             }
         }
-        all.extend(shard);
     }
     Ok(all)
 }
@@ -184,6 +181,9 @@ impl Header {
         let failed = |error| LmError::read(path, error);
         let mut file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
+        if let Some(reason) = other_content(&mut file).map_err(failed)? {
+            return Err(damaged(path, reason.to_owned()));
+        }
         let mut count = [0; 8];
         if length < 8 {
             let reason = format!("it has {length} bytes; download or save it again");
@@ -212,6 +212,21 @@ impl Header {
             data: 8 + count,
         })
     }
+}
+
+/// Names what is in the place of weights if it is a text; reads from the beginning, and returns to it.
+fn other_content(file: &mut File) -> std::io::Result<Option<&'static str>> {
+    let mut start = Vec::new();
+    file.take(64).read_to_end(&mut start)?;
+    file.rewind()?;
+    let text = String::from_utf8_lossy(&start).to_ascii_lowercase();
+    Ok(if text.starts_with("version https://git-lfs") {
+        Some("it is a git-lfs pointer to the weights: run `git lfs pull` in its folder")
+    } else if text.trim_start().starts_with("<!doctype") || text.trim_start().starts_with("<html") {
+        Some("it is a web page: download the file itself, not the page that shows it")
+    } else {
+        None
+    })
 }
 
 fn damaged(path: &Path, reason: String) -> LmError {

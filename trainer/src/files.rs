@@ -134,7 +134,19 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
     }
     let file = temporary(path, content)?;
     file.persist(path).map_err(|error| failed(error.error))?;
+    sync_folder(path);
     Ok(())
+}
+
+/// Makes the names in the folder of `path` last through a loss of power. Some file systems cannot, and the
+/// content is written anyway.
+fn sync_folder(path: &Path) {
+    #[cfg(unix)]
+    if let Ok(folder) = File::open(parent_folder(path)) {
+        let _ = folder.sync_all();
+    }
+    #[cfg(not(unix))]
+    let _ = path;
 }
 
 /// Creates a file that must not exist yet, atomically.
@@ -152,6 +164,7 @@ pub fn create_new(path: &Path, content: &[u8]) -> Result<(), Error> {
                 source: error.error,
             },
         })?;
+    sync_folder(path);
     Ok(())
 }
 
@@ -183,6 +196,7 @@ pub(crate) fn write_pieces(
         file.persist_noclobber(path)
     };
     persisted.map_err(|error| failed(error.error))?;
+    sync_folder(path);
     Ok(())
 }
 

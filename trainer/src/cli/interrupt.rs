@@ -1,4 +1,5 @@
-//! Ctrl-C: the first one stops a run, which writes a checkpoint; the second one ends the program.
+//! The signals that ask a program to stop: Ctrl-C, and SIGTERM, which batch systems and containers send. The
+//! first one stops a run, which writes a checkpoint; a second Ctrl-C ends the program.
 
 use std::io::{Write as _, stderr};
 use std::path::Path;
@@ -28,8 +29,70 @@ pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
 #[error("the run ended with an error")]
 pub(crate) struct Reported;
 
-/// Returns a flag that the first Ctrl-C sets, so that a run writes a checkpoint and stops. The
-/// second Ctrl-C ends the program.
+/// A signal that asks a program to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StopSignal {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM, which a batch system may send more than once.
+    Terminate,
+}
+
+/// Catches the signals that ask this program to stop.
+#[cfg(unix)]
+pub(super) struct StopSignals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl StopSignals {
+    /// Starts to catch the signals. Call this inside of a runtime.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses.
+    pub(super) fn catch() -> Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(Error::Output)?,
+            terminate: signal(SignalKind::terminate()).map_err(Error::Output)?,
+        })
+    }
+
+    /// Waits for the next signal; `None` if there will be none.
+    pub(super) async fn next(&mut self) -> Option<StopSignal> {
+        tokio::select! {
+            found = self.interrupt.recv() => found.map(|()| StopSignal::Interrupt),
+            found = self.terminate.recv() => found.map(|()| StopSignal::Terminate),
+        }
+    }
+}
+
+/// Catches the signals that ask this program to stop.
+#[cfg(not(unix))]
+pub(super) struct StopSignals;
+
+#[cfg(not(unix))]
+impl StopSignals {
+    /// Starts to catch the signals. Call this inside of a runtime.
+    ///
+    /// # Errors
+    /// None on this system.
+    pub(super) fn catch() -> Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits for the next signal; `None` if there will be none.
+    pub(super) async fn next(&mut self) -> Option<StopSignal> {
+        tokio::signal::ctrl_c()
+            .await
+            .ok()
+            .map(|()| StopSignal::Interrupt)
+    }
+}
+
+/// Returns a flag that the first signal sets, so that a run writes a checkpoint and stops. The second
+/// Ctrl-C ends the program.
 ///
 /// # Errors
 /// Returns an error if the signal handler's runtime cannot start.
@@ -49,14 +112,22 @@ pub(crate) fn on_interrupt_of_rank(is_main: bool) -> Result<&'static AtomicBool>
         .enable_io()
         .build()
         .map_err(Error::Output)?;
+    // Before the thread starts, so that no signal is missed.
+    let mut signals = {
+        let _inside = runtime.enter();
+        StopSignals::catch()?
+    };
     std::thread::spawn(move || {
         runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            while let Some(signal) = signals.next().await {
                 if !is_main {
                     continue;
                 }
                 if STOP.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
+                    if signal == StopSignal::Interrupt {
+                        std::process::exit(130);
+                    }
+                    continue;
                 }
                 // A failure of standard error cannot be reported anywhere.
                 let _ = writeln!(

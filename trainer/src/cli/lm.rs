@@ -280,11 +280,11 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
 }
 
 /// Runs `sentinel lm eval`, which prints the scores of a model.
-pub(crate) fn eval(config: &EvalArgs) -> Result<()> {
+pub(crate) fn eval(config: &EvalArgs, matches: &ArgMatches) -> Result<()> {
     if let Some(path) = &config.out {
         lm_agent::check_replaces(path)?;
     }
-    let (config, activated) = resolve_active_model::resolve_lm_eval(config)?;
+    let (config, activated) = resolve_active_model::resolve_lm_eval(config, matches)?;
     let bar = EpisodeBar::new(None);
     let mut played = lm_agent::play(&config, &|| bar.step())?;
     drop(bar);

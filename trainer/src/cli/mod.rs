@@ -314,7 +314,7 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
         LmCommand::Init(options) => lm::init(&options),
         LmCommand::Sft(command) => lm::sft(&command, given),
         LmCommand::Grpo(command) => lm::grpo(&command, given),
-        LmCommand::Eval(config) => lm::eval(&config),
+        LmCommand::Eval(config) => lm::eval(&config, given),
         LmCommand::Merge(command) => lm::merge(&command),
         LmCommand::Rollout(command) => lm::rollout(&command),
         LmCommand::Postsave(args) => sweep::postsave(&args),

@@ -5,6 +5,8 @@ use std::io::{Write as _, stderr};
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 use sentinel_env::{TaskName as _, WorldName};
 use sentinel_policy::replay::{AnyReplay, Replay};
 use sentinel_policy::text::TextWorld;
@@ -51,8 +53,11 @@ pub(super) fn resolve_record(config: &RecordConfig) -> Result<RecordConfig> {
 }
 
 /// Returns the options of `sentinel lm eval` with the active model, if they name it, and its
-/// provenance.
-pub(super) fn resolve_lm_eval(config: &EvalArgs) -> Result<(EvalArgs, Option<Provenance>)> {
+/// provenance. Its prompt and reader do not replace those that are typed.
+pub(super) fn resolve_lm_eval(
+    config: &EvalArgs,
+    matches: &ArgMatches,
+) -> Result<(EvalArgs, Option<Provenance>)> {
     let mut config = config.clone();
     if !is_active(&config.model) {
         return Ok((config, None));
@@ -60,10 +65,11 @@ pub(super) fn resolve_lm_eval(config: &EvalArgs) -> Result<(EvalArgs, Option<Pro
     let model = require_active_model(config.episode.world)?;
     announce(&model);
     config.generation = generation_args(&model, &config.generation)?;
-    if config.prompts.prompt == Default::default() {
+    let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    if !is_typed("prompt") {
         config.prompts.prompt = model.prompt.unwrap_or_default();
     }
-    if config.prompts.reader == Default::default() {
+    if !is_typed("reader") {
         config.prompts.reader = model.reader.unwrap_or_default();
     }
     config.model = model.artifact.model;

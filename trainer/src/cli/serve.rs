@@ -27,6 +27,7 @@ use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
 use super::environments::print;
+use super::interrupt::StopSignals;
 
 /// The variable with the token, which keeps it out of the list of processes.
 const TOKEN: &str = "SENTINEL_TOKEN";
@@ -50,7 +51,10 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<()> {
             server = server.with_engine(Arc::new(engine));
         }
         // Signals are caught before the address tells anyone that the server is there.
-        let stopped = catch_stop_signals()?;
+        let mut signals = StopSignals::catch()?;
+        let stopped = async move {
+            let _ = signals.next().await;
+        };
         print(&format!("http://{}\n", server.address()))?;
         tracing::info!(address = %server.address(), "serving");
         if !server.run(stopped).await {
@@ -72,29 +76,6 @@ fn start_log(json: bool) {
     } else {
         log.try_init()
     };
-}
-
-/// Catches Ctrl-C and the signal with which a container is stopped; returns what waits for one of them.
-#[cfg(unix)]
-fn catch_stop_signals() -> Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let catch = |kind| signal(kind).map_err(Error::Output);
-    let mut terminate = catch(SignalKind::terminate())?;
-    let mut interrupt = catch(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
-/// Catches Ctrl-C; returns what waits for it.
-#[cfg(not(unix))]
-fn catch_stop_signals() -> Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }
 
 /// Loads the language model that completes prompts under `/v1/`, if the options name one.

@@ -50,7 +50,11 @@ impl Optimizer {
         let factor = clip_factor(norm, self.max_grad_norm);
         let all = net.tensors.iter_mut().zip(gradients).zip(&mut self.states);
         for ((parameter, gradient), state) in all {
-            let (Some(tensor), Some(mut gradient)) = (parameter.take(), gradient) else {
+            // A parameter without a gradient stays as it is.
+            let Some(mut gradient) = gradient else {
+                continue;
+            };
+            let Some(tensor) = parameter.take() else {
                 continue;
             };
             if let Some(factor) = factor {

@@ -35,9 +35,10 @@ pub(super) fn lead(results: &Results) -> String {
 
 /// Returns the first digits of a commit or digest, with what follows a `-`.
 fn short(digits: &str) -> String {
+    let first = |text: &str| text.chars().take(DIGITS).collect::<String>();
     match digits.split_once('-') {
-        Some((commit, mark)) => format!("{}-{mark}", &commit[..commit.len().min(DIGITS)]),
-        None => digits.chars().take(DIGITS).collect(),
+        Some((commit, mark)) => format!("{}-{mark}", first(commit)),
+        None => first(digits),
     }
 }
 

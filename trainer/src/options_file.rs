@@ -41,11 +41,14 @@ pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
         path: path.to_owned(),
         source,
     })?;
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "toml")
-    {
-        let table: toml::Table = toml::from_str(&text).map_err(|error| {
+    let text = text.trim_start_matches('\u{feff}');
+    let is_named = |ending: &str| path.extension().is_some_and(|found| found == ending);
+    if is_named("yaml") || is_named("yml") {
+        let reason = "a YAML file is not read: write the options as TOML or JSON";
+        return Err(OptionsError::format(reason));
+    }
+    if is_named("toml") {
+        let table: toml::Table = toml::from_str(text).map_err(|error| {
             let place = error.span().map_or(0, |span| span.start);
             let line = text[..place.min(text.len())].lines().count().max(1);
             OptionsError::format(format!(
@@ -55,7 +58,7 @@ pub fn read_options(path: &Path) -> Result<Map<String, Value>, OptionsError> {
         })?;
         return table.into_iter().map(as_json).collect();
     }
-    serde_json::from_str(&text)
+    serde_json::from_str(text)
         .map_err(|error| OptionsError::format(format!("not a JSON object of options ({error})")))
 }
 

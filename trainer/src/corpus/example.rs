@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::training_seeds;
-use crate::Error;
 use crate::provenance::is_marked_name;
+use crate::{Error, files};
 
 /// The role of a chat message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -74,6 +74,10 @@ struct Raw {
     completion: Option<Value>,
     messages: Option<Value>,
     text: Option<Value>,
+    tools: Option<Value>,
+    chat_template_kwargs: Option<Value>,
+    images: Option<Value>,
+    image: Option<Value>,
     world: Option<Value>,
     seed: Option<Value>,
     fallback: Option<Value>,
@@ -98,8 +102,17 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
             line,
             reason,
         };
-        let text =
-            std::str::from_utf8(&bytes).map_err(|_| at_line("it is not UTF-8".to_owned()))?;
+        if line == 1
+            && let Some(reason) = files::placeholder(&bytes)
+        {
+            return Err(at_line(reason.to_owned()));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| {
+            at_line(match bytes[..] {
+                [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16: save it as UTF-8".to_owned(),
+                _ => "it is not UTF-8".to_owned(),
+            })
+        })?;
         let text = text.trim_start_matches('\u{feff}').trim();
         if !text.is_empty() {
             examples.push(parse_example(text, line).map_err(at_line)?);
@@ -119,10 +132,21 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
 /// # Errors
 /// Returns a description of the first fault.
 pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
+    const ROWS: &str = "write one row per line (JSON lines)";
+    if text.starts_with('[') {
+        return Err(format!("it is a JSON array: {ROWS}"));
+    }
     if !text.starts_with('{') {
         return Err("it is not a JSON object".to_owned());
     }
-    let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let raw: Raw = serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() {
+            format!("the row does not end on this line: {ROWS}")
+        } else {
+            error.to_string()
+        }
+    })?;
+    check_no_columns(&raw)?;
     check_origin(raw.world.as_ref(), raw.seed.as_ref())?;
     let fallback = raw.fallback == Some(Value::Bool(true))
         || (raw.model_source.as_ref().and_then(Value::as_str)).is_some_and(is_marked_name);
@@ -162,6 +186,29 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
         line,
         fallback,
     })
+}
+
+/// Refuses columns from which TRL makes another prompt, which are not read here.
+fn check_no_columns(raw: &Raw) -> Result<(), String> {
+    let columns = [
+        ("tools", &raw.tools),
+        ("chat_template_kwargs", &raw.chat_template_kwargs),
+        ("images", &raw.images),
+        ("image", &raw.image),
+    ];
+    let is_set = |value: &Option<Value>| match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
+    };
+    match columns.iter().find(|(_, value)| is_set(value)) {
+        None => Ok(()),
+        Some((name, _)) => Err(format!(
+            "{name} would change the prompt and is not read: leave it out, or write the prompt as a text"
+        )),
+    }
 }
 
 /// Refuses seeds that are not for training: a model cannot be measured on seeds that it was trained
@@ -204,7 +251,11 @@ fn chat(name: &str, value: Value) -> Result<Vec<ChatMessage>, String> {
     let Value::Array(turns) = value else {
         return Err(format!("{name} must be a list of turns"));
     };
-    let turn = |(at, value)| {
+    let turn = |(at, mut value): (usize, Value)| {
+        // Libraries of columns write every key of any message into each one.
+        if let Value::Object(fields) = &mut value {
+            fields.retain(|_, value| !value.is_null());
+        }
         let turn = serde_json::from_value(value);
         turn.map_err(|error| format!("turn {} of {name}: {error}", at + 1))
     };

@@ -199,15 +199,43 @@ pub fn merge_options<T: Args + Serialize + DeserializeOwned>(
         let base = with_current_names::<T>(base).map_err(|reason| no_options(from, &reason))?;
         for (name, value) in base {
             if !fields.contains_key(&name) {
-                let reason = format!("there is no option {name}: see --help");
+                let reason = match name.as_str() {
+                    "output_dir" | "config" | "resume_from_checkpoint" | "overwrite_output_dir" => {
+                        format!("{name} is only read from the command line: leave it out here")
+                    }
+                    _ => format!("there is no option {name}: see --help"),
+                };
                 return Err(Error::Checkpoint { path, reason }.into());
             }
             fields.insert(name, value);
         }
     }
     fields.extend(typed);
-    serde_json::from_value(Value::Object(fields))
-        .map_err(|error| Error::checkpoint(&path, error.to_string()).into())
+    let parsed = serde_json::from_value(Value::Object(fields.clone()));
+    parsed
+        .map_err(|error| Error::checkpoint(&path, reason_of::<T>(options, &fields, &error)).into())
+}
+
+/// Returns an error of the options with the name of the one that has it: the one that alone makes the valid
+/// options invalid.
+fn reason_of<T: Serialize + DeserializeOwned>(
+    valid: &T,
+    fields: &Map<String, Value>,
+    error: &serde_json::Error,
+) -> String {
+    let valid = match serde_json::to_value(valid) {
+        Ok(Value::Object(valid)) => valid,
+        _ => return error.to_string(),
+    };
+    let is_wrong = |(name, value): &(&String, &Value)| {
+        let mut changed = valid.clone();
+        changed.insert((*name).clone(), (*value).clone());
+        serde_json::from_value::<T>(Value::Object(changed)).is_err()
+    };
+    match fields.iter().find(is_wrong) {
+        Some((name, value)) => format!("option {name} is {value}: {error}"),
+        None => error.to_string(),
+    }
 }
 
 fn no_options(path: &Path, reason: &str) -> RunError {

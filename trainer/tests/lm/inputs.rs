@@ -151,6 +151,26 @@ fn lora_options_that_conflict_with_adapter_are_refused() {
             &["options.json", "not a JSON object of options"],
         );
     }
+    for (text, parts) in [
+        (r#"{"output_dir":"x"}"#, ["output_dir", "command line"]),
+        (r#"{"learning_rate":"5e-6"}"#, ["learning_rate", "5e-6"]),
+        (
+            r#"{"lora_target_modules":["q_proj"]}"#,
+            ["lora_target_modules", "a string"],
+        ),
+    ] {
+        fs::write(&file, text).unwrap();
+        assert_contains(&fails(&run), &parts);
+    }
+    fs::write(&file, "\u{feff}{\"full\":true}").unwrap();
+    assert_contains(&fails(&run), &["left out with full"]);
+    let yaml = folder.path().join("options.yaml");
+    fs::write(&yaml, "full: true\n").unwrap();
+    let with_yaml = run.replace("options.json", "options.yaml");
+    assert_contains(
+        &fails(&with_yaml),
+        &["options.yaml", "YAML", "TOML or JSON"],
+    );
     let huge = "--batch-size 4294967296 --gradient-accumulation-steps 4294967296";
     let run = short(&corpus, &model, &other, "").replace("--batch-size 2", huge);
     assert_contains(

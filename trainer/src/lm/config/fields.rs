@@ -22,6 +22,9 @@ impl Fields {
             kind,
             reason,
         };
+        if let Some(reason) = crate::files::placeholder(&bytes) {
+            return Err(format(reason.to_owned()));
+        }
         match serde_json::from_slice(&bytes).map_err(|error| format(error.to_string()))? {
             Value::Object(values) => Ok(Self {
                 path: path.to_owned(),

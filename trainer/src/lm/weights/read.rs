@@ -181,7 +181,10 @@ impl Header {
         let failed = |error| LmError::read(path, error);
         let mut file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        if let Some(reason) = other_content(&mut file).map_err(failed)? {
+        let mut start = Vec::new();
+        (&file).take(64).read_to_end(&mut start).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        if let Some(reason) = crate::files::placeholder(&start) {
             return Err(damaged(path, reason.to_owned()));
         }
         let mut count = [0; 8];
@@ -212,21 +215,6 @@ impl Header {
             data: 8 + count,
         })
     }
-}
-
-/// Names what is in the place of weights if it is a text; reads from the beginning, and returns to it.
-fn other_content(file: &mut File) -> std::io::Result<Option<&'static str>> {
-    let mut start = Vec::new();
-    file.take(64).read_to_end(&mut start)?;
-    file.rewind()?;
-    let text = String::from_utf8_lossy(&start).to_ascii_lowercase();
-    Ok(if text.starts_with("version https://git-lfs") {
-        Some("it is a git-lfs pointer to the weights: run `git lfs pull` in its folder")
-    } else if text.trim_start().starts_with("<!doctype") || text.trim_start().starts_with("<html") {
-        Some("it is a web page: download the file itself, not the page that shows it")
-    } else {
-        None
-    })
 }
 
 fn damaged(path: &Path, reason: String) -> LmError {

@@ -5,12 +5,14 @@
 
 pub mod analysis;
 pub mod cluster;
+pub mod foreign_format;
 pub mod insertion_sort;
 mod ledger_features;
 pub mod nn;
 pub mod playable;
 pub mod policy;
 pub mod polyguard;
+pub mod python_json;
 pub mod replay;
 pub mod rollout;
 pub mod text;

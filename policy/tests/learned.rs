@@ -223,6 +223,16 @@ fn invalid_model_is_refused() {
         assert!(error.to_string().contains("cut off"), "{length}: {error}");
     }
     assert!(Model::<TrustNet>::from_bytes(b"{\"format\": \"something else\"}").is_err());
+    for (bytes, remedy) in [
+        (
+            &b"version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n"[..],
+            "it is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder",
+        ),
+        (b"<!DOCTYPE html>", "it is a web page: download the file"),
+    ] {
+        let error = Model::<TrustNet>::from_bytes(bytes).expect_err("it is no model");
+        assert!(error.to_string().starts_with(remedy), "{error}");
+    }
 
     let mut other = good.clone();
     other.config.world = "cluster".to_owned();

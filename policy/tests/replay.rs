@@ -133,14 +133,22 @@ fn bad_line_loses_only_its_row() {
 fn non_json_line_is_reported() {
     assert_eq!(problem("hello"), "not a JSON object: a row begins with {");
     assert_eq!(
-        problem(r#"["task1", 0, 0]"#),
-        "not a JSON object: a row begins with {"
-    );
-    assert_eq!(
         problem("{'seed': 7}"),
         "not JSON: key must be a string (column 2)"
     );
-    assert_eq!(problem("{"), "the line is cut off after 1 characters");
+    assert_eq!(
+        problem("{\"seed\""),
+        "the line is cut off after 7 characters"
+    );
+    let later = parse(&format!("{REFERENCE}\n[\n{{"));
+    let reasons: Vec<&str> = later.problems().iter().map(|p| p.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "not a JSON object: a row begins with {",
+            "the line is cut off after 1 characters"
+        ]
+    );
     assert!(problem(&format!("{REFERENCE} x")).starts_with("not JSON: trailing characters"));
 }
 
@@ -351,14 +359,54 @@ fn duplicate_row_is_reported_and_first_is_kept() {
 }
 
 #[test]
-fn git_lfs_pointer_is_reported_with_remedy() {
+fn file_of_another_format_is_named_once_with_remedy() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
-    let replay = parse(pointer);
-    assert_eq!(replay.row_count(), 0);
-    assert_eq!(replay.problem_count(), 1);
+    let page = "\n<!doctype html>\n<html>\n<body>404</body>\n</html>\n";
+    let indented = REFERENCE.replace("{", "{\n").replace(",", ",\n");
+    let array = format!("[\n{REFERENCE},\n{REFERENCE},\nnull\n]\n");
+    for (text, expected) in [
+        (
+            pointer,
+            "line 1: this is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder",
+        ),
+        (
+            page,
+            "line 2: this is a web page: download the file itself, not the page that shows it",
+        ),
+        (
+            &indented,
+            "line 1: this is indented JSON: write one row per line (JSON lines)",
+        ),
+        (
+            &array,
+            "line 1: this is one JSON array: write one row per line (JSON lines)",
+        ),
+        (
+            &format!("\u{feff}[{REFERENCE}]"),
+            "line 1: this is one JSON array: write one row per line (JSON lines)",
+        ),
+    ] {
+        let replay = parse(text);
+        assert_eq!((replay.row_count(), replay.problem_count()), (0, 1));
+        assert_eq!(replay.problems()[0].to_string(), expected);
+    }
+    // Rows that are there are read nevertheless.
+    let replay = parse(&format!("[\n{REFERENCE}\n]"));
+    assert_eq!((replay.row_count(), replay.problem_count()), (1, 1));
+}
+
+#[test]
+fn utf16_is_named_once_with_remedy() {
+    let units = format!("\u{feff}{REFERENCE}\n{REFERENCE}\n");
+    let bytes: Vec<u8> = units.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut replay = ReplayFile::default();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        replay.push_bytes(line);
+    }
+    assert_eq!((replay.row_count(), replay.problem_count()), (0, 1));
     assert_eq!(
         replay.problems()[0].to_string(),
-        "line 1: this is a git-lfs pointer, not the replay itself: run `git lfs pull`"
+        "line 1: this is UTF-16 text: save it as UTF-8"
     );
 }
 

@@ -49,10 +49,6 @@ pub(crate) async fn form_errors(
     }
     let (mut parts, body) = response.into_parts();
     let words = match status {
-        StatusCode::NOT_FOUND if path.len() > 1 && path.ends_with('/') => {
-            let shown: String = path.trim_end_matches('/').chars().take(64).collect();
-            format!("Not Found: paths have no slash at the end, such as {shown}")
-        }
         StatusCode::PAYLOAD_TOO_LARGE => too_large(limits.max_message),
         StatusCode::REQUEST_TIMEOUT => {
             let seconds = limits.request_timeout.as_secs_f64();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use schemars::JsonSchema;
 use sentinel_env::WorldName;
 use serde_json::value::RawValue;
@@ -151,9 +151,22 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
     let api = match &app.options.page {
         Some(page) => {
             let files = PageFiles::new(page);
-            api.fallback(move |request: Request| files.clone().serve(request))
+            api.fallback(move |request: Request| {
+                let files = files.clone();
+                async move {
+                    match without_slash(request.uri()) {
+                        Some(path) => Redirect::temporary(&path).into_response(),
+                        None => files.serve(request).await.into_response(),
+                    }
+                }
+            })
         }
-        None => api.fallback(|| async { StatusCode::NOT_FOUND }),
+        None => api.fallback(|request: Request| async move {
+            match without_slash(request.uri()) {
+                Some(path) => Redirect::temporary(&path).into_response(),
+                None => StatusCode::NOT_FOUND.into_response(),
+            }
+        }),
     };
     let api =
         api.layer(DefaultBodyLimit::max(limits.max_message))
@@ -165,6 +178,25 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
         .layer(middleware::from_fn_with_state(limits, errors::form_errors))
         .layer(middleware::from_fn_with_state(Arc::clone(app), count))
         .with_state(Arc::clone(app))
+}
+
+/// Returns the path and query of a route that a request names with a slash at the end, which FastAPI's servers,
+/// such as OpenEnv's, redirect to the route.
+fn without_slash(uri: &Uri) -> Option<String> {
+    let path = uri.path().strip_suffix('/')?;
+    let is_named = |route: &Route<Arc<App>>| {
+        let is_same = |(wanted, given): (&str, &str)| {
+            wanted == given || (wanted.starts_with('{') && !given.is_empty())
+        };
+        let named = route.operation.path;
+        named.split('/').zip(path.split('/')).all(is_same)
+            && named.split('/').count() == path.split('/').count()
+    };
+    if path.is_empty() || !all().iter().any(is_named) {
+        return None;
+    }
+    let query = uri.query().map(|query| format!("?{query}"));
+    Some(format!("{path}{}", query.unwrap_or_default()))
 }
 
 /// Counts a request and logs it.

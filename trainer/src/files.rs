@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
+use sentinel_policy::foreign_format::ForeignFormat;
 use sentinel_policy::replay::{Recordable, Replay, ReplayFile};
 use tempfile::{Builder, NamedTempFile};
 
@@ -27,19 +28,10 @@ pub fn read_replay(path: &Path) -> Result<ReplayFile, Error> {
     Ok(file)
 }
 
-/// Names what the beginning of a file is if it is no content at all: the placeholder of git-lfs, or a web
-/// page; `None` for anything else.
-pub(crate) fn placeholder(start: &[u8]) -> Option<&'static str> {
-    let start = &start[..start.len().min(64)];
-    let text = String::from_utf8_lossy(start).to_ascii_lowercase();
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    if text.starts_with("version https://git-lfs") {
-        Some("it is a git-lfs pointer to the file: run `git lfs pull` in its folder")
-    } else if text.starts_with("<!doctype") || text.starts_with("<html") {
-        Some("it is a web page: download the file itself, not the page that shows it")
-    } else {
-        None
-    }
+/// Names a file that is a git-lfs pointer or a web page by its first bytes, as a sentence with a
+/// remedy; `None` for anything else.
+pub(crate) fn placeholder(start: &[u8]) -> Option<String> {
+    ForeignFormat::placeholder(start).map(|format| format!("it is {format}"))
 }
 
 /// Returns bytes, such as those of a digest, as hexadecimal digits.

@@ -32,11 +32,14 @@ const MARK: &str = " (fallback)";
 
 /// The files that determine the behavior of a model or an adapter, besides the weights of a model,
 /// which may be split over several files.
-const MODEL_FILES: [&str; 8] = [
+const MODEL_FILES: [&str; 11] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
+    "vocab.json",
+    "merges.txt",
     "tokenizer_config.json",
+    "special_tokens_map.json",
     "chat_template.jinja",
     "chat_template_kwargs.json",
     "adapter_config.json",

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use crate::common;
 
 use common::{Callback, sentinel};
@@ -12,6 +14,7 @@ use sentinel_policy::text::PromptStyle;
 use sentinel_trainer::ablate::{
     AblateConfig, Ablation, AblationModel, RowKey, ablate, format_table,
 };
+use sentinel_trainer::corpus::rollout::RolloutError;
 use sentinel_trainer::lm_agent::GenerationArgs;
 use sentinel_trainer::provenance::Provenance;
 use sentinel_trainer::{CellArgs, EpisodeArgs, SeedRange};
@@ -71,7 +74,20 @@ fn found(with_model: bool) -> Ablation {
         style: PromptStyle::Compact,
         generator: &mut generator,
     });
-    ablate(&plan, words, &|| ()).unwrap()
+    ablate(&plan, words, &AtomicBool::new(false), &|| ()).unwrap()
+}
+
+/// A request to stop ends an ablation after the episodes that have begun.
+#[test]
+fn ablation_ends_on_request() {
+    let (plan, stop) = (config().plan().unwrap(), AtomicBool::new(false));
+    let played = AtomicU64::new(0);
+    let found = ablate(&plan, None, &stop, &|| {
+        played.fetch_add(1, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(found, Err(RolloutError::Interrupted));
+    assert!(played.into_inner() < plan.episodes(false));
 }
 
 #[test]

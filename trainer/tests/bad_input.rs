@@ -291,6 +291,23 @@ fn non_replay_files_are_reported() {
     let run = run_in(folder.path(), "replay verify lfs.jsonl");
     run.fails(&["lfs.jsonl: 1 bad lines"]);
     assert!(run.stdout.contains("git-lfs pointer"), "{}", run.stdout);
+    std::fs::create_dir(folder.path().join("model")).unwrap();
+    std::fs::write(folder.path().join("model/model.safetensors"), pointer).unwrap();
+    let run = run_in(
+        folder.path(),
+        "eval --policies trained --model model --episodes 1",
+    );
+    run.fails(&[
+        "model.safetensors",
+        "it is a git-lfs pointer",
+        "git lfs pull",
+    ]);
+    let array = "[{\"task_type\": \"task1\", \"seed\": 0}]";
+    std::fs::write(folder.path().join("array.json"), array).unwrap();
+    let run = run_in(folder.path(), "replay verify array.json");
+    run.fails(&["array.json: 1 bad lines"]);
+    let named = "line 1: this is one JSON array: write one row per line (JSON lines)";
+    assert!(run.stdout.contains(named), "{}", run.stdout);
     std::fs::write(folder.path().join("bytes.jsonl"), [0xff, 0x00, b'\n', 0x80]).unwrap();
     let run = run_in(folder.path(), "replay verify bytes.jsonl");
     run.fails(&["bytes.jsonl: 2 bad lines"]);

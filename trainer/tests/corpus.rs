@@ -257,7 +257,11 @@ fn examples_parse_from_three_formats() {
     let chat = format!(r#"{{"prompt":[{user}],"completion":[{model}]}}"#);
     let chat = parse_example(&chat, 1).unwrap();
     let messages = parse_example(&format!(r#"{{"messages":[{user},{model}]}}"#), 1).unwrap();
-    assert_eq!(chat, messages);
+    assert!(messages.is_conversation && !chat.is_conversation);
+    assert_eq!(
+        (&chat.prompt, &chat.completion),
+        (&messages.prompt, &messages.completion)
+    );
     assert_eq!(
         (chat.prompt.question(), chat.completion.as_str()),
         ("a", "b")
@@ -360,45 +364,6 @@ fn invalid_example_error_names_reason() {
         (r#"{"messages":{}}"#, "list of turns"),
     ] {
         refused(text, what);
-    }
-}
-
-/// Libraries of columns write all keys of any row into each one.
-#[test]
-fn keys_without_a_value_count_as_absent() {
-    let columns = r#""tools":null,"images":[],"chat_template_kwargs":{},"image":"""#;
-    let turns = r#"{"role":"user","content":"a","name":null,"tool_calls":null},
-        {"role":"assistant","content":"b","name":null}"#;
-    let text = format!(r#"{{"messages":[{turns}],"prompt":null,{columns}}}"#);
-    let example = parse_example(&text.replace('\n', " "), 1).unwrap();
-    assert_eq!(example.completion, "b");
-    let named = text.replacen("null", r#""Ada""#, 1);
-    refused(&named.replace('\n', " "), "turn 1 of messages");
-}
-
-#[test]
-fn files_of_another_kind_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("rows.jsonl");
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
-    let utf16 = "{\"prompt\"".encode_utf16().flat_map(u16::to_le_bytes);
-    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf16).collect();
-    for (bytes, part) in [
-        (pointer.as_bytes(), "git lfs pull"),
-        (b"<!DOCTYPE html>", "web page"),
-        (&utf16, "save it as UTF-8"),
-        (b"\xe4", "not UTF-8"),
-        (
-            b"[\n{\"prompt\": \"a\", \"completion\": \"b\"}\n]",
-            "one row per line",
-        ),
-    ] {
-        std::fs::write(&path, bytes).unwrap();
-        let error = read_corpus(&path).unwrap_err().to_string();
-        assert!(
-            error.contains("rows.jsonl line 1") && error.contains(part),
-            "{error}"
-        );
     }
 }
 

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
+use std::path::Path;
+
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
@@ -125,5 +127,44 @@ fn seeds_of_compact_training_match_specification() {
                 assert!(EVALUATION.contains(&row), "{row}");
             }
         }
+    }
+}
+
+/// Returns the text of all Rust files below a folder.
+fn sources(folder: &Path) -> String {
+    let mut all = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all += &sources(&path);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            all += &std::fs::read_to_string(path).unwrap();
+        }
+    }
+    all
+}
+
+/// Every form of another tool's file has a test.
+#[test]
+fn forms_of_other_tools_name_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = ["trainer/tests", "trainer/src", "policy", "web/engine"];
+    let code: String = crates
+        .iter()
+        .map(|name| sources(&root.join(name)))
+        .collect();
+    let page = std::fs::read_to_string(root.join("docs/reference/foreign-files.md")).unwrap();
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    let tests = rows
+        .filter_map(|row| row.split('|').nth(2))
+        .flat_map(quoted);
+    let tests: Vec<&str> = tests.collect();
+    assert!(tests.len() > 30, "{tests:?}");
+    for test in tests {
+        let is_test = code.contains(&format!("#[test]\nfn {test}()"))
+            || code.contains(&format!("#[test]\n    fn {test}()"));
+        assert!(is_test, "there is no test {test}");
     }
 }

@@ -112,6 +112,24 @@ fn hub_dry_runs_need_no_network_or_token() {
     run("upload run --repo me/run").fails(&["an upload needs a token"]);
 }
 
+/// The Trainer of transformers writes NaN and Infinity into its log.
+#[test]
+fn run_with_numbers_that_are_not_finite_is_uploaded() {
+    for name in ["nan", "infinity"] {
+        let place = tempfile::tempdir().unwrap();
+        let log = common::repository("testdata/oracle/trainer_state").join(format!("{name}.json"));
+        let run = place.path().join("run");
+        std::fs::create_dir(&run).unwrap();
+        std::fs::copy(log, run.join("trainer_state.json")).unwrap();
+        let line = "upload run --repo me/run --repo-type dataset --dry-run";
+        let found = sentinel(place.path(), "http://127.0.0.1:1", "", line);
+        assert!(found.succeeds().contains("trainer_state.json"), "{name}");
+        std::fs::rename(run.join("trainer_state.json"), run.join("report.json")).unwrap();
+        let found = sentinel(place.path(), "http://127.0.0.1:1", "", line);
+        found.fails(&["report.json", "is not a number in JSON"]);
+    }
+}
+
 #[test]
 fn invalid_hub_endpoint_error_names_it() {
     let place = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@
 use crate::common;
 
 use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -165,4 +166,58 @@ fn language_model_grpo_run_is_unchanged_by_kills() {
          --beta 0.01 --save-steps 1 --eval-steps 4 --eval-episodes 2"
     );
     assert_same_after_kills(&command, "grpo", folder.path(), "adapter_model.safetensors");
+}
+
+/// Returns the files of a folder with their contents.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = std::fs::read_dir(folder).unwrap().flatten();
+    let files = files.filter(|entry| entry.path().is_file());
+    files
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect()
+}
+
+/// SIGTERM ends the commands that have no state to save, and leaves every file as it was.
+#[test]
+fn commands_without_state_end_on_sigterm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = common::lm::untrained(folder.path());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (name, text) in [
+        ("eval.json", "{\"score\": 1, \"validity\": 1}"),
+        ("ablation.json", "{\"ablation\": [], \"cells\": []}"),
+        ("replay.jsonl", "an earlier replay"),
+    ] {
+        std::fs::write(path(name), text).unwrap();
+    }
+    let before = contents(folder.path());
+    for command in [
+        format!(
+            "lm eval --model {model} --seeds 1000..90000 --out {}",
+            path("eval.json")
+        ),
+        format!("lm rollout --model {model} --seeds 0..90000"),
+        format!(
+            "ablate --seeds 1000000..1900000 --out {}",
+            path("ablation.json")
+        ),
+        format!(
+            "record --model {model} --task task1 --seeds 0..90000 --force --out {}",
+            path("replay.jsonl")
+        ),
+    ] {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let mut child = start(&words);
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(child.try_wait().unwrap(), None, "{command} ended");
+        let sent = Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(15), "{command}");
+        assert!(contents(folder.path()) == before, "{command}");
+    }
 }

@@ -11,8 +11,8 @@ use sentinel_trainer::compact::config::{Method, TrainConfig};
 use sentinel_trainer::compact::outputs::{self, card};
 use sentinel_trainer::rl::Metrics;
 use sentinel_trainer::run::{
-    Event, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events, read_events,
-    tensorboard,
+    Event, RunHistory, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events,
+    read_events, tensorboard,
 };
 use serde_json::Value;
 
@@ -101,9 +101,25 @@ fn tensorboard(events: &[Event]) -> Vec<u8> {
         .collect()
 }
 
+/// Returns the history of a run with these events.
+fn history(config: &TrainConfig, events: &[Event]) -> RunHistory {
+    let format = outputs::history_format::<TrustEnv>(config).unwrap();
+    let mut history = RunHistory::new(&std::env::temp_dir(), format);
+    for event in events {
+        history.add(event.clone()).unwrap();
+    }
+    history
+}
+
+/// Returns the text of `trainer_state.json`.
+fn state_text(config: &TrainConfig, history: &mut RunHistory) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    outputs::write_trainer_state(folder.path(), config, history).unwrap();
+    std::fs::read_to_string(folder.path().join(TRAINER_STATE_FILE)).unwrap()
+}
+
 fn read_state(config: &TrainConfig, events: &[Event]) -> Value {
-    let text = outputs::trainer_state::<TrustEnv>(config, events).unwrap();
-    serde_json::from_str(&text).unwrap()
+    serde_json::from_str(&state_text(config, &mut history(config, events))).unwrap()
 }
 
 /// Returns `true` if the values are equal up to the six digits that are written.
@@ -225,11 +241,8 @@ fn non_finite_metrics_are_left_out() {
         metrics: Metrics::new(),
     }];
     assert!(bad[0].to_line().is_err());
-    assert!(
-        !outputs::trainer_state::<TrustEnv>(&config, &bad)
-            .unwrap()
-            .contains("eval_reward")
-    );
+    let bad = state_text(&config, &mut history(&config, &bad));
+    assert!(!bad.contains("eval_reward"));
 }
 
 /// Computes CRC-32C bit by bit, as it is defined.
@@ -357,7 +370,8 @@ fn model_card_states_results() {
         ("bayes".to_owned(), scores(0.8123)),
         ("oracle_lite".to_owned(), scores(0.7)),
     ];
-    let card = card::card_text::<TrustEnv>(&config, &events, &baselines).unwrap();
+    let card =
+        card::card_text::<TrustEnv>(&config, &history(&config, &events), &baselines).unwrap();
     for part in [
         "---\nlibrary_name: sentinel\ntags:\n- reinforcement-learning\n- grpo\nmodel-index:\n- name: \"little\"\n",
         "      name: \"trust, task1, reference rules, seeds 2000..2500, independent streams\"\n",
@@ -393,7 +407,7 @@ fn model_card_of_unfinished_run_has_no_results() {
         init: "runs/a|b".to_owned(),
         ..TrainConfig::default()
     };
-    let card = card::card_text::<TrustEnv>(&config, &[], &[]).unwrap();
+    let card = card::card_text::<TrustEnv>(&config, &history(&config, &[]), &[]).unwrap();
     for part in [
         "tags:\n- imitation-learning\n- dagger\n---\n",
         "Imitation, not reinforcement learning",
@@ -414,20 +428,22 @@ fn model_card_of_unfinished_run_has_no_results() {
 fn outputs_are_rewritten_without_temporary_files() {
     let folder = tempfile::tempdir().unwrap();
     let (config, events) = (config(), events());
-    let write = |events: &[Event]| {
-        outputs::write_all::<TrustEnv>(folder.path(), &config, events).unwrap();
+    let write = |folder: &Path, events: &[Event]| {
+        let mut history = history(&config, events);
+        outputs::write_card::<TrustEnv>(folder, &config, &history)?;
+        outputs::write_trainer_state(folder, &config, &mut history)
     };
-    write(&events[..3]);
-    write(&events);
+    write(folder.path(), &events[..3]).unwrap();
+    write(folder.path(), &events).unwrap();
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    let state = outputs::trainer_state::<TrustEnv>(&config, &events).unwrap();
+    let state = state_text(&config, &mut history(&config, &events));
     assert_eq!(read(TRAINER_STATE_FILE), state.as_bytes());
-    let card = card::card_text::<TrustEnv>(&config, &events, &[]).unwrap();
+    let card = card::card_text::<TrustEnv>(&config, &history(&config, &events), &[]).unwrap();
     assert_eq!(read(outputs::CARD_FILE), card.as_bytes());
     // No temporary file stays behind.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let missing = folder.path().join("none");
-    let failed = outputs::write_all::<TrustEnv>(&missing, &config, &events);
+    let failed = write(&missing, &events);
     assert!(
         failed
             .unwrap_err()

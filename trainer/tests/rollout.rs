@@ -27,7 +27,7 @@ use sentinel_trainer::compact::learn::Learn;
 use sentinel_trainer::compact_model::load_model;
 use sentinel_trainer::corpus::rollout::{
     CompletionValue, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError,
-    RolloutStats, Script, generate_groups, rollout,
+    RolloutStats, RolloutSums, Script, generate_groups, rollout, rollout_summaries,
 };
 use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
 
@@ -272,6 +272,71 @@ fn repaired_completions_are_counted() {
         RolloutStats::from_trajectories(&strict).reasons["code_fence"],
         1
     );
+}
+
+/// Plays the same episodes with and without their texts: scores and statistics have the same bits.
+fn assert_summaries_match_trajectories<W: TextWorld + Learn>(task: W::Task, policy: &str) {
+    let policy = W::PolicyName::parse(policy).unwrap();
+    let rollout_config = RolloutConfig {
+        reader: ParserStrictness::Repair,
+        ..RolloutConfig::default()
+    };
+    let setups = setups::<W>(task, 7);
+    let starts = || setups.iter().map(PromptState::<W>::new).collect();
+    // Actions, actions that some worlds repair, and texts that are none.
+    let model = || {
+        let mut players: Vec<_> = setups.iter().map(|setup| policy.start(setup)).collect();
+        let mut count = 0_usize;
+        move |requests: &[GenerationRequest<'_, W>]| {
+            let complete = |request: &GenerationRequest<'_, W>| {
+                let state = request.prompt_state;
+                let action = players[request.episode].act(state.episode()).unwrap();
+                let text = W::format_action(PromptStyle::Compact, state.observation(), action);
+                count += 1;
+                match count % 11 {
+                    3 | 4 => format!("Well: {text}"),
+                    9 => "hm".to_owned(),
+                    _ => text,
+                }
+            };
+            requests.iter().map(complete).collect()
+        }
+    };
+    let played = rollout(starts(), rollout_config, &mut Requests(model()), &|| ()).unwrap();
+    let brief = rollout_summaries(starts(), rollout_config, &mut Requests(model()), &|| ());
+    let brief = brief.unwrap();
+    let mut sums = RolloutSums::default();
+    for (episode, trajectory) in brief.iter().zip(&played) {
+        assert_eq!(
+            (episode.score, episode.ending),
+            (trajectory.score, trajectory.ending)
+        );
+        let (found, details) = episode.details();
+        let taken = trajectory.rows.iter().filter(|row| row.action.is_some());
+        assert_eq!((found, details.len()), (task, taken.count()));
+        sums.add(episode);
+    }
+    let stats = sums.stats();
+    assert_eq!(stats, RolloutStats::from_trajectories(&played));
+    assert!(stats.invalid_rate > 0.0, "{stats:?}");
+}
+
+/// A model that sees the requests.
+struct Requests<F>(F);
+
+impl<W: TextWorld, F: FnMut(&[GenerationRequest<'_, W>]) -> Vec<String>> Generator<W>
+    for Requests<F>
+{
+    fn generate(&mut self, _: &[String], requests: &[GenerationRequest<'_, W>]) -> Vec<String> {
+        (self.0)(requests)
+    }
+}
+
+#[test]
+fn summaries_match_trajectories() {
+    assert_summaries_match_trajectories::<TrustEnv>(Task::Task3, "bayes");
+    assert_summaries_match_trajectories::<ClusterEnv>(Task::Task1, "planner");
+    assert_summaries_match_trajectories::<PolyguardEnv>(TaskSpec::ALL[8], "rules_only");
 }
 
 /// A generator that alternates between two answers when sampling, and solves alone when greedy.

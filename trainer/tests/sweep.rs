@@ -34,21 +34,21 @@ max_completion_length = 6
 "#;
 
 /// A folder in which commands run.
-struct SweepFolder(tempfile::TempDir);
+pub(crate) struct SweepFolder(tempfile::TempDir);
 
 impl SweepFolder {
     /// Creates a folder with a manifest: the options above, and these lines.
-    fn new(entries: &str) -> Self {
+    pub(crate) fn new(entries: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("m.toml"), format!("{MANIFEST}{entries}")).unwrap();
         Self(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
         command
             .args(words.split_whitespace())
@@ -67,7 +67,7 @@ impl SweepFolder {
 
     /// Runs a command that succeeds; returns both of its outputs.
     #[track_caller]
-    fn succeeds(&self, words: &str) -> String {
+    pub(crate) fn succeeds(&self, words: &str) -> String {
         let found = self.output(words);
         let text = both(&found);
         assert!(found.status.success(), "{words}: {text}");
@@ -82,7 +82,7 @@ impl SweepFolder {
         both(&found)
     }
 
-    fn report(&self, run: &str, name: &str) -> Value {
+    pub(crate) fn report(&self, run: &str, name: &str) -> Value {
         let path = self.path(&format!("outputs/reports/sweeps/{run}/{name}.json"));
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
     }
@@ -421,15 +421,21 @@ fn invalid_evidence_command_lines_are_refused() {
     );
 }
 
-/// Language models in the ablation: the rows that need one are played with the active model.
-#[test]
-fn ablation_plays_language_model_rows_with_active_model() {
+/// Creates a folder with a manifest of one small model in polyguard, the world that has an ablation.
+pub(crate) fn with_ablation() -> SweepFolder {
     let place =
         SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.ablate]\nseeds = '1000000..1000001'\n");
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
     let polyguard = "\"polyguard\"\ndifficulty = \"easy\"";
     let manifest = manifest.replace("\"trust\"\ntask = \"task1\"", polyguard);
     fs::write(place.path("m.toml"), manifest).unwrap();
+    place
+}
+
+/// Language models in the ablation: the rows that need one are played with the active model.
+#[test]
+fn ablation_plays_language_model_rows_with_active_model() {
+    let place = with_ablation();
     place.succeeds("sweep --manifest m.toml");
     let played = |report: &Value| {
         let rows = report["ablation"].as_array().unwrap().clone();
@@ -451,27 +457,6 @@ fn ablation_plays_language_model_rows_with_active_model() {
     let found: Value = serde_json::from_slice(&fs::read(place.path("a.json")).unwrap()).unwrap();
     assert_eq!(played(&found), rows);
     assert_eq!(found["model"], "merged+grpo_adapter");
-}
-
-/// Ctrl-C ends a sweep; the same command continues it.
-#[test]
-fn interrupted_sweep_continues() {
-    let place = SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
-    let mut command = place.command("sweep --manifest m.toml");
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let events = place.path("checkpoints/sweeps/tiny/base/events.jsonl");
-    while !events.exists() && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let base = &place.report("tiny", "stages")["stages"]["base"];
-    assert_eq!(base["status"], "interrupted");
-    let text = place.succeeds("sweep --manifest m.toml");
-    assert!(text.contains("tiny base: continues"), "{text}");
 }
 
 /// The file of a top-level run that `--report-path` writes.

@@ -264,7 +264,6 @@ fn invalid_train_options_are_refused() {
         &["--config", "nowhere.json"],
         &["nowhere.json", "cannot read"],
     );
-    assert_refused(&["--resume"], &["checkpoint.safetensors", "cannot read"]);
     if !cfg!(feature = "cuda") {
         assert_refused(
             &["--device", "cuda"],
@@ -314,13 +313,44 @@ fn mismatched_or_damaged_checkpoint_is_refused() {
     let path = out.join("checkpoint.safetensors");
     let bytes = std::fs::read(&path).expect("it was written");
     std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("it can be cut");
+    // The file of the last snapshot is the same one, by another name.
+    let again = train(&out, &["--resume"]);
+    again.succeeds();
+    assert!(
+        again.stderr.contains("the run is resumed from") && again.stderr.contains("checkpoint-4"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(
+        std::fs::read(&path).expect("it is whole again").len(),
+        bytes.len()
+    );
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("it can be cut");
+    for step in [0, 4, 6] {
+        let snapshot = out.join(format!("checkpoint-{step}"));
+        std::fs::remove_dir_all(snapshot).expect("it can be removed");
+    }
     train(&out, &["--resume"]).fails(&[
         "checkpoint.safetensors",
-        "cut off",
+        "is whole",
         "--overwrite-output-dir",
     ]);
     std::fs::write(&path, model(&out)).expect("it can be replaced");
     train(&out, &["--resume"]).fails(&["checkpoint.safetensors", "says nothing of a run"]);
+}
+
+/// A job script passes the option at its first start, too.
+#[test]
+fn resuming_without_a_checkpoint_begins() {
+    let out = folder("train-first-start");
+    let first = train(&out, &["--resume"]);
+    first.succeeds();
+    assert!(
+        first.stderr.contains("no checkpoint in"),
+        "{}",
+        first.stderr
+    );
+    assert!(out.join("checkpoint.safetensors").is_file());
 }
 
 /// Files that are not of a run are overwritten only on request.

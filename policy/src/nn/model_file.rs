@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::architecture::{Architecture, Shape};
 use super::weights::Weights;
+use crate::foreign_format::ForeignFormat;
 
 /// Metadata key under which the file stores the [`ModelConfig`] as JSON.
 const KEY: &str = "sentinel";
@@ -47,8 +48,11 @@ impl<A: Architecture> ModelConfig<A> {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The file is truncated or is not a safetensors file.
-    #[error("not a safetensors file, or cut off")]
+    #[error("not a safetensors file, or cut off: save or download it again")]
     Format,
+    /// The file stands in the place of the model: a git-lfs pointer, or a web page.
+    #[error("it is {0}")]
+    Placeholder(ForeignFormat),
     /// The model cannot be written as a safetensors file.
     #[error("cannot be written as safetensors: {0}")]
     Unwritable(String),
@@ -113,7 +117,10 @@ impl<A: Architecture> Model<A> {
     /// # Errors
     /// If the bytes are not a model that this build can run.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        let file = File::read(bytes).ok_or(ModelError::Format)?;
+        let file = File::read(bytes).ok_or_else(|| {
+            let placeholder = ForeignFormat::placeholder(bytes);
+            placeholder.map_or(ModelError::Format, ModelError::Placeholder)
+        })?;
         let text = file.header.get("__metadata__").and_then(|all| all.get(KEY));
         let text = text.and_then(Json::as_str);
         let text = text.ok_or_else(|| ModelError::Metadata("it is missing".to_owned()))?;

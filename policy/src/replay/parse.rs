@@ -6,15 +6,14 @@ use serde_json::error::Category;
 use super::fields::RawRow;
 use super::row::{Recordable, ReplayRow};
 use super::row_index::{LocatedRow, Replay};
+use crate::foreign_format::ForeignFormat;
+use crate::python_json::find_non_finite;
 
 /// Largest number of diagnostics that a replay keeps. Further ones are counted only.
 pub const PROBLEMS_KEPT: usize = 1000;
 
 /// Longest error text that quotes part of the file, in characters.
 pub(super) const REASON_MAX: usize = 200;
-
-/// First line of the placeholder that git-lfs leaves when the real file was not downloaded.
-const LFS_POINTER: &str = "version https://git-lfs";
 
 /// A problem with one line: it cannot be parsed, or its row does not fit the episode.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -35,13 +34,17 @@ impl std::fmt::Display for Diagnostic {
 #[derive(Debug, Default)]
 pub(super) struct LineReader {
     line: usize,
-    lfs_pointer: bool,
+    /// `true` after the first line that is not blank.
+    has_begun: bool,
+    /// `true` if that line shows that the file is not JSON lines. It names the fault then; further
+    /// lines that are no rows have the same one and are skipped.
+    is_foreign: bool,
 }
 
 impl LineReader {
     /// Parses the next line, with or without its line break. Returns its line number with the row
-    /// or a description of the problem; `None` if the line is blank or belongs to a git-lfs
-    /// pointer.
+    /// or a description of the problem; `None` if the line is blank or belongs to a file of another
+    /// format, which the first line has named.
     pub(super) fn parse_line(&mut self, line: &str) -> Option<(usize, Result<RawRow, String>)> {
         self.line += 1;
         let line = if self.line == 1 {
@@ -50,16 +53,10 @@ impl LineReader {
             line
         };
         let line = line.trim();
-        if line.is_empty() || (self.lfs_pointer && is_pointer_line(line)) {
+        if line.is_empty() {
             return None;
         }
-        let found = if self.line == 1 && line.starts_with(LFS_POINTER) {
-            self.lfs_pointer = true;
-            Err("this is a git-lfs pointer, not the replay itself: run `git lfs pull`".to_owned())
-        } else {
-            raw_row(line)
-        };
-        Some((self.line, found))
+        self.check(line.as_bytes(), || raw_row(line))
     }
 
     /// Parses the next line from bytes, which need not be valid UTF-8.
@@ -72,10 +69,24 @@ impl LineReader {
             Err(error) => {
                 self.line += 1;
                 let byte = error.valid_up_to() + 1;
-                let reason = format!("not UTF-8 text from byte {byte} on");
-                Some((self.line, Err(reason)))
+                self.check(line, || Err(format!("not UTF-8 text from byte {byte} on")))
             }
         }
+    }
+
+    /// Returns what `read` finds in the current line, unless the format of the file is another one.
+    fn check(
+        &mut self,
+        line: &[u8],
+        read: impl FnOnce() -> Result<RawRow, String>,
+    ) -> Option<(usize, Result<RawRow, String>)> {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if is_first && let Some(format) = ForeignFormat::not_json_lines(line) {
+            self.is_foreign = true;
+            return Some((self.line, Err(format!("this is {format}"))));
+        }
+        let found = read();
+        (found.is_ok() || !self.is_foreign).then_some((self.line, found))
     }
 }
 
@@ -103,11 +114,6 @@ impl<W: Recordable> Replay<W> {
     }
 }
 
-/// Returns `true` for the second and third line of a git-lfs pointer.
-fn is_pointer_line(line: &str) -> bool {
-    line.starts_with("oid ") || line.starts_with("size ")
-}
-
 fn raw_row(line: &str) -> Result<RawRow, String> {
     if !line.starts_with('{') {
         return Err("not a JSON object: a row begins with {".to_owned());
@@ -125,32 +131,10 @@ fn reason(line: &str, error: &serde_json::Error) -> String {
             line.chars().count()
         ),
         // The parser reports `NaN` as a syntax error, wherever it occurs in the line.
-        Category::Syntax | Category::Io => match non_finite(line) {
+        Category::Syntax | Category::Io => match find_non_finite(line) {
             Some(word) => format!("{word} is not a number in JSON"),
             None => format!("not JSON: {what} (column {})", error.column()),
         },
         Category::Data => truncate_chars(what, REASON_MAX).to_owned(),
     }
-}
-
-/// Finds a number that Python writes and JSON does not allow, outside of strings.
-fn non_finite(line: &str) -> Option<&'static str> {
-    let (mut in_text, mut escaped) = (false, false);
-    for (index, c) in line.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if in_text => escaped = true,
-            '"' => in_text = !in_text,
-            'N' | 'I' | '-' if !in_text => {
-                let found = ["NaN", "Infinity", "-Infinity"]
-                    .into_iter()
-                    .find(|word| line[index..].starts_with(word));
-                if found.is_some() {
-                    return found;
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }

@@ -291,12 +291,7 @@ async fn every_error_is_json_with_words() {
         (post("/reset", &[JSON], &large), 413, "at most 2048 bytes"),
         (chunked, 413, "at most 2048 bytes"),
         (local("/nowhere"), 404, "Not Found"),
-        (local("/state/"), 404, "no slash at the end, such as /state"),
-        (
-            post("/reset/", &[JSON], "{}"),
-            404,
-            "no slash at the end, such as /reset",
-        ),
+        (local("/nowhere/"), 404, "Not Found"),
         (local("/sentinel/nowhere"), 404, "Not Found"),
         (local("/reset"), 405, "Method Not Allowed"),
         (post("/health", &[JSON], "{}"), 405, "Method Not Allowed"),
@@ -345,4 +340,26 @@ async fn host_may_be_a_name() {
     assert_eq!(foreign.status, 403, "it is a local server");
     let answer: Value = server.request("POST", "/reset", Some("{}")).await.1;
     assert!(answer["observation"].is_object());
+}
+
+/// A slash at the end of a route is redirected with its method and query, as FastAPI does, and of nothing else.
+#[tokio::test]
+async fn slash_at_the_end_of_a_route_is_redirected() {
+    let server = TestServer::start().await;
+    let reset = server.raw(&post("/reset/?a=b", &[JSON], "{}")).await;
+    assert_eq!(reset.status, 307);
+    assert_eq!(reset.header("location"), Some("/reset?a=b"));
+    for (path, status) in [
+        ("/health/", 307),
+        ("/nowhere/", 404),
+        ("/reset//", 404),
+        ("//reset/", 404),
+        ("//evil.example/", 404),
+        ("/", 404),
+    ] {
+        let answer = server.raw(&get(path, "localhost", &[])).await;
+        assert_eq!(answer.status, status, "{path}");
+    }
+    let other = server.raw(&get("/health/", "evil.example", &[])).await;
+    assert_eq!(other.status, 403);
 }

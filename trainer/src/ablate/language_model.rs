@@ -1,5 +1,7 @@
 //! The rows that a language model plays: many episodes in parallel, prompted step by step.
 
+use std::sync::atomic::AtomicBool;
+
 use sentinel_env::polyguard::{PolyguardEnv, Setup, StepError};
 use sentinel_policy::polyguard::LmEpisode;
 use sentinel_policy::text::{PromptState, PromptStyle};
@@ -24,31 +26,33 @@ pub struct AblationModel<'a> {
     pub generator: &'a mut dyn Generator<PolyguardEnv>,
 }
 
-/// Plays all rows, those of a language model only if the options name one.
+/// Plays all rows, those of a language model only if the options name one, until the end or until
+/// `stop` is set.
 ///
 /// # Errors
-/// Returns an error if the model cannot be found, read or run.
+/// Returns an error if the model cannot be found, read or run, or `stop` was set before the end.
 pub fn play(
     config: &AblateConfig,
     plan: &Plan,
+    stop: &AtomicBool,
     progress: Progress<'_>,
 ) -> Result<Ablation, RunError> {
     let Some(model) = &config.model else {
-        return Ok(ablate(plan, None, progress)?);
+        return Ok(ablate(plan, None, stop, progress)?);
     };
     if config.generation.constrained {
         let allowed = "off in an ablation, whose prompts show a part of the candidates";
         return Err(RunError::option("constrained", allowed));
     }
     let loaded = LoadedModel::load(model, &config.generation)?;
-    loaded.agent().run(|agent| {
+    loaded.agent().with_stop(stop).run(|agent| {
         let words = AblationModel {
             name: &loaded.name,
             provenance: &loaded.provenance,
             style: config.prompt.unwrap_or_default(),
             generator: agent,
         };
-        ablate(plan, Some(words), progress)
+        ablate(plan, Some(words), stop, progress)
     })
 }
 

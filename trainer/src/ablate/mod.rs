@@ -12,6 +12,7 @@ pub use summary::{Ablation, Row, RowSummary};
 pub use table::format_table;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 use sentinel_env::WorldName;
@@ -114,19 +115,22 @@ pub fn check_replaces(path: &Path) -> Result<(), Error> {
     files::check_replaces(path, "an ablation", &["ablation", "cells"])
 }
 
-/// Plays all rows: scripted ones in parallel, those of a language model only if `words` has one.
+/// Plays all rows: scripted ones in parallel, those of a language model only if `words` has one. No
+/// scripted episode begins once `stop` is set; a generator has to look at it by itself.
 ///
 /// # Errors
-/// Returns an error if the generator fails to complete a prompt or the world refuses a step.
+/// Returns an error if the generator fails to complete a prompt, the world refuses a step, or `stop`
+/// was set before the end.
 pub fn ablate(
     plan: &Plan,
     mut words: Option<AblationModel<'_>>,
+    stop: &AtomicBool,
     progress: Progress<'_>,
 ) -> Result<Ablation, RolloutError> {
     let mut rows = Vec::new();
     for key in RowKey::all() {
         let cells = match &mut words {
-            _ if !key.needs_model() => Some(played(plan, key, progress)),
+            _ if !key.needs_model() => Some(played(plan, key, stop, progress)?),
             Some(words) => Some(language_model::cells(plan, key, words, progress)?),
             None => None,
         };
@@ -144,12 +148,20 @@ pub fn ablate(
 }
 
 /// Plays a row that needs no model and returns its episodes by cell.
-fn played(plan: &Plan, key: RowKey, progress: Progress<'_>) -> Vec<Vec<EpisodeOutcome>> {
+fn played(
+    plan: &Plan,
+    key: RowKey,
+    stop: &AtomicBool,
+    progress: Progress<'_>,
+) -> Result<Vec<Vec<EpisodeOutcome>>, RolloutError> {
     let by_cell = plan.cells.iter().map(|case| {
         let play = |seed| {
+            if let Err(interrupted) = RolloutError::check_stop(stop) {
+                return Some(Err(interrupted));
+            }
             let ended = one(key, &Setup::new(*case, seed).with_rules(plan.rules))?;
             progress();
-            Some(ended)
+            Some(Ok(ended))
         };
         let seeds = plan.seeds.range().into_par_iter();
         seeds.filter_map(play).collect()

@@ -12,7 +12,7 @@ use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig}
 use sentinel_trainer::distributed::refuse_ranks;
 use sentinel_trainer::run::Outcome;
 
-use super::interrupt::{interrupted, on_interrupt};
+use super::interrupt::{interrupted, on_interrupt, print_start};
 use super::progress_bar::RunBar;
 
 /// Runs `sentinel train`, `sentinel imitate` and `sentinel improve`.
@@ -24,7 +24,8 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
     })?;
     let config = command.config(method, matches)?;
     let world = command::config_world(&config)?;
-    let run_dir = command.run.run_dir();
+    let run_dir = command.run.run_dir()?;
+    print_start(&command.run, &run_dir);
     let (tasks, baselines) = in_world!(world, W => {
         (config.task_names::<W>(), <W as Learn>::BASELINES.join(","))
     });

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use sentinel_env::in_world;
@@ -39,8 +40,9 @@ pub(crate) fn arguments() -> impl Iterator<Item = String> {
     words.map(|word| word.to_string_lossy().into_owned())
 }
 
-fn note(text: &str) {
-    // A failure to print a note does not stop the command.
+/// Prints a line to standard error.
+pub(crate) fn note(text: &str) {
+    // A failure of standard error cannot be reported anywhere.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -238,7 +240,8 @@ pub(crate) fn ablate(config: &AblateConfig) -> Result<()> {
         ablate::check_replaces(path)?;
     }
     let bar = EpisodeBar::new(Some(plan.episodes(config.model.is_some())));
-    let found = ablate::play(config, &plan, &|| bar.step())?;
+    // It has no state to save, so a signal ends the program as usual.
+    let found = ablate::play(config, &plan, &AtomicBool::new(false), &|| bar.step())?;
     drop(bar);
     if let Some(path) = &config.out {
         files::write_atomic(path, found.to_json()?.as_bytes())?;

@@ -1,7 +1,6 @@
 //! The commands of the Hugging Face Hub: jobs, uploads and downloads.
 
 use std::fmt::Write as _;
-use std::io::{Write as _, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,14 +11,8 @@ use sentinel_trainer::hub::pull::{self, PullConfig};
 use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan};
 use sentinel_trainer::hub::{HubClient, HubError};
 
-use super::environments::print;
+use super::environments::{note, print};
 use super::interrupt::{Interrupted, on_interrupt};
-
-/// Prints a line about the progress.
-fn note(text: &str) {
-    // A failure of standard error cannot be reported anywhere.
-    let _ = writeln!(stderr(), "{text}");
-}
 
 /// Returns a size in the largest decimal unit in which it is at least 1.
 fn size(bytes: u64) -> String {

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use sentinel_trainer::Error;
+use sentinel_trainer::run::{RunDir, RunDirArgs};
+
+use super::environments::note;
 
 /// The error of a run that stopped on request: exit code 130, as of a program that Ctrl-C ended.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +27,13 @@ pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
     Interrupted.into()
 }
 
+/// Prints in what a run begins otherwise than its options ask.
+pub(super) fn print_start(args: &RunDirArgs, dir: &RunDir) {
+    if let Some(text) = args.describe_start(dir) {
+        note(&text);
+    }
+}
+
 /// The error of a run on several ranks whose message was printed: exit code 1.
 #[derive(Debug, thiserror::Error)]
 #[error("the run ended with an error")]
@@ -32,7 +42,7 @@ pub(crate) struct Reported;
 /// A signal that asks a program to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopSignal {
-    /// Ctrl-C.
+    /// Ctrl-C in the terminal of the program.
     Interrupt,
     /// SIGTERM, which a batch system may send more than once.
     Terminate,

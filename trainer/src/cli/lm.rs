@@ -2,6 +2,7 @@
 
 use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use clap::parser::ValueSource;
@@ -18,7 +19,7 @@ use sentinel_trainer::finetune::{
     Outcome, RunError, RunOptions, merge_options, option_facts, options_file, write_options,
 };
 use sentinel_trainer::lm::init::{InitOptions, create};
-use sentinel_trainer::lm::{BaseCheck, CausalLm, ChatTemplateKwargs, HubOptions, Lora, find_model};
+use sentinel_trainer::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
 use sentinel_trainer::options_file::to_current_form;
 use sentinel_trainer::provenance::Provenance;
@@ -28,8 +29,10 @@ use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::environments::print;
-use super::interrupt::{Interrupted, Reported, interrupted, on_interrupt, on_interrupt_of_rank};
+use super::environments::{note, print};
+use super::interrupt::{
+    Interrupted, Reported, interrupted, on_interrupt, on_interrupt_of_rank, print_start,
+};
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
 use super::progress_bar::EpisodeBar;
@@ -128,11 +131,11 @@ where
     let given =
         |name: &str| known(name) && matches.value_source(name) == Some(ValueSource::CommandLine);
     let mut saved = None;
-    run.rewind()?;
-    if run.resumes() {
-        let header = Header::load(&run.output_dir)?;
+    let dir = run.run_dir()?;
+    if dir.resume {
+        let header = Header::load(dir.checkpoint_folder())?;
         saved = Some((
-            run.output_dir.as_path(),
+            dir.checkpoint_folder(),
             to_current_form::<T>(&header.config),
         ));
     }
@@ -182,7 +185,8 @@ pub(crate) fn sft(command: &SftCommand, matches: &ArgMatches) -> Result<()> {
     refuse_ranks("sentinel lm sft")?;
     let mut config = options(&command.run_dir, &command.config, matches)?;
     allow_fallback(&mut config.run);
-    let dir = command.run_dir.run_dir();
+    let dir = command.run_dir.run_dir()?;
+    print_start(&command.run_dir, &dir);
     let mut view = LmProgress::new();
     let stop = on_interrupt()?;
     let done = sft::train(&config, &dir, stop, &mut |event| view.show(event));
@@ -237,13 +241,24 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
 fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatches) -> Result<()> {
     let typed = serde_json::to_value(&command.config).map_err(Error::from)?;
     group.agree(&option_facts(&typed))?;
-    // Rank 0 alone reads and rewinds the folder of the run.
+    // Rank 0 alone reads the folder of the run.
     let own = group
         .is_main()
         .then(|| options(&command.run_dir, &command.config, matches));
     let mut config: GrpoConfig = group.broadcast(own.transpose())?;
     allow_fallback(&mut config.run);
-    let dir = command.run_dir.run_dir();
+    let args = &command.run_dir;
+    let dir = if group.is_main() {
+        args.run_dir()?
+    } else {
+        RunDir {
+            resume: args.resumes(),
+            ..RunDir::new(&args.output_dir)
+        }
+    };
+    if group.is_main() {
+        print_start(args, &dir);
+    }
     let mut view = LmProgress::new();
     let stop = on_interrupt_of_rank(group.is_main())?;
     let done = lm_grpo::train(&config, &dir, group, stop, &mut |event| view.show(event));
@@ -270,8 +285,8 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     provenance.add_model("model", &folder)?;
     provenance.add_model("adapter", &command.adapter)?;
     let (to, force) = (&command.output_dir, command.overwrite_output_dir);
-    let kwargs = ChatTemplateKwargs::resolve(None, Some(&command.adapter), &folder)?;
-    let report = Lora::merge_into(&model, &folder, to, &kwargs, &provenance, force)?;
+    let adapter = Some(command.adapter.as_path());
+    let report = Lora::merge_into(&model, &folder, adapter, to, &provenance, force)?;
     print(&format!(
         "wrote {}: logits differ from base and adapter by at most {:.1e}\n",
         command.output_dir.display(),
@@ -286,8 +301,12 @@ pub(crate) fn eval(config: &EvalArgs, matches: &ArgMatches) -> Result<()> {
     }
     let (config, activated) = resolve_active_model::resolve_lm_eval(config, matches)?;
     let bar = EpisodeBar::new(None);
-    let mut played = lm_agent::play(&config, &|| bar.step())?;
+    // It has no state to save, so a signal ends the program as usual.
+    let mut played = lm_agent::play(&config, &AtomicBool::new(false), &|| bar.step())?;
     drop(bar);
+    if let Some(warning) = &played.sentinel.warning {
+        note(&format!("warning: {warning}"));
+    }
     let inputs = activated.into_iter().flat_map(|found| found.inputs);
     played.sentinel.provenance.inputs.extend(inputs);
     let text = serde_json::to_string_pretty(&played).map_err(Error::from)? + "\n";

@@ -60,7 +60,11 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         "params"
     );
     for (name, shape) in shapes {
-        text.push_str(&line(&name, &estimate_memory(config, &lora, &shape), cores));
+        text.push_str(&line(
+            &name,
+            &estimate_memory(config, &lora, &shape)?,
+            cores,
+        ));
     }
     text.push_str(&format!(
         "micro-batch {} x {} tokens, {} prompts per generation batch, {}\n\

@@ -1,9 +1,9 @@
 //! The commands of the chain of evidence: sweep, inference with saved artifacts, gate, activation
 //! and checks.
 
-use std::io::{Write as _, stderr};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -26,7 +26,7 @@ use sentinel_trainer::sweep::{
     SweepOptions, memory,
 };
 
-use super::environments::print;
+use super::environments::{note, print};
 use super::interrupt::{Interrupted, on_interrupt};
 use super::progress_bar::EpisodeBar;
 
@@ -225,11 +225,6 @@ fn is_set(name: &str) -> bool {
     said.eq_ignore_ascii_case("true") || said == "1"
 }
 
-fn note(text: &str) {
-    // A failure of standard error cannot be reported anywhere.
-    let _ = writeln!(stderr(), "{text}");
-}
-
 /// The progress of a sweep as lines; those of training steps at intervals.
 #[derive(Default)]
 struct Lines {
@@ -311,7 +306,8 @@ pub(crate) fn postsave(args: &PostSaveArgs) -> Result<()> {
 /// Runs `sentinel lm compare`, which compares SFT and GRPO.
 pub(crate) fn improvement(args: &ImprovementArgs) -> Result<()> {
     let bar = EpisodeBar::new(None);
-    let report = sweep::improvement(args, &|| bar.step())?;
+    // It has no state to save, so a signal ends the program as usual.
+    let report = sweep::improvement(args, &AtomicBool::new(false), &|| bar.step())?;
     drop(bar);
     let interval = report.interval.map_or_else(
         || "no interval".to_owned(),

@@ -119,9 +119,9 @@ impl TrainCommand {
             })?,
         };
         let file = with_current_names::<TrainConfig>(file).map_err(failed)?;
-        self.run.rewind()?;
-        let base = if self.run.resumes() {
-            let saved = super::checkpoint::read_config(&self.run.output_dir)?;
+        let dir = self.run.run_dir()?;
+        let base = if dir.resume {
+            let saved = super::checkpoint::read_config(dir.checkpoint_folder())?;
             self.check_quick(&saved).map_err(failed)?;
             saved
         } else {

@@ -17,8 +17,8 @@ use crate::compact_model::{load_model, save_model};
 use crate::provenance::{self, Provenance};
 use crate::rl::Metrics;
 use crate::run::{
-    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, RunDir, RunLock, RunLog,
-    TENSORBOARD_DIR, Training, Update, run, unix_time,
+    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, RunDir, RunHistory,
+    RunLock, RunLog, TENSORBOARD_DIR, Training, Update, run, snapshot, unix_time,
 };
 use crate::{Error, files};
 
@@ -56,11 +56,10 @@ pub fn train_until<W: Learn>(
         position,
         lock: _lock,
     } = open::<W>(config, run_dir)?;
-    let names = config.task_names::<W>()?.into_iter().map(str::to_owned);
-    let (names, folder) = (names.collect(), &run_dir.path);
+    let (format, folder) = (outputs::history_format::<W>(config)?, &run_dir.path);
     let mut log = match position {
-        None => RunLog::create(folder, names, listen),
-        Some(position) => RunLog::resume(folder, names, position, trainer.updates_done(), listen),
+        None => RunLog::create(folder, format, listen),
+        Some(position) => RunLog::resume(folder, format, position, trainer.updates_done(), listen),
     }?;
     let mut training = CompactRun {
         trainer,
@@ -145,12 +144,18 @@ impl<W: Learn> Training for CompactRun<W> {
         Ok(save_model(&model, folder)?)
     }
 
-    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), TrainError> {
-        Ok(outputs::write_all::<W>(
-            folder,
-            self.trainer.config(),
-            events,
-        )?)
+    fn save_trainer_state(
+        &self,
+        folder: &Path,
+        history: &mut RunHistory,
+    ) -> Result<(), TrainError> {
+        let config = self.trainer.config();
+        Ok(outputs::write_trainer_state(folder, config, history)?)
+    }
+
+    fn save_summaries(&self, folder: &Path, history: &RunHistory) -> Result<(), TrainError> {
+        let config = self.trainer.config();
+        Ok(outputs::write_card::<W>(folder, config, history)?)
     }
 
     fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
@@ -210,12 +215,13 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     config.check::<W>()?;
     if run_dir.resume {
         let lock = run_dir.lock()?;
-        let checkpoint = Checkpoint::<W>::load(&run_dir.path)?;
+        let checkpoint = Checkpoint::<W>::load(run_dir.checkpoint_folder())?;
         if let Some(reason) = config.differs_from(checkpoint.config()) {
-            let path = run_dir.path.join(CHECKPOINT_FILE);
+            let path = run_dir.checkpoint_folder().join(CHECKPOINT_FILE);
             return Err(Error::checkpoint(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
+        snapshot::rewind(run_dir)?;
         Provenance::update_program_version(&run_dir.path)?;
         return Ok(Opened {
             trainer,

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use sentinel_policy::foreign_format::ForeignFormat;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::training_seeds;
+use crate::Error;
 use crate::provenance::is_marked_name;
-use crate::{Error, files};
 
 /// The role of a chat message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -58,8 +59,11 @@ impl Prompt {
 pub struct Example {
     /// The input of the model.
     pub prompt: Prompt,
-    /// The completion; the only part that is trained.
+    /// The completion: the part that is trained, with the earlier answers if `is_conversation`.
     pub completion: String,
+    /// `true` for a row of `messages`, whose prompt may hold earlier answers of the model that are trained as
+    /// well, as TRL does.
+    pub is_conversation: bool,
     /// The 1-based line of the file.
     pub line: usize,
     /// `true` if the row is marked as a fallback's: by `fallback`, or by the `model_source` of a
@@ -102,15 +106,10 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
             line,
             reason,
         };
-        if line == 1
-            && let Some(reason) = files::placeholder(&bytes)
-        {
-            return Err(at_line(reason.to_owned()));
-        }
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            at_line(match bytes[..] {
-                [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16: save it as UTF-8".to_owned(),
-                _ => "it is not UTF-8".to_owned(),
+            at_line(match ForeignFormat::utf16(&bytes) {
+                Some(format) => format!("it is {format}"),
+                None => "it is not UTF-8: save it as UTF-8".to_owned(),
             })
         })?;
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -132,16 +131,15 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
 /// # Errors
 /// Returns a description of the first fault.
 pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
-    const ROWS: &str = "write one row per line (JSON lines)";
-    if text.starts_with('[') {
-        return Err(format!("it is a JSON array: {ROWS}"));
+    if let Some(format) = ForeignFormat::not_json_lines(text.as_bytes()) {
+        return Err(format!("it is {format}"));
     }
     if !text.starts_with('{') {
         return Err("it is not a JSON object".to_owned());
     }
     let raw: Raw = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() {
-            format!("the row does not end on this line: {ROWS}")
+            "the row does not end on this line: write one row per line (JSON lines)".to_owned()
         } else {
             error.to_string()
         }
@@ -150,6 +148,7 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     check_origin(raw.world.as_ref(), raw.seed.as_ref())?;
     let fallback = raw.fallback == Some(Value::Bool(true))
         || (raw.model_source.as_ref().and_then(Value::as_str)).is_some_and(is_marked_name);
+    let is_conversation = raw.messages.is_some();
     let (prompt, completion) = match (raw.messages, raw.prompt, raw.completion) {
         (Some(messages), None, None) => {
             let mut turns = chat("messages", messages)?;
@@ -183,6 +182,7 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     Ok(Example {
         prompt,
         completion,
+        is_conversation,
         line,
         fallback,
     })

@@ -86,55 +86,31 @@ impl Diagnostics {
     /// Returns the statistics of a policy, one entry for each split that its episodes are of, in
     /// the order of their first episodes. `rules` are the names of all anti-cheat rules.
     #[must_use]
-    pub fn summarize_by_split(
+    pub fn summarize_by_split<'a>(
         policy: &str,
-        episodes: &[EpisodeFacts],
+        episodes: impl IntoIterator<Item = &'a EpisodeFacts>,
         rules: &[&str],
     ) -> Vec<Self> {
-        let mut splits: Vec<&'static str> = Vec::new();
+        let mut sums = DiagnosticsSums::new(policy, rules);
         for episode in episodes {
-            if !splits.contains(&episode.split) {
-                splits.push(episode.split);
-            }
+            sums.add(episode);
         }
-        let of_split = |split: &&str| {
-            let chosen: Vec<&EpisodeFacts> = (episodes.iter())
-                .filter(|episode| episode.split == *split)
-                .collect();
-            Self::of_split(policy, split, &chosen, rules)
-        };
-        splits.iter().map(of_split).collect()
+        sums.diagnostics()
     }
 
-    fn of_split(policy: &str, split: &str, episodes: &[&EpisodeFacts], rules: &[&str]) -> Self {
-        let mut cells: Vec<(&str, Vec<f64>)> = Vec::new();
-        for episode in episodes {
-            match cells.iter_mut().find(|(task, _)| *task == episode.task) {
-                Some((_, scores)) => scores.push(episode.score),
-                None => cells.push((episode.task, vec![episode.score])),
-            }
-        }
-        let scores: Vec<Vec<f64>> = cells.into_iter().map(|(_, scores)| scores).collect();
-        let mut all = Self {
+    fn new(policy: &str, split: &str, rules: &[&str]) -> Self {
+        Self {
             policy: policy.to_owned(),
             split: split.to_owned(),
-            episodes: episodes.len(),
+            episodes: 0,
             steps: 0,
-            score: ConfidenceInterval::from_cells(&scores),
+            score: ConfidenceInterval::from_cells(&[]),
             components: BTreeMap::new(),
             exploits: rules.iter().map(|rule| ((*rule).to_owned(), 0)).collect(),
             refused: 0,
             kinds: BTreeMap::new(),
             candidates: BTreeMap::new(),
-        };
-        for step in episodes.iter().flat_map(|episode| &episode.steps) {
-            all.add(step);
         }
-        let steps = all.steps.max(1) as f64;
-        for sum in all.components.values_mut() {
-            *sum = sentinel_env::num::round_to(*sum / steps, 4);
-        }
-        all
     }
 
     /// Counts a step. Components are summed until all steps are known.
@@ -156,6 +132,75 @@ impl Diagnostics {
         if let Some(candidate) = &step.candidate {
             count(&mut self.candidates, candidate);
         }
+    }
+}
+
+/// The sums that [`Diagnostics`] are computed from, episode by episode. Of an episode that was added they
+/// keep its score only.
+#[derive(Clone, Debug)]
+pub struct DiagnosticsSums<'a> {
+    policy: &'a str,
+    rules: &'a [&'a str],
+    splits: Vec<SplitSums>,
+}
+
+/// The sums of one split, in which the components of the reward are not divided yet.
+#[derive(Clone, Debug)]
+struct SplitSums {
+    sums: Diagnostics,
+    /// The scores of each task.
+    tasks: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl<'a> DiagnosticsSums<'a> {
+    /// Creates the sums of a policy without episodes. `rules` are the names of all anti-cheat rules.
+    #[must_use]
+    pub const fn new(policy: &'a str, rules: &'a [&'a str]) -> Self {
+        Self {
+            policy,
+            rules,
+            splits: Vec::new(),
+        }
+    }
+
+    /// Adds the steps and the score of an episode.
+    pub fn add(&mut self, episode: &EpisodeFacts) {
+        let known = (self.splits.iter()).position(|split| split.sums.split == episode.split);
+        let place = known.unwrap_or_else(|| {
+            self.splits.push(SplitSums {
+                sums: Diagnostics::new(self.policy, episode.split, self.rules),
+                tasks: Vec::new(),
+            });
+            self.splits.len() - 1
+        });
+        let split = &mut self.splits[place];
+        split.sums.episodes += 1;
+        match (split.tasks.iter_mut()).find(|(task, _)| *task == episode.task) {
+            Some((_, scores)) => scores.push(episode.score),
+            None => split.tasks.push((episode.task, vec![episode.score])),
+        }
+        for step in &episode.steps {
+            split.sums.add(step);
+        }
+    }
+
+    /// Returns the statistics, one entry for each split in the order of their first episodes.
+    #[must_use]
+    pub fn diagnostics(self) -> Vec<Diagnostics> {
+        self.splits.into_iter().map(SplitSums::finish).collect()
+    }
+}
+
+impl SplitSums {
+    fn finish(self) -> Diagnostics {
+        let scores: Vec<Vec<f64>> = self.tasks.into_iter().map(|(_, scores)| scores).collect();
+        let mut all = self.sums;
+        all.score = ConfidenceInterval::from_cells(&scores);
+        let steps = all.steps.max(1) as f64;
+        for sum in all.components.values_mut() {
+            *sum = sentinel_env::num::round_to(*sum / steps, 4);
+        }
+        all
     }
 }
 

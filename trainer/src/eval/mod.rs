@@ -8,7 +8,7 @@ mod table;
 mod trained_source;
 
 pub(crate) use diagnostics::task_of;
-pub use diagnostics::{Diagnostics, EpisodeFacts, StepFacts};
+pub use diagnostics::{Diagnostics, DiagnosticsSums, EpisodeFacts, StepFacts};
 pub use origin::EvalOrigin;
 pub(crate) use summary::or_empty;
 pub use summary::{Difficulty, DifficultyState, Evaluated, Evaluation, OrderedMap, ReplayUse};

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
-use super::{Block, Diagnostics, EpisodeFacts, Plan, ReplayCounts, TrainedSource};
+use super::{Block, Diagnostics, Plan, ReplayCounts, TrainedSource};
 use crate::provenance::Provenance;
 use crate::trainable::Trainable;
 use crate::{Error, EvalPolicy};
@@ -261,8 +261,8 @@ fn diagnostics<W: Evaluated>(plan: &Plan<'_, W>, blocks: &[Block<W>]) -> Vec<Dia
     let of_policy = |policy: &EvalPolicy<W>| {
         let blocks = blocks.iter().filter(|block| block.policy == *policy);
         let played = blocks.flat_map(|block| &block.played);
-        let facts: Vec<EpisodeFacts> = played.filter_map(|one| one.facts.clone()).collect();
-        Diagnostics::summarize_by_split(policy.name(), &facts, W::EXPLOITS)
+        let facts = played.filter_map(|one| one.facts.as_ref());
+        Diagnostics::summarize_by_split(policy.name(), facts, W::EXPLOITS)
     };
     plan.policies.iter().flat_map(of_policy).collect()
 }
@@ -289,6 +289,7 @@ fn origin<W: Evaluated>(
         streams: plan.streams,
         rules: plan.rules.to_string(),
         diagnostics: Vec::new(),
+        warning: None,
         provenance,
     }
 }

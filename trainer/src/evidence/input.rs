@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sentinel_policy::python_json;
 use serde::de::DeserializeOwned;
 
 use super::charts::ChartError;
@@ -64,6 +65,22 @@ pub(crate) struct InputKind {
 impl InputKind {
     /// Reads a JSON file of this kind.
     pub(crate) fn read<T: DeserializeOwned>(self, path: &Path) -> Result<T, EvidenceError> {
+        self.read_with(path, |bytes| serde_json::from_slice(bytes))
+    }
+
+    /// Reads a `trainer_state.json`. Numbers that are not finite are read as `null`.
+    pub(crate) fn read_trainer_state<T: DeserializeOwned>(
+        self,
+        path: &Path,
+    ) -> Result<T, EvidenceError> {
+        self.read_with(path, python_json::from_slice)
+    }
+
+    fn read_with<T>(
+        self,
+        path: &Path,
+        parse: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
+    ) -> Result<T, EvidenceError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -78,7 +95,7 @@ impl InputKind {
                 return Err(Error::Read { path, source }.into());
             }
         };
-        serde_json::from_slice(&text).map_err(|error| {
+        parse(&text).map_err(|error| {
             let reason = if error.is_eof() {
                 "the file ends too early".to_owned()
             } else {

@@ -4,6 +4,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use sentinel_policy::python_json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,6 +17,23 @@ use crate::{Error, files};
 /// # Errors
 /// Returns an error if the file is missing, cut off or not a report of this kind.
 pub fn read_json<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> {
+    read(path, remedy, |bytes| serde_json::from_slice(bytes))
+}
+
+/// Reads a `trainer_state.json` as [`read_json`] reads a report. Numbers that are not finite are
+/// read as `null`.
+///
+/// # Errors
+/// Returns an error if the file is missing, cut off or not the log of a training run.
+pub fn read_trainer_state<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Error> {
+    read(path, remedy, python_json::from_slice)
+}
+
+fn read<T>(
+    path: &Path,
+    remedy: &str,
+    parse: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
+) -> Result<T, Error> {
     let report = |reason: String| Error::Report {
         path: path.to_owned(),
         reason,
@@ -28,7 +46,7 @@ pub fn read_json<T: DeserializeOwned>(path: &Path, remedy: &str) -> Result<T, Er
             source,
         },
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    parse(&bytes).map_err(|error| {
         let reason = if error.is_eof() {
             "the file is cut off".to_owned()
         } else {

@@ -107,7 +107,7 @@ pub struct RunReport {
     pub seconds: Option<f64>,
     /// The seed of the run.
     pub seed: u64,
-    /// The last logged value of each metric.
+    /// The last logged value of each metric that is finite.
     pub metrics: Metrics,
     /// The file with the whole log: `trainer_state.json`.
     pub log_history: Option<FileDigest>,
@@ -140,7 +140,7 @@ impl RunReport {
     pub fn from_folder(folder: &Path, origin: &RunOrigin) -> Result<Self, Error> {
         let remedy = "train it with `sentinel lm sft` or `sentinel lm grpo`";
         let state_path = folder.join(TRAINER_STATE_FILE);
-        let state: Value = json_file::read_json(&state_path, remedy)?;
+        let state: Value = json_file::read_trainer_state(&state_path, remedy)?;
         let options: Value = json_file::read_json(&folder.join(OPTIONS), remedy)?;
         let file = folder.join(provenance::PROVENANCE_FILE);
         let own = Provenance::load(&file)?;
@@ -233,7 +233,7 @@ impl RunReport {
 /// The remedy for a report that cannot be read.
 pub(crate) const MAKE: &str = "make it with `sentinel sweep`";
 
-/// Returns the last value of each metric of the training entries in a log.
+/// Returns the last finite value of each metric of the training entries in a log.
 fn last_metrics(log: Option<&Vec<Value>>) -> Metrics {
     let entries = log.into_iter().flatten().filter_map(Value::as_object);
     let mut metrics = Metrics::new();
@@ -282,8 +282,8 @@ pub(crate) mod tests {
         };
         assert!(report_error(folder.path()).contains("trainer_state.json: there is no such file"));
         let run = artifact::tests::adapter(folder.path(), artifact::ArtifactKind::SftAdapter, "b");
-        let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "step": 1},
-            {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": 2.5}]}"#;
+        let log = r#"{"global_step": 2, "log_history": [{"loss": 3.0, "grad_norm": NaN, "step": 1},
+            {"loss": 2.0, "reward": 0.5, "step": 2}, {"train_runtime": 7.5, "train_loss": Infinity}]}"#;
         std::fs::write(run.join(TRAINER_STATE_FILE), log)?;
         std::fs::write(
             run.join(OPTIONS),

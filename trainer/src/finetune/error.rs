@@ -84,6 +84,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns `true` if the episodes were asked to stop before their end, so that nothing failed.
+    pub(crate) const fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Rollout(RolloutError::Interrupted))
+    }
+
     pub(crate) const fn option(option: &'static str, allowed: &'static str) -> Self {
         Self::Option { option, allowed }
     }

@@ -13,17 +13,20 @@ use super::prepared_model::stand_in_for;
 use crate::Error;
 use crate::lm::chat::CHAT_TEMPLATE_KWARGS_FILE;
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{ChatTemplateKwargs, GenerationDefaults, LmError};
+use crate::lm::{ChatTemplateKwargs, LmError};
 use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::RunSchedule;
 
 /// Files in a model's folder that determine how it reads text and where completions end. The
 /// weights are compared by their own digest.
-const READ: [&str; 6] = [
+const READ: [&str; 9] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
+    "vocab.json",
+    "merges.txt",
+    "special_tokens_map.json",
     "tokenizer_config.json",
     "chat_template.jinja",
     CHAT_TEMPLATE_KWARGS_FILE,
@@ -53,6 +56,10 @@ pub struct RunMetadata {
     pub chat_template_kwargs: ChatTemplateKwargs,
     /// Fallbacks that the run depends on: those of its model, adapter and data.
     pub provenance: Provenance,
+    /// Token that ends completions in place of that of the model, which the trained model keeps.
+    pub eos_token: Option<String>,
+    /// Tokens that end completions.
+    pub stop_tokens: Vec<u32>,
     /// Warnings about the model to show to the user.
     pub warnings: Vec<String>,
 }
@@ -84,6 +91,8 @@ impl RunMetadata {
             inputs: BTreeMap::new(),
             chat_template_kwargs,
             provenance: Provenance::new(),
+            eos_token: run.eos_token.clone(),
+            stop_tokens: Vec::new(),
             warnings: Vec::new(),
         };
         metadata.provenance.add_model_fallbacks(&metadata.source)?;
@@ -98,11 +107,6 @@ impl RunMetadata {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
             metadata.reads_folder("adapter", adapter, &[CHAT_TEMPLATE_KWARGS_FILE])?;
-        }
-        if (GenerationDefaults::load(&metadata.source)?.eos_token_ids).is_empty() {
-            let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
-                        config.json): completions end only at the length limit";
-            metadata.warnings.push(text.to_owned());
         }
         Ok(metadata)
     }

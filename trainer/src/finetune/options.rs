@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::error::RunError;
 use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
-use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{AdamOptions, ChatTemplateKwargs, ForwardOptions, LmError, LoraConfig, Target};
+use crate::lm::{
+    AdamOptions, ChatTemplateKwargs, ForwardOptions, LmError, LoraConfig, ModuleNames, Target,
+};
 use crate::precision::{Precision, deserialize_name_or_switch};
 use crate::rng::Rng;
 use crate::run::{RunSchedule, SAVE_TOTAL_LIMIT};
@@ -52,6 +53,11 @@ pub struct RunOptions {
     /// Train all weights instead of a LoRA adapter
     #[arg(long)]
     pub full: bool,
+    /// Token that ends a completion, which the trained model keeps, beside the stop tokens of the model: for
+    /// a base model, the one that its chat template ends a message with
+    #[arg(long, value_name = "TOKEN")]
+    #[serde(default)]
+    pub eos_token: Option<String>,
     /// Rank of a new LoRA adapter
     #[arg(long, alias = "lora-rank", value_name = "R", default_value_t = LORA_RANK)]
     pub lora_r: usize,
@@ -235,29 +241,25 @@ impl RunOptions {
     /// # Errors
     /// If an option is invalid.
     pub fn lora(&self) -> Result<LoraConfig, RunError> {
-        let mut targets = Vec::new();
-        if self.lora_target_modules == ALL_LINEAR {
-            targets.extend(Target::ALL);
+        let targets = if self.lora_target_modules == ALL_LINEAR {
+            ModuleNames::from(&Target::ALL)
         } else {
-            for name in self.lora_target_modules.split(',').map(str::trim) {
-                let target = Target::from_name(name);
-                targets.push(target.ok_or_else(|| {
-                    RunError::option(
-                        "lora-target-modules",
-                        "names such as q_proj,v_proj, or all-linear",
-                    )
-                })?);
+            let names = self.lora_target_modules.split(',').map(str::trim);
+            if !names.clone().all(|name| Target::from_name(name).is_some()) {
+                return Err(RunError::option(
+                    "lora-target-modules",
+                    "names such as q_proj,v_proj, or all-linear",
+                ));
             }
-            targets.sort_unstable();
-            targets.dedup();
-        }
+            ModuleNames::list(names)
+        };
         let config = LoraConfig {
             rank: self.lora_r,
             alpha: self.lora_alpha.unwrap_or(self.lora_r as f64),
             dropout: self.lora_dropout,
-            rslora: false,
             targets,
             base_model: Some(self.model.clone()),
+            ..LoraConfig::default()
         };
         config.check()?;
         Ok(config)
@@ -272,7 +274,7 @@ impl RunOptions {
         let Some(folder) = &self.adapter else {
             return Ok(None);
         };
-        let own = LoraConfig::load(&folder.join(ADAPTER_FILES[0]))?;
+        let own = LoraConfig::load(folder)?;
         let asked = self.lora()?;
         let apart = |a: f64, b: f64| (a - b).abs() > 0.0;
         let rank = self.lora_r != LORA_RANK && asked.rank != own.rank;
@@ -296,11 +298,10 @@ impl RunOptions {
 
     /// Returns the options of a new adapter that would create one like `config`.
     pub(super) fn adapter_options(config: &LoraConfig) -> [(String, Value); 4] {
-        let names: Vec<&str> = config.targets.iter().map(|target| target.name()).collect();
-        let targets = if config.targets == Target::ALL {
-            ALL_LINEAR.to_owned()
-        } else {
-            names.join(",")
+        let targets = match &config.targets {
+            all if *all == ModuleNames::from(&Target::ALL) => ALL_LINEAR.to_owned(),
+            ModuleNames::List(names) => names.join(","),
+            ModuleNames::Pattern(pattern) => pattern.clone(),
         };
         [
             ("lora_r".to_owned(), config.rank.into()),

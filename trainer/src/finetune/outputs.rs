@@ -10,9 +10,9 @@ use super::metadata::RunMetadata;
 use super::training_job::{State, TrainingJob};
 use crate::lm::config::special_tokens;
 use crate::lm::lora::{COMPANION_FILES, Lora};
-use crate::lm::{CausalLm, LmError};
+use crate::lm::{CausalLm, LmError, write_eos_token};
 use crate::run::model_card::{CARD_FILE, ModelCard, changed_options, markdown_table};
-use crate::run::{Event, TRAINER_STATE_FILE, TrainerState};
+use crate::run::{RunHistory, TRAINER_STATE_FILE, TrainerState};
 use crate::{Error, files};
 
 /// Floating-point operations of a training step per token and parameter: 2 forward, 4 backward.
@@ -39,6 +39,9 @@ pub(super) fn write_model(
             files::write_atomic(&folder.join(name), &bytes)?;
         }
     }
+    if let Some(token) = &metadata.eos_token {
+        write_eos_token(folder, token, &metadata.stop_tokens)?;
+    }
     // An adapter is used with the folder of its base model, whose variables it must not inherit.
     let base = model.adapter().map(|_| metadata.source.as_path());
     metadata.chat_template_kwargs.save(folder, base)?;
@@ -51,9 +54,9 @@ pub(super) fn write_card(
     job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
-    events: &[Event],
+    history: &RunHistory,
 ) -> Result<(), Error> {
-    let text = card(job, state, metadata, events);
+    let text = card(job, state, metadata, history);
     files::write_atomic(&folder.join(CARD_FILE), text.as_bytes())
 }
 
@@ -63,8 +66,7 @@ pub(super) fn write_trainer_state(
     job: &dyn TrainingJob,
     state: &State,
     metadata: &RunMetadata,
-    tasks: &[String],
-    events: &[Event],
+    history: &mut RunHistory,
 ) -> Result<(), Error> {
     let is_fallback = metadata.provenance.is_fallback();
     let backend = if is_fallback {
@@ -80,20 +82,14 @@ pub(super) fn write_trainer_state(
     .collect();
     let summary = TrainerState {
         snapshots: metadata.run_schedule.save_total_limit > 0,
-        tasks,
         step: state.done,
-        max_steps: state.schedule.total,
-        steps_per_epoch: job.steps_per_epoch(),
-        logging_steps: metadata.logging_steps,
         eval_steps: metadata.run_schedule.eval_steps,
         save_steps: metadata.run_schedule.save_steps,
         train_batch_size: job.batch_size(),
         tokens: Some((state.tokens, flops(state))),
         extra,
-        rounded: false,
     };
-    let text = summary.to_json(events)?;
-    files::write_atomic(&folder.join(TRAINER_STATE_FILE), text.as_bytes())
+    summary.save(history, &folder.join(TRAINER_STATE_FILE))
 }
 
 /// Returns the floating-point operations of training so far. Like transformers, it does not count
@@ -106,7 +102,12 @@ fn flops(state: &State) -> f64 {
 }
 
 /// Returns the text of the model card. Every number comes from the run.
-fn card(job: &dyn TrainingJob, state: &State, metadata: &RunMetadata, events: &[Event]) -> String {
+fn card(
+    job: &dyn TrainingJob,
+    state: &State,
+    metadata: &RunMetadata,
+    history: &RunHistory,
+) -> String {
     let adapter = state.model.adapter().is_some();
     let requested = metadata.config.get("model").and_then(Value::as_str);
     let requested = requested.unwrap_or_default();
@@ -146,7 +147,7 @@ fn card(job: &dyn TrainingJob, state: &State, metadata: &RunMetadata, events: &[
         sections: vec![
             format!("{what} `{base}`, trained by Sentinel ({method}).\n"),
             progress,
-            first_and_last(events),
+            first_and_last(history),
             changed_options(&options, &defaults, &[], Value::to_string),
         ],
         base_model: Some(base),
@@ -171,7 +172,7 @@ fn fallbacks(metadata: &RunMetadata, requested: &str) -> Vec<String> {
 }
 
 /// Returns a table of metrics of the first and the last step; empty before the first step.
-fn first_and_last(events: &[Event]) -> String {
+fn first_and_last(history: &RunHistory) -> String {
     const NAMES: [&str; 5] = [
         "loss",
         "reward",
@@ -179,13 +180,8 @@ fn first_and_last(events: &[Event]) -> String {
         "rollout/invalid_rate",
         "mean_token_accuracy",
     ];
-    let steps: Vec<_> = (events.iter())
-        .filter_map(|event| match event {
-            Event::Step { metrics, .. } => Some(metrics),
-            _ => None,
-        })
-        .collect();
-    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+    let last = history.last_metrics();
+    let (Some(first), Some((_, last))) = (history.first_metrics(), last) else {
         return String::new();
     };
     let mut rows = vec![["", "first step", "last step"].map(str::to_owned).to_vec()];

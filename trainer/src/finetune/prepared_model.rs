@@ -39,6 +39,8 @@ pub struct PreparedModel {
     pub tokenizer: Tokenizer,
     /// Stop and padding tokens of the model.
     pub generation: GenerationDefaults,
+    /// Warning that completions do not end where the chat template ends a message, if so.
+    pub warning: Option<String>,
     /// Path of the base model's folder.
     pub folder: PathBuf,
     /// `true` if a tiny new model replaces one that could not be found.
@@ -97,6 +99,7 @@ impl PreparedModel {
             model.set_trained_part(TrainedPart::Everything);
         } else if let Some(adapter) = &options.adapter {
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+            Lora::check_trainable(&model, adapter)?;
             model.set_trained_part(TrainedPart::Adapter);
         } else {
             let mut lora = options.lora()?;
@@ -106,10 +109,14 @@ impl PreparedModel {
             }
             Lora::attach(&mut model, lora, options.seed)?;
         }
+        let eos_token = options.eos_token.as_deref();
+        let adapter = options.adapter.as_deref();
+        let generation = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
         Ok(Self {
+            warning: generation.stop_warning(&tokenizer),
             model,
             tokenizer,
-            generation: GenerationDefaults::load(&folder)?,
+            generation,
             folder,
             fallback,
             lock,
@@ -352,6 +359,7 @@ mod tests {
                 path: folder.path().to_owned(),
                 resume,
                 force,
+                from: None,
             };
             remove_earlier_files(&dir, false, folder.path())?;
             assert_eq!(checkpoint.exists(), left);

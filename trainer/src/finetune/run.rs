@@ -14,7 +14,10 @@ use super::prepared_model::{check_again, remove_earlier_files};
 use super::training_job::{Best, LoggedCompletion, State, TrainingJob};
 use crate::distributed::ProcessGroup;
 use crate::lm_agent::Validation;
-use crate::run::{self, CHECKPOINT_FILE, Event, LogPosition, Outcome, RunDir, RunLog, unix_time};
+use crate::run::{
+    self, CHECKPOINT_FILE, Event, HistoryFormat, LogPosition, Outcome, RunDir, RunHistory, RunLog,
+    unix_time,
+};
 use crate::{Error, files};
 
 /// Options that may differ when a run is resumed, because they do not change what is learned.
@@ -189,11 +192,15 @@ impl run::Training for Training<'_> {
         outputs::write_model(folder, model, self.metadata, &self.base)
     }
 
-    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), RunError> {
+    fn save_trainer_state(&self, folder: &Path, history: &mut RunHistory) -> Result<(), RunError> {
         let (job, state, metadata) = (&*self.job, &self.state, self.metadata);
-        let tasks = self.validation.map_or(&[][..], Validation::tasks);
-        outputs::write_trainer_state(folder, job, state, metadata, tasks, events)?;
-        outputs::write_card(folder, job, state, metadata, events)?;
+        let written = outputs::write_trainer_state(folder, job, state, metadata, history);
+        Ok(written?)
+    }
+
+    fn save_summaries(&self, folder: &Path, history: &RunHistory) -> Result<(), RunError> {
+        let (job, state, metadata) = (&*self.job, &self.state, self.metadata);
+        outputs::write_card(folder, job, state, metadata, history)?;
         Ok(metadata.provenance(&self.base).write(folder)?)
     }
 
@@ -248,9 +255,16 @@ fn open<'a>(
     listen: &'a mut dyn FnMut(&Event),
 ) -> Result<RunLog<'a>, RunError> {
     let folder = &dir.path;
-    let path = folder.join(CHECKPOINT_FILE);
+    let path = dir.checkpoint_folder().join(CHECKPOINT_FILE);
+    let format = HistoryFormat {
+        tasks: tasks.to_vec(),
+        max_steps: state.schedule.total,
+        steps_per_epoch: job.steps_per_epoch(),
+        logging_steps: metadata.logging_steps,
+        rounded: false,
+    };
     if dir.resume {
-        let found = Checkpoint::load(folder)?;
+        let found = Checkpoint::load(dir.checkpoint_folder())?;
         let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
         if found.header.method != job.method() {
             let reason = format!(
@@ -273,13 +287,14 @@ fn open<'a>(
         {
             return Err(differs(reason));
         }
-        let position = found.restore(state, folder)?;
-        let log = RunLog::resume(folder, tasks.to_vec(), position, state.done, listen);
+        let position = found.restore(state, dir.checkpoint_folder())?;
+        run::snapshot::rewind(dir)?;
+        let log = RunLog::resume(folder, format, position, state.done, listen);
         return Ok(log?);
     }
     check_again(dir, &metadata.source, metadata.adapter())?;
     remove_earlier_files(dir, state.model.adapter().is_some(), &metadata.source)?;
-    Ok(RunLog::create(folder, tasks.to_vec(), listen)?)
+    Ok(RunLog::create(folder, format, listen)?)
 }
 
 /// Describes the first option that differs from the one the run began with.

@@ -7,7 +7,7 @@ use super::{HF_TOKEN, HttpError, Request, Token, TokenFault};
 /// The address of the Hub.
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// What the environment says of the Hub: its address, the user's token, the cache, and if it may be
+/// The Hub as the environment describes it: its address, the user's token, the cache, and if it may be
 /// asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HfEnvironment {

@@ -14,17 +14,31 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use sentinel_policy::python_json::{self, find_non_finite};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::HubError;
 use crate::http::Token;
 use crate::provenance::{self, Provenance, is_marked_name};
+use crate::run::TRAINER_STATE_FILE;
 use crate::{Error, files};
 
 /// The text that every mark contains.
 const WORD: &[u8] = b"fallback";
 /// The largest JSON document that is parsed although nothing in it looks like a mark.
 const LARGEST: u64 = 64 << 20;
+
+/// The files in which the Trainer of transformers writes its log and its results. A number in them
+/// may be `NaN` or `Infinity`.
+const TRAINER_FILES: [&str; 6] = [
+    TRAINER_STATE_FILE,
+    "all_results.json",
+    "eval_results.json",
+    "predict_results.json",
+    "test_results.json",
+    "train_results.json",
+];
 
 /// A fallback mark in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,12 +156,28 @@ fn document(path: &Path, found: &mut Vec<String>) -> Result<(), HubError> {
         return Ok(());
     }
     let text = std::fs::read(path).map_err(|source| read_error(path, source))?;
-    let value: Value = serde_json::from_slice(&text).map_err(|error| HubError::WrongFolder {
+    let value: Value = parse_document(path, &text).map_err(|error| HubError::WrongFolder {
         path: path.to_owned(),
         reason: format!("this is not JSON ({error}): make the file again, or leave it out"),
     })?;
     top(&value, found);
     Ok(())
+}
+
+/// Parses a JSON document: a file of the Trainer as it writes it, any other as strict JSON.
+fn parse_document(path: &Path, text: &[u8]) -> Result<Value, String> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    if name.is_some_and(|name| TRAINER_FILES.contains(&name)) {
+        return python_json::from_slice(text).map_err(|error| error.to_string());
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        let word = str::from_utf8(text).ok().and_then(find_non_finite);
+        // Another fault may come first, and then the word is not the reason.
+        match word.filter(|_| python_json::from_slice::<IgnoredAny>(text).is_ok()) {
+            Some(word) => format!("{word} is not a number in JSON; write null in its place"),
+            None => error.to_string(),
+        }
+    })
 }
 
 fn rows(path: &Path, found: &mut Vec<String>) -> Result<(), HubError> {
@@ -157,7 +187,7 @@ fn rows(path: &Path, found: &mut Vec<String>) -> Result<(), HubError> {
     while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
         let is_suspect = line.windows(WORD.len()).any(|part| part == WORD);
         // A broken row is not played, so that its mark does not matter.
-        if is_suspect && let Ok(value) = serde_json::from_slice::<Value>(&line) {
+        if is_suspect && let Ok(value) = python_json::from_slice::<Value>(&line) {
             let mut marks = Vec::new();
             top(&value, &mut marks);
             for mark in marks {
@@ -284,6 +314,26 @@ mod tests {
         ] {
             assert!(marks(name, text)?.is_empty(), "{name} {text}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn files_of_the_trainer_may_hold_numbers_that_are_not_finite() -> Tested {
+        let clean = r#"{"best_metric": Infinity, "log_history": [{"grad_norm": NaN}]}"#;
+        let marked = r#"{"best_metric": -Infinity, "sentinel": {"fallbacks": [{"stage": "init", "what": "NaN"}]}}"#;
+        for name in ["trainer_state.json", "all_results.json"] {
+            assert!(marks(name, clean)?.is_empty(), "{name}");
+            assert_eq!(marks(name, marked)?, ["fallback (init): NaN"], "{name}");
+            assert!(marks(name, &clean[..clean.len() - 2]).is_err(), "{name}");
+        }
+        let rows = "{\"loss\": NaN, \"backend\": \"fallback\"}\n";
+        assert_eq!(marks("rows.jsonl", rows)?, ["backend fallback"]);
+        let error = marks("report.json", clean).err().ok_or("it was read")?;
+        let text = error.to_string();
+        assert!(
+            text.contains("report.json") && text.contains("Infinity is not a number in JSON"),
+            "{text}"
+        );
         Ok(())
     }
 

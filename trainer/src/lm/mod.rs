@@ -68,7 +68,9 @@ mod optimizer;
 pub(crate) mod parallel;
 pub(crate) mod parameter;
 mod source;
+mod stop_tokens;
 mod tokenizer;
+mod vocabulary_files;
 pub(crate) mod weights;
 
 pub use crate::adamw::{AdamOptions, Moments};
@@ -81,7 +83,7 @@ pub use error::LmError;
 pub use generate::{
     Choices, Completion, GenerateOptions, Generator, PreparedLayers, Sampler, Sampling,
 };
-pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, Target};
+pub use lora::{BaseCheck, Lora, LoraConfig, MergeReport, ModuleNames, Target};
 pub(crate) use model::LoraPair;
 pub use model::{
     Batch, CausalLm, Entropy, ForwardOptions, HeadOptions, Segment, TokenGrads, TokenLogProbs,
@@ -90,4 +92,5 @@ pub use model::{
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};
+pub(crate) use stop_tokens::{copy_stop_tokens, write_eos_token};
 pub use tokenizer::{Encoded, Tokenizer};

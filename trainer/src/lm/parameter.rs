@@ -72,6 +72,14 @@ impl Parameter {
         self.set_trainable(trained);
     }
 
+    /// Returns a copy with another name.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the values in row-major order.
     ///
     /// # Errors

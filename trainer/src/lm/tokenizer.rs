@@ -1,6 +1,7 @@
 //! Conversion between text and token ids with a model's `tokenizer.json`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use tokenizers::AddedToken;
 use super::LmError;
 use super::chat::{ChatTemplate, ChatTemplateKwargs, Message};
 use super::config::{Fields, ModelConfig};
+use super::vocabulary_files::from_vocabulary;
 
 /// A tokenizer with the chat template that belongs to it.
 #[derive(Clone, Debug)]
@@ -30,32 +32,39 @@ pub struct Encoded {
 }
 
 impl Tokenizer {
-    /// Loads `tokenizer.json` of a folder and, if present, `tokenizer_config.json`,
+    /// Loads `tokenizer.json` of a folder, or `vocab.json` and `merges.txt` of Qwen2, and, if present, `tokenizer_config.json`,
     /// `chat_template.jinja`, and the variables of the template that the model was trained with.
     ///
     /// # Errors
     /// If a file cannot be read or parsed.
     pub fn load(folder: &Path) -> Result<Self, LmError> {
+        let config = folder.join("tokenizer_config.json");
+        let config = config
+            .is_file()
+            .then(|| Fields::load(&config, "a tokenizer configuration"));
+        let config = config.transpose()?;
         let path = folder.join("tokenizer.json");
-        let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
         let wrong = |reason: String| LmError::Format {
             path: path.clone(),
             kind: "a tokenizer",
             reason,
         };
-        let mut inner =
-            tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| wrong(error.to_string()))?;
+        let mut inner = if path.is_file() {
+            let bytes = std::fs::read(&path).map_err(|error| LmError::read(&path, error))?;
+            if let Some(reason) = crate::files::placeholder(&bytes) {
+                return Err(wrong(reason.to_owned()));
+            }
+            let read = tokenizers::Tokenizer::from_bytes(bytes);
+            read.map_err(|error| wrong(error.to_string()))?
+        } else {
+            from_vocabulary(folder, config.as_ref())?
+        };
         // Truncation and padding that the file asks for are disabled: no text is cut or filled
         // silently.
         inner.with_padding(None);
         inner
             .with_truncation(None)
             .map_err(|error| wrong(error.to_string()))?;
-        let config = folder.join("tokenizer_config.json");
-        let config = config
-            .is_file()
-            .then(|| Fields::load(&config, "a tokenizer configuration"));
-        let config = config.transpose()?;
         let mut special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
         special.extend(mapped_special_tokens(folder, config.as_ref())?);
         add_configured_tokens(&mut inner, &special, config.as_ref())?;
@@ -139,6 +148,25 @@ impl Tokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
+    /// Returns the id of a token, or `None` if the tokenizer does not have it.
+    #[must_use]
+    pub fn token_id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
+    /// Returns the token with an id, or `None` if there is none.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// Returns `true` for a special token, such as one that ends a message.
+    #[must_use]
+    pub fn is_special(&self, id: u32) -> bool {
+        let added = self.inner.get_added_tokens_decoder();
+        added.get(&id).is_some_and(|token| token.special)
+    }
+
     /// Decodes token ids to text, without special tokens if `skip_special`.
     ///
     /// # Errors
@@ -172,6 +200,26 @@ impl Tokenizer {
             ids: encoding.get_ids().to_vec(),
             assistant: encoding.get_offsets().iter().map(written).collect(),
         })
+    }
+
+    /// Returns the tokens of a text that overlap with each of some ranges of bytes.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot encode the text.
+    pub fn token_ranges(
+        &self,
+        text: &str,
+        spans: &[Range<usize>],
+    ) -> Result<Vec<Range<usize>>, LmError> {
+        let encoding = self.inner.encode(text, false);
+        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        let offsets = encoding.get_offsets();
+        let range = |span: &Range<usize>| {
+            let first = offsets.partition_point(|(_, end)| *end <= span.start);
+            let last = offsets.partition_point(|(start, _)| *start < span.end);
+            first..last.max(first)
+        };
+        Ok(spans.iter().map(range).collect())
     }
 
     fn failed(&self, reason: String) -> LmError {

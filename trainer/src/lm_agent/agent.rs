@@ -1,7 +1,8 @@
-//! A language model as the generator of a rollout, which records its completions as tokens.
+//! A language model as the generator of a rollout, which can record its completions as tokens.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sentinel_policy::text::TextWorld;
 
@@ -36,11 +37,20 @@ pub struct LmAgent<'a> {
     batch: usize,
     seed: u64,
     calls: u64,
-    /// All completions so far, in the order of their prompts.
+    /// `true` to record completions in `generations`.
+    records: bool,
+    /// Completions so far in the order of their prompts, until they are taken out; always empty
+    /// without [`LmAgent::with_recorded_generations`].
     pub generations: Vec<Generation>,
+    /// Number of tokens that were generated so far.
+    pub generated_tokens: usize,
     /// Error of the last failed generation. A [`Generator`] cannot return errors; it returns too
     /// few completions instead, which stops the rollout.
     pub failure: Option<LmError>,
+    /// Request to stop, which is checked before each batch.
+    stop: Option<&'a AtomicBool>,
+    /// `true` if a batch was not generated because of `stop`.
+    interrupted: bool,
     /// `true` to limit completions to legal actions.
     constrained: bool,
     /// The tokens of formatted actions, which recur from step to step.
@@ -85,8 +95,12 @@ impl<'a> LmAgent<'a> {
             batch,
             seed,
             calls: 0,
+            records: false,
             generations: Vec::new(),
+            generated_tokens: 0,
             failure: None,
+            stop: None,
+            interrupted: false,
             constrained: false,
             tokens_of_actions: HashMap::new(),
         }
@@ -100,6 +114,22 @@ impl<'a> LmAgent<'a> {
         self
     }
 
+    /// Records every prompt and completion as tokens in [`LmAgent::generations`], which grows until
+    /// the caller takes them out.
+    #[must_use]
+    pub fn with_recorded_generations(mut self) -> Self {
+        self.records = true;
+        self
+    }
+
+    /// Generates no further batch once `stop` is set: [`LmAgent::run`] then returns
+    /// [`RolloutError::Interrupted`].
+    #[must_use]
+    pub const fn with_stop(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
     /// Encodes a prompt as a user message with the chat template.
     ///
     /// # Errors
@@ -109,11 +139,11 @@ impl<'a> LmAgent<'a> {
         Ok(tokenizer.encode_chat(&messages, None, true)?.ids)
     }
 
-    /// Runs `play` with this agent. If the model failed, its error replaces that of the rollout,
-    /// which reports only a missing completion.
+    /// Runs `play` with this agent. If the model failed, or the agent was asked to stop, this error
+    /// replaces that of the rollout, which reports only a missing completion.
     ///
     /// # Errors
-    /// The model's error, or else the rollout's.
+    /// The model's error, [`RolloutError::Interrupted`], or else the rollout's.
     pub fn run<T>(
         &mut self,
         play: impl FnOnce(&mut Self) -> Result<T, RolloutError>,
@@ -121,6 +151,7 @@ impl<'a> LmAgent<'a> {
         let played = play(self);
         match self.failure.take() {
             Some(error) => Err(error.into()),
+            None if std::mem::take(&mut self.interrupted) => Err(RolloutError::Interrupted.into()),
             None => Ok(played?),
         }
     }
@@ -176,6 +207,10 @@ impl<'a> LmAgent<'a> {
         // Without a limit there are no choices.
         let mut choices = choices.chunks(size);
         for (prompts, episodes) in prompts.chunks(size).zip(episodes.chunks(size)) {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                self.interrupted = true;
+                break;
+            }
             let mut rows: Vec<Vec<u32>> = Vec::with_capacity(prompts.len());
             for (at, prompt) in prompts.iter().enumerate() {
                 // All members of a group have the same prompt.
@@ -193,11 +228,14 @@ impl<'a> LmAgent<'a> {
             let completions = self.backend.generate(&rows, &self.options)?;
             for ((prompt, completion), episode) in rows.into_iter().zip(completions).zip(episodes) {
                 texts.push(completion.text(self.tokenizer)?);
-                self.generations.push(Generation {
-                    episode: *episode,
-                    prompt,
-                    completion,
-                });
+                self.generated_tokens += completion.ids.len();
+                if self.records {
+                    self.generations.push(Generation {
+                        episode: *episode,
+                        prompt,
+                        completion,
+                    });
+                }
             }
         }
         Ok(texts)

@@ -86,10 +86,11 @@ impl ModelEngine {
         tokenizer.check_fits(base.config())?;
         // Every adapter is compared with it.
         base.digest = Some(base.base_digest()?);
+        let defaults = GenerationDefaults::resolve(&root, None, &tokenizer, None)?;
         Ok(Self {
             base: Arc::new(ServedModel::new(base)),
             tokenizer,
-            defaults: GenerationDefaults::load(&root)?,
+            defaults,
             name: options.name.clone().unwrap_or_else(|| asked.to_owned()),
             root,
             options,

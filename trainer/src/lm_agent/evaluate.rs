@@ -1,6 +1,7 @@
 //! Evaluation of a language model on episodes: score and share of valid actions.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
@@ -11,10 +12,11 @@ use serde::Serialize;
 use super::agent::LmAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::corpus::rollout::{
-    PromptArgs, RolloutArgs, RolloutConfig, RolloutReport, RolloutStats, Trajectory, rollout,
+    PromptArgs, RolloutArgs, RolloutConfig, RolloutError, RolloutReport, RolloutStats, RolloutSums,
+    rollout_summaries,
 };
 use crate::episode_args::with_default;
-use crate::eval::{Diagnostics, EpisodeFacts, EvalOrigin};
+use crate::eval::{Diagnostics, DiagnosticsSums, EpisodeFacts, EvalOrigin};
 use crate::finetune::RunError;
 use crate::interval::ConfidenceInterval;
 use crate::lm::ChatTemplateKwargs;
@@ -113,13 +115,18 @@ impl EvalArgs {
     }
 }
 
-/// Loads the model and evaluates it.
+/// Loads the model and evaluates it, until the end or until `stop` is set.
 ///
 /// # Errors
-/// If an option is invalid, or the model cannot be found, read or run.
-pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, RunError> {
+/// If an option is invalid, the model cannot be found, read or run, or `stop` was set before the end.
+pub fn play(
+    config: &EvalArgs,
+    stop: &AtomicBool,
+    progress: Progress<'_>,
+) -> Result<EvalReport, RunError> {
+    RolloutError::check_stop(stop)?;
     let loaded = LoadedModel::load(&config.model, &config.generation)?;
-    let mut agent = loaded.agent();
+    let mut agent = loaded.agent().with_stop(stop);
     let episodes = config.episodes();
     let (measured, diagnostics) = in_world!(episodes.episode.world, W => {
         measure_in::<W>(&episodes, &mut agent, progress)?
@@ -141,6 +148,7 @@ pub fn play(config: &EvalArgs, progress: Progress<'_>) -> Result<EvalReport, Run
             streams,
             rules,
             diagnostics,
+            warning: loaded.warning.clone(),
             provenance: loaded.provenance.clone(),
         },
     })
@@ -160,6 +168,8 @@ pub fn evaluate_agent(
     })
 }
 
+/// Plays the tasks one after the other. Of an episode that was played only its score and sums are kept,
+/// no text and no token.
 fn measure_in<W: TextWorld + Trainable>(
     episodes: &EvalEpisodes,
     agent: &mut LmAgent<'_>,
@@ -170,11 +180,13 @@ fn measure_in<W: TextWorld + Trainable>(
     let rules = episodes.episode.rules::<W>()?;
     let streams = episodes.episode.streams_or::<W>(Streams::Independent)?;
     let tasks = episodes.episode.tasks_or::<W>(None)?;
-    let mut all: Vec<Trajectory<W>> = Vec::new();
+    let tokens_before = agent.generated_tokens;
+    let mut signals = RolloutSums::default();
+    let mut diagnostics = DiagnosticsSums::new(MODEL, W::EXPLOITS);
     let mut scores: Vec<Vec<f64>> = Vec::new();
     for task in &tasks {
         let setup = |seed| {
-            PromptState::new(
+            PromptState::<W>::new(
                 &EpisodeSpec::<W> {
                     task: *task,
                     seed,
@@ -190,18 +202,17 @@ fn measure_in<W: TextWorld + Trainable>(
             .range()
             .map(setup)
             .collect();
-        let played =
-            agent.run(|agent| rollout(starts, episodes.rollout_config, agent, progress))?;
-        scores.push(played.iter().map(|t| t.score).collect());
-        all.extend(played);
+        let played = agent
+            .run(|agent| rollout_summaries(starts, episodes.rollout_config, agent, progress))?;
+        scores.push(played.iter().map(|episode| episode.score).collect());
+        for episode in &played {
+            signals.add(episode);
+            let (task, details) = episode.details();
+            let facts = EpisodeFacts::new::<W>(task, episode.score, &details);
+            facts.iter().for_each(|facts| diagnostics.add(facts));
+        }
     }
-    let signals = RolloutStats::from_trajectories(&all);
-    let facts = all.iter().filter_map(|trajectory| {
-        let (task, steps) = trajectory.steps();
-        EpisodeFacts::new::<W>(task, trajectory.score, &steps)
-    });
-    let facts: Vec<EpisodeFacts> = facts.collect();
-    let diagnostics = Diagnostics::summarize_by_split(MODEL, &facts, W::EXPLOITS);
+    let signals = signals.stats();
     let of_task = |(task, scores): (&W::Task, &Vec<f64>)| {
         let interval = ConfidenceInterval::from_cells(std::slice::from_ref(scores));
         (task.name().to_owned(), interval)
@@ -212,19 +223,15 @@ fn measure_in<W: TextWorld + Trainable>(
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
         signals,
-        tokens: agent
-            .generations
-            .iter()
-            .map(|said| said.completion.ids.len())
-            .sum(),
+        tokens: agent.generated_tokens - tokens_before,
     };
-    Ok((measured, diagnostics))
+    Ok((measured, diagnostics.diagnostics()))
 }
 
 /// Plays the episodes of `sentinel lm rollout --model` and returns the same summary as a dry run.
 ///
 /// # Errors
-/// As [`play`].
+/// If an option is invalid, or the model cannot be found, read or run.
 pub fn play_rollout(
     config: &RolloutArgs,
     model: &str,
@@ -237,7 +244,11 @@ pub fn play_rollout(
         let starts = setups.iter().map(PromptState::<W>::new).collect();
         let mut agent = loaded.agent();
         let rollout_config = config.rollout_config();
-        let played = agent.run(|agent| rollout(starts, rollout_config, agent, progress))?;
-        Ok(config.summarize(&loaded.name, &played))
+        let played = agent.run(|agent| {
+            rollout_summaries(starts, rollout_config, agent, progress)
+        })?;
+        let mut signals = RolloutSums::default();
+        played.iter().for_each(|episode| signals.add(episode));
+        Ok(config.summarize(&loaded.name, signals.stats()))
     })
 }

@@ -40,6 +40,9 @@ pub struct GenerationArgs {
     /// those that the adapter or the model was trained with]
     #[arg(long, value_name = "JSON", requires = "model")]
     pub chat_template_kwargs: Option<ChatTemplateKwargs>,
+    /// Token that ends a completion, beside the stop tokens of the model
+    #[arg(long, value_name = "TOKEN", requires = "model")]
+    pub eos_token: Option<String>,
     /// Device that holds all tensors [default: cpu]
     #[arg(long, value_name = "DEVICE", requires = "model", value_parser = named_enum_parser::<DeviceName>())]
     pub device: Option<DeviceName>,
@@ -57,6 +60,7 @@ impl GenerationArgs {
             seed: Some(self.seed.unwrap_or(0)),
             constrained: self.constrained,
             chat_template_kwargs: self.chat_template_kwargs.clone(),
+            eos_token: self.eos_token.clone(),
             device: Some(self.device.unwrap_or_default()),
         }
     }
@@ -81,6 +85,7 @@ impl GenerationArgs {
                 "chat-template-kwargs",
                 self.chat_template_kwargs.as_ref().map(ToString::to_string),
             ),
+            ("eos-token", self.eos_token.clone()),
             ("device", self.device.map(|name| name.to_string())),
         ];
         all.into_iter()
@@ -103,6 +108,8 @@ pub struct LoadedModel {
     pub name: String,
     /// Origin of model and adapter.
     pub provenance: Provenance,
+    /// Warning that completions do not end where the chat template ends a message, if so.
+    pub warning: Option<String>,
 }
 
 impl LoadedModel {
@@ -127,10 +134,12 @@ impl LoadedModel {
         let kwargs = ChatTemplateKwargs::resolve(given, said.adapter.as_deref(), &folder)?;
         tokenizer.set_chat_template_kwargs(kwargs.clone());
         if let Some(adapter) = &said.adapter {
-            provenance.add_model("adapter", adapter)?;
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
+            provenance.add_model("adapter", adapter)?;
         }
-        let defaults = GenerationDefaults::load(&folder)?;
+        let (adapter, eos_token) = (said.adapter.as_deref(), said.eos_token.as_deref());
+        let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
+        let warning = defaults.stop_warning(&tokenizer);
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {
@@ -149,6 +158,7 @@ impl LoadedModel {
                 provenance.is_fallback(),
             ),
             provenance,
+            warning,
         })
     }
 

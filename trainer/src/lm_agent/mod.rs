@@ -1,7 +1,7 @@
 //! Language models that play a world by text: evaluation, recording, and rollouts for training.
 //!
-//! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which records its completions
-//!   as tokens.
+//! * [`LmAgent`]: a model as a [`crate::corpus::rollout::Generator`], which can record its
+//!   completions as tokens.
 //! * [`GenerationBackend`]: generates the completions of an agent.
 //! * [`SharedBackend`]: generation that the ranks of a run share.
 //! * [`LoadedModel`]: a loaded model with the generation options that all commands share.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{RunDir, snapshot};
+use super::snapshot::{self, LastWhole};
+use super::{CHECKPOINT_FILE, RunDir};
 use crate::Error;
 
 /// The folder of a run, and its file of options. A flag overrides the file, and the file overrides
@@ -17,7 +18,7 @@ pub struct RunDirArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Resume from the last checkpoint in --output-dir, or from its folder checkpoint-N, with the
-    /// options of that run
+    /// options of that run; without any checkpoint there, begin
     #[arg(long, alias = "resume", value_name = "CHECKPOINT", num_args = 0..=1,
         conflicts_with = "overwrite_output_dir")]
     pub resume_from_checkpoint: Option<Option<PathBuf>>,
@@ -33,26 +34,47 @@ impl RunDirArgs {
         self.resume_from_checkpoint.is_some()
     }
 
-    /// Rewinds the run to the checkpoint that is named, if any. Call this once, before anything of
-    /// the run is read.
+    /// Returns the folder of the run, and the checkpoint from which it is resumed: the one that is named, else
+    /// the last one, else the latest whole `checkpoint-N`. Without any, the run begins. Changes nothing.
     ///
     /// # Errors
-    /// Returns an error if the folder is not a checkpoint of the run in `--output-dir`, or cannot be
-    /// read or written.
-    pub fn rewind(&self) -> Result<(), Error> {
-        match &self.resume_from_checkpoint {
-            Some(Some(checkpoint)) => snapshot::rewind(&self.run_dir(), checkpoint),
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns the folder of the run.
-    #[must_use]
-    pub fn run_dir(&self) -> RunDir {
-        RunDir {
-            path: self.output_dir.clone(),
+    /// Returns an error if the folder that is named is not a checkpoint of the run in `--output-dir`, or if
+    /// no checkpoint of the run is whole.
+    pub fn run_dir(&self) -> Result<RunDir, Error> {
+        let path = self.output_dir.clone();
+        let mut dir = RunDir {
             resume: self.resumes(),
             force: self.overwrite_output_dir,
+            ..RunDir::new(path)
+        };
+        match &self.resume_from_checkpoint {
+            None => {}
+            Some(Some(named)) => {
+                snapshot::step_of(&dir.path, named)?;
+                dir.from = Some(named.clone());
+            }
+            Some(None) => match snapshot::last_whole(&dir.path)? {
+                LastWhole::None => dir.resume = false,
+                LastWhole::Run => {}
+                LastWhole::Snapshot(step) => dir.from = Some(snapshot::dir_path(&dir.path, step)),
+            },
+        }
+        Ok(dir)
+    }
+
+    /// Describes in what a run begins otherwise than its options ask; `None` if it does not.
+    #[must_use]
+    pub fn describe_start(&self, dir: &RunDir) -> Option<String> {
+        let folder = dir.path.display();
+        match (&self.resume_from_checkpoint, &dir.from) {
+            (Some(_), _) if !dir.resume => {
+                Some(format!("no checkpoint in {folder} yet: the run begins"))
+            }
+            (Some(None), Some(from)) => Some(format!(
+                "{CHECKPOINT_FILE} in {folder} is missing or cut off: the run is resumed from {}",
+                from.display()
+            )),
+            _ => None,
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct RunDir {
     pub resume: bool,
     /// `true` to overwrite the run in the folder.
     pub force: bool,
+    /// The folder `checkpoint-N` of the run from which it is resumed; `None` for its last checkpoint.
+    pub from: Option<PathBuf>,
 }
 
 /// The lock on a run's folder, which the system releases when the program ends for any reason.
@@ -54,7 +56,14 @@ impl RunDir {
             path: path.into(),
             resume: false,
             force: false,
+            from: None,
         }
+    }
+
+    /// Returns the folder with the checkpoint from which the run is resumed.
+    #[must_use]
+    pub fn checkpoint_folder(&self) -> &Path {
+        self.from.as_deref().unwrap_or(&self.path)
     }
 
     /// Checks that a run may write here without destroying other files. `marker` is the file that

@@ -145,22 +145,3 @@ pub(crate) fn named_scores<T: AsRef<str>>(tasks: &[T], scores: &Scores) -> Vec<(
         .filter(|(_, score)| score.is_finite())
         .collect()
 }
-
-/// Returns the step and the score of the best evaluation, the first one of equals.
-pub(crate) fn best_score(events: &[Event]) -> Option<(usize, f64)> {
-    let mut best: Option<(usize, f64)> = None;
-    for (step, score) in evaluations(events) {
-        if score.is_finite() && best.is_none_or(|(_, best)| score > best) {
-            best = Some((step, score));
-        }
-    }
-    best
-}
-
-/// Returns the step and the overall score of each evaluation.
-pub(super) fn evaluations(events: &[Event]) -> impl Iterator<Item = (usize, f64)> {
-    events.iter().filter_map(|event| match event {
-        Event::Eval { step, scores, .. } => Some((*step, scores.overall)),
-        _ => None,
-    })
-}

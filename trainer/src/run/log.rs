@@ -1,12 +1,13 @@
 //! The log of a run, appended and flushed event by event: `events.jsonl`, and TensorBoard's file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
+use super::history::{HistoryFormat, RunHistory};
 use super::tensorboard::{self, WallTimes};
 use crate::{Error, files};
 
@@ -28,28 +29,27 @@ pub enum LogPosition {
     Events(Vec<Event>),
 }
 
-/// The events of a run, kept in memory, written to its files, and passed to a listener.
+/// The log of a run: its events are written to its files, reduced to its history, and passed to a
+/// listener.
 pub struct RunLog<'a> {
-    events: Vec<Event>,
+    history: RunHistory,
     listen: &'a mut dyn FnMut(&Event),
     lines: Appended,
     board: Appended,
     wall_times: WallTimes,
-    tasks: Vec<String>,
 }
 
 impl<'a> RunLog<'a> {
-    /// Starts the log of a new run in an existing folder. `tasks` are the names of the tasks that
-    /// scores are of.
+    /// Starts the log of a new run in an existing folder.
     ///
     /// # Errors
     /// Returns an error if its files cannot be written.
     pub fn create(
         folder: &Path,
-        tasks: Vec<String>,
+        format: HistoryFormat,
         listen: &'a mut dyn FnMut(&Event),
     ) -> Result<Self, Error> {
-        Self::with_events(folder, tasks, Vec::new(), listen)
+        Self::with_events(folder, format, Vec::new(), listen)
     }
 
     /// Continues the log at a checkpoint of `step` and cuts off everything after it. If the file
@@ -59,32 +59,37 @@ impl<'a> RunLog<'a> {
     /// Returns an error if its files cannot be written.
     pub fn resume(
         folder: &Path,
-        tasks: Vec<String>,
+        format: HistoryFormat,
         position: LogPosition,
         step: usize,
         listen: &'a mut dyn FnMut(&Event),
     ) -> Result<Self, Error> {
         let length = match position {
             LogPosition::Bytes(length) => length,
-            LogPosition::Events(events) => return Self::with_events(folder, tasks, events, listen),
+            LogPosition::Events(events) => {
+                return Self::with_events(folder, format, events, listen);
+            }
         };
         let path = folder.join(EVENTS_FILE);
-        let mut content = Vec::new();
-        if let Ok(file) = File::open(&path) {
-            // An unreadable part counts as missing, as below.
-            let _ = file.take(length).read_to_end(&mut content);
-        }
-        let (mut events, mut kept) = (Vec::new(), 0);
-        for line in content.split_inclusive(|byte| *byte == b'\n') {
-            let Ok(event) = serde_json::from_slice(line) else {
-                break;
+        let mut log = Self::open(folder, format, listen, |add| {
+            let mut kept = 0;
+            let Ok(file) = File::open(&path) else {
+                return Ok(kept);
             };
-            events.push(event);
-            kept += line.len() as u64;
-        }
-        let lines = Appended::open(path, kept)?;
-        let mut log = Self::new(folder, tasks, events, lines, listen)?;
-        if kept < length {
+            let mut file = BufReader::with_capacity(1 << 16, file.take(length));
+            let mut line = Vec::new();
+            // An unreadable part counts as missing, as what follows a line that is not an event.
+            while file.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                let Ok(event) = serde_json::from_slice(&line) else {
+                    break;
+                };
+                add(event)?;
+                kept += line.len() as u64;
+                line.clear();
+            }
+            Ok(kept)
+        })?;
+        if log.lines.length < length {
             let text = format!(
                 "{EVENTS_FILE} is not as the checkpoint left it: what it lacks before step {step} is lost"
             );
@@ -95,7 +100,7 @@ impl<'a> RunLog<'a> {
 
     fn with_events(
         folder: &Path,
-        tasks: Vec<String>,
+        format: HistoryFormat,
         events: Vec<Event>,
         listen: &'a mut dyn FnMut(&Event),
     ) -> Result<Self, Error> {
@@ -103,38 +108,47 @@ impl<'a> RunLog<'a> {
         for event in &events {
             text.push_str(&event.to_line()?);
         }
-        let path = folder.join(EVENTS_FILE);
-        files::write_atomic(&path, text.as_bytes())?;
-        let lines = Appended::open(path, text.len() as u64)?;
-        Self::new(folder, tasks, events, lines, listen)
+        files::write_atomic(&folder.join(EVENTS_FILE), text.as_bytes())?;
+        Self::open(folder, format, listen, |add| {
+            events.into_iter().try_for_each(add)?;
+            Ok(text.len() as u64)
+        })
     }
 
-    fn new(
+    /// Opens the files of a log. `earlier` passes the events that it begins with to its argument, one
+    /// by one, and returns the number of their bytes in the file.
+    fn open(
         folder: &Path,
-        tasks: Vec<String>,
-        events: Vec<Event>,
-        lines: Appended,
+        format: HistoryFormat,
         listen: &'a mut dyn FnMut(&Event),
+        earlier: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), Error>) -> Result<u64, Error>,
     ) -> Result<Self, Error> {
         let runs = folder.join(TENSORBOARD_DIR);
-        std::fs::create_dir_all(&runs).map_err(|source| Error::Write {
-            path: runs.clone(),
-            source,
-        })?;
-        let mut wall_times = WallTimes::default();
-        let mut board = Vec::new();
-        for event in &events {
-            board.extend(tensorboard::records(event, &tasks, &mut wall_times));
-        }
+        files::create_folder(&runs)?;
         let path = runs.join(TENSORBOARD_FILE);
-        files::write_atomic(&path, &board)?;
+        let failed = |source| Error::Write {
+            path: path.clone(),
+            source,
+        };
+        let mut history = RunHistory::new(folder, format);
+        let mut wall_times = WallTimes::default();
+        let (mut kept, mut length) = (0, 0);
+        files::write_pieces(&path, true, |board| {
+            kept = earlier(&mut |event| {
+                let tasks = &history.format().tasks;
+                let records = tensorboard::records(&event, tasks, &mut wall_times);
+                board.write_all(&records).map_err(failed)?;
+                length += records.len() as u64;
+                history.add(event)
+            })?;
+            Ok(())
+        })?;
         Ok(Self {
-            board: Appended::open(path, board.len() as u64)?,
-            events,
+            board: Appended::open(path, length)?,
+            lines: Appended::open(folder.join(EVENTS_FILE), kept)?,
+            history,
             listen,
-            lines,
             wall_times,
-            tasks,
         })
     }
 
@@ -144,11 +158,11 @@ impl<'a> RunLog<'a> {
     /// Returns an error if the files cannot be written, or a number of the event is not finite.
     pub fn emit(&mut self, event: Event) -> Result<(), Error> {
         self.lines.write(event.to_line()?.as_bytes())?;
-        let records = tensorboard::records(&event, &self.tasks, &mut self.wall_times);
+        let tasks = &self.history.format().tasks;
+        let records = tensorboard::records(&event, tasks, &mut self.wall_times);
         self.board.write(&records)?;
         (self.listen)(&event);
-        self.events.push(event);
-        Ok(())
+        self.history.add(event)
     }
 
     /// Passes an event to the listener without logging it.
@@ -156,10 +170,15 @@ impl<'a> RunLog<'a> {
         (self.listen)(event);
     }
 
-    /// Returns all events in order.
+    /// Returns the events so far, reduced to what the summaries of the run need.
     #[must_use]
-    pub fn events(&self) -> &[Event] {
-        &self.events
+    pub const fn history(&self) -> &RunHistory {
+        &self.history
+    }
+
+    /// Returns the same to write the summaries.
+    pub const fn history_mut(&mut self) -> &mut RunHistory {
+        &mut self.history
     }
 
     /// Returns the seconds that all steps took together.

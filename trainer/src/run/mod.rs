@@ -12,6 +12,7 @@ mod args;
 pub mod checkpoint;
 mod dir;
 mod event;
+mod history;
 mod log;
 pub mod model_card;
 mod schedule;
@@ -23,7 +24,8 @@ mod training;
 pub use args::RunDirArgs;
 pub use dir::{CHECKPOINT_FILE, LOCK_FILE, RunDir, RunLock, TRAINER_STATE_FILE};
 pub use event::{Event, Scores};
-pub(crate) use event::{best_score, named_scores, score_name};
+pub(crate) use event::{named_scores, score_name};
+pub use history::{HistoryFormat, RunHistory};
 pub use log::{
     EVENTS_FILE, EventsError, LogPosition, RunLog, TENSORBOARD_DIR, TENSORBOARD_FILE, parse_events,
     read_events,

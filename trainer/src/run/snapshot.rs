@@ -2,10 +2,13 @@
 //! trainer's state, and the checkpoint that a run can be resumed from.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 use super::dir::{CHECKPOINT_FILE, RunDir, TRAINER_STATE_FILE};
+use super::log::EVENTS_FILE;
 use crate::{Error, files, provenance};
 
 /// The prefix of the folders' names, as in Hugging Face's trainer.
@@ -98,29 +101,139 @@ pub fn keep_latest(run: &Path, limit: usize, best: Option<usize>) -> Result<(), 
     Ok(())
 }
 
-/// Rewinds a run to a snapshot in its folder, so that it is resumed from there: the snapshot's
-/// checkpoint becomes that of the run, and later snapshots are removed.
+/// The latest whole checkpoint in a run's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastWhole {
+    /// There is no checkpoint at all.
+    None,
+    /// The run's own file.
+    Run,
+    /// That of a snapshot, because the run's own file is missing or cut off.
+    Snapshot(usize),
+}
+
+/// Finds the latest whole checkpoint in a run's folder.
 ///
 /// # Errors
-/// Returns an error if the folder is not a snapshot of this run, another run holds the lock, or a file
-/// cannot be written.
-pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
-    let _lock = dir.lock()?;
-    let known = steps(&dir.path)?.into_iter().find(|step| {
-        let own = dir_path(&dir.path, *step).canonicalize().ok();
+/// Returns an error if there are checkpoints, but none is whole.
+pub fn last_whole(run: &Path) -> Result<LastWhole, Error> {
+    if !run.is_dir() {
+        return Ok(LastWhole::None);
+    }
+    let own = run.join(CHECKPOINT_FILE);
+    if is_whole(&own) {
+        return Ok(LastWhole::Run);
+    }
+    let steps = steps(run)?;
+    let is_whole = |step: &&usize| is_whole(&dir_path(run, **step).join(CHECKPOINT_FILE));
+    match steps.iter().rev().find(is_whole) {
+        Some(step) => Ok(LastWhole::Snapshot(*step)),
+        None if !own.exists() && steps.is_empty() => Ok(LastWhole::None),
+        None => Err(Error::checkpoint(
+            &own,
+            "neither it nor a checkpoint-N beside it is whole: start another run, or this one again with \
+             --overwrite-output-dir"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Returns `true` if a safetensors file has the length that its header describes; `false` if it is missing, cut
+/// off, or something else.
+fn is_whole(path: &Path) -> bool {
+    let lengths = || -> Option<(u64, u64)> {
+        let mut file = fs::File::open(path).ok()?;
+        let mut count = [0; 8];
+        file.read_exact(&mut count).ok()?;
+        let count = u64::from_le_bytes(count);
+        let length = file.metadata().ok()?.len();
+        let mut header = Vec::new();
+        file.take(count.min(length)).read_to_end(&mut header).ok()?;
+        let tensors: Map<String, Value> = serde_json::from_slice(&header).ok()?;
+        let ends = tensors
+            .values()
+            .filter_map(|tensor| tensor["data_offsets"][1].as_u64());
+        Some((length, 8 + count + ends.max().unwrap_or(0)))
+    };
+    lengths().is_some_and(|(length, expected)| length == expected)
+}
+
+/// Returns the step of a snapshot that is named by its folder.
+///
+/// # Errors
+/// Returns an error if the folder is not a snapshot of the run.
+pub fn step_of(run: &Path, snapshot: &Path) -> Result<usize, Error> {
+    let steps = if run.is_dir() {
+        steps(run)?
+    } else {
+        Vec::new()
+    };
+    let known = steps.into_iter().find(|step| {
+        let own = dir_path(run, *step).canonicalize().ok();
         own.is_some() && own == snapshot.canonicalize().ok()
     });
-    let Some(step) = known else {
-        let reason = format!("no {PREFIX}N of the run in {}", dir.path.display());
-        return Err(Error::checkpoint(snapshot, reason));
-    };
-    let from = snapshot.join(CHECKPOINT_FILE);
-    let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
-    files::write_atomic(&dir.path.join(CHECKPOINT_FILE), &bytes)?;
-    for later in steps(&dir.path)?.into_iter().filter(|later| *later > step) {
+    known.ok_or_else(|| {
+        let reason = format!("no {PREFIX}N of the run in {}", run.display());
+        Error::checkpoint(snapshot, reason)
+    })
+}
+
+/// The folder that keeps what a rewound run had after its checkpoint, until it has a new one.
+const REWOUND: &str = ".rewound";
+/// Names of the files that a rewind changes, and `.rewound` keeps.
+const KEPT: [&str; 2] = [CHECKPOINT_FILE, EVENTS_FILE];
+
+/// Makes the snapshot from which a run is resumed the run's last checkpoint. Call this under the run's
+/// lock, after all checks, before the log is opened. What comes after it is kept until [`forget_rewound`].
+///
+/// # Errors
+/// Returns an error if a file cannot be read or written; nothing is lost then.
+pub fn rewind(dir: &RunDir) -> Result<(), Error> {
+    let Some(from) = &dir.from else { return Ok(()) };
+    let kept = dir.path.join(REWOUND);
+    if kept.is_dir() {
+        // The run was rewound before, and made no checkpoint since: what it had comes back first.
+        for name in KEPT {
+            copy(&kept.join(name), &dir.path.join(name))?;
+        }
+    } else {
+        let partial = dir.path.join(PARTIAL);
+        remove(&partial)?;
+        files::create_folder(&partial)?;
+        for name in KEPT {
+            copy(&dir.path.join(name), &partial.join(name))?;
+        }
+        fs::rename(&partial, &kept).map_err(|source| Error::Write { path: kept, source })?;
+    }
+    copy(&from.join(CHECKPOINT_FILE), &dir.path.join(CHECKPOINT_FILE))
+}
+
+/// Removes what a rewound run had after the step from which it was resumed: call this once a new checkpoint
+/// stands.
+///
+/// # Errors
+/// Returns an error if something cannot be removed.
+pub fn forget_rewound(dir: &RunDir, resumed: usize) -> Result<(), Error> {
+    let kept = dir.path.join(REWOUND);
+    if !kept.is_dir() {
+        return Ok(());
+    }
+    for later in steps(&dir.path)?.into_iter().filter(|step| *step > resumed) {
         remove(&dir_path(&dir.path, later))?;
     }
-    Ok(())
+    remove(&kept)
+}
+
+/// Copies a file, atomically; does nothing if it does not exist.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    match fs::read(from) {
+        Ok(bytes) => files::write_atomic(to, &bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::Read {
+            path: from.to_owned(),
+            source,
+        }),
+    }
 }
 
 /// Removes the snapshots of an earlier run.
@@ -129,6 +242,7 @@ pub fn rewind(dir: &RunDir, snapshot: &Path) -> Result<(), Error> {
 /// Returns an error if one cannot be removed.
 pub fn remove_all(run: &Path) -> Result<(), Error> {
     remove(&run.join(PARTIAL))?;
+    remove(&run.join(REWOUND))?;
     steps(run)?
         .into_iter()
         .try_for_each(|step| remove(&dir_path(run, step)))
@@ -163,13 +277,28 @@ mod tests {
         assert_eq!(steps(run.path())?, [1, 3, 10]);
         let state = dir_path(run.path(), 10).join(CHECKPOINT_FILE);
         assert_eq!(fs::read_to_string(state).ok().as_deref(), Some("state"));
-        let dir = RunDir::new(run.path());
+        let mut dir = RunDir::new(run.path());
+        let own = |name: &str| fs::read_to_string(run.path().join(name)).ok();
         files::write_atomic(&run.path().join(CHECKPOINT_FILE), b"later")?;
-        assert!(rewind(&dir, &dir_path(run.path(), 2)).is_err());
-        rewind(&dir, &dir_path(run.path(), 3))?;
+        files::write_atomic(&run.path().join(EVENTS_FILE), b"1\n2\n3\n")?;
+        assert!(step_of(run.path(), &dir_path(run.path(), 2)).is_err());
+        assert_eq!(step_of(run.path(), &dir_path(run.path(), 3))?, 3);
+        // Until there is a new checkpoint, all can come back.
+        for step in [3, 10] {
+            dir.from = Some(dir_path(run.path(), step));
+            rewind(&dir)?;
+            assert_eq!(own(CHECKPOINT_FILE).as_deref(), Some("state"));
+            assert_eq!(own(EVENTS_FILE).as_deref(), Some("1\n2\n3\n"));
+            files::write_atomic(&run.path().join(EVENTS_FILE), b"1\n")?;
+            assert_eq!(steps(run.path())?, [1, 3, 10]);
+        }
+        assert_eq!(
+            own(".rewound/checkpoint.safetensors").as_deref(),
+            Some("later")
+        );
+        forget_rewound(&dir, 3)?;
         assert_eq!(steps(run.path())?, [1, 3]);
-        let state = fs::read_to_string(run.path().join(CHECKPOINT_FILE));
-        assert_eq!(state.ok().as_deref(), Some("state"));
+        assert!(!run.path().join(REWOUND).exists());
         remove_all(run.path())?;
         assert!(steps(run.path())?.is_empty());
         assert!(run.path().join("checkpoint-9").exists());

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use super::Outcome;
 use super::dir::RunDir;
-use super::event::{Event, Scores, evaluations};
+use super::event::{Event, Scores};
+use super::history::RunHistory;
 use super::log::{LogPosition, RunLog};
 use super::snapshot;
 use crate::Error;
@@ -120,11 +121,21 @@ pub trait Training {
     /// Returns an error if it cannot be written.
     fn save_model(&self, folder: &Path, current: bool) -> Result<(), Self::Error>;
 
-    /// Writes the summaries of the run: `trainer_state.json`, the model card and the provenance.
+    /// Writes `trainer_state.json`.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    fn save_trainer_state(
+        &self,
+        folder: &Path,
+        history: &mut RunHistory,
+    ) -> Result<(), Self::Error>;
+
+    /// Writes the other summaries of the run: the model card and the provenance.
     ///
     /// # Errors
     /// Returns an error if they cannot be written.
-    fn save_summaries(&self, folder: &Path, events: &[Event]) -> Result<(), Self::Error>;
+    fn save_summaries(&self, folder: &Path, history: &RunHistory) -> Result<(), Self::Error>;
 
     /// Returns `true` if an error left the state as it was before the update, so that it can be
     /// saved.
@@ -152,16 +163,17 @@ pub fn run<T: Training>(
     stop: &AtomicBool,
 ) -> Result<Outcome, T::Error> {
     let started = training.start_event()?;
-    let is_end = |event: &&Event| matches!(event, Event::Finished { .. });
-    if let Some(end) = log.events().iter().find(is_end).cloned() {
+    if let Some(end) = log.history().finished().cloned() {
         // The program may have been killed between the last checkpoint and the other files.
         log.notify(&started);
-        write_outputs(training, &dir.path, log.events())?;
+        training.save_trainer_state(&dir.path, log.history_mut())?;
+        write_outputs(training, &dir.path, log.history())?;
         log.notify(&end);
         return Ok(Outcome::Finished);
     }
     log.emit(started)?;
-    let mut saved = dir.resume.then(|| training.steps_done());
+    let resumed = training.steps_done();
+    let mut saved = dir.resume.then_some(resumed);
     if !dir.resume {
         snapshot::remove_all(&dir.path)?;
         for event in training.initial_events() {
@@ -169,15 +181,15 @@ pub fn run<T: Training>(
         }
         if schedule.eval_steps.is_some() {
             evaluate(training, log)?;
-            saved = Some(save(training, log, dir, schedule)?);
+            saved = Some(save(training, log, dir, schedule, resumed, false)?);
         }
     }
-    while !training.is_finished() && !is_out_of_patience(training.best(), log.events(), schedule) {
+    while !training.is_finished() && !is_out_of_patience(training.best(), log.history(), schedule) {
         if stop.load(Ordering::Relaxed) {
             log.emit(Event::Interrupted {
                 step: training.steps_done(),
             })?;
-            save(training, log, dir, schedule)?;
+            save(training, log, dir, schedule, resumed, true)?;
             return Ok(Outcome::Interrupted);
         }
         let before = training.steps_done();
@@ -186,7 +198,7 @@ pub fn run<T: Training>(
             // lose the progress.
             let unharmed = training.steps_done() == before && training.is_recoverable(&error);
             if unharmed && before > 0 && saved != Some(before) {
-                saved = Some(save(training, log, dir, schedule)?);
+                saved = Some(save(training, log, dir, schedule, resumed, true)?);
             }
             return Err(T::with_checkpoint(error, &dir.path, saved));
         }
@@ -198,7 +210,7 @@ pub fn run<T: Training>(
         // may take long.
         let is_saved = is_best || is_due(schedule.save_steps) && !last || last && evaluates;
         if is_saved {
-            let done = save(training, log, dir, schedule);
+            let done = save(training, log, dir, schedule, resumed, false);
             saved = Some(done.map_err(|error| T::with_checkpoint(error, &dir.path, saved))?);
         }
     }
@@ -209,7 +221,7 @@ pub fn run<T: Training>(
     }
     let finished = training.finish(log.seconds())?;
     log.emit(finished)?;
-    let done = save(training, log, dir, schedule);
+    let done = save(training, log, dir, schedule, resumed, true);
     done.map_err(|error| T::with_checkpoint(error, &dir.path, saved))?;
     Ok(Outcome::Finished)
 }
@@ -265,27 +277,36 @@ fn evaluate<T: Training>(training: &mut T, log: &mut RunLog<'_>) -> Result<bool,
 /// Returns `true` if at least `early_stopping_patience` evaluations came after the best one.
 fn is_out_of_patience(
     best: Option<(usize, f64)>,
-    events: &[Event],
+    history: &RunHistory,
     schedule: &RunSchedule,
 ) -> bool {
     let (Some(patience), Some((best, _))) = (schedule.early_stopping_patience, best) else {
         return false;
     };
-    evaluations(events).filter(|(step, _)| *step > best).count() >= patience
+    history.evaluations_after(best) >= patience
 }
 
-/// Saves the run: the checkpoint first, from which all other files can be written again. Returns
-/// its step.
+/// Saves the run, which began at the step `resumed`: the checkpoint first, from which all other files can be
+/// written again. Returns its step.
+///
+/// `trainer_state.json` holds the whole log, so it is written only where it is needed: for a folder
+/// `checkpoint-N`, if the run stops here, and else once it has grown enough.
 fn save<T: Training>(
     training: &T,
     log: &mut RunLog<'_>,
     dir: &RunDir,
     schedule: &RunSchedule,
+    resumed: usize,
+    stops: bool,
 ) -> Result<usize, T::Error> {
     let step = training.steps_done();
     log.emit(Event::Saved { step })?;
     training.save_checkpoint(&dir.path, log.sync()?)?;
-    write_outputs(training, &dir.path, log.events())?;
+    snapshot::forget_rewound(dir, resumed)?;
+    if schedule.save_total_limit > 0 || stops || log.history().is_due() {
+        training.save_trainer_state(&dir.path, log.history_mut())?;
+    }
+    write_outputs(training, &dir.path, log.history())?;
     if schedule.save_total_limit > 0 {
         let best = training.best().map(|(step, _)| step);
         snapshot::create(&dir.path, step, |folder| training.save_model(folder, true))?;
@@ -297,8 +318,8 @@ fn save<T: Training>(
 fn write_outputs<T: Training>(
     training: &T,
     folder: &Path,
-    events: &[Event],
+    history: &RunHistory,
 ) -> Result<(), T::Error> {
-    training.save_summaries(folder, events)?;
+    training.save_summaries(folder, history)?;
     training.save_model(folder, false)
 }

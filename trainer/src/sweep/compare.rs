@@ -1,6 +1,7 @@
 //! `sentinel lm compare`: greedy play of the SFT and the GRPO artifact on the same seeds.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::postsave::load;
-use crate::corpus::rollout::rollout;
+use crate::corpus::rollout::{RolloutError, rollout_summaries};
 use crate::corpus::validation_seeds;
 use crate::evidence::artifact::ArtifactKind;
 use crate::evidence::improvement::{
@@ -37,13 +38,15 @@ pub struct ImprovementArgs {
     pub play: ArtifactEpisodeArgs,
 }
 
-/// Plays the merged SFT model and the GRPO adapter on the same seeds, and writes the report.
+/// Plays the merged SFT model and the GRPO adapter on the same seeds, and writes the report. Once `stop`
+/// is set, it ends without one.
 ///
 /// # Errors
-/// If an artifact cannot be loaded, a seed is a test seed or was used in training, or the report
-/// cannot be written.
+/// If an artifact cannot be loaded, a seed is a test seed or was used in training, the report
+/// cannot be written, or `stop` was set before the end.
 pub fn improvement(
     args: &ImprovementArgs,
+    stop: &AtomicBool,
     progress: Progress<'_>,
 ) -> Result<ImprovementReport, RunError> {
     let paths = args.paths.paths()?;
@@ -56,6 +59,7 @@ pub fn improvement(
         (ArtifactKind::Merged, "baseline"),
         (ArtifactKind::GrpoAdapter, "candidate"),
     ] {
+        RolloutError::check_stop(stop)?;
         let (artifact, model) = load(&paths, kind, &play.generation)?;
         provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
         let inputs = model.provenance.inputs.iter();
@@ -63,7 +67,7 @@ pub fn improvement(
         provenance.inputs.extend(inputs);
         artifacts.push(artifact.digests()?);
         scores.push(in_world!(play.episode.world, W => {
-            scores_of::<W>(&play, args.seeds, &model, progress)?
+            scores_of::<W>(&play, args.seeds, &model, stop, progress)?
         }));
     }
     let [baseline, candidate] = scores.as_slice() else {
@@ -96,11 +100,12 @@ fn scores_of<W: TextWorld + Trainable>(
     play: &ArtifactEpisodes,
     seeds: SeedRange,
     model: &LoadedModel,
+    stop: &AtomicBool,
     progress: Progress<'_>,
 ) -> Result<Vec<(String, Vec<f64>)>, RunError> {
     let rules = play.episode.rules::<W>()?;
     let streams = play.episode.streams_or::<W>(Streams::Independent)?;
-    let mut agent = model.agent();
+    let mut agent = model.agent().with_stop(stop);
     let mut all = Vec::new();
     for task in play.episode.tasks_or::<W>(None)? {
         let start = |seed| {
@@ -113,8 +118,8 @@ fn scores_of<W: TextWorld + Trainable>(
             PromptState::<W>::new(&origin.setup())
         };
         let starts = seeds.range().map(start).collect();
-        let played = agent.run(|agent| rollout(starts, play.rollout_config, agent, progress))?;
-        agent.generations.clear();
+        let played =
+            agent.run(|agent| rollout_summaries(starts, play.rollout_config, agent, progress))?;
         let scores = played.iter().map(|episode| episode.score).collect();
         all.push((task.name().to_owned(), scores));
     }

@@ -149,7 +149,7 @@ struct Row {
 /// earlier step, or the log has no tokens.
 fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     let state: Value = match run.join(TRAINER_STATE_FILE) {
-        path if path.is_file() => json_file::read_json(&path, RETRAIN)?,
+        path if path.is_file() => json_file::read_trainer_state(&path, RETRAIN)?,
         _ => return Ok(Vec::new()),
     };
     let number = |name: &str| state.get(name).and_then(Value::as_u64);

@@ -18,7 +18,11 @@ pub fn needed_bytes(entry: &PlanEntry, cores: usize) -> Option<u128> {
     let shape = shape(entry)?;
     let of = |config: &GrpoConfig| {
         let lora = config.run.lora().ok()?;
-        Some(estimate_memory(config, &lora, &shape).total_bytes_on_cpu(cores))
+        Some(
+            estimate_memory(config, &lora, &shape)
+                .ok()?
+                .total_bytes_on_cpu(cores),
+        )
     };
     let mut most = of(&entry.grpo.options)?.max(of(&as_grpo(&entry.sft.options)?)?);
     if let Some(base) = &entry.base {

@@ -119,7 +119,7 @@ fn answered(
     model: &LoadedModel,
     samples: usize,
 ) -> Result<PostSaveReport, RunError> {
-    let mut agent = model.agent();
+    let mut agent = model.agent().with_recorded_generations();
     let rows = in_world!(play.episode.world, W => {
         let rows = agent.run(|agent| Ok(sample::<W, _>(play, samples, agent)))?;
         rows?

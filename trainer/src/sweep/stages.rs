@@ -1,9 +1,11 @@
 //! The work of each stage, with the files that it reads and writes.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use burn::tensor::Device;
 use serde::Serialize;
@@ -19,7 +21,7 @@ use crate::evidence::json_file;
 use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
 use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
 use crate::lm::init::create;
-use crate::lm::{BaseCheck, CausalLm, ChatTemplateKwargs, HubOptions, Lora, find_model};
+use crate::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
 use crate::run::CHECKPOINT_FILE;
@@ -154,11 +156,19 @@ impl Found {
 }
 
 impl StageContext<'_> {
-    /// Does the work of a stage.
+    /// Does the work of a stage, until its end or until `stop` is set. A stage that was interrupted
+    /// leaves its files whole: they are those of before, or new ones.
     ///
     /// # Errors
     /// Returns the error of the stage's command.
     pub(super) fn run(&self, stage: Stage) -> Result<Outcome, RunError> {
+        match self.work(stage) {
+            Err(error) if error.is_interrupted() => Ok(Outcome::Interrupted),
+            done => done,
+        }
+    }
+
+    fn work(&self, stage: Stage) -> Result<Outcome, RunError> {
         let entry = self.entry;
         match stage {
             Stage::Corpus => {
@@ -195,12 +205,12 @@ impl StageContext<'_> {
             Stage::Postsave => return self.postsave(),
             Stage::Eval => return self.evaluate(),
             Stage::Improvement => {
-                super::improvement(&entry.improvement.options, &|| ())?;
+                super::improvement(&entry.improvement.options, self.stop, &|| ())?;
             }
             Stage::Ablation => {
                 if let Some(ablation) = &entry.ablation {
                     let config = &ablation.options;
-                    let found = ablate::play(config, &config.plan()?, &|| ())?;
+                    let found = ablate::play(config, &config.plan()?, self.stop, &|| ())?;
                     let path = entry.paths.report("policy_ablations.json");
                     files::write_atomic(&path, found.to_json()?.as_bytes())?;
                 }
@@ -242,6 +252,7 @@ impl StageContext<'_> {
         let dir = RunDir {
             resume,
             force: self.may_overwrite() && !resume,
+            from: None,
             path,
         };
         let done = train(&dir, &mut |event| (self.listen)(event))?;
@@ -276,13 +287,14 @@ impl StageContext<'_> {
         provenance.add_model("model", &folder)?;
         provenance.add_model("adapter", &adapter.path)?;
         let to = entry.folder(ArtifactKind::Merged);
-        let kwargs = ChatTemplateKwargs::resolve(None, Some(&adapter.path), &folder)?;
         let force = self.may_overwrite();
-        Lora::merge_into(&model, &folder, &to, &kwargs, &provenance, force)?;
+        let adapter = Some(adapter.path.as_path());
+        Lora::merge_into(&model, &folder, adapter, &to, &provenance, force)?;
         Ok(())
     }
 
-    /// Runs `sentinel lm postsave` as a process of its own.
+    /// Runs `sentinel lm postsave` as a process of its own, which ends at once if the sweep is asked
+    /// to stop: its report is written whole or not at all.
     fn postsave(&self) -> Result<Outcome, RunError> {
         let options = &self.entry.postsave.options;
         let paths = &options.paths;
@@ -298,22 +310,23 @@ impl StageContext<'_> {
         if options.allow_fallback {
             command.arg("--allow-fallback");
         }
-        let output = command.output().map_err(|source| Error::Read {
+        let (status, said) = wait(&mut command, self.stop).map_err(|source| Error::Read {
             path: self.program.to_owned(),
             source,
         })?;
+        if status.success() {
+            return Ok(Outcome::Finished);
+        }
+        // A signal to all processes of a terminal also ended this one.
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        if output.status.success() {
-            return Ok(Outcome::Finished);
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = String::from_utf8_lossy(&said);
         let last = said.lines().rfind(|line| !line.trim().is_empty());
         let last = last
             .unwrap_or("it said nothing")
             .trim_start_matches("error: ");
-        let reason = format!("`sentinel lm postsave` failed, {}: {last}", output.status);
+        let reason = format!("`sentinel lm postsave` failed, {status}: {last}");
         let remedy = "run the sweep again";
         Err(Error::report(&self.entry.paths.checkpoints, reason, remedy).into())
     }
@@ -322,15 +335,12 @@ impl StageContext<'_> {
     fn evaluate(&self) -> Result<Outcome, RunError> {
         let adapter = Artifact::find(&self.entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
         for (index, eval) in self.entry.evals.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Outcome::Interrupted);
-            }
             let mut options = eval.options.clone();
             if index == 0 {
                 // The base that the adapter was trained on, also if that is a stand-in.
                 options.model.clone_from(&adapter.model);
             }
-            let mut found = lm_agent::play(&options, &|| ())?;
+            let mut found = lm_agent::play(&options, self.stop, &|| ())?;
             found.sentinel.provenance.command = Some(eval.command.clone());
             if let Some(path) = &options.out {
                 json_file::write_json(path, &found)?;
@@ -338,6 +348,42 @@ impl StageContext<'_> {
         }
         Ok(Outcome::Finished)
     }
+}
+
+/// Runs a command to its end, and ends it once `stop` is set. Returns its status and standard error.
+fn wait(command: &mut Command, stop: &AtomicBool) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+    /// The time between two looks at the process and at `stop`.
+    const PAUSE: Duration = Duration::from_millis(20);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let stderr = child.stderr.take();
+    std::thread::scope(|scope| {
+        // Read all the time, or the process would wait for room in the pipe.
+        let said = scope.spawn(move || -> std::io::Result<Vec<u8>> {
+            let mut said = Vec::new();
+            stderr.map_or(Ok(0), |mut stderr| stderr.read_to_end(&mut said))?;
+            Ok(said)
+        });
+        let mut ended = child.try_wait()?;
+        while ended.is_none() {
+            if stop.load(Ordering::Relaxed) {
+                child.kill()?;
+            }
+            std::thread::sleep(PAUSE);
+            ended = child.try_wait()?;
+        }
+        let status = child.wait()?;
+        // A signal to all processes of a job may reach this one a moment later than the child.
+        if status.code().is_none() {
+            (0..50)
+                .take_while(|_| !stop.load(Ordering::Relaxed))
+                .for_each(|_| std::thread::sleep(PAUSE));
+        }
+        let said = said
+            .join()
+            .map_err(|_| std::io::Error::other("the reader of its errors stopped"))?;
+        Ok((status, said?))
+    })
 }
 
 /// Returns the name of a training stage's report, and the origin of the run.

@@ -81,7 +81,7 @@ fn prompt(model: &str, adapter: Option<&str>, kwargs: Option<&str>) -> String {
         ..GenerationArgs::default()
     };
     let loaded = LoadedModel::load(model, &options).unwrap();
-    let mut agent = loaded.agent();
+    let mut agent = loaded.agent().with_recorded_generations();
     agent.complete("Hi").unwrap();
     let tokenizer = Tokenizer::load(Path::new(model)).unwrap();
     tokenizer

@@ -134,7 +134,7 @@ fn unsupported_config_value_of_family_names_key() {
             "llama",
             "rope_parameters",
             llama3(json!({"factor": null})),
-            "\"factor\" is missing",
+            "\"rope_parameters.factor\" is missing",
         ),
         (
             "llama",

@@ -245,3 +245,84 @@ fn special_tokens_are_found_in_all_files() {
         "{error}"
     );
 }
+
+/// Splits the recorded tokenizer into the files of the first checkpoints of Qwen2.
+fn with_vocabulary_files() -> Option<TempDir> {
+    let folder = copy()?;
+    let path = folder.path().join("tokenizer.json");
+    let whole: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    fs::remove_file(path).unwrap();
+    let model = &whole["model"];
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("vocab.json"), model["vocab"].to_string()).unwrap();
+    let merges = model["merges"].as_array().unwrap().iter();
+    let merges = merges.map(|pair| match pair {
+        Value::String(pair) => pair.clone(),
+        pair => format!(
+            "{} {}",
+            pair[0].as_str().unwrap(),
+            pair[1].as_str().unwrap()
+        ),
+    });
+    let merges: Vec<String> = merges.collect();
+    let text = format!("#version: 0.2\n{}\n", merges.join("\n"));
+    fs::write(at("merges.txt"), text).unwrap();
+    let added = whole["added_tokens"].as_array().unwrap().iter();
+    let added = added.map(|token| (token["id"].to_string(), token.clone()));
+    let added: Map<String, Value> = added.collect();
+    let config = json!({"added_tokens_decoder": added, "tokenizer_class": "Qwen2Tokenizer"});
+    change(folder.path(), "tokenizer_config.json", &config);
+    Some(folder)
+}
+
+#[test]
+fn vocabulary_files_of_qwen2_give_the_same_tokens_as_tokenizer_json() {
+    let (Some(folder), Some(whole)) = (with_vocabulary_files(), oracle().tokenizer("model_tied"))
+    else {
+        return;
+    };
+    let cases: Value = oracle().json("tokenizer_cases.json").unwrap();
+    let read = || Tokenizer::load(folder.path());
+    let parts = read().unwrap();
+    assert_eq!(parts.len(), whole.len());
+    for case in cases["encode"].as_array().unwrap() {
+        let text = case["text"].as_str().unwrap();
+        assert_eq!(
+            parts.encode(text).unwrap(),
+            whole.encode(text).unwrap(),
+            "{text:?}"
+        );
+        let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).unwrap();
+        assert_eq!(
+            parts.decode(&ids, false).unwrap(),
+            whole.decode(&ids, false).unwrap()
+        );
+    }
+    let refused = |part: &str| {
+        let error = read().unwrap_err().to_string();
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    };
+    // Other tokenizers with these files split texts otherwise.
+    change(
+        folder.path(),
+        "tokenizer_config.json",
+        &json!({"tokenizer_class": "GPT2Tokenizer"}),
+    );
+    assert!(read().is_ok(), "the model is Qwen2's");
+    change(
+        folder.path(),
+        "config.json",
+        &json!({"model_type": "llama"}),
+    );
+    refused("save it again with AutoTokenizer");
+    fs::remove_file(folder.path().join("merges.txt")).unwrap();
+    refused("neither tokenizer.json nor vocab.json with merges.txt");
+    fs::write(folder.path().join("tokenizer.model"), "").unwrap();
+    refused("tokenizer.model");
+    fs::write(
+        folder.path().join("tokenizer.json"),
+        "version https://git-lfs.github.com/spec/v1\noid",
+    )
+    .unwrap();
+    refused("git lfs pull");
+}

@@ -88,6 +88,38 @@ fn resume_refuses_changed_input_files() {
     succeeds(&resume);
 }
 
+/// Options in a file of another kind, or with values of another type, are named.
+#[test]
+fn options_of_other_kinds_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = paths(folder.path());
+    let file = folder.path().join("options.json");
+    let out = folder.path().join("out");
+    let options = format!("--config {}", file.display());
+    let run = short(&corpus, &model, &out, &options);
+    for (text, parts) in [
+        (r#"{"output_dir":"x"}"#, ["output_dir", "command line"]),
+        (r#"{"learning_rate":"5e-6"}"#, ["learning_rate", "5e-6"]),
+        (
+            r#"{"lora_target_modules":["q_proj"]}"#,
+            ["lora_target_modules", "a string"],
+        ),
+    ] {
+        fs::write(&file, text).unwrap();
+        assert_contains(&fails(&run), &parts);
+    }
+    fs::write(&file, "\u{feff}{\"max_length\":7}").unwrap();
+    assert_contains(&fails(&run), &["longer than 7 tokens"]);
+    let yaml = folder.path().join("options.yaml");
+    fs::write(&yaml, "full: true\n").unwrap();
+    let with_yaml = run.replace("options.json", "options.yaml");
+    assert_contains(
+        &fails(&with_yaml),
+        &["options.yaml", "YAML", "TOML or JSON"],
+    );
+    assert!(!out.exists());
+}
+
 /// A continued adapter has its own rank: the outputs report it, and other values are rejected.
 #[test]
 fn lora_options_that_conflict_with_adapter_are_refused() {
@@ -151,26 +183,6 @@ fn lora_options_that_conflict_with_adapter_are_refused() {
             &["options.json", "not a JSON object of options"],
         );
     }
-    for (text, parts) in [
-        (r#"{"output_dir":"x"}"#, ["output_dir", "command line"]),
-        (r#"{"learning_rate":"5e-6"}"#, ["learning_rate", "5e-6"]),
-        (
-            r#"{"lora_target_modules":["q_proj"]}"#,
-            ["lora_target_modules", "a string"],
-        ),
-    ] {
-        fs::write(&file, text).unwrap();
-        assert_contains(&fails(&run), &parts);
-    }
-    fs::write(&file, "\u{feff}{\"full\":true}").unwrap();
-    assert_contains(&fails(&run), &["left out with full"]);
-    let yaml = folder.path().join("options.yaml");
-    fs::write(&yaml, "full: true\n").unwrap();
-    let with_yaml = run.replace("options.json", "options.yaml");
-    assert_contains(
-        &fails(&with_yaml),
-        &["options.yaml", "YAML", "TOML or JSON"],
-    );
     let huge = "--batch-size 4294967296 --gradient-accumulation-steps 4294967296";
     let run = short(&corpus, &model, &other, "").replace("--batch-size 2", huge);
     assert_contains(
@@ -240,7 +252,7 @@ fn rows_without_trainable_tokens_are_left_out() {
     assert_contains(&message, &["data", "something to learn"]);
 }
 
-/// Either file can name the stop tokens. A trained model keeps those of its base, and a model
+/// Each file can name the stop tokens. A trained model keeps those of its base, and a model
 /// without any causes a warning.
 #[test]
 fn stop_tokens_are_kept_and_missing_ones_warned() {
@@ -257,6 +269,13 @@ fn stop_tokens_are_kept_and_missing_ones_warned() {
     assert!(events(&out, "warning").is_empty());
 
     set(&model.join("config.json"), "eos_token_id", json!(null));
+    succeeds(&format!("{} --force", short(&corpus, &model, &out, "")));
+    assert!(events(&out, "warning").is_empty(), "the tokenizer has one");
+    set(
+        &model.join("tokenizer_config.json"),
+        "eos_token",
+        json!(null),
+    );
     let grpo = format!(
         "lm grpo --model {} --task task1 --episodes 1 --num-generations 2 --groups-per-update 1 \
          --max-completion-length 4 --output-dir {}",

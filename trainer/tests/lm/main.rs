@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod adapter;
+mod adapter_forms;
 mod bf16;
 mod bf16_figures;
 mod chat_template_kwargs;
 #[path = "../common/mod.rs"]
 mod common;
 mod distributed;
+mod evaluation;
 mod files;
 mod foreign;
 mod forward;
@@ -28,6 +30,7 @@ mod peft;
 mod provenance;
 mod ranks;
 mod record;
+mod rewind;
 mod rollout_runs;
 mod rollouts;
 mod run_errors;
@@ -35,4 +38,5 @@ mod runs;
 mod segments;
 mod sft;
 mod source;
+mod stop_tokens;
 mod text;

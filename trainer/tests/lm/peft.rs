@@ -10,7 +10,7 @@ use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Message, ModelType,
-    Optimizer, Target, Tokenizer, TrainedPart,
+    ModuleNames, Optimizer, Target, Tokenizer, TrainedPart,
 };
 
 use crate::adapter::merge;
@@ -85,6 +85,7 @@ fn trained(base: &Path, config: LoraConfig) -> CausalLm {
             .map(|at| (row * 97 + at * 31) % vocabulary)
             .collect(),
         start: 4,
+        ..SftRow::default()
     };
     let rows: Vec<SftRow> = (0..4).map(row).collect();
     let rows: Vec<&SftRow> = rows.iter().collect();
@@ -179,7 +180,7 @@ fn peft_roundtrip() {
         LoraConfig {
             rank: 3,
             rslora: true,
-            targets: vec![Target::Query, Target::Value],
+            targets: ModuleNames::from(&[Target::Query, Target::Value]),
             ..LoraConfig::default()
         },
     ];

@@ -38,8 +38,15 @@ fn run_errors_name_cause_and_remedy() {
         "lm grpo --model {model} --num-generations 1 --output-dir {out}"
     ));
     assert!(message.contains("num-generations"), "{message}");
-    let message = fails(&format!("lm sft --resume --output-dir {out}"));
-    assert_eq!(message.lines().count(), 1, "{message}");
+    let message = fails(&format!(
+        "lm sft --resume --model {model} --data no.jsonl --output-dir {out}"
+    ));
+    let lines: Vec<&str> = message.lines().collect();
+    let [begins, missing] = lines.as_slice() else {
+        panic!("{message}");
+    };
+    assert!(begins.contains("no checkpoint in"), "{message}");
+    assert!(missing.contains("cannot read no.jsonl"), "{message}");
 }
 
 /// A value that is not finite stops the run; the previous checkpoint remains, and is finite.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-fn sentinel(words: &str) -> Command {
+pub(crate) fn sentinel(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sentinel"));
     command.args(words.split_whitespace());
     command.env_remove("SENTINEL_ALLOW_TRAIN_FALLBACK");
@@ -28,6 +28,15 @@ pub(crate) fn succeeds(words: &str) -> String {
     let stderr = String::from_utf8_lossy(&found.stderr);
     assert!(found.status.success(), "{words}: {stderr}");
     String::from_utf8(found.stdout).unwrap()
+}
+
+/// Runs a command line that succeeds, and returns standard output and error.
+#[track_caller]
+pub(crate) fn warned(words: &str) -> (String, String) {
+    let found = output(words);
+    let stderr = String::from_utf8(found.stderr).unwrap();
+    assert!(found.status.success(), "{words}: {stderr}");
+    (String::from_utf8(found.stdout).unwrap(), stderr)
 }
 
 #[track_caller]

@@ -1,20 +1,22 @@
 //! Supervised fine-tuning compared with TRL's `SFTTrainer`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use sentinel_trainer::algo::sft::{
     OverlongRows, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
-use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role};
+use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role, parse_example};
 use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, CausalLm, ForwardOptions, LmError, Lora, Optimizer, Tokenizer,
-    TrainedPart,
+    AdamOptions, BaseCheck, CausalLm, ChatTemplate, ForwardOptions, LmError, Lora, Optimizer,
+    Tokenizer, TrainedPart,
 };
 use sentinel_trainer::run::{Schedule, ScheduleKind};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::oracle::{
-    LOGITS, Oracle, Recorded, alone, close, device, every_variant, numbers, oracle,
+    LOGITS, Oracle, Recorded, alone, close, device, every_variant, numbers, oracle, oracle_of,
 };
 
 #[derive(Deserialize)]
@@ -42,6 +44,7 @@ fn examples(run: &Run) -> Vec<Example> {
             content: asked.clone(),
         }]),
         completion: answer.clone(),
+        is_conversation: false,
         line: index + 1,
         fallback: false,
     };
@@ -62,6 +65,7 @@ const OPTIONS: RowOptions = RowOptions {
     max_length: 1024,
     too_long: OverlongRows::Refuse,
     completion_only: true,
+    last_answer_only: false,
 };
 
 pub(crate) fn adapted(oracle: &Oracle, variant: &str) -> Option<CausalLm> {
@@ -168,7 +172,11 @@ pub(crate) fn recorded_rows(file: &BTreeMap<String, Recorded>) -> Vec<SftRow> {
             let ids: Vec<u32> = kept().map(|at| ids[at]).collect();
             let start = kept().take_while(|at| labels[*at] == -100).count();
             assert!(kept().skip(start).all(|at| labels[at] != -100));
-            SftRow { ids, start }
+            SftRow {
+                ids,
+                start,
+                ..SftRow::default()
+            }
         })
         .collect()
 }
@@ -303,4 +311,101 @@ fn sft_run_matches_trl() {
         }
         assert_eq!(compared, last.len());
     }
+}
+
+#[derive(Deserialize)]
+struct Conversations {
+    messages: Value,
+    cases: Vec<Conversation>,
+}
+
+#[derive(Deserialize)]
+struct Conversation {
+    family: String,
+    template: String,
+    text: String,
+    answers: Vec<String>,
+}
+
+/// All answers of a conversation are trained, as TRL's `assistant_only_loss` marks them. Whitespace beside an
+/// answer is trained or not, by template.
+#[test]
+fn all_answers_of_conversations_are_trained_as_in_trl() {
+    let recorded: Option<Conversations> = oracle_of("").json("conversations.json");
+    let (Some(recorded), Some(mut tokenizer)) = (recorded, oracle().tokenizer("model_tied")) else {
+        return;
+    };
+    assert_eq!(recorded.cases.len(), 4);
+    let line = json!({"messages": recorded.messages}).to_string();
+    let example = parse_example(&line, 1).unwrap();
+    let tokens = [
+        ("bos_token", "<|begin_of_text|>"),
+        ("eos_token", "<|endoftext|>"),
+    ];
+    let tokens = tokens.map(|(role, token)| (role.to_owned(), token.to_owned()));
+    for case in recorded.cases {
+        let path = Path::new(&case.family);
+        let template = ChatTemplate::new(path, &case.template, tokens.clone().into()).unwrap();
+        tokenizer.set_template(template);
+        let rows = |last_answer_only| {
+            let options = RowOptions {
+                last_answer_only,
+                ..OPTIONS
+            };
+            let found = prepare_rows(&tokenizer, std::slice::from_ref(&example), options);
+            found.unwrap().rows.remove(0)
+        };
+        let row = rows(false);
+        let text = |range: std::ops::Range<usize>| {
+            let text = tokenizer.decode(&row.ids[range], false).unwrap();
+            text.trim().to_owned()
+        };
+        assert_eq!(text(0..row.ids.len()), case.text.trim());
+        let trained = row
+            .earlier
+            .iter()
+            .cloned()
+            .chain(std::iter::once(row.start..row.ids.len()));
+        let trained: Vec<String> = trained.map(text).collect();
+        let wanted: Vec<&str> = case.answers.iter().map(|answer| answer.trim()).collect();
+        assert_eq!(trained, wanted, "{}", case.family);
+        let lengths = row.earlier.iter().map(ExactSizeIterator::len);
+        assert_eq!(
+            row.label_count(),
+            lengths.sum::<usize>() + row.ids.len() - row.start
+        );
+
+        let last = rows(true);
+        assert_eq!((&last.ids, last.start), (&row.ids, row.start));
+        assert_eq!(last.label_count(), row.ids.len() - row.start);
+    }
+}
+
+/// A template that drops earlier answers cannot train them.
+#[test]
+fn dropped_answer_is_refused_with_a_way_out() {
+    let Some(mut tokenizer) = oracle().tokenizer("model_tied") else {
+        return;
+    };
+    let last = "{{ messages[0].content }}:{% if not add_generation_prompt %}{{ messages[-1].content }}{% endif %}";
+    tokenizer.set_template(ChatTemplate::new(Path::new("last"), last, [].into()).unwrap());
+    let turns = ["ask", "answer", "more", "end"];
+    let roles = ["user", "assistant", "user", "assistant"];
+    let messages: Vec<Value> = (roles.iter().zip(turns))
+        .map(|(role, content)| json!({"role": role, "content": content}))
+        .collect();
+    let example = parse_example(&json!({"messages": messages}).to_string(), 1).unwrap();
+    let error = prepare_rows(&tokenizer, std::slice::from_ref(&example), OPTIONS).unwrap_err();
+    assert!(error.to_string().contains("--last-answer-only"), "{error}");
+    let last = RowOptions {
+        last_answer_only: true,
+        ..OPTIONS
+    };
+    assert_eq!(
+        prepare_rows(&tokenizer, &[example], last)
+            .unwrap()
+            .rows
+            .len(),
+        1
+    );
 }

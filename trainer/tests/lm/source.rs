@@ -1,7 +1,11 @@
 //! Search for models, and the errors when none is found.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sentinel_trainer::http::HfEnvironment;
 use sentinel_trainer::lm::{HubOptions, find_model};
@@ -162,4 +166,101 @@ fn token_is_in_no_message() {
         assert!(error.contains(part), "{part} is not in: {error}");
         assert!(!error.contains("SECRET"), "{error}");
     }
+}
+
+/// The files of a repository behind an address.
+struct Repository {
+    files: &'static [&'static str],
+    address: String,
+    requests: Arc<AtomicUsize>,
+}
+
+const COMMIT: &str = "1111111111111111111111111111111111111111";
+
+impl Repository {
+    /// Serves files, each of which holds `{}`, until the test ends.
+    fn serve(files: &'static [&'static str]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let repository = Self {
+            files,
+            address: format!("http://{}", listener.local_addr().unwrap()),
+            requests: Arc::default(),
+        };
+        let requests = Arc::clone(&repository.requests);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                requests.fetch_add(1, Ordering::Relaxed);
+                let _ = Self::answer(stream.unwrap(), files);
+            }
+        });
+        repository
+    }
+
+    fn answer(mut stream: TcpStream, files: &[&str]) -> std::io::Result<()> {
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        let path = first.split(' ').nth(1).unwrap_or_default();
+        let siblings: Vec<_> = files
+            .iter()
+            .map(|f| serde_json::json!({"rfilename": f}))
+            .collect();
+        let (status, body) = if path.starts_with("/api/models/") {
+            let info = serde_json::json!({"sha": COMMIT, "siblings": siblings});
+            ("200 OK", info.to_string())
+        } else if files.iter().any(|file| path.ends_with(&format!("/{file}"))) {
+            ("206 Partial Content", "{}".to_owned())
+        } else {
+            ("404 Not Found", String::new())
+        };
+        let end = body.len().max(1) - 1;
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Range: bytes 0-{end}/{length}\r\n\
+             X-Repo-Commit: {COMMIT}\r\nETag: \"{}\"\r\nConnection: close\r\n\r\n{body}",
+            path.len()
+        )
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+/// Another program cached the files that it needed. What the repository has beside them, such as the chat
+/// template, is fetched once; what it does not have is not asked for again.
+#[test]
+fn usable_snapshot_is_completed_if_the_hub_answers() {
+    let files = &[
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ];
+    let repository = Repository::serve(files);
+    let place = tempfile::tempdir().unwrap();
+    let snapshot = cached(place.path(), "main", COMMIT);
+    let mut options = unreachable(place.path());
+    let find = |options: &HubOptions| find_model("Qwen/Tiny", options).unwrap();
+    let has = |name: &str| snapshot.join(name).is_file();
+
+    assert_eq!(find(&options), snapshot, "the Hub does not answer");
+    assert_eq!(find(&offline(place.path())), snapshot);
+    assert!(!has("tokenizer_config.json"));
+    options.hub.endpoint.clone_from(&repository.address);
+    assert_eq!(find(&options), snapshot);
+    assert!(has("tokenizer_config.json") && !has("chat_template.jinja"));
+    assert!(repository.files.iter().all(|name| has(name)));
+    let before = repository.requests();
+    assert!(before > 0);
+    assert_eq!(find(&options), snapshot);
+    assert_eq!(
+        repository.requests(),
+        before,
+        "a whole snapshot needs no request"
+    );
 }

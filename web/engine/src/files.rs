@@ -1,6 +1,8 @@
 //! Files that the engine fetches from the page's host or that the visitor drops.
 
 use sentinel_env::strict_json::Json;
+use sentinel_policy::foreign_format::ForeignFormat;
+use sentinel_policy::python_json::{self, find_non_finite};
 
 use crate::evaluation::is_evaluation;
 
@@ -66,26 +68,56 @@ impl DroppedFile {
     /// # Errors
     /// Returns a sentence with the file's name if it is none of the files that the page reads.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self, String> {
-        if is_safetensors(&bytes) || name.ends_with(".safetensors") {
+        if is_safetensors(&bytes) {
             return Ok(Self::Model(bytes));
         }
-        let text = text(name, bytes)?;
+        if let Some(format) = ForeignFormat::placeholder(&bytes) {
+            return Err(format!("{name} is {format}."));
+        }
+        if name.ends_with(".safetensors") {
+            return Ok(Self::Model(bytes));
+        }
+        if let Some(format) = ForeignFormat::utf16(&bytes) {
+            return Err(format!("{name} is {format}."));
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Err(format!(
+                "{name} is neither text in UTF-8 nor a safetensors file: open a replay, model.safetensors of a trained policy, trainer_state.json or an evaluation."
+            ));
+        };
         let start = text.trim_start_matches('\u{feff}').trim_start();
         // A file of several lines of JSON is refused at its second line.
         let file = match serde_json::from_str::<Json>(start) {
             Ok(file) => file,
-            Err(error) if is_document(name, start) => {
-                return Err(format!("{name} is not JSON: {error}."));
+            Err(error) => {
+                let found = find_non_finite(start).map(|word| (word, python_json::from_str(start)));
+                return match found {
+                    // The only file that may hold numbers that are not finite.
+                    Some((_, Ok(Json::Object(file)))) if file.get("log_history").is_some() => {
+                        Ok(Self::TrainingLog(text))
+                    }
+                    _ if !is_document(name, start) => Ok(Self::Lines(text)),
+                    Some((word, Ok(_))) => Err(format!(
+                        "{name} is not JSON: {word} in line {} is not a number in JSON. Write null in its place.",
+                        error.line()
+                    )),
+                    Some((_, Err(error))) => Err(broken_document(name, start, &error)),
+                    None => Err(broken_document(name, start, &error)),
+                };
             }
-            Err(_) => return Ok(Self::Lines(text)),
         };
         let has = |key: &str| file.get(key).is_some();
         if has("log_history") {
             Ok(Self::TrainingLog(text))
         } else if is_evaluation(&file) {
             Ok(Self::Evaluation(file, text))
+        } else if matches!(file, Json::Array(_)) {
+            Err(format!("{name} is {}.", ForeignFormat::Array))
         } else if has("task_type") || !name.ends_with(".json") {
             // A single row of a replay.
+            if matches!(file, Json::Object(_)) && start.trim_end().contains('\n') {
+                return Err(format!("{name} is {}.", ForeignFormat::Indented));
+            }
             Ok(Self::Lines(text))
         } else {
             Err(unknown_json(name, &file))
@@ -106,7 +138,20 @@ fn is_safetensors(bytes: &[u8]) -> bool {
 /// Returns `true` if a text that is not JSON was meant as one document, not as lines of it.
 fn is_document(name: &str, text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default().trim_end();
-    name.ends_with(".json") || matches!(first, "{" | "[")
+    let is_row = || serde_json::from_str::<Json>(first).is_ok();
+    matches!(first, "{" | "[") || (name.ends_with(".json") && !is_row())
+}
+
+/// Returns a sentence about a document that is not JSON.
+fn broken_document(name: &str, text: &str, error: &serde_json::Error) -> String {
+    match ForeignFormat::not_json_lines(text.as_bytes()) {
+        Some(format) if name.ends_with(".jsonl") => format!("{name} is {format}."),
+        _ if error.is_eof() => format!(
+            "{name} is cut off in line {}. Save or download it again.",
+            error.line()
+        ),
+        _ => format!("{name} is not JSON: {error}."),
+    }
 }
 
 /// Returns a sentence about a JSON file that the page does not read.
@@ -160,6 +205,7 @@ mod tests {
         }
         let two = [&row[..], b"\n", &row[..]].concat();
         assert_eq!(kind("a.jsonl", &two), "lines");
+        assert_eq!(kind("a.json", &two), "lines");
         assert_eq!(kind("a.txt", b""), "lines");
         assert_eq!(kind("a.txt", b"hello"), "lines");
         assert_eq!(kind("a.json", b"{\"model_type\": \"qwen2\"}"), "refused");
@@ -179,5 +225,96 @@ mod tests {
         );
         let error = DroppedFile::new("c.json", b"{\"model_type\": 1}".to_vec()).expect_err("other");
         assert!(error.contains("model_type"), "{error}");
+    }
+
+    fn refusal(name: &str, bytes: &[u8]) -> String {
+        DroppedFile::new(name, bytes.to_vec()).map_or_else(
+            |sentence| sentence,
+            |file| panic!("{name} was taken for {file:?}"),
+        )
+    }
+
+    #[test]
+    fn placeholders_are_named_with_their_remedy() {
+        let pointer =
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 988097824\n";
+        let page = b"<!doctype html><html><head><title>401</title></head></html>";
+        for name in [
+            "model.safetensors",
+            "adapter_model.safetensors",
+            "my.jsonl",
+            "trainer_state.json",
+            "pointer",
+        ] {
+            assert_eq!(
+                refusal(name, pointer),
+                format!(
+                    "{name} is a git-lfs pointer, not the file itself: run `git lfs pull` in its folder."
+                )
+            );
+            assert_eq!(
+                refusal(name, page),
+                format!(
+                    "{name} is a web page: download the file itself, not the page that shows it."
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn other_forms_of_text_and_json_are_named_with_their_remedy() {
+        let array = br#"[{"task_type": "task1", "seed": 0}, {"task_type": "task1", "seed": 0}]"#;
+        let pretty = b"{\n  \"prompt\": [\n    {\"role\": \"user\"}\n  ]\n}";
+        let row = b"{\"task_type\": \"task1\",\n\"seed\": 0}";
+        let two = [&pretty[..], b"\n", &pretty[..]].concat();
+        let text = "\u{feff}{\"log_history\": []}";
+        let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let lines = "write one row per line (JSON lines)";
+        for (name, bytes, remedy) in [
+            ("a.json", &array[..], lines),
+            ("a.jsonl", array, lines),
+            ("a.jsonl", b"[\n{\"a\": 1},\n{\"a\": 2},\n]", lines),
+            ("a.jsonl", pretty, lines),
+            ("a.jsonl", &two, lines),
+            ("a.json", row, lines),
+            ("a.json", &utf16, "save it as UTF-8"),
+            ("a.png", b"\x89PNG\r\n\x1a\n\0\0", "open a replay"),
+            ("a.json", b"{\"summary\": {},\n", "download it again"),
+        ] {
+            let sentence = refusal(name, bytes);
+            assert!(
+                sentence.starts_with(&format!("{name} is ")) && sentence.contains(remedy),
+                "{sentence}"
+            );
+            assert!(sentence.ends_with('.'), "{sentence}");
+        }
+        // A byte order mark of UTF-8 does not matter.
+        assert_eq!(kind("a.json", text.as_bytes()), "log");
+    }
+
+    #[test]
+    fn only_a_training_log_may_hold_numbers_that_are_not_finite() {
+        let log =
+            b"{\n\"best_metric\": -Infinity, \"log_history\": [{\"step\": 1, \"loss\": NaN}]}";
+        for name in ["trainer_state.json", "state.txt"] {
+            assert_eq!(kind(name, log), "log");
+        }
+        let one_line = b"{\"log_history\": [{\"step\": 1, \"loss\": NaN}]}";
+        assert_eq!(kind("a", one_line), "log");
+        let sentence = refusal("e.json", b"{\"summary\": {},\n \"episodes\": [NaN]}");
+        assert_eq!(
+            sentence,
+            "e.json is not JSON: NaN in line 2 is not a number in JSON. Write null in its place."
+        );
+        // The reader of replays names the word and the line.
+        assert_eq!(
+            kind("r.jsonl", b"{\"task_type\": \"task1\", \"seed\": NaN}"),
+            "lines"
+        );
+        let sentence = refusal("l.json", b"{\"log_history\": [{\"loss\": NaN},\n{\"loss\"");
+        assert_eq!(
+            sentence,
+            "l.json is cut off in line 2. Save or download it again."
+        );
     }
 }

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{drop_file, problems, repository};
+use common::{ask, drop_file, problems, repository};
 use sentinel_env::trust::TrustEnv;
-use sentinel_page_engine::Engine;
+use sentinel_page_engine::{Engine, PageWorld};
+use sentinel_page_protocol::Request;
 
 /// Checks that no content makes the engine panic, and that a problem names the file.
 #[test]
@@ -82,6 +83,51 @@ fn broken_files_are_named_with_their_place() {
         problems(&replies).join(" ").contains("my.jsonl, line "),
         "{replies:?}"
     );
+}
+
+/// A file of another kind is named in one sentence, and nothing else is said about it.
+#[test]
+fn files_of_another_kind_are_named_in_one_sentence() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:17600954\nsize 793297\n";
+    let page = "<!doctype html><html><head><title>401</title></head></html>";
+    let array = r#"[{"task_type": "task1", "seed": 0, "step": 0}]"#;
+    let pretty = "{\n  \"task_type\": \"task1\",\n  \"seed\": 0\n}\n";
+    let utf16: Vec<u8> = "\u{feff}{}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let mut engine = Engine::<TrustEnv>::default();
+    for (name, content, part) in [
+        ("model.safetensors", pointer.as_bytes(), "git lfs pull"),
+        (
+            "adapter_model.safetensors",
+            pointer.as_bytes(),
+            "git lfs pull",
+        ),
+        ("my.jsonl", pointer.as_bytes(), "git lfs pull"),
+        ("model.safetensors", page.as_bytes(), "a web page"),
+        ("my.jsonl", array.as_bytes(), "one row per line"),
+        ("my.json", array.as_bytes(), "one row per line"),
+        ("my.jsonl", pretty.as_bytes(), "one row per line"),
+        ("my.jsonl", &utf16, "UTF-8"),
+    ] {
+        let replies = drop_file(&mut engine, name, content);
+        let sentences = problems(&replies);
+        assert!(
+            sentences.len() == 1
+                && sentences[0].starts_with(&format!("{name} is "))
+                && sentences[0].contains(part),
+            "{sentences:?}"
+        );
+    }
+    // The weights that the page fetches are named too.
+    let fetched = Request::File {
+        name: <TrustEnv as PageWorld>::WEIGHTS.to_owned(),
+        content: Ok(pointer.as_bytes().to_vec()),
+        dropped: false,
+    };
+    let sentences = problems(&ask(&mut engine, fetched));
+    assert!(sentences[0].contains("git-lfs pointer"), "{sentences:?}");
 }
 
 /// Returns a model whose features have a version that this build does not compute.

@@ -200,7 +200,8 @@ impl Scale {
         whole.filter(|value| *value <= self.x_max).collect()
     }
 
-    /// Returns the SVG path of a line; it breaks where there is no value.
+    /// Returns the SVG path of a line; it breaks where there is no value. A value between two breaks
+    /// is a short stroke.
     #[must_use]
     pub fn line_path(&self, line: &Line) -> String {
         let mut out = String::new();
@@ -208,6 +209,10 @@ impl Scale {
         for (index, value) in line.y.iter().enumerate() {
             if value.is_finite() {
                 self.point(&mut out, if draws { 'L' } else { 'M' }, line, index, *value);
+                let goes_on = line.y.get(index + 1).is_some_and(|next| next.is_finite());
+                if !draws && !goes_on && line.y.len() > 1 {
+                    out.push_str("h2");
+                }
             }
             draws = value.is_finite();
         }

@@ -57,6 +57,11 @@ fn a_line_breaks_where_it_has_no_value() {
     };
     let path = scale.line_path(&line(&[0.0, 1.0, f32::NAN, 0.5, 2.0]));
     assert_eq!(path, "M40.0 110.0L140.0 10.0M340.0 60.0L440.0 10.0");
+    let alone = [0.0, f32::NAN, 0.5, f32::INFINITY, 1.0];
+    assert_eq!(
+        scale.line_path(&line(&alone)),
+        "M40.0 110.0h2M240.0 60.0h2M440.0 10.0h2"
+    );
     let band = Line {
         half_width: vec![0.1, f32::NAN, 0.1],
         ..line(&[0.5, 0.5, 0.5])

@@ -9,8 +9,8 @@
 use super::GrpoConfig;
 use crate::lm::lora::LoraConfig;
 use crate::lm::model::MAX_LOGITS;
-use crate::lm::weights::{linear_shape, tensor_specs};
-use crate::lm::{ModelConfig, ModelType};
+use crate::lm::weights::tensor_specs;
+use crate::lm::{LmError, ModelConfig, ModelType};
 use crate::precision::Precision;
 
 /// Bytes of an f32 number.
@@ -111,25 +111,23 @@ pub fn qwen_presets() -> [(&'static str, ModelConfig); 3] {
 }
 
 /// Estimates the memory of a run with these options for a model of this shape.
-#[must_use]
+///
+/// # Errors
+/// If the adapter has no place in the model.
 pub fn estimate_memory(
     config: &GrpoConfig,
     lora: &LoraConfig,
     model: &ModelConfig,
-) -> MemoryEstimate {
+) -> Result<MemoryEstimate, LmError> {
     let wide = |count: usize| count as u128;
     let parameters: u128 = (tensor_specs(model).iter())
         .map(|spec| spec.shape.iter().map(|side| wide(*side)).product::<u128>())
         .sum();
     let layers = wide(model.num_hidden_layers);
-    let pairs = lora.targets.iter().map(|target| {
-        let [outputs, inputs] = linear_shape(model, target.name());
-        wide(lora.rank) * wide(outputs + inputs)
-    });
     let adapter = if config.run.full {
         0
     } else {
-        layers * pairs.sum::<u128>()
+        wide(lora.parameter_count(model)?)
     };
     let trained = if config.run.full { parameters } else { adapter };
 
@@ -185,7 +183,7 @@ pub fn estimate_memory(
     } else {
         0
     };
-    MemoryEstimate {
+    Ok(MemoryEstimate {
         parameters,
         trained,
         weights: frozen * parameters + NUMBER * adapter,
@@ -197,7 +195,7 @@ pub fn estimate_memory(
             + NUMBER * speakers * wide(model.vocab_size),
         parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
         reference: rounded * second,
-    }
+    })
 }
 
 /// Returns the bytes of a number of the activations.

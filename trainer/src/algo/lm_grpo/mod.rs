@@ -24,8 +24,8 @@ use crate::finetune::{
     State, TrainingJob, Update, run,
 };
 use crate::lm::{
-    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora, Message,
-    Tokenizer, TrainedPart,
+    CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora, Tokenizer,
+    TrainedPart,
 };
 use crate::lm_agent::{
     Division, GenerationBackend, LmAgent, SharedBackend, Validation, ValidationWorld,
@@ -106,7 +106,8 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
             Division::Blocks
         };
         let backend = SharedBackend::new(own, division, &self.group);
-        let mut agent = LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch);
+        let mut agent = LmAgent::with_backend(Box::new(backend), &self.tokenizer, options, batch)
+            .with_recorded_generations();
         let seed = config.run.rng(STATE_STREAM, update).next();
         let played = play::<W>(config, &self.episodes(update), &mut agent)?;
         match (config.credit, &self.continuation) {
@@ -144,17 +145,14 @@ impl<W: TextWorld + Analyzed> GrpoJob<W> {
     /// Returns the stop token that the chat template writes after a message, which the model learns to end
     /// a completion with. A checkpoint may list several stop tokens, not the one of its template first.
     fn end_of_turn(&self) -> Result<u32, RunError> {
-        let messages = [Message::new("user", "a"), Message::new("assistant", "b")];
-        let open = self.tokenizer.encode_chat(&messages[..1], None, true)?.ids;
-        let closed = self.tokenizer.encode_chat(&messages, None, false)?.ids;
-        let same = open.iter().zip(&closed).take_while(|(a, b)| a == b).count();
         let stops = &self.generation.eos_token_ids;
-        let end = closed[same..].iter().find(|id| stops.contains(id));
-        end.copied().ok_or_else(|| {
+        let end = self.tokenizer.message_end()?;
+        let end = end.into_iter().find(|id| stops.contains(id));
+        end.ok_or_else(|| {
             RunError::option(
                 "credit",
-                "other than lookahead for a model whose chat template ends a message with none of the \
-                 eos_token_id in its generation_config.json",
+                "other than lookahead for a model whose chat template ends a message with no stop token: name that \
+                 token with --eos-token",
             )
         })
     }
@@ -415,6 +413,10 @@ fn train_in<W: TextWorld + Analyzed>(
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
+    metadata.warnings.extend(start.warning);
+    metadata
+        .stop_tokens
+        .clone_from(&job.generation.eos_token_ids);
     metadata.record_inputs(provenance);
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();

@@ -42,6 +42,10 @@ pub struct SftConfig {
     /// Train on prompts as well as completions
     #[arg(long)]
     pub train_on_prompt: bool,
+    /// Train on the last answer of a conversation (messages) only, not on all of its answers
+    #[arg(long, conflicts_with = "train_on_prompt")]
+    #[serde(default)]
+    pub last_answer_only: bool,
     /// Keep the order of the file
     #[arg(long)]
     pub no_shuffle: bool,

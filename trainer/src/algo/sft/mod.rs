@@ -191,6 +191,7 @@ pub fn train(
         max_length: config.run.max_length,
         too_long: config.too_long,
         completion_only: !config.train_on_prompt,
+        last_answer_only: config.last_answer_only,
     };
     let prepared = prepare_rows(&start.tokenizer, &examples, options)?;
     let positions = start.model.config().max_position_embeddings;
@@ -206,6 +207,8 @@ pub fn train(
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
+    metadata.warnings.extend(start.warning);
+    metadata.stop_tokens = start.generation.eos_token_ids;
     metadata.record_input("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
     (metadata.provenance).add_corpus_fallbacks(data, examples.len(), marked)?;
@@ -349,13 +352,25 @@ fn read(
     rows: &[Vec<&SftRow>],
     pad: u32,
 ) -> Result<(Batch, TokenSelection), LmError> {
-    let mut packed = Vec::with_capacity(rows.len());
+    let segments: Vec<Vec<Segment<'_>>> = (rows.iter())
+        .map(|row| {
+            row.iter()
+                .map(|example| Segment {
+                    ids: &example.ids,
+                    prefix: None,
+                })
+                .collect()
+        })
+        .collect();
+    let batch = Batch::packed(model.config(), &segments, pad)?;
+    let mut chosen = Vec::with_capacity(batch.ids().len());
     for row in rows {
-        let segments = row.iter().map(|example| {
-            let ids = example.ids.as_slice();
-            (Segment { ids, prefix: None }, example.start.max(1))
-        });
-        packed.push(segments.collect());
+        let end = chosen.len() + batch.tokens();
+        for example in row {
+            chosen.extend((0..example.ids.len()).map(|at| example.is_label(at)));
+        }
+        chosen.resize(end, false);
     }
-    TokenSelection::packed(model.config(), &packed, pad)
+    let selection = TokenSelection::new(&batch, &chosen)?;
+    Ok((batch, selection))
 }

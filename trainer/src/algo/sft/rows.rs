@@ -2,6 +2,7 @@
 //! examples into a row.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,23 +32,34 @@ pub struct RowOptions {
     pub too_long: OverlongRows,
     /// `true` to train on the completion only, not on the prompt.
     pub completion_only: bool,
+    /// `true` to train on the last answer of a conversation only, not on all of them.
+    pub last_answer_only: bool,
 }
 
 /// A row of tokens to train on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SftRow {
     /// Tokens of prompt and completion.
     pub ids: Vec<u32>,
-    /// Index of the first token that is trained.
+    /// Index of the first token of the completion, from which on all are trained.
     pub start: usize,
+    /// Indices of the tokens of earlier answers, which are trained as well.
+    pub earlier: Vec<Range<usize>>,
 }
 
 impl SftRow {
-    /// Returns the number of trained tokens. The first token of a row cannot be trained, because no
-    /// token before it predicts it.
+    /// Returns `true` if the token at an index is trained. The first token of a row cannot be trained,
+    /// because no token before it predicts it.
+    #[must_use]
+    pub fn is_label(&self, at: usize) -> bool {
+        at > 0 && (at >= self.start || self.earlier.iter().any(|range| range.contains(&at)))
+    }
+
+    /// Returns the number of trained tokens.
     #[must_use]
     pub fn label_count(&self) -> usize {
-        self.ids.len().saturating_sub(self.start.max(1))
+        let all = 0..self.ids.len();
+        all.filter(|at| self.is_label(*at)).count()
     }
 }
 
@@ -70,7 +82,8 @@ pub struct PreparedRows {
 /// Encodes examples as rows.
 ///
 /// A chat is rendered with the chat template. Its prompt is the common beginning of two renderings:
-/// the chat without the answer but with the generation prompt, and the whole chat.
+/// the chat without the answer but with the generation prompt, and the whole chat. So is that of an earlier
+/// answer, which ends where the template ends its message.
 ///
 /// # Errors
 /// If a chat needs a template and there is none, or a row is too long and `too_long` is
@@ -83,7 +96,8 @@ pub fn prepare_rows(
     let mut prepared = PreparedRows::default();
     let (mut over, mut longest) = (0, (0, 0));
     for example in examples {
-        let mut row = encode(tokenizer, example)?;
+        let earlier = options.completion_only && !options.last_answer_only;
+        let mut row = encode(tokenizer, example, earlier)?;
         if !options.completion_only {
             row.start = 0;
         }
@@ -119,7 +133,8 @@ pub fn prepare_rows(
     Ok(prepared)
 }
 
-fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
+/// Encodes an example, with the places of earlier answers if `earlier`.
+fn encode(tokenizer: &Tokenizer, example: &Example, earlier: bool) -> Result<SftRow, LmError> {
     match &example.prompt {
         Prompt::Chat(turns) => {
             let mut messages: Vec<Message> = turns.iter().map(message).collect();
@@ -128,7 +143,16 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
             let ids = tokenizer.encode_chat(&messages, None, false)?.ids;
             let common = asked.iter().zip(&ids).take_while(|(a, b)| a == b);
             let start = common.count();
-            Ok(SftRow { ids, start })
+            let earlier = if earlier && example.is_conversation {
+                earlier_answers(tokenizer, turns, &messages)?
+            } else {
+                Vec::new()
+            };
+            Ok(SftRow {
+                ids,
+                start,
+                earlier,
+            })
         }
         Prompt::Text(text) => {
             let asked = tokenizer.encode(text)?;
@@ -139,9 +163,57 @@ fn encode(tokenizer: &Tokenizer, example: &Example) -> Result<SftRow, LmError> {
             let ids = tokenizer.encode(&format!("{text}{}{end}", example.completion))?;
             let common = asked.iter().zip(&ids).take_while(|(a, b)| a == b);
             let start = common.count();
-            Ok(SftRow { ids, start })
+            Ok(SftRow {
+                ids,
+                start,
+                earlier: Vec::new(),
+            })
         }
     }
+}
+
+/// Returns the tokens of all answers among `turns`, the prompt of the conversation `messages`, each with the end
+/// of its message.
+fn earlier_answers(
+    tokenizer: &Tokenizer,
+    turns: &[ChatMessage],
+    messages: &[Message],
+) -> Result<Vec<Range<usize>>, LmError> {
+    let answers = (0..)
+        .zip(turns)
+        .filter(|(_, turn)| turn.role == Role::Assistant);
+    let answers: Vec<(usize, &ChatMessage)> = answers.collect();
+    if answers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let template = tokenizer.template()?;
+    let whole = template.render(messages, None, false)?.text;
+    let end_of_message = template.message_end()?;
+    let (mut spans, mut done) = (Vec::with_capacity(answers.len()), 0);
+    for (at, turn) in answers {
+        let asked = template.render(&messages[..at], None, true)?.text;
+        let content = turn.content.trim();
+        let start = common_prefix(&asked, &whole);
+        // A template may write the answer with something before it, such as empty thoughts.
+        let found = whole[start..].find(content).filter(|_| start >= done);
+        let Some(found) = found else {
+            let reason = "it does not write an earlier answer of a conversation as it is; use --last-answer-only";
+            return Err(template.refused(reason));
+        };
+        done = start + found + content.len();
+        if whole[done..].starts_with(&end_of_message) {
+            done += end_of_message.len();
+        }
+        spans.push(start..done);
+    }
+    tokenizer.token_ranges(&whole, &spans)
+}
+
+/// Returns the length in bytes of the longest common beginning of two texts.
+fn common_prefix(a: &str, b: &str) -> usize {
+    let same = a.char_indices().zip(b.chars());
+    let other = same.into_iter().find(|((_, a), b)| a != b);
+    other.map_or(a.len().min(b.len()), |((at, _), _)| at)
 }
 
 /// Converts a turn to a message of a chat template.

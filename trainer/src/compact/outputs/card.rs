@@ -1,7 +1,7 @@
 //! The model card (`README.md`): the description, training and scores of a model, in the form that
 //! Hugging Face shows.
 //!
-//! Every number comes from the configuration, the events or the baselines.
+//! Every number comes from the configuration, the history of the run or the baselines.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::compact::option_values::display_value;
 use crate::run::model_card::{
     CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
 };
-use crate::run::{Event, Scores, best_score, named_scores, rounded, score_name};
+use crate::run::{Event, RunHistory, Scores, named_scores, rounded, score_name};
 
 /// The options that the card shows outside the table of options.
 const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_seeds"];
@@ -26,18 +26,18 @@ const ELSEWHERE: [&str; 4] = ["name", "train_seeds", "validation_seeds", "test_s
 /// Returns an error if the configuration names tasks that the environment does not have.
 pub fn card_text<W: Learn>(
     config: &TrainConfig,
-    events: &[Event],
+    history: &RunHistory,
     baselines: &[(String, Scores)],
 ) -> Result<String, Error> {
     let tasks = config.task_names::<W>()?;
-    let finished = events.iter().rev().find_map(|event| match event {
-        Event::Finished {
+    let finished = match history.finished() {
+        Some(Event::Finished {
             step,
             scores: Some(scores),
             ..
-        } => Some((*step, scores)),
+        }) => Some((*step, scores)),
         _ => None,
-    });
+    };
     let scores = finished.map(|(_, scores)| scores);
     let card = ModelCard {
         library: "sentinel",
@@ -46,8 +46,8 @@ pub fn card_text<W: Learn>(
         results: scores.map_or_else(Vec::new, |scores| results(config, &tasks, scores)),
         title: config.name.clone(),
         sections: vec![
-            description::<W>(config, events),
-            training::<W>(config, events, finished.map(|(step, _)| step))?,
+            description::<W>(config, history),
+            training::<W>(config, history, finished.map(|(step, _)| step))?,
             measured::<W>(config, &tasks, scores, baselines),
             usage(config),
             LIMITS.to_owned(),
@@ -95,11 +95,9 @@ fn results(config: &TrainConfig, tasks: &[&str], scores: &Scores) -> Vec<CardRes
 }
 
 /// Returns the description of the model.
-fn description<W: Learn>(config: &TrainConfig, events: &[Event]) -> String {
-    let parameters = events.iter().rev().find_map(|event| match event {
-        Event::Started { parameters, .. } => Some(format!(" It has {parameters} parameters.")),
-        _ => None,
-    });
+fn description<W: Learn>(config: &TrainConfig, history: &RunHistory) -> String {
+    let parameters = history.parameters();
+    let parameters = parameters.map(|count| format!(" It has {count} parameters."));
     let description = W::describe(&W::net(config));
     format!(
         "A policy for the world `{}` of Sentinel, under its {} rules: {description}{}\n",
@@ -138,7 +136,7 @@ fn is_privileged<W: Learn>(name: &str) -> bool {
 /// Returns the section about training.
 fn training<W: Learn>(
     config: &TrainConfig,
-    events: &[Event],
+    history: &RunHistory,
     finished: Option<usize>,
 ) -> Result<String, serde_json::Error> {
     let method = method::<W>(config);
@@ -150,7 +148,7 @@ fn training<W: Learn>(
         format!("It ended after {step} of {} updates; the model is the policy that scored best on the validation seeds on the way.", config.max_steps)
     });
     text.push_str(&done);
-    if let Some((_, best)) = best_score(events) {
+    if let Some((_, best)) = history.best_score() {
         let _ = write!(text, " Best mean score on the validation seeds: {best:.4}.");
     }
     let _ = write!(

@@ -1,4 +1,4 @@
-//! The summaries in a run's folder, each written anew from the list of events at every checkpoint.
+//! The summaries in a run's folder, each written anew from the history of the run at a checkpoint.
 //! A reader sees the old file or the new one, never a part of one.
 
 pub mod card;
@@ -9,61 +9,69 @@ use serde_json::Map;
 
 use super::config::TrainConfig;
 use super::learn::Learn;
-use crate::run::{Event, Scores, TRAINER_STATE_FILE, TrainerState, default_logging_steps};
+use crate::run::{
+    Event, HistoryFormat, RunHistory, Scores, TRAINER_STATE_FILE, TrainerState,
+    default_logging_steps,
+};
 use crate::{Error, files};
 
 pub use crate::run::model_card::CARD_FILE;
 
-/// Writes `trainer_state.json` and the model card into an existing folder.
-///
-/// # Errors
-/// Returns an error if a file cannot be written, or an event cannot be expressed as JSON.
-pub fn write_all<W: Learn>(
-    folder: &Path,
-    config: &TrainConfig,
-    events: &[Event],
-) -> Result<(), Error> {
-    let state = trainer_state::<W>(config, events)?;
-    files::write_atomic(&folder.join(TRAINER_STATE_FILE), state.as_bytes())?;
-    files::write_atomic(
-        &folder.join(CARD_FILE),
-        card::card_text::<W>(config, events, baselines(events))?.as_bytes(),
-    )
-}
-
-/// Returns the scores of the baselines; empty before they were measured.
-fn baselines(events: &[Event]) -> &[(String, Scores)] {
-    let measured = events.iter().rev().find_map(|event| match event {
-        Event::Finished { baselines, .. } => Some(&baselines[..]),
-        _ => None,
-    });
-    measured.unwrap_or_default()
-}
-
-/// Returns the text of `trainer_state.json`. The whole run counts as one epoch.
+/// Returns the properties of a run that the entries of its log depend on. The whole run counts as one
+/// epoch.
 ///
 /// # Errors
 /// Returns an error if the configuration names tasks that the environment does not have.
-pub fn trainer_state<W: Learn>(config: &TrainConfig, events: &[Event]) -> Result<String, Error> {
+pub fn history_format<W: Learn>(config: &TrainConfig) -> Result<HistoryFormat, Error> {
     let tasks = config.task_names::<W>()?.into_iter().map(str::to_owned);
-    let tasks: Vec<String> = tasks.collect();
-    let step = events.iter().rev().find_map(|event| match event {
-        Event::Step { step, .. } => Some(*step),
-        _ => None,
-    });
-    let state = TrainerState {
-        snapshots: config.save_total_limit > 0,
-        tasks: &tasks,
-        step: step.unwrap_or(0),
+    Ok(HistoryFormat {
+        tasks: tasks.collect(),
         max_steps: config.max_steps,
         steps_per_epoch: config.max_steps,
         logging_steps: default_logging_steps(config.max_steps),
+        rounded: true,
+    })
+}
+
+/// Writes `trainer_state.json` into an existing folder.
+///
+/// # Errors
+/// Returns an error if it cannot be written.
+pub fn write_trainer_state(
+    folder: &Path,
+    config: &TrainConfig,
+    history: &mut RunHistory,
+) -> Result<(), Error> {
+    let state = TrainerState {
+        snapshots: config.save_total_limit > 0,
+        step: history.last_metrics().map_or(0, |(step, _)| step),
         eval_steps: Some(config.eval_steps),
         save_steps: config.save_steps,
         train_batch_size: config.episodes_per_update * config.num_generations,
         tokens: None,
         extra: Map::new(),
-        rounded: true,
     };
-    state.to_json(events)
+    state.save(history, &folder.join(TRAINER_STATE_FILE))
+}
+
+/// Writes the model card into an existing folder.
+///
+/// # Errors
+/// Returns an error if it cannot be written, or the configuration names tasks that the environment
+/// does not have.
+pub fn write_card<W: Learn>(
+    folder: &Path,
+    config: &TrainConfig,
+    history: &RunHistory,
+) -> Result<(), Error> {
+    let text = card::card_text::<W>(config, history, baselines(history))?;
+    files::write_atomic(&folder.join(CARD_FILE), text.as_bytes())
+}
+
+/// Returns the scores of the baselines; empty before they were measured.
+fn baselines(history: &RunHistory) -> &[(String, Scores)] {
+    match history.finished() {
+        Some(Event::Finished { baselines, .. }) => baselines,
+        _ => &[],
+    }
 }

@@ -17,7 +17,10 @@ use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::play::PromptArgs;
-use super::{RolloutConfig, RolloutError, RolloutStats, Script, Trajectory, rollout};
+use super::{
+    EpisodeSummary, RolloutConfig, RolloutError, RolloutStats, RolloutSums, Script,
+    rollout_summaries,
+};
 use crate::arg_parsers;
 use crate::corpus::parse_invalid;
 use crate::episode_args::with_default;
@@ -88,27 +91,29 @@ impl RandomScript {
     }
 }
 
-/// Plays the reference's dry run on setups, one episode after the other.
+/// Plays the reference's dry run on setups, one episode after the other, and returns its signals.
 ///
 /// # Errors
 /// Returns the errors of [`rollout`], which a script does not cause.
-pub fn reference_dry_run(
+fn reference_dry_run(
     setups: &[Setup],
     seed: u64,
     rollout_config: RolloutConfig,
     progress: Progress<'_>,
-) -> Result<Vec<Trajectory<TrustEnv>>, RolloutError> {
+) -> Result<RolloutStats, RolloutError> {
     let mut stand_in = RandomScript::new(seed);
-    let mut played = Vec::with_capacity(setups.len());
+    let mut sums = RolloutSums::default();
     for setup in setups {
         let mut script = Script {
             style: rollout_config.style,
             choose: |_, s: &PromptState<TrustEnv>| stand_in.choose(s.observation()),
         };
         let start = vec![PromptState::new(setup)];
-        played.extend(rollout(start, rollout_config, &mut script, progress)?);
+        for episode in rollout_summaries(start, rollout_config, &mut script, progress)? {
+            sums.add(&episode);
+        }
     }
-    Ok(played)
+    Ok(sums.stats())
 }
 
 /// Plays the dry run and returns its result.
@@ -121,8 +126,8 @@ pub fn dry_run(config: &RolloutArgs, progress: Progress<'_>) -> Result<RolloutRe
     if config.episode.world == WorldName::Trust && by_coin {
         let setups = config.setups::<TrustEnv>()?;
         let seed = config.seed_range().range().start;
-        let played = reference_dry_run(&setups, seed, config.rollout_config(), progress);
-        return Ok(config.summarize(RandomScript::NAME, &played.map_err(stopped)?));
+        let signals = reference_dry_run(&setups, seed, config.rollout_config(), progress);
+        return Ok(config.summarize(RandomScript::NAME, signals.map_err(stopped)?));
     }
     in_world!(config.episode.world, W => scripted::<W>(config, progress))
 }
@@ -149,16 +154,21 @@ fn scripted<W: TextWorld + Trainable>(
                 action.unwrap_or_else(|| W::fallback(s.observation()))
             },
         };
-        rollout(
+        rollout_summaries(
             vec![PromptState::new(setup)],
             rollout_config,
             &mut script,
             progress,
         )
     };
-    let played: Result<Vec<_>, _> = setups.par_iter().map(one).collect();
-    let played: Vec<Trajectory<W>> = played.map_err(stopped)?.into_iter().flatten().collect();
-    Ok(config.summarize(policy.name(), &played))
+    let played: Result<Vec<Vec<EpisodeSummary<W>>>, _> = setups.par_iter().map(one).collect();
+    let played = played.map_err(stopped)?;
+    let mut sums = RolloutSums::default();
+    played
+        .iter()
+        .flatten()
+        .for_each(|episode| sums.add(episode));
+    Ok(config.summarize(policy.name(), sums.stats()))
 }
 
 impl RolloutArgs {
@@ -202,14 +212,9 @@ impl RolloutArgs {
         Ok(tasks.into_iter().flat_map(setup).collect())
     }
 
-    pub(crate) fn summarize<W: TextWorld>(
-        &self,
-        policy: &str,
-        played: &[Trajectory<W>],
-    ) -> RolloutReport {
-        let signals = RolloutStats::from_trajectories(played);
+    pub(crate) fn summarize(&self, policy: &str, signals: RolloutStats) -> RolloutReport {
         RolloutReport {
-            episodes: played.len(),
+            episodes: signals.episodes,
             avg_score: round_to(signals.avg_score, 4),
             world: self.episode.world,
             policy: policy.to_owned(),

@@ -1,5 +1,7 @@
 //! The generator of completions, and the loop in which many episodes request them as one batch.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sentinel_policy::text::{PromptState, PromptStyle, TextWorld};
 
 use crate::Progress;
@@ -18,9 +20,26 @@ pub enum RolloutError {
     /// The world refused an action that it parsed or proposed itself, which no current world does.
     #[error("the world refuses its own fallback: {0}")]
     Refused(String),
+    /// The rollout was asked to stop before its end.
+    #[error("interrupted before the end of the episodes")]
+    Interrupted,
     /// A group with fewer than two members.
     #[error("a group of {0}: it needs at least 2 members, as it is its own baseline")]
     Group(usize),
+}
+
+impl RolloutError {
+    /// Checks a request to stop.
+    ///
+    /// # Errors
+    /// Returns [`Self::Interrupted`] if `stop` is set.
+    pub(crate) fn check_stop(stop: &AtomicBool) -> Result<(), Self> {
+        if stop.load(Ordering::Relaxed) {
+            Err(Self::Interrupted)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// One prompt's origin: the episode and its state.

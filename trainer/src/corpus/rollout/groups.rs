@@ -5,8 +5,9 @@
 
 use sentinel_policy::text::{ParseError, ParsedAction, PromptState, TextWorld};
 
+use super::episode_summary::rollout_summaries;
 use super::generator::{GenerationRequest, Generator, RolloutError, generate_completions};
-use super::play::{RolloutConfig, Sample, rollout};
+use super::play::{RolloutConfig, Sample};
 use crate::analyze::{Analyzed, PolicySource};
 
 /// The value of a completion, by who plays on after it.
@@ -152,14 +153,14 @@ fn continuation_scores<W: TextWorld + Analyzed>(
 ) -> Result<Vec<f64>, RolloutError> {
     let first = |members: &Vec<usize>| samples[members[0]].now().clone();
     let starts = open.iter().map(first).collect();
-    let played = rollout(starts, rollout_config, generator, &|| ())?;
+    let played = rollout_summaries(starts, rollout_config, generator, &|| ())?;
     let mut scores: Vec<f64> = samples
         .iter()
         .map(|sample| sample.score(rollout_config))
         .collect();
-    for (members, trajectory) in open.into_iter().zip(played) {
+    for (members, episode) in open.into_iter().zip(played) {
         for member in members {
-            scores[member] = trajectory.score;
+            scores[member] = episode.score;
         }
     }
     Ok(scores)

@@ -13,14 +13,16 @@
 //! * by its value against other completions of a copy of the same state ([`generate_groups`]).
 
 mod command;
+mod episode_summary;
 mod generator;
 mod groups;
 mod play;
 mod rollout_stats;
 
-pub use command::{RandomScript, RolloutArgs, RolloutReport, dry_run, reference_dry_run};
+pub use command::{RandomScript, RolloutArgs, RolloutReport, dry_run};
+pub use episode_summary::{EpisodeSummary, rollout_summaries};
 pub(crate) use generator::{EpisodeSlot, run_batched};
 pub use generator::{GenerationRequest, Generator, RolloutError, Script};
 pub use groups::{CompletionValue, Group, Member, generate_groups};
 pub use play::{CompletionRow, Ending, PromptArgs, RolloutConfig, Trajectory, rollout};
-pub use rollout_stats::RolloutStats;
+pub use rollout_stats::{RolloutStats, RolloutSums};

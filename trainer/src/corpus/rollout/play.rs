@@ -12,7 +12,6 @@ use sentinel_policy::text::{
 use serde::{Deserialize, Serialize};
 
 use super::generator::{EpisodeSlot, Generator, RolloutError, run_batched};
-use crate::eval::task_of;
 use crate::trainable::Trainable;
 use crate::{Progress, arg_parsers};
 
@@ -95,18 +94,6 @@ impl<W: TextWorld> Trajectory<W> {
             }
         }
         state
-    }
-
-    /// Returns the details of each step that was taken, by playing the episode again, and the task
-    /// that it is of.
-    #[must_use]
-    pub fn steps(&self) -> (W::Task, Vec<W::Info>) {
-        let mut state = self.start.clone();
-        let actions = self.rows.iter().filter_map(|row| row.action);
-        // The same state accepted the same actions before.
-        let taken = actions.map_while(|action| Some(state.step(action).ok()?.info));
-        let steps = taken.collect();
-        (task_of(state.episode()), steps)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Signals to watch while a model trains: numbers that degrade before the score does.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use sentinel_policy::text::TextWorld;
 use serde::Serialize;
 
+use super::episode_summary::{EpisodeSummary, StepSummary};
 use super::play::{Ending, Trajectory};
 
 /// Counts and means over the rows or trajectories of a batch; rates are in `[0, 1]`.
@@ -41,63 +43,122 @@ impl RolloutStats {
     /// Computes the signals of a batch; all 0 for an empty one.
     #[must_use]
     pub fn from_trajectories<W: TextWorld>(trajectories: &[Trajectory<W>]) -> Self {
-        let rows = || trajectories.iter().flat_map(|t| t.rows.iter());
-        let mut reasons = BTreeMap::new();
-        for fault in rows().filter_map(|row| row.parsed.as_ref().err()) {
-            *reasons.entry(fault.reason.name()).or_default() += 1;
+        let mut sums = RolloutSums::default();
+        for trajectory in trajectories {
+            let steps = trajectory
+                .rows
+                .iter()
+                .map(|row| StepSummary::new(&row.completion, &row.parsed, row.action, row.reward));
+            sums.add_episode(trajectory.score, trajectory.ending, steps);
         }
-        let repaired = |parsed: bool| if parsed { 1.0 } else { 0.0 };
-        let later = || trajectories.iter().flat_map(|t| t.rows.iter().skip(1));
-        Self {
-            episodes: trajectories.len(),
-            rows: rows().count(),
-            avg_score: mean(trajectories.iter().map(|t| t.score)),
-            invalid_rate: share(rows().map(|row| row.parsed.is_err())),
-            repaired_rate: mean(
-                rows().map(|row| repaired(row.parsed.as_ref().is_ok_and(|parsed| parsed.repaired))),
-            ),
-            aborted_rate: share(trajectories.iter().map(|t| t.ending == Ending::Aborted)),
-            repeated_action_rate: share(
-                (trajectories.iter())
-                    .flat_map(|t| (0..t.rows.len()).filter_map(move |row| repeats(t, row))),
-            ),
-            constant_policy_rate: share(trajectories.iter().filter_map(is_constant)),
-            first_step_reward: mean(
-                (trajectories.iter()).filter_map(|t| t.rows.first().map(|row| row.reward)),
-            ),
-            later_reward: mean(later().map(|row| row.reward)),
-            completion_characters: mean(rows().map(|row| row.completion.chars().count() as f64)),
-            reasons,
+        sums.stats()
+    }
+}
+
+/// The sums that [`RolloutStats`] are computed from. Their size does not depend on the number of
+/// episodes.
+#[derive(Clone, Debug, Default)]
+pub struct RolloutSums {
+    episodes: usize,
+    rows: usize,
+    score: Mean,
+    invalid: Mean,
+    repaired: Mean,
+    aborted: Mean,
+    repeated_action: Mean,
+    constant_policy: Mean,
+    first_step_reward: Mean,
+    later_reward: Mean,
+    characters: Mean,
+    reasons: BTreeMap<&'static str, usize>,
+}
+
+impl RolloutSums {
+    /// Adds the steps and the score of an episode.
+    pub fn add<W: TextWorld>(&mut self, episode: &EpisodeSummary<W>) {
+        let steps = episode.steps.iter().copied();
+        self.add_episode(episode.score, episode.ending, steps);
+    }
+
+    fn add_episode<A: Display>(
+        &mut self,
+        score: f64,
+        ending: Ending,
+        steps: impl Iterator<Item = StepSummary<A>>,
+    ) {
+        self.episodes += 1;
+        self.score.add(score);
+        self.aborted.add_case(ending == Ending::Aborted);
+        // Reasons that an action states are not part of its text.
+        let (mut before, mut repeats, mut is_constant) = (None, false, true);
+        for (index, step) in steps.enumerate() {
+            self.rows += 1;
+            self.invalid.add_case(step.repaired.is_err());
+            self.repaired.add_case(step.repaired == Ok(true));
+            if let Err(reason) = step.repaired {
+                *self.reasons.entry(reason.name()).or_default() += 1;
+            }
+            self.characters.add(step.characters as f64);
+            let rewards = if index == 0 {
+                &mut self.first_step_reward
+            } else {
+                &mut self.later_reward
+            };
+            rewards.add(step.reward);
+            let action = step.action.map(|action| action.to_string());
+            if let (Some(before), Some(action)) = (&before, &action) {
+                self.repeated_action.add_case(before == action);
+                is_constant &= before == action;
+                repeats = true;
+            }
+            before = action;
+        }
+        // Without two actions there is nothing to compare.
+        if repeats {
+            self.constant_policy.add_case(is_constant);
+        }
+    }
+
+    /// Returns the signals of all episodes that were added; all 0 without any.
+    #[must_use]
+    pub fn stats(self) -> RolloutStats {
+        RolloutStats {
+            episodes: self.episodes,
+            rows: self.rows,
+            avg_score: self.score.value(),
+            invalid_rate: self.invalid.value(),
+            repaired_rate: self.repaired.value(),
+            aborted_rate: self.aborted.value(),
+            repeated_action_rate: self.repeated_action.value(),
+            constant_policy_rate: self.constant_policy.value(),
+            first_step_reward: self.first_step_reward.value(),
+            later_reward: self.later_reward.value(),
+            completion_characters: self.characters.value(),
+            reasons: self.reasons,
         }
     }
 }
 
-fn share(holds: impl Iterator<Item = bool>) -> f64 {
-    mean(holds.map(|holds| f64::from(u8::from(holds))))
+/// The mean of the values that were added so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    count: u64,
+    sum: f64,
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (count, sum) = values.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
-    sum / f64::from(count.max(1))
-}
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+    }
 
-/// Returns the action of a row as text; reasons that an action states are not part of it.
-fn done<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<String> {
-    t.rows.get(row)?.action.map(|action| action.to_string())
-}
+    /// Adds 1 if a property holds, else 0.
+    fn add_case(&mut self, holds: bool) {
+        self.add(f64::from(u8::from(holds)));
+    }
 
-/// Returns `true` if a row repeats the previous action; `None` for the first row or without an
-/// action.
-fn repeats<W: TextWorld>(t: &Trajectory<W>, row: usize) -> Option<bool> {
-    let before = done(t, row.checked_sub(1)?)?;
-    Some(done(t, row)? == before)
-}
-
-/// Returns `true` if all rows have the same action; `None` if there are not two actions to compare.
-fn is_constant<W: TextWorld>(t: &Trajectory<W>) -> Option<bool> {
-    let mut pairs = (1..t.rows.len())
-        .filter_map(|row| repeats(t, row))
-        .peekable();
-    pairs.peek()?;
-    Some(pairs.all(|same| same))
+    /// Returns the mean; 0 without any value.
+    fn value(self) -> f64 {
+        self.sum / self.count.max(1) as f64
+    }
 }

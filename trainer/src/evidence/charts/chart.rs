@@ -148,6 +148,10 @@ pub struct PointSeries {
     pub dashed: bool,
     /// The points, from left to right.
     pub points: Vec<Point>,
+    /// The positions on the horizontal axis, from left to right, at which a value was logged that is
+    /// not finite. A line breaks there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<f64>,
 }
 
 /// A point of a series.
@@ -265,6 +269,16 @@ impl Estimate {
     }
 }
 
+impl PointSeries {
+    /// Returns the runs of points between gaps; each has at least one point.
+    pub(super) fn segments(&self) -> impl Iterator<Item = &[Point]> {
+        self.points.chunk_by(|left, right| {
+            let next = self.gaps.partition_point(|gap| *gap <= left.x);
+            self.gaps.get(next).is_none_or(|gap| *gap >= right.x)
+        })
+    }
+}
+
 impl Point {
     /// Creates a point without an interval.
     #[must_use]
@@ -374,8 +388,11 @@ impl Chart {
         let positions: Vec<f64> = match &self.plot {
             Plot::StackedArea { x, .. } => x.clone(),
             Plot::Lines { series, .. } | Plot::Points { series, .. } => {
-                let points = series.iter().flat_map(|s| &s.points);
-                points.map(|point| point.x).collect()
+                let positions = series.iter().flat_map(|s| {
+                    let points = s.points.iter().map(|point| point.x);
+                    points.chain(s.gaps.iter().copied())
+                });
+                positions.collect()
             }
             _ => Vec::new(),
         };

@@ -12,7 +12,7 @@ use kuva::render::plots::Plot as Layer;
 use kuva::render::render::{Primitive, Scene, TextAnchor, render_multiple};
 use kuva::render::theme::Theme;
 
-use super::chart::{AreaSeries, Axis, BaselineLine, Chart, Plot, PointSeries};
+use super::chart::{AreaSeries, Axis, BaselineLine, Chart, Plot, Point, PointSeries};
 use super::palette::{self, GRID, INK, MUTED};
 use super::{bars, fishbone};
 
@@ -201,33 +201,42 @@ fn points(
     let mut layers = Vec::new();
     for (i, s) in series.iter().enumerate() {
         let color = series_color(s.color.as_ref(), i);
-        let pairs: Vec<(f64, f64)> = s.points.iter().map(|p| (p.x, p.value)).collect();
-        let is_marked = !connected || pairs.len() <= MARKED_POINTS;
         let has_band = s.points.iter().any(|point| point.interval.is_some());
-        if connected && pairs.len() > 1 {
+        let is_marked = !connected || s.points.len() <= MARKED_POINTS;
+        let mut needs_legend = true;
+        for points in s.segments().filter(|points| connected && points.len() > 1) {
             if has_band {
-                layers.push(Layer::Band(band(s, color)));
+                layers.push(Layer::Band(band(points, color)));
             }
             let mut line = LinePlot::new()
-                .with_data(pairs.clone())
+                .with_data(pairs(points))
                 .with_color(color)
-                .with_stroke_width(width(i))
-                .with_legend(s.label.as_str());
+                .with_stroke_width(width(i));
+            if std::mem::take(&mut needs_legend) {
+                line = line.with_legend(s.label.as_str());
+            }
             if s.dashed {
                 line = line.with_line_style(LineStyle::Dashed);
             }
             layers.push(Layer::Line(line));
         }
-        if is_marked || pairs.len() == 1 {
+        // A point between two gaps has no line.
+        let marked: Vec<Point> = if is_marked {
+            s.points.clone()
+        } else {
+            let alone = s.segments().filter(|points| points.len() == 1);
+            alone.flatten().copied().collect()
+        };
+        if is_marked || !marked.is_empty() {
             let mut marks = ScatterPlot::new()
-                .with_data(pairs.clone())
+                .with_data(pairs(&marked))
                 .with_color(color)
                 .with_marker(MARKERS[i % MARKERS.len()])
                 .with_size(3.6);
-            if !connected || pairs.len() == 1 {
+            if needs_legend {
                 marks = marks.with_legend(s.label.as_str());
                 if has_band {
-                    let whiskers = s.points.iter().map(|p| {
+                    let whiskers = marked.iter().map(|p| {
                         let (low, high) = p.estimate().whiskers().unwrap_or_default();
                         (low.max(0.0), high.max(0.0))
                     });
@@ -237,7 +246,9 @@ fn points(
             layers.push(Layer::Scatter(marks));
         }
     }
-    let xs = series.iter().flat_map(|s| s.points.iter().map(|p| p.x));
+    let xs = series
+        .iter()
+        .flat_map(|s| s.points.iter().map(|p| p.x).chain(s.gaps.iter().copied()));
     let x = range(&chart.x, xs);
     let reference_values = references.iter().map(|reference| reference.value);
     let y = range(&chart.y, extents(chart).chain(reference_values));
@@ -270,13 +281,18 @@ fn coincide(series: &[PointSeries]) -> bool {
     })
 }
 
+/// Returns the positions of points.
+fn pairs(points: &[Point]) -> Vec<(f64, f64)> {
+    points.iter().map(|p| (p.x, p.value)).collect()
+}
+
 /// Returns the band of a line; points without an interval have one of no height.
-fn band(series: &PointSeries, color: &str) -> BandPlot {
+fn band(points: &[Point], color: &str) -> BandPlot {
     let ends = |k: usize| {
-        let points = series.points.iter();
+        let points = points.iter();
         points.map(move |p| p.interval.map_or(p.value, |ends| ends[k]))
     };
-    let xs = series.points.iter().map(|p| p.x);
+    let xs = points.iter().map(|p| p.x);
     BandPlot::new(
         xs.collect::<Vec<_>>(),
         ends(0).collect::<Vec<_>>(),

@@ -184,6 +184,42 @@ fn constant_values_give_nonempty_axis() -> Tested {
 }
 
 #[test]
+fn line_breaks_at_gaps() -> Tested {
+    let lines = |gaps: &[f64]| {
+        let series = PointSeries {
+            gaps: gaps.to_vec(),
+            ..line(&[(1.0, 0.5), (2.0, 0.7), (4.0, 0.4), (6.0, 0.6), (7.0, 0.5)])
+        };
+        let plot = Plot::Lines {
+            series: vec![series],
+            references: Vec::new(),
+        };
+        chart("gaps", plot)
+    };
+    let strokes = |chart: &Chart| -> Result<usize, Box<dyn std::error::Error>> {
+        let Plot::Lines { series, .. } = &chart.plot else {
+            return Err("no lines".into());
+        };
+        let svg = chart.to_svg()?;
+        assert!(!svg.contains("NaN"), "{svg}");
+        // The legend has the name once, whatever the number of parts.
+        assert_eq!(svg.matches(">one<").count(), 1, "{svg}");
+        Ok(series[0].segments().count())
+    };
+    assert_eq!(strokes(&lines(&[]))?, 1);
+    assert_eq!(strokes(&lines(&[3.0, 3.5]))?, 2);
+    assert_eq!(strokes(&lines(&[0.0, 3.0, 5.0, 8.0]))?, 3);
+    assert_eq!(strokes(&lines(&[1.5, 3.0, 5.0, 6.5]))?, 5);
+    let broken = lines(&[3.0]);
+    let whole = lines(&[]);
+    assert_ne!(broken.to_svg()?, whole.to_svg()?);
+    let text = broken.to_json(&Provenance::new())?;
+    assert_eq!(serde_json::from_str::<Chart>(&text)?, broken);
+    assert!(!whole.to_json(&Provenance::new())?.contains("gaps\":"));
+    Ok(())
+}
+
+#[test]
 fn chart_json_roundtrips_to_same_chart() -> Tested {
     for chart in all_kinds(3) {
         let text = chart.to_json(&Provenance::new())?;

@@ -128,8 +128,8 @@ fn lines(file: &ClusterHealth, curve: impl Fn(&[f64], usize) -> Vec<f64>) -> Vec
         PointSeries {
             label: palette::policy_label(policy),
             color: Some(colors[i].to_owned()),
-            dashed: false,
             points: points.collect(),
+            ..PointSeries::default()
         }
     };
     drawn.iter().enumerate().map(line).collect()

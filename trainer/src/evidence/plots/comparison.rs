@@ -293,6 +293,7 @@ pub(super) fn baseline_delta_lines(post: &Path) -> Result<SourcedChart, Evidence
             },
             dashed: *baseline != RANDOM,
             points: differences,
+            gaps: Vec::new(),
         }
     });
     let chart = Chart {

@@ -106,6 +106,7 @@ pub(super) fn trust_gap_over_time(path: &Path) -> Result<SourcedChart, EvidenceE
             color: Some(color.to_owned()),
             dashed,
             points: points.collect(),
+            gaps: Vec::new(),
         }
     };
     let series = vec![

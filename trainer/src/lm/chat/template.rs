@@ -121,11 +121,33 @@ impl ChatTemplate {
         let text = template.and_then(|template| template.render(all));
         let text = text.map_err(|error| self.failed(&error))?;
         let (text, written) =
-            generation_tags::remove_markers(&text).map_err(|reason| LmError::Template {
-                path: self.path.clone(),
-                reason: reason.to_owned(),
-            })?;
+            generation_tags::remove_markers(&text).map_err(|reason| self.refused(reason))?;
         Ok(Rendered { text, written })
+    }
+
+    /// Returns the text that the template writes after the content of an assistant's message.
+    ///
+    /// # Errors
+    /// If the template rejects the messages.
+    pub fn message_end(&self) -> Result<String, LmError> {
+        let content = "An answer.";
+        let messages = [
+            Message::new("user", "A question?"),
+            Message::new("assistant", content),
+        ];
+        let text = self.render(&messages, None, false)?.text;
+        Ok(text
+            .rsplit_once(content)
+            .map_or("", |(_, end)| end)
+            .to_owned())
+    }
+
+    /// Creates an error about a conversation that cannot be used with the template.
+    pub(crate) fn refused(&self, reason: &str) -> LmError {
+        LmError::Template {
+            path: self.path.clone(),
+            reason: reason.to_owned(),
+        }
     }
 
     fn failed(&self, error: &Error) -> LmError {

@@ -10,6 +10,8 @@ use crate::lm::LmError;
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     path: PathBuf,
+    /// Name of the object inside another, with a dot; empty for that of the file.
+    prefix: String,
     values: Map<String, Value>,
 }
 
@@ -23,11 +25,12 @@ impl Fields {
             reason,
         };
         if let Some(reason) = crate::files::placeholder(&bytes) {
-            return Err(format(reason.to_owned()));
+            return Err(format(reason));
         }
         match serde_json::from_slice(&bytes).map_err(|error| format(error.to_string()))? {
             Value::Object(values) => Ok(Self {
                 path: path.to_owned(),
+                prefix: String::new(),
                 values,
             }),
             _ => Err(format("its top level is not an object".to_owned())),
@@ -50,6 +53,7 @@ impl Fields {
             None => Ok(None),
             Some(Value::Object(values)) => Ok(Some(Self {
                 path: self.path.clone(),
+                prefix: format!("{}{key}.", self.prefix),
                 values: values.clone(),
             })),
             Some(other) => Err(self.invalid(key, &format!("is {other}"), "write an object")),
@@ -131,7 +135,7 @@ impl Fields {
     pub(crate) fn invalid(&self, key: &str, problem: &str, remedy: &str) -> LmError {
         LmError::Key {
             path: self.path.clone(),
-            key: key.to_owned(),
+            key: format!("{}{key}", self.prefix),
             problem: problem.to_owned(),
             remedy: remedy.to_owned(),
         }

@@ -49,7 +49,21 @@ impl ModelConfig {
     /// # Errors
     /// If it cannot be read, or describes an unsupported model.
     pub fn load(folder: &Path) -> Result<Self, LmError> {
-        Self::load_file(&folder.join("config.json"))
+        let path = folder.join("config.json");
+        let adapter = folder.join("adapter_config.json");
+        if !path.is_file() && adapter.is_file() {
+            let fields = Fields::load(&adapter, "an adapter configuration")?;
+            let base = fields.text("base_model_name_or_path")?.unwrap_or("BASE");
+            return Err(LmError::Format {
+                path: folder.to_owned(),
+                kind: "a model",
+                reason: format!(
+                    "it is an adapter: use --model {base} --adapter {}",
+                    folder.display()
+                ),
+            });
+        }
+        Self::load_file(&path)
     }
 
     /// Reads a configuration from a file of any name.

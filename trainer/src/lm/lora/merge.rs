@@ -9,7 +9,7 @@ use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
 use crate::lm::config::special_tokens;
-use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError};
+use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError, copy_stop_tokens};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
 
@@ -57,14 +57,17 @@ impl Lora {
             linear.weight.set(weight);
         }
         merged.adapter = None;
+        merged.changed_by_adapter = None;
+        merged.digest = None;
         merged
     }
 
     /// Writes the merged model as a plain checkpoint into folder `target`.
     ///
-    /// The other files of the base model's folder `source`, such as the tokenizer, are copied, and
-    /// `kwargs`, with which adapter was trained, and `provenance` are written beside them. The result is read back and compared with base and
-    /// adapter before it replaces `target` as a whole.
+    /// The other files of the base model's folder `source`, such as the tokenizer, are copied. If the adapter's
+    /// folder `adapter` has its own stop tokens or variables of the chat template, those are taken. `provenance`
+    /// is written beside them. The result is read back and compared with base and adapter before it
+    /// replaces `target` as a whole.
     ///
     /// # Errors
     /// If there is no adapter, `target` is not empty and `force` is false, the comparison fails, or
@@ -72,8 +75,8 @@ impl Lora {
     pub fn merge_into(
         model: &CausalLm,
         source: &Path,
+        adapter: Option<&Path>,
         target: &Path,
-        kwargs: &ChatTemplateKwargs,
         provenance: &Provenance,
         force: bool,
     ) -> Result<MergeReport, LmError> {
@@ -97,7 +100,10 @@ impl Lora {
                 std::fs::copy(&from, new.path().join(name)).map_err(failed)?;
             }
         }
-        kwargs.save(new.path(), None)?;
+        if let Some(adapter) = adapter {
+            copy_stop_tokens(adapter, new.path())?;
+        }
+        ChatTemplateKwargs::resolve(None, adapter, source)?.save(new.path(), None)?;
         provenance.write(new.path())?;
         let report = compare(model, &CausalLm::load(new.path(), &model.device)?)?;
         if report.difference.is_nan() || report.difference > report.tolerance {

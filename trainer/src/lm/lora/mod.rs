@@ -4,12 +4,15 @@ mod attach;
 mod config;
 mod files;
 mod merge;
+mod modules;
+mod pairs;
 
+pub(crate) use config::ADAPTER_FILES;
 pub use config::{LoraConfig, Target};
-pub(crate) use files::ADAPTER_FILES;
 pub use files::BaseCheck;
 pub(crate) use merge::COMPANION_FILES;
 pub use merge::MergeReport;
+pub use modules::ModuleNames;
 
 /// Operations on the adapter of a model: [`Self::attach`] a new one, [`Self::load`] a saved one,
 /// [`Self::save`] it, or [`Self::merge_into`] a plain checkpoint.

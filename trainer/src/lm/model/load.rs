@@ -138,6 +138,7 @@ impl CausalLm {
                 norm: rest.next()?,
                 head: rest.next(),
                 adapter: None,
+                changed_by_adapter: None,
                 digest: None,
                 precision: Precision::F32,
             })

@@ -119,7 +119,10 @@ pub struct CausalLm {
     /// Output head; `None` if it is tied to the embedding.
     pub(crate) head: Option<Parameter>,
     pub(crate) adapter: Option<LoraConfig>,
-    /// Digest of the base weights before they were rounded to bf16; `None` if they were not.
+    /// A tensor of the adapter that has changed the base model; `None` if none has.
+    pub(crate) changed_by_adapter: Option<String>,
+    /// Digest of the base weights before they were rounded to bf16, or changed by an adapter; `None` if
+    /// they were not.
     pub(crate) digest: Option<String>,
     pub(crate) precision: Precision,
 }

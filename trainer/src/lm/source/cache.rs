@@ -5,8 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::lm::vocabulary_files::VOCABULARY_FILES;
+
 const WEIGHTS: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
+/// Files that change what a model reads and where it stops, and that not every repository has.
+const OPTIONAL: [&str; 4] = [
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+];
 const ADAPTER: [&str; 2] = ["adapter_config.json", "adapter_model.safetensors"];
 
 /// The cached state of a repository.
@@ -15,6 +24,9 @@ pub(super) enum CacheState {
     Nothing,
     /// An interrupted download; holds the names of the missing files.
     Part(Vec<String>),
+    /// A model that can be read, of which it is not known whether the repository has more files, such as a
+    /// chat template: another program downloaded only the files that it needed.
+    Usable(PathBuf),
     /// The folder of a complete model or adapter.
     Whole(PathBuf),
 }
@@ -40,10 +52,35 @@ pub(super) fn snapshot(folder: &Path, revision: &str) -> CacheState {
         return CacheState::Nothing;
     }
     let missing = missing(&found);
-    if missing.is_empty() {
-        CacheState::Whole(found)
-    } else {
+    let is_unknown = |name: &&str| !found.join(name).is_file() && !mark(&found, name).is_file();
+    if !missing.is_empty() {
         CacheState::Part(missing)
+    } else if found.join("config.json").is_file() && OPTIONAL.iter().any(is_unknown) {
+        CacheState::Usable(found)
+    } else {
+        CacheState::Whole(found)
+    }
+}
+
+/// Returns the path of the mark that the repository of a snapshot does not have a file, as huggingface_hub
+/// leaves it.
+fn mark(snapshot: &Path, name: &str) -> PathBuf {
+    let commit = snapshot.file_name().unwrap_or_default();
+    let repository = snapshot.ancestors().nth(2).unwrap_or(snapshot);
+    repository.join(".no_exist").join(commit).join(name)
+}
+
+/// Marks the optional files that a completely downloaded snapshot lacks as absent from the repository, so
+/// that it is not asked for them again.
+pub(super) fn mark_absent(snapshot: &Path) {
+    for name in OPTIONAL
+        .iter()
+        .filter(|name| !snapshot.join(name).is_file())
+    {
+        let mark = mark(snapshot, name);
+        // Without the mark, the repository is asked again the next time.
+        let _ = mark.parent().map(std::fs::create_dir_all);
+        let _ = std::fs::write(mark, "");
     }
 }
 
@@ -60,6 +97,9 @@ fn missing(snapshot: &Path) -> Vec<String> {
         return adapter;
     }
     let mut missing = absent(&["config.json", "tokenizer.json"]);
+    if absent(&VOCABULARY_FILES).is_empty() {
+        missing.retain(|name| name != "tokenizer.json");
+    }
     if !snapshot.join(WEIGHTS).is_file() {
         match shards(&snapshot.join(INDEX)) {
             Some(shards) => {

@@ -47,7 +47,8 @@ impl HubOptions {
 /// Finds the folder of a model or an adapter.
 ///
 /// Returns `asked` itself if it is such a folder, else the snapshot in the cache if that is
-/// complete, else, unless offline, downloads the repository from the Hub into the cache.
+/// complete, else, unless offline, downloads the repository from the Hub into the cache. A snapshot that
+/// can be read but may lack a file, such as a chat template, is completed if the Hub answers.
 ///
 /// # Errors
 /// If it is not found: the error holds the requested name, the places searched and how to pass a
@@ -72,11 +73,16 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         let reason = "it is neither a folder nor a Hub repository (owner/name)".to_owned();
         return Err(nowhere(looked, reason));
     }
+    let mut usable = None;
     if let Some(cache) = &options.hub.cache {
         let folder = cache::folder(cache, asked);
         let place = format!("cache {}", folder.display());
         looked.push(match cache::snapshot(&folder, options.revision()) {
             CacheState::Whole(found) => return Ok(found),
+            CacheState::Usable(found) => {
+                usable = Some(found);
+                place
+            }
             CacheState::Nothing => place,
             CacheState::Part(missing) => {
                 format!("{place}, which is incomplete ({})", lacks(&missing))
@@ -84,14 +90,28 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         });
     }
     if options.hub.offline {
+        if let Some(found) = usable {
+            return Ok(found);
+        }
         let reason =
             "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing was downloaded".to_owned();
         return Err(nowhere(looked, reason));
     }
-    hub::download(asked, options).map_err(|reason| {
-        looked.push(format!("{}/{asked}", options.hub.endpoint));
-        nowhere(looked, format!("the Hub download failed ({reason})"))
-    })
+    match (hub::download(asked, options), usable) {
+        (Ok(found), _) => {
+            cache::mark_absent(&found);
+            Ok(found)
+        }
+        // As huggingface_hub does when the Hub does not answer.
+        (Err(_), Some(found)) => Ok(found),
+        (Err(reason), None) => {
+            looked.push(format!("{}/{asked}", options.hub.endpoint));
+            Err(nowhere(
+                looked,
+                format!("the Hub download failed ({reason})"),
+            ))
+        }
+    }
 }
 
 /// Describes the missing files by the first name and the number of others.

@@ -185,7 +185,7 @@ impl Header {
         (&file).take(64).read_to_end(&mut start).map_err(failed)?;
         file.rewind().map_err(failed)?;
         if let Some(reason) = crate::files::placeholder(&start) {
-            return Err(damaged(path, reason.to_owned()));
+            return Err(damaged(path, reason));
         }
         let mut count = [0; 8];
         if length < 8 {

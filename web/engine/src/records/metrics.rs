@@ -151,10 +151,15 @@ pub(super) fn charts(runs: &[ShownLog<'_>], smooth: bool) -> Vec<(Chart, Note)> 
 }
 
 fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<(Chart, Note)> {
-    let (mut lines, mut without) = (Vec::new(), Vec::new());
+    let (mut lines, mut without, mut never_finite) = (Vec::new(), Vec::new(), Vec::new());
     for run in runs {
         match line(run.log, metric.key, run.name, run.style, smooth) {
-            Some(line) => lines.push(line),
+            Some(line) => {
+                if !line.y.iter().any(|value| value.is_finite()) {
+                    never_finite.push(run.name);
+                }
+                lines.push(line);
+            }
             None => without.push(run.name),
         }
     }
@@ -168,17 +173,24 @@ fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<(Chart,
             parts.filter_map(|(style, (key, name))| line(run.log, key, name, style, smooth)),
         );
     }
-    let values = || lines.iter().flat_map(|line| &line.y).copied();
+    let values = || {
+        let values = lines.iter().flat_map(|line| &line.y).copied();
+        values.filter(|value| value.is_finite())
+    };
     let low = values().fold(f32::INFINITY, f32::min);
     let high = values().fold(f32::NEG_INFINITY, f32::max);
-    let missing = match without.as_slice() {
-        [] => String::new(),
-        names => format!("not logged by {}", names.join(", ")),
-    };
+    let notes = [
+        ("not logged by", without),
+        ("no finite value logged by", never_finite),
+    ];
+    let notes = notes.into_iter().filter(|(_, names)| !names.is_empty());
+    let notes: Vec<String> = notes
+        .map(|(words, names)| format!("{words} {}", names.join(", ")))
+        .collect();
     let chart = Chart {
         id: metric.id.to_owned(),
         title: metric.title.to_owned(),
-        subtitle: missing,
+        subtitle: notes.join("; "),
         x_label: "optimizer step".to_owned(),
         y_label: metric.unit.to_owned(),
         range: [low, high],
@@ -206,13 +218,19 @@ fn line(log: &TrainingLog, key: &str, name: &str, style: u8, smooth: bool) -> Op
 }
 
 /// Replaces each value by the mean of those at most a fortieth of the curve away on each side, and
-/// at least one; the window shrinks at the ends, where it stays symmetric.
+/// at least one; the window shrinks at the ends, where it stays symmetric. Values that are not finite
+/// stay, and do not count in the means of others.
 fn smoothed(values: &[f32]) -> Vec<f32> {
     let reach = (values.len() / 40).max(1);
     let mean = |index: usize| {
+        if !values[index].is_finite() {
+            return values[index];
+        }
         let reach = reach.min(index).min(values.len() - 1 - index);
-        let window = &values[index - reach..=index + reach];
-        window.iter().sum::<f32>() / window.len() as f32
+        let window = values[index - reach..=index + reach].iter();
+        let finite = window.filter(|value| value.is_finite());
+        let (sum, count) = finite.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0_f32));
+        sum / count
     };
     (0..values.len()).map(mean).collect()
 }
@@ -266,6 +284,33 @@ mod tests {
             (kl.lines.len(), kl.subtitle.as_str()),
             (1, "not logged by B")
         );
+    }
+
+    #[test]
+    fn a_value_that_is_not_finite_is_a_gap() {
+        let log = log(
+            r#"{"global_step": 3, "log_history": [{"step": 1, "reward": 0.5, "grad_norm": NaN},
+            {"step": 2, "reward": NaN, "grad_norm": NaN}, {"step": 3, "reward": 0.75, "grad_norm": Infinity}]}"#,
+        );
+        let all = charts(&[shown(&log, "A", 0)], false);
+        let (reward, norm) = (&all[0].0, &all[1].0);
+        assert_eq!(
+            (reward.id.as_str(), norm.id.as_str()),
+            ("reward", "gradient")
+        );
+        assert_eq!((reward.range, reward.subtitle.as_str()), ([0.5, 0.75], ""));
+        let line = &reward.lines[0];
+        assert_eq!(line.x, [1.0, 2.0, 3.0]);
+        assert_eq!((line.y[0], line.y[2]), (0.5, 0.75));
+        assert!(line.y[1].is_nan());
+        assert_eq!(norm.lines[0].x.len(), 3);
+        assert_eq!(norm.subtitle, "no finite value logged by A");
+        let smooth = smoothed(&[0.0, 1.0, f32::NAN, 3.0, 2.0]);
+        assert_eq!(
+            (&smooth[..2], &smooth[3..]),
+            (&[0.0, 0.5][..], &[2.5, 2.0][..])
+        );
+        assert!(smooth[2].is_nan());
     }
 
     #[test]

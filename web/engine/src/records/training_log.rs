@@ -1,7 +1,8 @@
 //! The log of a training run: its `trainer_state.json`.
 
-use sentinel_env::strict_json::Json;
+use sentinel_env::strict_json::{Json, JsonFields};
 use sentinel_policy::insertion_sort::sort;
+use sentinel_policy::python_json;
 use serde::Deserialize;
 
 use crate::format::grouped;
@@ -24,8 +25,8 @@ pub(super) struct TrainingLog {
 struct Entry {
     /// Number of optimizer steps taken.
     step: u64,
-    /// All keys of the entry with their values.
-    values: Json,
+    /// All keys of the entry with their values; `null` is a number that is not finite.
+    values: JsonFields,
 }
 
 /// The parts of Hugging Face's `TrainerState` that the curves need.
@@ -48,15 +49,17 @@ impl TrainingLog {
         parse(text).map_err(|reason| format!("{address} is not a trainer state: {reason}"))
     }
 
-    /// Returns step and value of one metric. If a resumed run logged a step twice, the last value
-    /// counts.
+    /// Returns step and value of one metric; NaN for a value that is not finite. If a resumed run
+    /// logged a step twice, the last value counts.
     #[must_use]
     pub(super) fn series(&self, name: &str) -> Vec<(u64, f64)> {
         let mut points: Vec<(u64, f64)> = Vec::new();
         for entry in &self.entries {
-            let Some(value) = entry.values.get(name).and_then(Json::as_f64) else {
-                continue;
+            let value = match entry.values.get(name) {
+                Some(value) => value.as_f64(),
+                None => entry.values.contains(name).then_some(f64::NAN),
             };
+            let Some(value) = value else { continue };
             if points.last().is_some_and(|last| last.0 == entry.step) {
                 points.pop();
             }
@@ -74,7 +77,7 @@ impl TrainingLog {
         let planned = planned.map_or_else(String::new, |steps| format!(" of {}", count(steps)));
         let mut text = format!("{}{planned} optimizer steps", count(self.steps));
         let played = self.series("num_env_steps");
-        if let Some((_, steps)) = played.last().filter(|last| last.1 >= 0.0) {
+        if let Some((_, steps)) = played.iter().rfind(|point| point.1 >= 0.0) {
             text += &format!(", {} environment steps", count(*steps as u64));
         }
         // A best value that no evaluation reached is not mentioned.
@@ -88,7 +91,7 @@ impl TrainingLog {
 }
 
 fn parse(text: &str) -> Result<TrainingLog, String> {
-    let state: TrainerState = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let state: TrainerState = python_json::from_str(text).map_err(|e| e.to_string())?;
     let entries = state.log_history.into_iter().enumerate();
     let entries = entries.map(|(index, entry)| read_entry(index + 1, entry));
     let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
@@ -106,10 +109,12 @@ fn parse(text: &str) -> Result<TrainingLog, String> {
 
 fn read_entry(number: usize, values: Json) -> Result<Entry, String> {
     let step = values.get("step").and_then(Json::as_u64);
-    let step = step.ok_or_else(|| {
-        format!("entry {number} of log_history has no `step` that is a whole number")
-    })?;
-    Ok(Entry { step, values })
+    match (step, values) {
+        (Some(step), Json::Object(values)) => Ok(Entry { step, values }),
+        _ => Err(format!(
+            "entry {number} of log_history has no `step` that is a whole number"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -135,10 +140,42 @@ mod tests {
     }
 
     #[test]
+    fn values_that_are_not_finite_are_gaps() {
+        let log = TrainingLog::parse(
+            "a.json",
+            "\u{feff}{\"global_step\": 3, \"best_metric\": -Infinity, \"log_history\": [
+            {\"step\": 1, \"reward\": 0.5, \"grad_norm\": NaN, \"num_env_steps\": 40},
+            {\"step\": 2, \"reward\": Infinity, \"grad_norm\": 1.5, \"num_env_steps\": NaN},
+            {\"step\": 2, \"eval_reward\": NaN},
+            {\"step\": 3, \"reward\": 0.7, \"grad_norm\": 1.25}]}",
+        )
+        .expect("a trainer state");
+        let series = |name: &str| -> Vec<(u64, Option<f64>)> {
+            let points = log.series(name).into_iter();
+            points
+                .map(|(step, value)| (step, value.is_finite().then_some(value)))
+                .collect()
+        };
+        assert_eq!(
+            series("reward"),
+            [(1, Some(0.5)), (2, None), (3, Some(0.7))]
+        );
+        assert_eq!(
+            series("grad_norm"),
+            [(1, None), (2, Some(1.5)), (3, Some(1.25))]
+        );
+        assert_eq!(
+            log.summary().replace('\u{202f}', " "),
+            "3 optimizer steps, 40 environment steps"
+        );
+    }
+
+    #[test]
     fn unreadable_file_is_named_with_the_reason() {
         for (text, reason) in [
             ("<!doctype html>", "line 1"),
             (r#"{"global_step": 1, "log_history": []}"#, "is empty"),
+            ("{\"best_metric\": NaN,\n\"log_history\": [", "line 2"),
             (
                 r#"{"global_step": 1, "log_history": [{"loss": 1}]}"#,
                 "entry 1",

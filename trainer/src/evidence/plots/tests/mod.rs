@@ -2,6 +2,7 @@
 //! named.
 
 mod bad_input;
+mod training;
 
 use std::path::Path;
 
@@ -349,33 +350,6 @@ fn training_and_cluster_charts_match_file_values() -> Tested {
             assert!(near, "{drawn:?} {value:?}");
         }
     }
-    Ok(())
-}
-
-#[test]
-fn training_seeds_are_merged_into_mean_with_interval() -> Tested {
-    let inputs = Inputs::new(1)?;
-    let mut second = read(&inputs.at("trainer_state.json"))?;
-    for row in second["log_history"].as_array_mut().ok_or("no log")? {
-        if let Some(reward) = row.get("reward").and_then(Value::as_f64) {
-            row["reward"] = json!(reward + 0.2);
-        }
-    }
-    write(&inputs.at("second.json"), &second)?;
-    let mut config = inputs.config();
-    config.only = Some("grpo_reward_curve".to_owned());
-    config.trainer_state.push(inputs.at("second.json"));
-    let result = draw(&config)?;
-    let drawn = read(&result.drawn[0].1.json)?;
-    let point = &drawn["plot"]["series"][0]["points"][0];
-    assert!(point["interval"].is_array());
-    second["log_history"]
-        .as_array_mut()
-        .ok_or("no log")?
-        .remove(0);
-    write(&inputs.at("second.json"), &second)?;
-    let reason = inputs.refused(&config, "grpo_reward_curve")?;
-    assert!(reason.contains("logged different steps"), "{reason}");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use sentinel_policy::python_json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -49,7 +50,7 @@ pub(super) struct TrainerLog {
 }
 
 impl TrainerLog {
-    /// Returns the logged values of each metric in [`METRICS`] that occurs.
+    /// Returns the finite values of each metric in [`METRICS`] that was logged.
     pub(super) fn series(&self) -> BTreeMap<String, Vec<[f64; 2]>> {
         let mut all = BTreeMap::<String, Vec<[f64; 2]>>::new();
         for entry in &self.log_history {
@@ -192,7 +193,9 @@ pub(super) fn read(
     })
 }
 
-/// Reads a file `trainer_state.json`.
+/// Reads a file `trainer_state.json`. Numbers that are not finite are read as `null`.
 pub(super) fn read_log(path: &Path, sources: &mut Sources) -> Result<TrainerLog, ReportError> {
-    read_json(path, "the log of a run", REMEDY, sources)
+    let bytes = sources.read(path)?;
+    python_json::from_slice(&bytes)
+        .map_err(|error| ReportError::from_json(path, "the log of a run", &error, REMEDY))
 }

@@ -57,6 +57,20 @@ fn run_without_trainer_state_is_refused() -> Tested {
 }
 
 #[test]
+fn log_of_a_run_may_hold_numbers_that_are_not_finite() -> Tested {
+    let project = Project::new()?;
+    let run = project.run("run")?;
+    let path = run.join("trainer_state.json");
+    let text = std::fs::read_to_string(&path)?;
+    let text = text.replacen('{', "{\"best_metric\": -Infinity,", 1);
+    std::fs::write(&path, text.replacen("1.5", "NaN", 1))?;
+    let made = report(&[&run], &project.path("out"))?;
+    let series = &made.results.runs[0].series;
+    assert_eq!((series["loss"].len(), series["reward"].len()), (1, 2));
+    Ok(())
+}
+
+#[test]
 fn truncated_run_file_error_names_file_and_line() -> Tested {
     let project = Project::new()?;
     for file in ["trainer_state.json", "sentinel.json"] {

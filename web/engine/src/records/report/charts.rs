@@ -1,6 +1,7 @@
 //! The charts of a report. Lines become charts; bars, points and counts become panels with bars.
 
 use sentinel_page_protocol::{Card, Chart, Layout, Line, Meter, Panel, RecordsSection};
+use sentinel_policy::insertion_sort::sort;
 
 use super::file::{
     AreaSeries, BarRow, Cause, ChartEntry, ChartFile, Estimate, Plot, Point, PointSeries, Results,
@@ -47,7 +48,7 @@ fn part(entry: &ChartEntry) -> Part {
     match &entry.chart.plot {
         Plot::Lines { series } => {
             let series = series.iter();
-            let series = series.map(|s| (s.label.as_str(), s.points.clone()));
+            let series = series.map(|s| (s.label.as_str(), with_gaps(s)));
             lines(entry, series.collect())
         }
         Plot::StackedArea { x, series } => {
@@ -92,6 +93,21 @@ const fn exact(value: f64) -> Estimate {
         value,
         interval: None,
     }
+}
+
+/// Returns the points of a series, with NaN where it has no finite value.
+fn with_gaps(series: &PointSeries) -> Vec<Point> {
+    let gap = |x: &f64| Point {
+        x: *x,
+        y: f64::NAN,
+        interval: None,
+    };
+    let mut points = series.points.clone();
+    points.extend(series.gaps.iter().map(gap));
+    if !series.gaps.is_empty() {
+        sort(&mut points, |a, b| a.x < b.x);
+    }
+    points
 }
 
 /// Returns the points of a line.
@@ -258,5 +274,25 @@ fn number(estimate: &Estimate) -> String {
     match estimate.interval {
         Some([low, high]) => format!("{value} ({low:.4} to {high:.4})"),
         None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_of_a_series_have_no_value() {
+        let text =
+            r#"{"label": "a", "points": [{"x": 1, "y": 0.5}, {"x": 3, "y": 0.7}], "gaps": [2, 4]}"#;
+        let series: PointSeries = serde_json::from_str(text).expect("a series");
+        let points = with_gaps(&series);
+        let x: Vec<f64> = points.iter().map(|point| point.x).collect();
+        let y: Vec<Option<f64>> = points
+            .iter()
+            .map(|point| point.y.is_finite().then_some(point.y))
+            .collect();
+        assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(y, [Some(0.5), None, Some(0.7), None]);
     }
 }

@@ -200,6 +200,9 @@ pub(super) struct BarRow {
 pub(super) struct PointSeries {
     pub label: String,
     pub points: Vec<Point>,
+    /// Horizontal positions at which there is no finite value.
+    #[serde(default)]
+    pub gaps: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -1,0 +1,147 @@
+//! The matrices that an adapter has for a model: its modules are chosen by PEFT's rules.
+
+use super::LoraConfig;
+use super::modules::{ModuleNames, matches};
+use crate::lm::LmError;
+use crate::lm::config::ModelConfig;
+use crate::lm::weights::{BLOCK_LINEARS, EMBEDDING, HEAD, linear_shape};
+
+/// The place of a module in a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A linear layer of a block, by its index in [`BLOCK_LINEARS`].
+    Block { layer: usize, linear: usize },
+    /// The embedding of tokens, before the first block.
+    Embedding,
+    /// The output head, after the last block.
+    Head,
+}
+
+/// Names, as in PEFT's files, and shapes of the two matrices of a module.
+pub(super) struct PairSpec {
+    pub(super) place: Place,
+    pub(super) a: (String, [usize; 2]),
+    pub(super) b: (String, [usize; 2]),
+    /// Factor of the product of both.
+    pub(super) scale: f64,
+}
+
+/// Start of all names in the weights of an adapter.
+pub(super) const ADAPTER_PREFIX: &str = "base_model.model.";
+
+impl LoraConfig {
+    /// Returns the specifications of all pairs that the adapter has for a model, in the model's order.
+    ///
+    /// # Errors
+    /// If a pattern is no regular expression, or no module of the model is chosen.
+    pub(super) fn pairs(&self, model: &ModelConfig) -> Result<Vec<PairSpec>, LmError> {
+        let wrong = |value| LmError::Option {
+            option: "target modules",
+            value,
+            allowed: "names or a regular expression of the model's linear layers",
+        };
+        let mut pairs = Vec::new();
+        for (place, name, shape) in modules(model) {
+            if self.adapts(&name).map_err(wrong)? {
+                pairs.push(self.pair(place, &name, shape).map_err(wrong)?);
+            }
+        }
+        if pairs.is_empty() {
+            return Err(wrong(format!("{:?} of no layer", self.targets)));
+        }
+        Ok(pairs)
+    }
+
+    /// Returns the number of scalars that the adapter has for a model.
+    ///
+    /// # Errors
+    /// If a pattern is no regular expression, or no module of the model is chosen.
+    pub fn parameter_count(&self, model: &ModelConfig) -> Result<usize, LmError> {
+        let pairs = self.pairs(model)?;
+        let sides = pairs.iter().flat_map(|pair| [pair.a.1, pair.b.1]);
+        Ok(sides.map(|[rows, columns]| rows * columns).sum())
+    }
+
+    /// Returns whether the adapter has matrices for a module.
+    fn adapts(&self, module: &str) -> Result<bool, String> {
+        if self.excluded.contains(module)? {
+            return Ok(false);
+        }
+        for saved in &self.modules_to_save {
+            if matches(&format!(r"(.*\.)?{saved}(\..*)?"), module)? {
+                return Ok(false);
+            }
+        }
+        // PEFT selects layers among listed names only, not among those that match a pattern.
+        let listed = matches!(self.targets, ModuleNames::List(_));
+        if !self.targets.contains(module)? || self.layers.is_empty() || !listed {
+            return self.targets.contains(module);
+        }
+        let Some((before, layer)) = layer_of(module) else {
+            return Ok(false);
+        };
+        let mut is_pattern = self.layers_pattern.is_empty();
+        for pattern in &self.layers_pattern {
+            is_pattern |= matches(&format!(r"(.*\.)?{pattern}"), before)?;
+        }
+        Ok(is_pattern && self.layers.contains(&layer))
+    }
+
+    fn pair(
+        &self,
+        place: Place,
+        module: &str,
+        [outputs, inputs]: [usize; 2],
+    ) -> Result<PairSpec, String> {
+        let rank = pattern_value(&self.rank_pattern, module)?.unwrap_or(self.rank);
+        let alpha = pattern_value(&self.alpha_pattern, module)?.unwrap_or(self.alpha);
+        let (a, b) = match place {
+            Place::Embedding => ("lora_embedding_A", "lora_embedding_B"),
+            Place::Block { .. } | Place::Head => ("lora_A.weight", "lora_B.weight"),
+        };
+        let divisor = rank as f64;
+        Ok(PairSpec {
+            place,
+            a: (format!("{ADAPTER_PREFIX}{module}.{a}"), [rank, inputs]),
+            b: (format!("{ADAPTER_PREFIX}{module}.{b}"), [outputs, rank]),
+            scale: alpha / if self.rslora { divisor.sqrt() } else { divisor },
+        })
+    }
+}
+
+/// Returns the value of the first pattern that a module's name, or its end after a dot, matches.
+fn pattern_value<T: Copy>(patterns: &[(String, T)], module: &str) -> Result<Option<T>, String> {
+    for (pattern, value) in patterns {
+        if matches(&format!(r"(.*\.)?(?:{pattern})"), module)? {
+            return Ok(Some(*value));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the number of a module's layer, and the name before it.
+fn layer_of(module: &str) -> Option<(&str, usize)> {
+    let (before, rest) = module.split_once(".layers.")?;
+    let (layer, _) = rest.split_once('.')?;
+    let before = module.get(..before.len() + ".layers".len())?;
+    Some((before, layer.parse().ok()?))
+}
+
+/// Returns place, name and shape, `[outputs, inputs]`, of all modules that an adapter can have matrices for.
+fn modules(model: &ModelConfig) -> impl Iterator<Item = (Place, String, [usize; 2])> + '_ {
+    let name = |tensor: &str| tensor.trim_end_matches(".weight").to_owned();
+    let (vocabulary, hidden) = (model.vocab_size, model.hidden_size);
+    let embedding = (Place::Embedding, name(EMBEDDING), [hidden, vocabulary]);
+    let head = (Place::Head, name(HEAD), [vocabulary, hidden]);
+    let blocks = (0..model.num_hidden_layers).flat_map(move |layer| {
+        let linears = BLOCK_LINEARS.iter().enumerate();
+        linears.map(move |(linear, (part, kind))| {
+            let name = format!("model.layers.{layer}.{part}.{kind}");
+            let place = Place::Block { layer, linear };
+            (place, name, linear_shape(model, kind))
+        })
+    });
+    std::iter::once(embedding)
+        .chain(blocks)
+        .chain(std::iter::once(head))
+}

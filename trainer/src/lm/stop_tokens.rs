@@ -1,0 +1,160 @@
+//! The tokens that end a completion, from all files that name some, and a check that they end the
+//! messages of the chat template.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::config::Fields;
+use super::{GenerationDefaults, LmError, Tokenizer};
+use crate::files;
+
+const GENERATION_CONFIG: &str = "generation_config.json";
+
+impl GenerationDefaults {
+    /// Reads the defaults of the model in `folder`, with the stop tokens of all that name some: `eos_token` if
+    /// given, the `generation_config.json` of the adapter, that of the model, and the tokenizer, whose
+    /// `eos_token` TRL's GRPO and vLLM stop at as well.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or `eos_token` is not a token of the tokenizer.
+    pub fn resolve(
+        folder: &Path,
+        adapter: Option<&Path>,
+        tokenizer: &Tokenizer,
+        eos_token: Option<&str>,
+    ) -> Result<Self, LmError> {
+        let mut found = Self::load(folder)?;
+        let given = eos_token.map(|token| tokenizer.eos_token_id(token));
+        let mut all: Vec<u32> = given.transpose()?.into_iter().collect();
+        if let Some(path) = adapter.map(|folder| folder.join(GENERATION_CONFIG))
+            && path.is_file()
+        {
+            all.extend(Fields::load(&path, "a generation configuration")?.tokens("eos_token_id")?);
+        }
+        all.append(&mut found.eos_token_ids);
+        let own = tokenizer.special_tokens().get("eos_token");
+        all.extend(own.and_then(|token| tokenizer.token_id(token)));
+        for id in all {
+            if !found.eos_token_ids.contains(&id) {
+                found.eos_token_ids.push(id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns a warning if completions would not end where the chat template ends a message, which a base
+    /// model with the template of its instruct model is known for.
+    #[must_use]
+    pub fn stop_warning(&self, tokenizer: &Tokenizer) -> Option<String> {
+        let stops = &self.eos_token_ids;
+        if stops.is_empty() {
+            let text = "the model names no token that ends a text (eos_token_id in generation_config.json or \
+                        config.json, eos_token of the tokenizer): completions end only at the length limit";
+            return Some(text.to_owned());
+        }
+        // Without a template, or with one that refuses these messages, there is nothing to compare.
+        let end = tokenizer.message_end().ok()?;
+        if end.is_empty() || end.iter().any(|id| stops.contains(id)) {
+            return None;
+        }
+        let special = end.iter().find(|id| tokenizer.is_special(**id));
+        let name = |id: u32| tokenizer.token(id).unwrap_or_default();
+        let stops: Vec<String> = stops.iter().map(|id| name(*id)).collect();
+        let stops = stops.join(", ");
+        Some(match special.map(|id| name(*id)) {
+            Some(token) => format!(
+                "the chat template ends a message with {token}, which is no stop token (those are {stops}): \
+                 completions run on after it; to stop there, use --eos-token '{token}'"
+            ),
+            None => format!(
+                "the chat template ends a message without any of the stop tokens ({stops}): completions run on after \
+                 it; use a template that ends a message with one of them"
+            ),
+        })
+    }
+}
+
+impl Tokenizer {
+    /// Returns the id of a token that ends a completion.
+    ///
+    /// # Errors
+    /// If the tokenizer does not have it.
+    pub fn eos_token_id(&self, token: &str) -> Result<u32, LmError> {
+        self.token_id(token).ok_or_else(|| LmError::Option {
+            option: "eos_token",
+            value: format!("{token:?}"),
+            allowed: "a token of the model's tokenizer",
+        })
+    }
+
+    /// Returns the tokens that the chat template writes after the content of an assistant's message.
+    ///
+    /// # Errors
+    /// If there is no template, or it rejects the messages.
+    pub fn message_end(&self) -> Result<Vec<u32>, LmError> {
+        self.encode(&self.template()?.message_end()?)
+    }
+}
+
+/// Names `token` as the end of completions in the files of a model or adapter: in front of the other stop
+/// tokens in `generation_config.json`, and alone in `tokenizer_config.json` and in `config.json`, as
+/// TRL does.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(crate) fn write_eos_token(folder: &Path, token: &str, ids: &[u32]) -> Result<(), LmError> {
+    let first = ids.first().map_or(Value::Null, |id| json!(id));
+    set_key(&folder.join(GENERATION_CONFIG), "eos_token_id", json!(ids))?;
+    set_key(
+        &folder.join("tokenizer_config.json"),
+        "eos_token",
+        json!(token),
+    )?;
+    let config = folder.join("config.json");
+    if config.is_file() {
+        set_key(&config, "eos_token_id", first)?;
+    }
+    Ok(())
+}
+
+/// Gives a model the stop tokens that the adapter in folder `adapter` was trained with, if they are others.
+///
+/// # Errors
+/// As [`write_eos_token`].
+pub(crate) fn copy_stop_tokens(adapter: &Path, model: &Path) -> Result<(), LmError> {
+    let ids = |folder: &Path| {
+        let path = folder.join(GENERATION_CONFIG);
+        let fields = path
+            .is_file()
+            .then(|| Fields::load(&path, "a generation configuration"));
+        let fields = fields.transpose()?;
+        fields.map_or(Ok(Vec::new()), |fields| fields.tokens("eos_token_id"))
+    };
+    let of_adapter: Vec<u32> = ids(adapter)?;
+    let Some(first) = of_adapter
+        .first()
+        .filter(|_| ids(model).is_ok_and(|own| own != of_adapter))
+    else {
+        return Ok(());
+    };
+    let tokenizer = Tokenizer::load(model)?;
+    let token = tokenizer.token(*first).ok_or_else(|| LmError::Option {
+        option: "eos_token_id",
+        value: format!("{first} in {}", adapter.join(GENERATION_CONFIG).display()),
+        allowed: "a token of the model's tokenizer",
+    })?;
+    write_eos_token(model, &token, &of_adapter)
+}
+
+/// Sets a key of a JSON file, which is created if there is none.
+fn set_key(path: &Path, key: &str, value: Value) -> Result<(), LmError> {
+    let mut values = if path.is_file() {
+        Fields::load(path, "a configuration")?.values().clone()
+    } else {
+        Map::new()
+    };
+    values.insert(key.to_owned(), value);
+    let text = serde_json::to_string_pretty(&values).map_err(crate::Error::Json)? + "\n";
+    Ok(files::write_atomic(path, text.as_bytes())?)
+}

@@ -1,0 +1,122 @@
+//! Evaluation of a language model by a backend that answers without a model: the memory that it keeps, and
+//! its end on request.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sentinel_env::WorldName;
+use sentinel_trainer::EpisodeArgs;
+use sentinel_trainer::corpus::rollout::{RolloutConfig, RolloutError};
+use sentinel_trainer::finetune::RunError;
+use sentinel_trainer::lm::{Completion, GenerateOptions, LmError, Tokenizer};
+use sentinel_trainer::lm::{GenerationDefaults, ModelType};
+use sentinel_trainer::lm_agent::{
+    EvalEpisodes, EvalResult, GenerationBackend, LmAgent, evaluate_agent,
+};
+
+use crate::init::new_model;
+
+/// Completes every prompt with the same tokens.
+struct Constant<'a> {
+    tokens: Vec<u32>,
+    /// Called before each batch.
+    before: &'a dyn Fn(),
+}
+
+impl GenerationBackend for Constant<'_> {
+    fn generate(
+        &mut self,
+        prompts: &[Vec<u32>],
+        _options: &GenerateOptions,
+    ) -> Result<Vec<Completion>, LmError> {
+        (self.before)();
+        let completion = Completion {
+            logps: vec![0.0; self.tokens.len()],
+            ids: self.tokens.clone(),
+            stopped: false,
+        };
+        Ok(vec![completion; prompts.len()])
+    }
+}
+
+/// A tokenizer with options, and the tokens of an action that every task of world trust accepts.
+struct Skipping {
+    tokenizer: Tokenizer,
+    options: GenerateOptions,
+    tokens: Vec<u32>,
+}
+
+impl Skipping {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        new_model(folder.path(), ModelType::Qwen2);
+        let tokenizer = Tokenizer::load(folder.path()).unwrap();
+        let tokens = tokenizer.encode(r#"{"action_type":"skip"}"#).unwrap();
+        Self {
+            options: GenerateOptions::new(64, &GenerationDefaults::load(folder.path()).unwrap(), 0),
+            tokenizer,
+            tokens,
+        }
+    }
+
+    /// Creates an agent that completes four prompts at a time, and calls `before` before each batch.
+    fn agent<'a>(&'a self, before: &'a dyn Fn()) -> LmAgent<'a> {
+        let backend = Box::new(Constant {
+            tokens: self.tokens.clone(),
+            before,
+        });
+        LmAgent::with_backend(backend, &self.tokenizer, self.options.clone(), 4)
+    }
+}
+
+fn evaluate(agent: &mut LmAgent<'_>) -> Result<EvalResult, RunError> {
+    let episodes = EvalEpisodes {
+        episode: EpisodeArgs {
+            task: Some("task1,task2".to_owned()),
+            seeds: Some("1000..1006".parse().unwrap()),
+            ..EpisodeArgs::new(WorldName::Trust)
+        },
+        rollout_config: RolloutConfig::default(),
+    };
+    evaluate_agent(&episodes, agent, &|| ())
+}
+
+/// The number of episodes does not change what an agent keeps; the tokens are counted all the same.
+#[test]
+fn evaluation_keeps_no_generation() {
+    let model = Skipping::new();
+    let mut agent = model.agent(&|| ());
+    let result = evaluate(&mut agent).unwrap();
+    assert_eq!(agent.generations, []);
+    assert_eq!((result.signals.episodes, result.validity), (12, 1.0));
+    assert!(result.signals.rows > 12);
+    assert_eq!(result.tokens, result.signals.rows * model.tokens.len());
+    // A second evaluation counts its own tokens.
+    assert_eq!(evaluate(&mut agent).unwrap(), result);
+
+    // Training asks for them.
+    let mut agent = model.agent(&|| ()).with_recorded_generations();
+    assert_eq!(evaluate(&mut agent).unwrap(), result);
+    assert_eq!(agent.generations.len(), result.signals.rows);
+}
+
+/// A request to stop ends an evaluation before its next batch, in the middle of the episodes.
+#[test]
+fn evaluation_ends_before_next_batch() {
+    let (model, stop, batches) = (Skipping::new(), AtomicBool::new(false), Cell::new(0));
+    let before = || {
+        batches.set(batches.get() + 1);
+        if batches.get() == 2 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let mut agent = model.agent(&before).with_stop(&stop);
+    let found = evaluate(&mut agent);
+    let interrupted = |found| matches!(found, Err(RunError::Rollout(RolloutError::Interrupted)));
+    assert!(interrupted(found));
+    assert_eq!(batches.get(), 2);
+    assert!(interrupted(evaluate(&mut agent)));
+    assert_eq!(batches.get(), 2);
+    stop.store(false, Ordering::Relaxed);
+    assert!(evaluate(&mut agent).is_ok());
+}

@@ -220,7 +220,7 @@ async fn errors_name_file_and_place() -> Result<()> {
             "broken.json is not JSON",
             "line 3",
             "config.json is JSON, but neither",
-            "noise.png is not a text file",
+            "noise.png is neither text in UTF-8 nor a safetensors file",
         ],
     )
     .await?;

@@ -153,7 +153,8 @@ fn is_whole(path: &Path) -> bool {
         let ends = tensors
             .values()
             .filter_map(|tensor| tensor["data_offsets"][1].as_u64());
-        Some((length, 8 + count + ends.max().unwrap_or(0)))
+        let data = ends.max().unwrap_or(0);
+        Some((length, count.checked_add(8)?.checked_add(data)?))
     };
     lengths().is_some_and(|(length, expected)| length == expected)
 }

@@ -209,6 +209,8 @@ impl Repository {
             .map(|f| serde_json::json!({"rfilename": f}))
             .collect();
         let (status, body) = if path.starts_with("/api/models/") {
+            // A cached snapshot is completed with the files of its own commit.
+            assert!(path.ends_with(COMMIT), "{path}");
             let info = serde_json::json!({"sha": COMMIT, "siblings": siblings});
             ("200 OK", info.to_string())
         } else if files.iter().any(|file| path.ends_with(&format!("/{file}"))) {

@@ -70,13 +70,11 @@ fn mark(snapshot: &Path, name: &str) -> PathBuf {
     repository.join(".no_exist").join(commit).join(name)
 }
 
-/// Marks the optional files that a completely downloaded snapshot lacks as absent from the repository, so
-/// that it is not asked for them again.
-pub(super) fn mark_absent(snapshot: &Path) {
-    for name in OPTIONAL
-        .iter()
-        .filter(|name| !snapshot.join(name).is_file())
-    {
+/// Marks the optional files that are not among `files`, all that a snapshot's commit has, as absent from the
+/// repository, so that it is not asked for them again. Other programs obey the marks.
+pub(super) fn mark_absent(snapshot: &Path, files: &[String]) {
+    let is_absent = |name: &&&str| !files.iter().any(|file| file == **name);
+    for name in OPTIONAL.iter().filter(is_absent) {
         let mark = mark(snapshot, name);
         // Without the mark, the repository is asked again the next time.
         let _ = mark.parent().map(std::fs::create_dir_all);

@@ -11,16 +11,26 @@ use crate::http::Token;
 /// Name endings of the files that a model or an adapter consists of.
 const WANTED: [&str; 4] = [".json", ".jinja", ".safetensors", "merges.txt"];
 
-/// Downloads the files that are not in the cache yet, and returns the snapshot's folder.
+/// A snapshot that was downloaded, and the names of all files that its repository has.
+pub(super) struct Download {
+    pub(super) folder: PathBuf,
+    pub(super) files: Vec<String>,
+}
+
+/// Downloads the files of a branch, tag or commit that are not in the cache yet.
 ///
 /// # Errors
 /// Returns the reason in words, which do not hold the token.
-pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf, String> {
+pub(super) fn download(
+    repository: &str,
+    revision: &str,
+    options: &HubOptions,
+) -> Result<Download, String> {
     let token = options
         .hub
         .token_for_hub()
         .map_err(|error| error.to_string())?;
-    downloaded(repository, options, token).map_err(|error| {
+    downloaded(repository, revision, options, token).map_err(|error| {
         let reason = error.to_string();
         token.map_or_else(|| reason.clone(), |token| token.redact(&reason))
     })
@@ -28,9 +38,10 @@ pub(super) fn download(repository: &str, options: &HubOptions) -> Result<PathBuf
 
 fn downloaded(
     repository: &str,
+    revision: &str,
     options: &HubOptions,
     token: Option<&Token>,
-) -> Result<PathBuf, ApiError> {
+) -> Result<Download, ApiError> {
     let mut builder = ApiBuilder::new()
         .with_progress(false)
         .with_endpoint(options.hub.endpoint.clone())
@@ -39,21 +50,23 @@ fn downloaded(
     if let Some(cache) = &options.hub.cache {
         builder = builder.with_cache_dir(cache.clone());
     }
-    let revision = options.revision().to_owned();
-    let repo = Repo::with_revision(repository.to_owned(), RepoType::Model, revision);
+    let repo = Repo::with_revision(repository.to_owned(), RepoType::Model, revision.to_owned());
     let repo = builder.build()?.repo(repo);
     let mut folder = None;
-    for file in repo.info()?.siblings {
-        let name = file.rfilename;
+    let siblings = repo.info()?.siblings.into_iter();
+    let files: Vec<String> = siblings.map(|file| file.rfilename).collect();
+    for name in &files {
         // Files in subfolders of a repository belong to other libraries.
         if name.contains('/') || !WANTED.iter().any(|ending| name.ends_with(ending)) {
             continue;
         }
-        let path = repo.get(&name)?;
+        let path = repo.get(name)?;
         folder = path.parent().map(PathBuf::from);
     }
-    folder.ok_or_else(|| {
+    let missing = || {
         let reason = "the repository has no model files";
         ApiError::IoError(std::io::Error::other(reason))
-    })
+    };
+    let folder = folder.ok_or_else(missing)?;
+    Ok(Download { folder, files })
 }

@@ -97,21 +97,22 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
             "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing was downloaded".to_owned();
         return Err(nowhere(looked, reason));
     }
-    match (hub::download(asked, options), usable) {
-        (Ok(found), _) => {
-            cache::mark_absent(&found);
-            Ok(found)
+    if let Some(found) = usable {
+        // Files of its own commit only: a branch may have moved on since it was cached.
+        let commit = found.file_name().unwrap_or_default().to_string_lossy();
+        if let Ok(whole) = hub::download(asked, &commit, options)
+            && whole.folder == found
+        {
+            cache::mark_absent(&found, &whole.files);
         }
-        // As huggingface_hub does when the Hub does not answer.
-        (Err(_), Some(found)) => Ok(found),
-        (Err(reason), None) => {
-            looked.push(format!("{}/{asked}", options.hub.endpoint));
-            Err(nowhere(
-                looked,
-                format!("the Hub download failed ({reason})"),
-            ))
-        }
+        // Without an answer of the Hub it is used as it is, as by huggingface_hub.
+        return Ok(found);
     }
+    let downloaded = hub::download(asked, options.revision(), options);
+    downloaded.map(|found| found.folder).map_err(|reason| {
+        looked.push(format!("{}/{asked}", options.hub.endpoint));
+        nowhere(looked, format!("the Hub download failed ({reason})"))
+    })
 }
 
 /// Describes the missing files by the first name and the number of others.

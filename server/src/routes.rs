@@ -148,26 +148,17 @@ pub(crate) fn router(app: &Arc<App>, access: &Arc<Access>) -> Router {
     // A container's platform asks for the health without a token.
     let api = (open.into_iter().fold(api, add))
         .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED });
-    let api = match &app.options.page {
-        Some(page) => {
-            let files = PageFiles::new(page);
-            api.fallback(move |request: Request| {
-                let files = files.clone();
-                async move {
-                    match without_slash(request.uri()) {
-                        Some(path) => Redirect::temporary(&path).into_response(),
-                        None => files.serve(request).await.into_response(),
-                    }
-                }
-            })
-        }
-        None => api.fallback(|request: Request| async move {
-            match without_slash(request.uri()) {
-                Some(path) => Redirect::temporary(&path).into_response(),
-                None => StatusCode::NOT_FOUND.into_response(),
+    let page = app.options.page.as_deref().map(PageFiles::new);
+    let api = api.fallback(move |request: Request| {
+        let page = page.clone();
+        async move {
+            match (without_slash(request.uri()), page) {
+                (Some(path), _) => Redirect::temporary(&path).into_response(),
+                (None, Some(files)) => files.serve(request).await.into_response(),
+                (None, None) => StatusCode::NOT_FOUND.into_response(),
             }
-        }),
-    };
+        }
+    });
     let api =
         api.layer(DefaultBodyLimit::max(limits.max_message))
             .layer(TimeoutLayer::with_status_code(

@@ -15,25 +15,41 @@ use serde_json::Value;
 
 use crate::sweep::{SweepFolder, with_ablation};
 
-/// Ctrl-C ends a sweep; the same command continues it.
+/// Starts a sweep, sends it a signal once it `is_there`, and checks that it ends as interrupted.
+fn interrupt(place: &SweepFolder, signal: &str, is_there: impl Fn() -> bool) {
+    let mut command = place.command("sweep --manifest m.toml");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while !is_there() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args([signal, &id]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// Ctrl-C ends a sweep; the same command continues it, from a whole `checkpoint-N` if the run's own checkpoint
+/// is lost.
 #[test]
 fn interrupted_sweep_continues() {
     let place = SweepFolder::new("[[entry]]\nmodel = 'tiny'\n[entry.base]\nmax_steps = 40\n");
-    let mut command = place.command("sweep --manifest m.toml");
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let events = place.path("checkpoints/sweeps/tiny/base/events.jsonl");
-    while !events.exists() && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let run = place.path("checkpoints/sweeps/tiny/base");
+    let events = run.join("events.jsonl");
+    interrupt(&place, "-INT", || events.exists());
     let base = &place.report("tiny", "stages")["stages"]["base"];
     assert_eq!(base["status"], "interrupted");
+    fs::remove_file(run.join("checkpoint.safetensors")).unwrap();
+    let steps = sentinel_trainer::run::snapshot::steps(&run).unwrap();
+    let step = *steps.last().unwrap();
     let text = place.succeeds("sweep --manifest m.toml");
     assert!(text.contains("tiny base: continues"), "{text}");
+    let events = fs::read_to_string(events).unwrap();
+    let starts = events.lines().filter(|line| line.contains("\"started\""));
+    let starts: Vec<Value> = starts
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(starts.last().unwrap()["resumed_at"], step, "{starts:?}");
 }
 
 /// Every stage after training ends when it is asked to stop, without its report, and the same plan
@@ -113,19 +129,10 @@ fn terminated_sweep_ends_in_evaluation() {
     let manifest = fs::read_to_string(place.path("m.toml")).unwrap();
     let manifest = manifest.replace("1000..1001\", max_completion_length = 6", "1000..9000\"");
     fs::write(place.path("m.toml"), manifest).unwrap();
-    let mut command = place.command("sweep --manifest m.toml");
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
     let stages = place.path("outputs/reports/sweeps/tiny/stages.json");
-    let evaluates = || fs::read_to_string(&stages).is_ok_and(|text| text.contains("\"eval\""));
-    while !evaluates() && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let sent = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    interrupt(&place, "-TERM", || {
+        fs::read_to_string(&stages).is_ok_and(|text| text.contains("\"eval\""))
+    });
     let eval = &place.report("tiny", "stages")["stages"]["eval"];
     assert_eq!(eval["status"], "interrupted");
     assert!(

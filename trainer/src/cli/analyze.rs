@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use sentinel_trainer::analyze::{self, AnalyzeConfig, EpisodeAnalysis, Event};
 use sentinel_trainer::files;
 
-use super::environments::{arguments, print};
 use super::interrupt::{Interrupted, on_interrupt};
+use super::output::{arguments, print};
 use super::progress_bar::RunBar;
 
 /// The maximum number of bad lines of a replay that are printed.

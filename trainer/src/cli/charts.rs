@@ -16,7 +16,7 @@ use sentinel_trainer::record::{self, RecordConfig};
 use sentinel_trainer::trace::Traced;
 use sentinel_trainer::{CellArgs, EpisodeArgs, Progress, files};
 
-use super::environments::print;
+use super::output::print;
 use super::progress_bar::EpisodeBar;
 
 /// Runs `sentinel reward-report`, which writes a report for each episode.

@@ -59,7 +59,7 @@ pub(crate) fn train(command: &TrainCommand, method: Method, matches: &ArgMatches
         baselines,
         run_dir.path.display()
     );
-    super::environments::print(&text)
+    super::output::print(&text)
 }
 
 fn describe_scores(tasks: &[&str], scores: &Scores) -> String {

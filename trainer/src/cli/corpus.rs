@@ -1,13 +1,12 @@
 //! The command that builds a corpus: its older spellings, its output, and Ctrl-C.
 
 use std::ffi::OsString;
-use std::io::{Write as _, stderr};
 
 use anyhow::Result;
 use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, NetworkAccess, build};
 
-use super::environments::print;
 use super::interrupt::{Interrupted, on_interrupt};
+use super::output::{note, print};
 use super::progress_bar::EpisodeBar;
 
 /// The option that only `lm build-corpus` has: `lm corpus` with it is that command.
@@ -50,8 +49,7 @@ pub(super) fn build_corpus(config: &BuildConfig) -> Result<()> {
     match built {
         Ok(summary) => print(&format!("wrote {}: {summary}", config.output_dir.display())),
         Err(error @ BuildError::Interrupted) => {
-            // A failure of standard error cannot be reported anywhere.
-            let _ = writeln!(stderr(), "{error}");
+            note(&error.to_string());
             Err(Interrupted.into())
         }
         Err(error) => Err(error.into()),

@@ -20,31 +20,12 @@ use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
+use super::output::{arguments, note, print};
 use super::progress_bar::EpisodeBar;
 use super::resolve_active_model;
 
 /// The maximum number of bad lines of a replay that `eval` reports.
 const PROBLEMS_SHOWN: usize = 20;
-
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Error::Output)?;
-    Ok(())
-}
-
-/// Returns the arguments of this program, for the provenance of what it writes.
-pub(crate) fn arguments() -> impl Iterator<Item = String> {
-    let words = std::env::args_os().skip(1);
-    words.map(|word| word.to_string_lossy().into_owned())
-}
-
-/// Prints a line to standard error.
-pub(crate) fn note(text: &str) {
-    // A failure of standard error cannot be reported anywhere.
-    let _ = writeln!(io::stderr(), "{text}");
-}
 
 /// Runs `sentinel eval`, which prints a table.
 pub(crate) fn eval(config: &EvalConfig) -> Result<()> {

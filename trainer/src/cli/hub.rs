@@ -11,8 +11,8 @@ use sentinel_trainer::hub::pull::{self, PullConfig};
 use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan};
 use sentinel_trainer::hub::{HubClient, HubError};
 
-use super::environments::{note, print};
 use super::interrupt::{Interrupted, on_interrupt};
+use super::output::{note, print};
 
 /// Returns a size in the largest decimal unit in which it is at least 1.
 fn size(bytes: u64) -> String {

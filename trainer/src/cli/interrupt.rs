@@ -1,7 +1,6 @@
 //! The signals that ask a program to stop: Ctrl-C, and SIGTERM, which batch systems and containers send. The
 //! first one stops a run, which writes a checkpoint; a second Ctrl-C ends the program.
 
-use std::io::{Write as _, stderr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +8,7 @@ use anyhow::Result;
 use sentinel_trainer::Error;
 use sentinel_trainer::run::{RunDir, RunDirArgs};
 
-use super::environments::note;
+use super::output::note;
 
 /// The error of a run that stopped on request: exit code 130, as of a program that Ctrl-C ended.
 #[derive(Debug, thiserror::Error)]
@@ -19,15 +18,13 @@ pub(crate) struct Interrupted;
 /// Prints that a run was stopped and how to resume it, and returns [`Interrupted`].
 pub(crate) fn interrupted(folder: &Path) -> anyhow::Error {
     let folder = folder.display();
-    // A failure of standard error cannot be reported anywhere.
-    let _ = writeln!(
-        stderr(),
+    note(&format!(
         "stopped; {folder} holds a checkpoint: continue with --resume-from-checkpoint"
-    );
+    ));
     Interrupted.into()
 }
 
-/// Prints in what a run begins otherwise than its options ask.
+/// Prints a note if a run begins anew, or from an older checkpoint, although its options ask for another.
 pub(super) fn print_start(args: &RunDirArgs, dir: &RunDir) {
     if let Some(text) = args.describe_start(dir) {
         note(&text);
@@ -139,11 +136,7 @@ pub(crate) fn on_interrupt_of_rank(is_main: bool) -> Result<&'static AtomicBool>
                     }
                     continue;
                 }
-                // A failure of standard error cannot be reported anywhere.
-                let _ = writeln!(
-                    stderr(),
-                    "stopping after this step; press Ctrl-C again to stop at once"
-                );
+                note("stopping after this step; press Ctrl-C again to stop at once");
             }
         });
     });

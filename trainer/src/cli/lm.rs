@@ -1,6 +1,5 @@
 //! The commands of language models: their output, and Ctrl-C.
 
-use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -29,12 +28,12 @@ use sentinel_trainer::{EpisodeArgs, Error, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::environments::{note, print};
 use super::interrupt::{
     Interrupted, Reported, interrupted, on_interrupt, on_interrupt_of_rank, print_start,
 };
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
+use super::output::{note, print};
 use super::progress_bar::EpisodeBar;
 use super::resolve_active_model;
 
@@ -228,8 +227,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
             return error;
         }
         if group.is_main() {
-            // A failure of standard error cannot be reported anywhere.
-            let _ = writeln!(stderr(), "error: {}", crate::one_line(&error.to_string()));
+            note(&format!("error: {}", crate::one_line(&error.to_string())));
         }
         Reported.into()
     });

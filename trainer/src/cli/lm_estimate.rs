@@ -9,7 +9,7 @@ use sentinel_trainer::algo::lm_grpo::memory_estimate::{
 };
 use sentinel_trainer::lm::{HubOptions, ModelConfig, Precision, find_model};
 
-use super::environments::print;
+use super::output::print;
 
 /// The accelerator sizes of the table, in GB of 10^9 bytes.
 const SIZES: [u64; 3] = [16, 24, 80];

@@ -12,6 +12,7 @@ pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
 mod lm_progress;
+mod output;
 mod progress_bar;
 mod report;
 mod resolve_active_model;
@@ -331,5 +332,5 @@ fn completions(shell: clap_complete::Shell) -> Result<()> {
         NAME,
         &mut text,
     );
-    environments::print(&String::from_utf8_lossy(&text))
+    output::print(&String::from_utf8_lossy(&text))
 }

@@ -1,12 +1,14 @@
 //! Progress on standard error: a bar on a terminal, lines in a log.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, Write as _, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+
+use super::output::note;
 
 /// The minimum run time before a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -109,8 +111,7 @@ impl RunBar {
         if self.terminal {
             self.bar.println(text);
         } else {
-            // A failure of standard error cannot be reported anywhere.
-            let _ = writeln!(stderr(), "{text}");
+            note(text);
         }
     }
 

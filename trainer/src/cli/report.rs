@@ -3,7 +3,7 @@
 use anyhow::Result;
 use sentinel_trainer::evidence::report::{ReportConfig, write_report};
 
-use super::environments::print;
+use super::output::print;
 
 /// Runs `sentinel report`, which writes a folder and prints what it could not draw.
 pub(crate) fn report(config: &ReportConfig) -> Result<()> {

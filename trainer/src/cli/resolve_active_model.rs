@@ -1,7 +1,6 @@
 //! The active model in the commands that play: in place of a model that is not named, or for
 //! `--model active`.
 
-use std::io::{Write as _, stderr};
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -22,12 +21,12 @@ use sentinel_trainer::sweep::find_active_model::{
 };
 use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
+use super::output::note;
 use super::progress_bar::EpisodeBar;
 
 /// Prints to standard error which model plays, so that the output stays that of the command.
 fn announce(model: &ActiveModel) {
-    // A failure of standard error cannot be reported anywhere.
-    let _ = writeln!(stderr(), "{}", model.describe());
+    note(&model.describe());
 }
 
 fn names_active(model: &Path) -> bool {

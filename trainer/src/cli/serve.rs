@@ -26,8 +26,8 @@ use sentinel_trainer::trainable::Trainable;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
-use super::environments::print;
 use super::interrupt::StopSignals;
+use super::output::print;
 
 /// The variable with the token, which keeps it out of the list of processes.
 const TOKEN: &str = "SENTINEL_TOKEN";

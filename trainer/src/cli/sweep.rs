@@ -26,8 +26,8 @@ use sentinel_trainer::sweep::{
     SweepOptions, memory,
 };
 
-use super::environments::{note, print};
 use super::interrupt::{Interrupted, on_interrupt};
+use super::output::{note, print};
 use super::progress_bar::EpisodeBar;
 
 /// The environment variables that have the effect of --allow-fallback.

@@ -7,8 +7,8 @@ use super::{HF_TOKEN, HttpError, Request, Token, TokenFault};
 /// The address of the Hub.
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// The Hub as the environment describes it: its address, the user's token, the cache, and if it may be
-/// asked.
+/// The Hub as the environment describes it: its address, the user's token, the cache, and whether
+/// requests are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HfEnvironment {
     /// The address of the Hub, without a slash at its end (`HF_ENDPOINT`).

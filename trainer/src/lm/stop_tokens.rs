@@ -12,9 +12,9 @@ use crate::files;
 const GENERATION_CONFIG: &str = "generation_config.json";
 
 impl GenerationDefaults {
-    /// Reads the defaults of the model in `folder`, with the stop tokens of all that name some: `eos_token` if
-    /// given, the `generation_config.json` of the adapter, that of the model, and the tokenizer, whose
-    /// `eos_token` TRL's GRPO and vLLM stop at as well.
+    /// Reads the defaults of the model in `folder`, and collects its stop tokens: `eos_token` if given, those
+    /// in the `generation_config.json` of the adapter and of the model, and the `eos_token` of the tokenizer, at which
+    /// TRL's GRPO and vLLM stop as well.
     ///
     /// # Errors
     /// If a file cannot be read, or `eos_token` is not a token of the tokenizer.
@@ -27,11 +27,13 @@ impl GenerationDefaults {
         let mut found = Self::load(folder)?;
         let given = eos_token.map(|token| tokenizer.eos_token_id(token));
         let mut all: Vec<u32> = given.transpose()?.into_iter().collect();
-        if let Some(path) = adapter.map(|folder| folder.join(GENERATION_CONFIG))
-            && path.is_file()
-        {
-            all.extend(Fields::load(&path, "a generation configuration")?.tokens("eos_token_id")?);
-        }
+        all.extend(
+            adapter
+                .map(own_stop_tokens)
+                .transpose()?
+                .into_iter()
+                .flatten(),
+        );
         all.append(&mut found.eos_token_ids);
         let own = tokenizer.special_tokens().get("eos_token");
         all.extend(own.and_then(|token| tokenizer.token_id(token)));
@@ -43,8 +45,8 @@ impl GenerationDefaults {
         Ok(found)
     }
 
-    /// Returns a warning if completions would not end where the chat template ends a message, which a base
-    /// model with the template of its instruct model is known for.
+    /// Returns a warning if completions would not end where the chat template ends a message, as those of a
+    /// base model that has the template of its instruct model.
     #[must_use]
     pub fn stop_warning(&self, tokenizer: &Tokenizer) -> Option<String> {
         let stops = &self.eos_token_ids;
@@ -123,19 +125,8 @@ pub(crate) fn write_eos_token(folder: &Path, token: &str, ids: &[u32]) -> Result
 /// # Errors
 /// As [`write_eos_token`].
 pub(crate) fn copy_stop_tokens(adapter: &Path, model: &Path) -> Result<(), LmError> {
-    let ids = |folder: &Path| {
-        let path = folder.join(GENERATION_CONFIG);
-        let fields = path
-            .is_file()
-            .then(|| Fields::load(&path, "a generation configuration"));
-        let fields = fields.transpose()?;
-        fields.map_or(Ok(Vec::new()), |fields| fields.tokens("eos_token_id"))
-    };
-    let of_adapter: Vec<u32> = ids(adapter)?;
-    let Some(first) = of_adapter
-        .first()
-        .filter(|_| ids(model).is_ok_and(|own| own != of_adapter))
-    else {
+    let (of_adapter, of_model) = (own_stop_tokens(adapter)?, own_stop_tokens(model)?);
+    let Some(first) = of_adapter.first().filter(|_| of_adapter != of_model) else {
         return Ok(());
     };
     let tokenizer = Tokenizer::load(model)?;
@@ -145,6 +136,15 @@ pub(crate) fn copy_stop_tokens(adapter: &Path, model: &Path) -> Result<(), LmErr
         allowed: "a token of the model's tokenizer",
     })?;
     write_eos_token(model, &token, &of_adapter)
+}
+
+/// Returns the stop tokens in the `generation_config.json` of a folder; none without that file.
+fn own_stop_tokens(folder: &Path) -> Result<Vec<u32>, LmError> {
+    let path = folder.join(GENERATION_CONFIG);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    Fields::load(&path, "a generation configuration")?.tokens("eos_token_id")
 }
 
 /// Sets a key of a JSON file, which is created if there is none.

@@ -188,8 +188,7 @@ impl Tokenizer {
     ) -> Result<Encoded, LmError> {
         let template = self.template()?;
         let rendered = template.render(messages, tools, add_generation_prompt)?;
-        let encoding = self.inner.encode(rendered.text.as_str(), false);
-        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        let encoding = self.encoding(&rendered.text)?;
         let written = |(start, end): &(usize, usize)| {
             rendered
                 .written
@@ -211,8 +210,7 @@ impl Tokenizer {
         text: &str,
         spans: &[Range<usize>],
     ) -> Result<Vec<Range<usize>>, LmError> {
-        let encoding = self.inner.encode(text, false);
-        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        let encoding = self.encoding(text)?;
         let offsets = encoding.get_offsets();
         let range = |span: &Range<usize>| {
             let first = offsets.partition_point(|(_, end)| *end <= span.start);
@@ -220,6 +218,12 @@ impl Tokenizer {
             first..last.max(first)
         };
         Ok(spans.iter().map(range).collect())
+    }
+
+    /// Encodes a text with the places of its tokens.
+    fn encoding(&self, text: &str) -> Result<tokenizers::Encoding, LmError> {
+        let encoding = self.inner.encode(text, false);
+        encoding.map_err(|error| self.failed(error.to_string()))
     }
 
     fn failed(&self, reason: String) -> LmError {

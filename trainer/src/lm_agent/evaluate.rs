@@ -247,8 +247,6 @@ pub fn play_rollout(
         let played = agent.run(|agent| {
             rollout_summaries(starts, rollout_config, agent, progress)
         })?;
-        let mut signals = RolloutSums::default();
-        played.iter().for_each(|episode| signals.add(episode));
-        Ok(config.summarize(&loaded.name, signals.stats()))
+        Ok(config.summarize(&loaded.name, RolloutStats::from_summaries(&played)))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::snapshot::{self, LastWhole};
+use super::snapshot;
 use super::{CHECKPOINT_FILE, RunDir};
 use crate::Error;
 
@@ -53,16 +53,13 @@ impl RunDirArgs {
                 snapshot::step_of(&dir.path, named)?;
                 dir.from = Some(named.clone());
             }
-            Some(None) => match snapshot::last_whole(&dir.path)? {
-                LastWhole::None => dir.resume = false,
-                LastWhole::Run => {}
-                LastWhole::Snapshot(step) => dir.from = Some(snapshot::dir_path(&dir.path, step)),
-            },
+            Some(None) => dir.find_checkpoint()?,
         }
         Ok(dir)
     }
 
-    /// Describes in what a run begins otherwise than its options ask; `None` if it does not.
+    /// Returns a note if the run begins anew although it should be resumed, or is resumed from an older
+    /// checkpoint than its last one.
     #[must_use]
     pub fn describe_start(&self, dir: &RunDir) -> Option<String> {
         let folder = dir.path.display();

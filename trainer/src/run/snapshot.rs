@@ -138,6 +138,22 @@ pub fn last_whole(run: &Path) -> Result<LastWhole, Error> {
     }
 }
 
+impl RunDir {
+    /// Finds the checkpoint from which the run is resumed: its last one, else the latest whole `checkpoint-N`.
+    /// Without any, the run begins. Changes nothing.
+    ///
+    /// # Errors
+    /// Returns an error if there are checkpoints, but none is whole.
+    pub fn find_checkpoint(&mut self) -> Result<(), Error> {
+        match last_whole(&self.path)? {
+            LastWhole::None => self.resume = false,
+            LastWhole::Run => {}
+            LastWhole::Snapshot(step) => self.from = Some(dir_path(&self.path, step)),
+        }
+        Ok(())
+    }
+}
+
 /// Returns `true` if a safetensors file has the length that its header describes; `false` if it is missing, cut
 /// off, or something else.
 fn is_whole(path: &Path) -> bool {

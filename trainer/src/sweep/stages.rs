@@ -24,7 +24,6 @@ use crate::lm::init::create;
 use crate::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use crate::lm_agent;
 use crate::provenance::Provenance;
-use crate::run::CHECKPOINT_FILE;
 use crate::{Error, ablate, files};
 
 type Digests = BTreeMap<String, String>;
@@ -248,13 +247,14 @@ impl StageContext<'_> {
         train: impl FnOnce(&RunDir, &mut dyn FnMut(&Event)) -> Result<Outcome, RunError>,
     ) -> Result<Outcome, RunError> {
         let path = run_folder(self.entry, stage).unwrap_or_default();
-        let resume = self.continues && path.join(CHECKPOINT_FILE).is_file();
-        let dir = RunDir {
-            resume,
-            force: self.may_overwrite() && !resume,
-            from: None,
-            path,
+        let mut dir = RunDir {
+            resume: self.continues,
+            ..RunDir::new(path)
         };
+        if dir.resume {
+            dir.find_checkpoint()?;
+        }
+        dir.force = self.may_overwrite() && !dir.resume;
         let done = train(&dir, &mut |event| (self.listen)(event))?;
         let options = serde_json::to_value(config).map_err(Error::from)?;
         write_options(&dir.path, &options)?;

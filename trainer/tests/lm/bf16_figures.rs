@@ -72,7 +72,7 @@ fn sampled(whole: &CausalLm, half: &CausalLm) -> [Vec<f32>; 2] {
         })
         .collect();
     let rows: Vec<_> = (rows.iter())
-        .map(|(ids, first)| vec![(Segment { ids, prefix: None }, *first)])
+        .map(|(ids, first)| vec![(Segment { ids, prefix: None }, |at: usize| at >= *first)])
         .collect();
     let (batch, selection) = TokenSelection::packed(whole.config(), &rows, 0).unwrap();
     let logps = |model: &CausalLm| {

@@ -31,7 +31,11 @@ impl MicroBatch {
             });
         }
         let rows = rows_by_prompt(samples);
-        let packed: Vec<_> = rows.iter().map(|row| row_segments(row)).collect();
+        let chosen = |(segment, first)| (segment, move |at: usize| at >= first);
+        let packed = rows
+            .iter()
+            .map(|row| row_segments(row).into_iter().map(chosen));
+        let packed: Vec<Vec<_>> = packed.map(Iterator::collect).collect();
         let (batch, selection) = TokenSelection::packed(config, &packed, pad)?;
         let longest = samples.iter().map(|sample| sample.completion.len()).max();
         Ok(Self {

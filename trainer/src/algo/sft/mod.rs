@@ -352,25 +352,14 @@ fn read(
     rows: &[Vec<&SftRow>],
     pad: u32,
 ) -> Result<(Batch, TokenSelection), LmError> {
-    let segments: Vec<Vec<Segment<'_>>> = (rows.iter())
-        .map(|row| {
-            row.iter()
-                .map(|example| Segment {
-                    ids: &example.ids,
-                    prefix: None,
-                })
-                .collect()
-        })
-        .collect();
-    let batch = Batch::packed(model.config(), &segments, pad)?;
-    let mut chosen = Vec::with_capacity(batch.ids().len());
+    let mut packed = Vec::with_capacity(rows.len());
     for row in rows {
-        let end = chosen.len() + batch.tokens();
-        for example in row {
-            chosen.extend((0..example.ids.len()).map(|at| example.is_label(at)));
-        }
-        chosen.resize(end, false);
+        let segments = row.iter().map(|example| {
+            let ids = example.ids.as_slice();
+            let is_label = |at: usize| example.is_label(at);
+            (Segment { ids, prefix: None }, is_label)
+        });
+        packed.push(segments.collect());
     }
-    let selection = TokenSelection::new(&batch, &chosen)?;
-    Ok((batch, selection))
+    TokenSelection::packed(model.config(), &packed, pad)
 }

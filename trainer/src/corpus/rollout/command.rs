@@ -163,12 +163,8 @@ fn scripted<W: TextWorld + Trainable>(
     };
     let played: Result<Vec<Vec<EpisodeSummary<W>>>, _> = setups.par_iter().map(one).collect();
     let played = played.map_err(stopped)?;
-    let mut sums = RolloutSums::default();
-    played
-        .iter()
-        .flatten()
-        .for_each(|episode| sums.add(episode));
-    Ok(config.summarize(policy.name(), sums.stats()))
+    let signals = RolloutStats::from_summaries(played.iter().flatten());
+    Ok(config.summarize(policy.name(), signals))
 }
 
 impl RolloutArgs {

@@ -53,6 +53,16 @@ impl RolloutStats {
         }
         sums.stats()
     }
+
+    /// Computes the signals of played episodes; all 0 without any.
+    #[must_use]
+    pub fn from_summaries<'a, W: TextWorld>(
+        episodes: impl IntoIterator<Item = &'a EpisodeSummary<W>>,
+    ) -> Self {
+        let mut sums = RolloutSums::default();
+        episodes.into_iter().for_each(|episode| sums.add(episode));
+        sums.stats()
+    }
 }
 
 /// The sums that [`RolloutStats`] are computed from. Their size does not depend on the number of

@@ -117,18 +117,29 @@ impl Fields {
     /// Returns token ids from a single id or a list; empty if the key is missing, null or -1, with which
     /// conversions of old models say that there is no such token.
     pub(crate) fn tokens(&self, key: &str) -> Result<Vec<u32>, LmError> {
+        if self.get(key).is_some_and(|value| *value == -1) {
+            return Ok(Vec::new());
+        }
         let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
-        let Some(value) = self.get(key).filter(|value| **value != -1) else {
+        self.list(key, id, "write a token id or a list of token ids")
+    }
+
+    /// Returns values from a single one or a list; empty if the key is missing or null. `read` returns `None`
+    /// for a value of another kind.
+    pub(crate) fn list<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&Value) -> Option<T>,
+        remedy: &str,
+    ) -> Result<Vec<T>, LmError> {
+        let Some(value) = self.get(key) else {
             return Ok(Vec::new());
         };
-        let ids = match value {
-            Value::Array(values) => values.iter().map(id).collect(),
-            single => id(single).map(|id| vec![id]),
+        let values = match value {
+            Value::Array(values) => values.iter().map(read).collect(),
+            single => read(single).map(|value| vec![value]),
         };
-        ids.ok_or_else(|| {
-            let problem = format!("is {value}");
-            self.invalid(key, &problem, "write a token id or a list of token ids")
-        })
+        values.ok_or_else(|| self.invalid(key, &format!("is {value}"), remedy))
     }
 
     /// Creates an error about a key.

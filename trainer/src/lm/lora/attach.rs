@@ -1,6 +1,6 @@
 //! Attaching an adapter's matrices to the linear layers of a model.
 
-use super::pairs::{PairSpec, Place};
+use super::pairs::{AdaptedModule, PairSpec};
 use super::{Lora, LoraConfig};
 use crate::lm::parameter::Parameter;
 use crate::lm::{CausalLm, LmError, LoraPair, TrainedPart};
@@ -17,7 +17,7 @@ impl Lora {
     pub fn attach(model: &mut CausalLm, config: LoraConfig, seed: u64) -> Result<(), LmError> {
         config.check()?;
         let pairs = config.pairs(&model.config)?;
-        let in_block = |pair: &PairSpec| matches!(pair.place, Place::Block { .. });
+        let in_block = |pair: &PairSpec| matches!(pair.module, AdaptedModule::Block { .. });
         if !config.modules_to_save.is_empty() || !pairs.iter().all(in_block) {
             return Err(LmError::Option {
                 option: "target modules",
@@ -61,7 +61,7 @@ pub(super) fn attach_values(
     Lora::detach(model);
     let device = model.device.clone();
     for pair in pairs {
-        let Place::Block { layer, linear } = pair.place else {
+        let AdaptedModule::Block { layer, linear } = pair.module else {
             continue;
         };
         let mut matrix = |(name, shape): (String, [usize; 2])| {

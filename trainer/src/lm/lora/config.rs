@@ -342,30 +342,14 @@ fn module_names(fields: &Fields, key: &str) -> Result<Option<ModuleNames>, LmErr
 /// Reads a list of texts; a single text counts as one.
 fn texts(fields: &Fields, key: &str) -> Result<Vec<String>, LmError> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let texts = match fields.get(key) {
-        None => Some(Vec::new()),
-        Some(Value::Array(values)) => values.iter().map(text).collect(),
-        Some(single) => text(single).map(|text| vec![text]),
-    };
-    texts.ok_or_else(|| {
-        let problem = format!("is {}", fields.get(key).unwrap_or(&Value::Null));
-        fields.invalid(key, &problem, "write a list of texts")
-    })
+    fields.list(key, text, "write a list of texts")
 }
 
 /// Reads the numbers of layers: one, or a list.
 fn layers(fields: &Fields) -> Result<Vec<usize>, LmError> {
-    let key = "layers_to_transform";
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
-    let layers = match fields.get(key) {
-        None => Some(Vec::new()),
-        Some(Value::Array(values)) => values.iter().map(number).collect(),
-        Some(single) => number(single).map(|layer| vec![layer]),
-    };
-    layers.ok_or_else(|| {
-        let problem = format!("is {}", fields.get(key).unwrap_or(&Value::Null));
-        fields.invalid(key, &problem, "write the numbers of layers, from 0 on")
-    })
+    let remedy = "write the numbers of layers, from 0 on";
+    fields.list("layers_to_transform", number, remedy)
 }
 
 /// Reads the values of patterns, in the order of the file, in which PEFT sorts them.

@@ -9,16 +9,13 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use burn::tensor::DType;
-
 use super::attach::attach_values;
 use super::config::ADAPTER_FILES;
-use super::pairs::{ADAPTER_PREFIX, PairSpec, Place};
+use super::pairs::AdaptedModule;
+use super::whole_weights::{WholeWeights, add_product};
 use super::{Lora, LoraConfig};
-use crate::lm::parameter::Parameter;
-use crate::lm::weights::{EMBEDDING, HEAD, Tensors, read_file, read_metadata, safetensors_bytes};
+use crate::lm::weights::{read_file, read_metadata, safetensors_bytes};
 use crate::lm::{CausalLm, LmError};
-use crate::tensors::matrix;
 
 const CONFIG: &str = ADAPTER_FILES[0];
 const WEIGHTS: &str = ADAPTER_FILES[1];
@@ -81,13 +78,13 @@ impl Lora {
             return Err(mismatch(reason));
         }
         let (blocks, others) = (pairs.into_iter())
-            .partition::<Vec<_>, _>(|pair| matches!(pair.place, Place::Block { .. }));
+            .partition::<Vec<_>, _>(|pair| matches!(pair.module, AdaptedModule::Block { .. }));
         if let Some(first) = whole
             .first()
             .or_else(|| others.first().map(|p| p.a.0.clone()))
         {
             model.digest = Some(model.base_digest()?);
-            whole.write_into(model)?;
+            whole.write_into(model);
             for pair in &others {
                 add_product(model, pair, &tensors)?;
             }
@@ -126,9 +123,7 @@ impl Lora {
         crate::files::write_atomic(&folder.join(CONFIG), &text)?;
         Ok(())
     }
-}
 
-impl Lora {
     /// Checks that a model's adapter, which was read from `folder`, can be trained.
     ///
     /// # Errors
@@ -144,150 +139,6 @@ impl Lora {
                      it with `sentinel lm merge`, and train the result"
                 ),
             }),
-        }
-    }
-}
-
-/// The weights of the base model that an adapter holds as a whole.
-struct WholeWeights {
-    /// Those that PEFT's own module wraps, so that a tied weight is changed in one place only.
-    wrapped: Vec<Parameter>,
-    /// Those that PEFT writes into the base model.
-    plain: Vec<Parameter>,
-}
-
-impl WholeWeights {
-    /// Finds the weights among the tensors of an adapter that are no matrices.
-    ///
-    /// # Errors
-    /// If a tensor has no place in the model.
-    fn find(model: &CausalLm, config: &LoraConfig, tensors: Tensors) -> Result<Self, String> {
-        let mut found = Self {
-            wrapped: Vec::new(),
-            plain: Vec::new(),
-        };
-        for (name, tensor) in tensors {
-            let no_place = || format!("tensor {name} has no place in the model");
-            let base = name.strip_prefix(ADAPTER_PREFIX).ok_or_else(no_place)?;
-            // Of a module that PEFT wraps, it can save the copy twice, and the original beside it.
-            if base.contains(".modules_to_save.") {
-                continue;
-            }
-            let original = [".base_layer.", ".original_module."];
-            let wrapper = original.into_iter().find(|part| base.contains(part));
-            let base = wrapper.map_or_else(|| base.to_owned(), |part| base.replace(part, "."));
-            let (module, _) = base.rsplit_once('.').ok_or_else(no_place)?;
-            let is_saved = wrapper.is_none() && is_saved(config, module);
-            let is_table = [EMBEDDING, HEAD].contains(&base.as_str());
-            let is_known = is_saved || is_table || wrapper.is_some() || base.ends_with(".bias");
-            let shape = model
-                .shape_of(&base)
-                .filter(|_| is_known)
-                .ok_or_else(no_place)?;
-            if tensor.shape != shape {
-                let found = tensor.shape;
-                let resized = found.first().filter(|_| is_table).map(|tokens| {
-                    format!(
-                        ", so the vocabulary was resized before training: call resize_token_embeddings({tokens}) on the \
-                         base model, merge with PEFT's merge_and_unload, and use the result as --model"
-                    )
-                });
-                let resized = resized.unwrap_or_default();
-                return Err(format!(
-                    "tensor {name} has shape {found:?}, not {shape:?}{resized}"
-                ));
-            }
-            let values = tensor.read().map_err(|error| error.to_string())?;
-            let weight = Parameter::new(base, shape, values, &model.device);
-            if is_saved {
-                found.wrapped.push(weight);
-            } else {
-                found.plain.push(weight);
-            }
-        }
-        // A tied head is in the list although the model has no weight for it.
-        let own = model.parameters().into_iter().map(Parameter::name);
-        for name in own.filter(|name| !name.contains(".lora_")).chain([HEAD]) {
-            let (module, _) = name.rsplit_once('.').unwrap_or((name, ""));
-            if is_saved(config, module) && !found.wrapped.iter().any(|w| w.name() == name) {
-                return Err(format!("it lacks tensor {ADAPTER_PREFIX}{name}"));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Returns the name of a weight, if there is one.
-    fn first(&self) -> Option<String> {
-        let all = self.wrapped.iter().chain(&self.plain);
-        all.map(|weight| weight.name().to_owned()).next()
-    }
-
-    fn write_into(self, model: &mut CausalLm) -> Result<(), LmError> {
-        for weight in self.plain {
-            model.replace(weight);
-        }
-        for weight in self.wrapped {
-            if [EMBEDDING, HEAD].contains(&weight.name()) {
-                model.untie();
-            }
-            model.replace(weight);
-        }
-        Ok(())
-    }
-}
-
-/// Returns `true` if an adapter holds a module as a whole. PEFT takes any end of a name here, so that `norm` is
-/// an `input_layernorm` as well.
-fn is_saved(config: &LoraConfig, module: &str) -> bool {
-    let mut saved = config.modules_to_save.iter();
-    saved.any(|end| module.ends_with(end.as_str()))
-}
-
-/// Adds the product of an adapter's matrices to the head or the embedding.
-fn add_product(model: &mut CausalLm, pair: &PairSpec, tensors: &Tensors) -> Result<(), LmError> {
-    model.untie();
-    let read = |(name, shape): &(String, [usize; 2])| {
-        let values = tensors.get(name).map(|tensor| tensor.read()).transpose()?;
-        Ok::<_, LmError>(matrix(values.unwrap_or_default(), *shape, &model.device))
-    };
-    let product = read(&pair.b)?.matmul(read(&pair.a)?);
-    let (product, weight) = match (pair.place, &mut model.head) {
-        // The embedding maps a token to a row of its weight.
-        (Place::Embedding, _) | (_, None) => (product.transpose(), &mut model.embedding),
-        (_, Some(head)) => (product, head),
-    };
-    let sum = weight.get(false).cast(DType::F32) + product.mul_scalar(pair.scale);
-    weight.set(sum);
-    Ok(())
-}
-
-impl CausalLm {
-    /// Returns the shape of a weight, or `None` if there is none; a tied head has that of the embedding.
-    fn shape_of(&self, name: &str) -> Option<Vec<usize>> {
-        let own = self.parameters().into_iter().find(|p| p.name() == name);
-        let tied = (name == HEAD).then_some(&self.embedding);
-        own.or(tied).map(|parameter| parameter.shape().to_vec())
-    }
-
-    /// Gives the head a weight of its own, equal to the embedding, if it is tied to it.
-    fn untie(&mut self) {
-        if self.head.is_none() {
-            self.config.tie_word_embeddings = false;
-            self.head = Some(self.embedding.renamed(HEAD));
-        }
-    }
-
-    /// Replaces a weight by another of its name; one of a tied head replaces the embedding.
-    fn replace(&mut self, weight: Parameter) {
-        let name = weight.name().to_owned();
-        let is_tied = name == HEAD && self.head.is_none();
-        let wanted = if is_tied { EMBEDDING } else { name.as_str() };
-        if let Some(own) = self
-            .parameters_mut()
-            .into_iter()
-            .find(|p| p.name() == wanted)
-        {
-            own.set(weight.get(false));
         }
     }
 }

@@ -6,6 +6,7 @@ mod files;
 mod merge;
 mod modules;
 mod pairs;
+mod whole_weights;
 
 pub(crate) use config::ADAPTER_FILES;
 pub use config::{LoraConfig, Target};

@@ -6,9 +6,9 @@ use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::weights::{BLOCK_LINEARS, EMBEDDING, HEAD, linear_shape};
 
-/// The place of a module in a model.
+/// A module of a model that an adapter can have matrices for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AdaptedModule {
     /// A linear layer of a block, by its index in [`BLOCK_LINEARS`].
     Block { layer: usize, linear: usize },
     /// The embedding of tokens, before the first block.
@@ -19,7 +19,7 @@ pub(super) enum Place {
 
 /// Names, as in PEFT's files, and shapes of the two matrices of a module.
 pub(super) struct PairSpec {
-    pub(super) place: Place,
+    pub(super) module: AdaptedModule,
     pub(super) a: (String, [usize; 2]),
     pub(super) b: (String, [usize; 2]),
     /// Factor of the product of both.
@@ -41,9 +41,9 @@ impl LoraConfig {
             allowed: "names or a regular expression of the model's linear layers",
         };
         let mut pairs = Vec::new();
-        for (place, name, shape) in modules(model) {
+        for (module, name, shape) in modules(model) {
             if self.adapts(&name).map_err(wrong)? {
-                pairs.push(self.pair(place, &name, shape).map_err(wrong)?);
+                pairs.push(self.pair(module, &name, shape).map_err(wrong)?);
             }
         }
         if pairs.is_empty() {
@@ -73,9 +73,10 @@ impl LoraConfig {
             }
         }
         // PEFT selects layers among listed names only, not among those that match a pattern.
-        let listed = matches!(self.targets, ModuleNames::List(_));
-        if !self.targets.contains(module)? || self.layers.is_empty() || !listed {
-            return self.targets.contains(module);
+        let all_layers = self.layers.is_empty() || matches!(self.targets, ModuleNames::Pattern(_));
+        let is_target = self.targets.contains(module)?;
+        if !is_target || all_layers {
+            return Ok(is_target);
         }
         let Some((before, layer)) = layer_of(module) else {
             return Ok(false);
@@ -89,21 +90,21 @@ impl LoraConfig {
 
     fn pair(
         &self,
-        place: Place,
-        module: &str,
+        module: AdaptedModule,
+        name: &str,
         [outputs, inputs]: [usize; 2],
     ) -> Result<PairSpec, String> {
-        let rank = pattern_value(&self.rank_pattern, module)?.unwrap_or(self.rank);
-        let alpha = pattern_value(&self.alpha_pattern, module)?.unwrap_or(self.alpha);
-        let (a, b) = match place {
-            Place::Embedding => ("lora_embedding_A", "lora_embedding_B"),
-            Place::Block { .. } | Place::Head => ("lora_A.weight", "lora_B.weight"),
+        let rank = pattern_value(&self.rank_pattern, name)?.unwrap_or(self.rank);
+        let alpha = pattern_value(&self.alpha_pattern, name)?.unwrap_or(self.alpha);
+        let (a, b) = match module {
+            AdaptedModule::Embedding => ("lora_embedding_A", "lora_embedding_B"),
+            AdaptedModule::Block { .. } | AdaptedModule::Head => ("lora_A.weight", "lora_B.weight"),
         };
         let divisor = rank as f64;
         Ok(PairSpec {
-            place,
-            a: (format!("{ADAPTER_PREFIX}{module}.{a}"), [rank, inputs]),
-            b: (format!("{ADAPTER_PREFIX}{module}.{b}"), [outputs, rank]),
+            module,
+            a: (format!("{ADAPTER_PREFIX}{name}.{a}"), [rank, inputs]),
+            b: (format!("{ADAPTER_PREFIX}{name}.{b}"), [outputs, rank]),
             scale: alpha / if self.rslora { divisor.sqrt() } else { divisor },
         })
     }
@@ -127,18 +128,22 @@ fn layer_of(module: &str) -> Option<(&str, usize)> {
     Some((before, layer.parse().ok()?))
 }
 
-/// Returns place, name and shape, `[outputs, inputs]`, of all modules that an adapter can have matrices for.
-fn modules(model: &ModelConfig) -> impl Iterator<Item = (Place, String, [usize; 2])> + '_ {
+/// Returns name and shape, `[outputs, inputs]`, of all modules that an adapter can have matrices for.
+fn modules(model: &ModelConfig) -> impl Iterator<Item = (AdaptedModule, String, [usize; 2])> + '_ {
     let name = |tensor: &str| tensor.trim_end_matches(".weight").to_owned();
     let (vocabulary, hidden) = (model.vocab_size, model.hidden_size);
-    let embedding = (Place::Embedding, name(EMBEDDING), [hidden, vocabulary]);
-    let head = (Place::Head, name(HEAD), [vocabulary, hidden]);
+    let embedding = (
+        AdaptedModule::Embedding,
+        name(EMBEDDING),
+        [hidden, vocabulary],
+    );
+    let head = (AdaptedModule::Head, name(HEAD), [vocabulary, hidden]);
     let blocks = (0..model.num_hidden_layers).flat_map(move |layer| {
         let linears = BLOCK_LINEARS.iter().enumerate();
         linears.map(move |(linear, (part, kind))| {
             let name = format!("model.layers.{layer}.{part}.{kind}");
-            let place = Place::Block { layer, linear };
-            (place, name, linear_shape(model, kind))
+            let module = AdaptedModule::Block { layer, linear };
+            (module, name, linear_shape(model, kind))
         })
     });
     std::iter::once(embedding)

@@ -65,14 +65,14 @@ impl TokenSelection {
         Ok(selection)
     }
 
-    /// Packs segments into a batch like [`Batch::packed`], and selects the tokens of each from the
-    /// index beside it on.
+    /// Packs segments into a batch like [`Batch::packed`], and selects the tokens of each at whose index the
+    /// function beside it returns `true`.
     ///
     /// # Errors
     /// Returns the errors of [`Batch::packed`] and [`TokenSelection::new`].
     pub fn packed(
         config: &ModelConfig,
-        rows: &[Vec<(Segment<'_>, usize)>],
+        rows: &[Vec<(Segment<'_>, impl Fn(usize) -> bool)>],
         pad: u32,
     ) -> Result<(Batch, Self), LmError> {
         let packed: Vec<Vec<_>> = (rows.iter())
@@ -82,8 +82,8 @@ impl TokenSelection {
         let mut chosen = Vec::with_capacity(batch.ids().len());
         for row in rows {
             let end = chosen.len() + batch.tokens();
-            for (segment, first) in row {
-                chosen.extend((0..segment.ids.len()).map(|at| at >= *first));
+            for (segment, is_chosen) in row {
+                chosen.extend((0..segment.ids.len()).map(is_chosen));
             }
             chosen.resize(end, false);
         }

@@ -26,6 +26,7 @@ use precision::matmul_weight;
 use super::config::ModelConfig;
 use super::lora::LoraConfig;
 use super::parameter::{Parameter, indices};
+use super::weights::{EMBEDDING, HEAD};
 use crate::precision::Precision;
 
 /// Settings of a forward pass.
@@ -168,6 +169,35 @@ impl CausalLm {
         all.push(&mut self.norm);
         all.extend(&mut self.head);
         all
+    }
+
+    /// Returns the shape of a weight, or `None` if there is none; a tied head has that of the embedding.
+    pub(crate) fn shape_of(&self, name: &str) -> Option<Vec<usize>> {
+        let own = self.parameters().into_iter().find(|p| p.name() == name);
+        let tied = (name == HEAD).then_some(&self.embedding);
+        own.or(tied).map(|parameter| parameter.shape().to_vec())
+    }
+
+    /// Gives the head a weight of its own, equal to the embedding, if it is tied to it.
+    pub(crate) fn untie(&mut self) {
+        if self.head.is_none() {
+            self.config.tie_word_embeddings = false;
+            self.head = Some(self.embedding.renamed(HEAD));
+        }
+    }
+
+    /// Replaces a weight by another of its name; one of a tied head replaces the embedding.
+    pub(crate) fn replace(&mut self, weight: Parameter) {
+        let name = weight.name().to_owned();
+        let is_tied = name == HEAD && self.head.is_none();
+        let wanted = if is_tied { EMBEDDING } else { name.as_str() };
+        if let Some(own) = self
+            .parameters_mut()
+            .into_iter()
+            .find(|p| p.name() == wanted)
+        {
+            own.set(weight.get(false));
+        }
     }
 
     /// Sets which parameters are trained.

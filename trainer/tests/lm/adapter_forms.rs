@@ -126,6 +126,7 @@ fn other_kinds_of_adapters_are_refused_with_a_way_out() {
         ("r", json!(0), "at least 1"),
         ("lora_alpha", Value::Null, "is missing"),
         ("modules_to_save", json!(["lm_head"]), "lacks tensor"),
+        ("modules_to_save", json!(["self_attn"]), "of no layer"),
         ("use_dora", json!(true), merged),
         ("lora_bias", json!(true), merged),
         ("layer_replication", json!([[0, 1]]), merged),

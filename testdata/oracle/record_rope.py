@@ -27,6 +27,9 @@ CASES = {
     "yarn with the ratio of two scales": {
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0, "mscale": 1.0, "mscale_all_dim": 0.5,
                             "beta_fast": 16, "beta_slow": 2, "truncate": False, "original_max_position_embeddings": 64}},
+    "yarn with limits that null does not round": {
+        "rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0, "truncate": None,
+                            "original_max_position_embeddings": 64}},
     "yarn with an attention factor": {
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 2.0, "attention_factor": 1.3}},
 }

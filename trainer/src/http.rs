@@ -43,6 +43,7 @@ use url::Host;
 
 pub use error::HttpError;
 pub use hf_environment::HfEnvironment;
+pub(crate) use request::without_secrets;
 pub use request::{Content, HF_TOKEN, Method, Request, Response, Token, TokenFault};
 
 /// The number of characters of a server's error text that a message holds.

@@ -18,6 +18,16 @@ pub enum HttpError {
         /// The fault of the text.
         reason: String,
     },
+    /// The address in `HF_ENDPOINT` is not one, or holds more than an address.
+    #[error(
+        "HF_ENDPOINT {url:?} is not the address of a Hub: {reason}: write the address alone, and a token in HF_TOKEN"
+    )]
+    Endpoint {
+        /// The text of the variable without user name, password, query and fragment.
+        url: String,
+        /// The fault of the text.
+        reason: String,
+    },
     /// There is no token where there should be one.
     #[error(transparent)]
     Token(#[from] TokenFault),

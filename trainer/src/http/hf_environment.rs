@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::request::redact_url;
 use super::{HF_TOKEN, HttpError, Request, Token, TokenFault};
 
 /// The address of the Hub.
 const ENDPOINT: &str = "https://huggingface.co";
+/// The name that `HF_TOKEN` had before.
+const OLD_HF_TOKEN: &str = "HUGGING_FACE_HUB_TOKEN";
 
 /// The Hub as the environment describes it: its address, the user's token, the cache, and whether
 /// requests are allowed.
@@ -13,7 +16,7 @@ const ENDPOINT: &str = "https://huggingface.co";
 pub struct HfEnvironment {
     /// The address of the Hub, without a slash at its end (`HF_ENDPOINT`).
     pub endpoint: String,
-    /// The token of `HF_TOKEN`, else the one that `hf auth login` saved; `None` without either.
+    /// The token of `HF_TOKEN` or `HUGGING_FACE_HUB_TOKEN`, else the one that `hf auth login` saved; `None` without either.
     pub token: Result<Option<Token>, TokenFault>,
     /// The cache of the Hub's files, which holds `models--*` (`HF_HUB_CACHE`, or `hub` in `HF_HOME`);
     /// `None` without a home folder.
@@ -58,8 +61,9 @@ impl HfEnvironment {
         let own = folder("HF_HOME").or_else(|| Some(shared()?.join("huggingface")));
         let inside = |name: &str| own.as_ref().map(|own| own.join(name));
         let cache = folder("HF_HUB_CACHE").or_else(|| folder("HUGGINGFACE_HUB_CACHE"));
-        let token = match set(HF_TOKEN) {
-            Some(text) => token(text, HF_TOKEN).map(Some),
+        let named = [HF_TOKEN, OLD_HF_TOKEN].into_iter();
+        let token = match named.filter_map(|name| Some((set(name)?, name))).next() {
+            Some((text, name)) => token(text, name).map(Some),
             None => saved_token(folder("HF_TOKEN_PATH").or_else(|| inside("token"))),
         };
         let endpoint = set("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
@@ -75,14 +79,31 @@ impl HfEnvironment {
     /// Returns the token for requests to the Hub; `None` without one.
     ///
     /// # Errors
-    /// Returns an error if the text is not a token, or if the Hub's address would send it unencrypted.
+    /// Returns an error if the Hub's address is none, or holds more than an address, if the text is not a
+    /// token, or if the address would send it unencrypted.
     pub fn token_for_hub(&self) -> Result<Option<&Token>, HttpError> {
+        let request = self.hub()?;
         let token = self.token.as_ref().map_err(TokenFault::clone)?.as_ref();
-        if token.is_some() && !super::is_private(&Request::get(&self.endpoint)?) {
-            let url = self.endpoint.clone();
+        if token.is_some() && !super::is_private(&request) {
+            let url = request.address();
             return Err(HttpError::Insecure { url });
         }
         Ok(token)
+    }
+
+    /// Returns a request to the Hub's address, which messages may show.
+    fn hub(&self) -> Result<Request, HttpError> {
+        let request = Request::get(&self.endpoint).map_err(|error| match error {
+            HttpError::Address { url, reason } => HttpError::Endpoint { url, reason },
+            error => error,
+        })?;
+        if request.url.query().is_some() || request.url.fragment().is_some() {
+            return Err(HttpError::Endpoint {
+                url: redact_url(&request.url),
+                reason: "it holds a query or a fragment".to_owned(),
+            });
+        }
+        Ok(request)
     }
 }
 
@@ -186,6 +207,8 @@ mod tests {
         for text in [" hf_set ", "hf_set\n", "hf_set\r\n"] {
             let found = read(&[("HOME", home), ("HF_TOKEN", text)]);
             assert_eq!(secret(&found), Some("hf_set"));
+            let old = [("HOME", home), ("HUGGING_FACE_HUB_TOKEN", text)];
+            assert_eq!(secret(&read(&old)), Some("hf_set"));
             assert!(!format!("{found:?}").contains("hf_set"));
         }
         Ok(())
@@ -210,13 +233,33 @@ mod tests {
             ("http://[::1]:80/", true),
             ("http://hub.example", false),
             ("http://10.0.0.1", false),
-            ("hub.example", false),
         ] {
             let found = read(&[("HF_ENDPOINT", endpoint), ("HF_TOKEN", "hf_a")]);
             assert_eq!(found.token_for_hub().is_ok(), is_sent, "{endpoint}");
         }
         let public = read(&[("HF_ENDPOINT", "http://hub.example")]);
         assert!(matches!(public.token_for_hub(), Ok(None)));
+    }
+
+    #[test]
+    fn endpoint_that_is_more_than_an_address_is_refused_and_not_shown() -> Tested {
+        for endpoint in [
+            "https://user:secret@hub.example",
+            "https://secret@hub.example",
+            "https://user:sec ret@hub example",
+            "https://hub.example/?token=secret",
+            "https://hub.example#secret",
+            "hub.example?secret",
+        ] {
+            for token in ["", "hf_a"] {
+                let found = read(&[("HF_ENDPOINT", endpoint), ("HF_TOKEN", token)]);
+                let error = found.token_for_hub().err().ok_or(endpoint)?.to_string();
+                assert!(error.starts_with("HF_ENDPOINT \""), "{error}");
+                assert!(error.ends_with("token in HF_TOKEN"), "{error}");
+                assert!(!error.contains("sec"), "{error}");
+            }
+        }
+        Ok(())
     }
 
     #[test]

@@ -153,7 +153,7 @@ impl Request {
     /// Returns an error if `url` is not an http or https address.
     pub fn new(method: Method, url: &str) -> Result<Self, HttpError> {
         let refused = |reason: String| HttpError::Address {
-            url: url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            url: without_secrets(url).to_owned(),
             reason,
         };
         let parsed = Url::parse(url).map_err(|error| refused(error.to_string()))?;
@@ -271,6 +271,13 @@ impl Request {
     pub fn address(&self) -> String {
         redact_url(&self.url)
     }
+}
+
+/// Returns what is left of a text that is no address without what may be a user name, password, query or
+/// fragment.
+pub(crate) fn without_secrets(text: &str) -> &str {
+    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    host.split(['?', '#']).next().unwrap_or_default()
 }
 
 /// Returns an address without user name, password, query and fragment.

@@ -244,6 +244,7 @@ fn unreachable_server_and_invalid_url_errors_name_cause() -> Tested {
         ("nothing", "relative URL without a base"),
         ("ftp://a/b", "must begin with https"),
         ("https://u:p@a/b?c", "holds a user name"),
+        ("https://u:p@a b/?c", "invalid"),
     ] {
         let error = message(Request::get(text));
         assert!(error.contains(expected), "{error}");

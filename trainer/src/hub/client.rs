@@ -44,13 +44,6 @@ impl HubClient {
         if environment.offline {
             return Err(HubError::Offline);
         }
-        Request::get(&environment.endpoint).map_err(|error| match error {
-            HttpError::Address { url, reason } => HubError::Endpoint {
-                endpoint: url,
-                reason,
-            },
-            error => error.into(),
-        })?;
         let token = environment.token_for_hub()?.cloned();
         let client = |limits| HttpClient::new(limits).with_token(token.clone());
         let long = HttpConfig {

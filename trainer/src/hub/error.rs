@@ -86,14 +86,6 @@ pub enum HubError {
         /// The message of the failed request.
         detail: String,
     },
-    /// The address in `HF_ENDPOINT` is invalid.
-    #[error("HF_ENDPOINT {endpoint:?} is not the address of a Hub: {reason}")]
-    Endpoint {
-        /// The text of the variable.
-        endpoint: String,
-        /// The fault of the text.
-        reason: String,
-    },
     /// The repository name is invalid.
     #[error("{0:?} is not the name of a repository: write owner/name")]
     RepoName(String),

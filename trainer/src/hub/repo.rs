@@ -6,6 +6,7 @@ use std::str::FromStr;
 use url::Url;
 
 use super::HubError;
+use crate::http::{HttpError, without_secrets};
 
 /// The kind of a repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -121,12 +122,8 @@ pub(super) fn hub_url<'a>(
     endpoint: &str,
     segments: impl Iterator<Item = &'a str>,
 ) -> Result<String, HubError> {
-    let refused = |reason: String| HubError::Endpoint {
-        endpoint: endpoint
-            .split(['?', '#'])
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+    let refused = |reason: String| HttpError::Endpoint {
+        url: without_secrets(endpoint).to_owned(),
         reason,
     };
     let mut url = Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;

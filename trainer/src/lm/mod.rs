@@ -93,4 +93,4 @@ pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{HubOptions, find_model};
 pub(crate) use stop_tokens::{copy_stop_tokens, write_eos_token};
-pub use tokenizer::{Encoded, Tokenizer};
+pub use tokenizer::{Encoded, EncodedText, Tokenizer};

@@ -31,6 +31,27 @@ pub struct Encoded {
     pub assistant: Vec<bool>,
 }
 
+/// A text encoded as tokens, with their places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedText {
+    /// Token ids.
+    pub ids: Vec<u32>,
+    /// `[tokens]`: the bytes of the text that each token stands for.
+    pub places: Vec<Range<usize>>,
+}
+
+impl EncodedText {
+    /// Returns the tokens that overlap with a range of bytes.
+    #[must_use]
+    pub fn tokens_of(&self, bytes: &Range<usize>) -> Range<usize> {
+        let first = self
+            .places
+            .partition_point(|place| place.end <= bytes.start);
+        let last = self.places.partition_point(|place| place.start < bytes.end);
+        first..last.max(first)
+    }
+}
+
 impl Tokenizer {
     /// Loads `tokenizer.json` of a folder, or `vocab.json` and `merges.txt` of Qwen2, and, if present, `tokenizer_config.json`,
     /// `chat_template.jinja`, and the variables of the template that the model was trained with.
@@ -138,6 +159,17 @@ impl Tokenizer {
         })
     }
 
+    /// Encodes a prompt that is no chat, with the special tokens that the tokenizer adds to texts, such as the
+    /// `bos_token` of Llama.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot encode the text.
+    pub fn encode_prompt(&self, text: &str) -> Result<Vec<u32>, LmError> {
+        let encoding = self.inner.encode_fast(text, true);
+        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
     /// Encodes a text. Special tokens in the text are recognized; none is added.
     ///
     /// # Errors
@@ -201,23 +233,17 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the tokens of a text that overlap with each of some ranges of bytes.
+    /// Encodes a text with the ranges of bytes that its tokens stand for.
     ///
     /// # Errors
     /// If the tokenizer cannot encode the text.
-    pub fn token_ranges(
-        &self,
-        text: &str,
-        spans: &[Range<usize>],
-    ) -> Result<Vec<Range<usize>>, LmError> {
+    pub fn encode_with_places(&self, text: &str) -> Result<EncodedText, LmError> {
         let encoding = self.encoding(text)?;
-        let offsets = encoding.get_offsets();
-        let range = |span: &Range<usize>| {
-            let first = offsets.partition_point(|(_, end)| *end <= span.start);
-            let last = offsets.partition_point(|(start, _)| *start < span.end);
-            first..last.max(first)
-        };
-        Ok(spans.iter().map(range).collect())
+        let places = encoding.get_offsets().iter();
+        Ok(EncodedText {
+            ids: encoding.get_ids().to_vec(),
+            places: places.map(|(start, end)| *start..*end).collect(),
+        })
     }
 
     /// Encodes a text with the places of its tokens.

@@ -151,8 +151,11 @@ impl ModelEngine {
         match prompts {
             Prompts::Ids(ids) => Ok(vec![ids.clone()]),
             Prompts::IdLists(all) => Ok(all.clone()),
-            Prompts::Text(text) => Ok(vec![self.tokenizer.encode(text)?]),
-            Prompts::Texts(all) => all.iter().map(|text| self.tokenizer.encode(text)).collect(),
+            Prompts::Text(text) => Ok(vec![self.tokenizer.encode_prompt(text)?]),
+            Prompts::Texts(all) => {
+                let encoded = all.iter().map(|text| self.tokenizer.encode_prompt(text));
+                encoded.collect()
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use safetensors::{Dtype, tensor::TensorView};
 use sentinel_trainer::lm::{CausalLm, GenerationDefaults, ModelConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -111,6 +112,8 @@ fn unsupported_config_value_of_family_names_key() {
         all
     };
     let cases = [
+        ("qwen2", "is_causal", json!(false), "see no later ones"),
+        ("llama", "is_causal", json!(null), "see no later ones"),
         ("qwen3", "attention_bias", json!(true), "without it"),
         (
             "qwen3",
@@ -284,7 +287,20 @@ fn damaged_or_missing_weights_error_names_file() {
     let end = holed.len();
     holed[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
     fs::write(&file, holed).unwrap();
-    fails(folder.path(), &["model.safetensors", "not finite"]);
+    let unusable = "model.safetensors is not a file of weights that can be used";
+    fails(folder.path(), &[unusable, "not finite"]);
+    let zeros = [0; 8];
+    let double = TensorView::new(Dtype::F64, vec![1], &zeros).unwrap();
+    let bytes = safetensors::serialize([("model.norm.weight", double)], None).unwrap();
+    fs::write(&file, bytes).unwrap();
+    fails(
+        folder.path(),
+        &[
+            unusable,
+            "model.norm.weight is F64",
+            "save the model as float32",
+        ],
+    );
     fs::remove_file(&file).unwrap();
     fails(folder.path(), &["model.safetensors.index.json"]);
     fs::write(folder.path().join("pytorch_model.bin"), "").unwrap();

@@ -51,7 +51,7 @@ fn scaled_rotary_frequencies_match_transformers() {
     let (Some(rope), Some(folder)) = (recorded, copy()) else {
         return;
     };
-    assert_eq!(rope.cases.len(), 6);
+    assert_eq!(rope.cases.len(), 7);
     let plain = fs::read(folder.path().join("config.json")).unwrap();
     for case in rope.cases {
         fs::write(folder.path().join("config.json"), &plain).unwrap();

@@ -381,6 +381,50 @@ fn all_answers_of_conversations_are_trained_as_in_trl() {
     }
 }
 
+/// The end of a turn is trained after answers with white space around them, and with templates that write more
+/// after the last message, as that of Phi-3.
+#[test]
+fn every_answer_is_trained_to_the_end_of_its_turn() {
+    let Some(mut tokenizer) = oracle().tokenizer("model_tied") else {
+        return;
+    };
+    let answers = [" a = [ ]\n", "  ", "no  ", "last "];
+    let turns = answers.map(|answer| {
+        [
+            json!({"role": "user", "content": "no or a = [ ]?"}),
+            json!({"role": "assistant", "content": answer}),
+        ]
+    });
+    let line = json!({"messages": turns.concat()}).to_string();
+    let example = parse_example(&line, 1).unwrap();
+    for (content, is_trimmed) in [("message.content", false), ("message.content | trim", true)] {
+        for after in [
+            "",
+            "{% if not add_generation_prompt %}{{ eos_token }}{% endif %}",
+        ] {
+            let source = format!(
+                "{{% for message in messages %}}{{{{ '<|im_start|>' + message.role + '\n' }}}}{{{{ {content} }}}}\
+                 {{{{ '<|im_end|>\n' }}}}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}{{{{ '<|im_start|>assistant\n' }}}}{{% endif %}}{after}"
+            );
+            let eos = ("eos_token".to_owned(), "<|endoftext|>".to_owned());
+            let template = ChatTemplate::new(Path::new("turns"), &source, [eos].into()).unwrap();
+            tokenizer.set_template(template);
+            let found = prepare_rows(&tokenizer, std::slice::from_ref(&example), OPTIONS).unwrap();
+            let row = &found.rows[0];
+            let text = |range: &std::ops::Range<usize>| {
+                tokenizer.decode(&row.ids[range.clone()], false).unwrap()
+            };
+            let trained: Vec<String> = row.earlier.iter().map(text).collect();
+            let wanted = answers[..3].iter().map(|answer| {
+                let answer = if is_trimmed { answer.trim() } else { answer };
+                format!("{answer}<|im_end|>\n")
+            });
+            assert_eq!(trained, wanted.collect::<Vec<_>>(), "{source}");
+        }
+    }
+}
+
 /// A template that drops earlier answers cannot train them.
 #[test]
 fn dropped_answer_is_refused_with_a_way_out() {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use sentinel_trainer::algo::sft::{OverlongRows, RowOptions, prepare_rows};
+use sentinel_trainer::corpus::parse_example;
 use sentinel_trainer::lm::{
     ChatTemplate, ChatTemplateKwargs, LmError, Message, ModelConfig, Tokenizer,
 };
@@ -83,6 +85,42 @@ fn encoding_and_decoding_match_transformers() {
             case.decoded_skip_special
         );
     }
+}
+
+/// A prompt that is no chat gets the tokens that the tokenizer adds to texts, as in transformers, TRL and vLLM; a chat
+/// has them from its template.
+#[test]
+fn plain_prompts_begin_with_the_token_that_the_tokenizer_adds() {
+    let Some(folder) = oracle().model("tied") else {
+        return;
+    };
+    let copy = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(folder.join("tokenizer.json")).unwrap();
+    let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let bos = "<|im_start|>";
+    file["post_processor"] = serde_json::json!({
+        "type": "TemplateProcessing", "pair": [],
+        "single": [{"SpecialToken": {"id": bos, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "special_tokens": {bos: {"id": bos, "ids": [753], "tokens": [bos]}},
+    });
+    std::fs::write(copy.path().join("tokenizer.json"), file.to_string()).unwrap();
+    let tokenizer = Tokenizer::load(copy.path()).unwrap();
+    // By transformers' Qwen2Tokenizer.
+    let plain = [32, 82, 74, 220, 50, 15];
+    assert_eq!(tokenizer.encode("Ask S0").unwrap(), plain);
+    let begun = [[753].as_slice(), &plain].concat();
+    assert_eq!(tokenizer.encode_prompt("Ask S0").unwrap(), begun);
+
+    let line = r#"{"prompt": "Ask", "completion": " S0"}"#;
+    let example = parse_example(line, 1).unwrap();
+    let options = RowOptions {
+        max_length: 64,
+        too_long: OverlongRows::Refuse,
+        completion_only: true,
+        last_answer_only: false,
+    };
+    let rows = prepare_rows(&tokenizer, &[example], options).unwrap().rows;
+    assert_eq!((&rows[0].ids, rows[0].start), (&begun, 4));
 }
 
 #[test]

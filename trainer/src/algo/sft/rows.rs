@@ -1,13 +1,14 @@
 //! Encoding of examples as token rows with the start of their completion, and packing of several
 //! examples into a row.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::{ChatMessage, Example, Prompt, Role};
-use crate::lm::{LmError, Message, Tokenizer};
+use crate::lm::{EncodedText, LmError, Message, Tokenizer};
 
 /// The treatment of rows that are longer than the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -140,32 +141,29 @@ fn encode(tokenizer: &Tokenizer, example: &Example, earlier: bool) -> Result<Sft
             let mut messages: Vec<Message> = turns.iter().map(message).collect();
             let asked = tokenizer.encode_chat(&messages, None, true)?.ids;
             messages.push(Message::new("assistant", &example.completion));
-            let ids = tokenizer.encode_chat(&messages, None, false)?.ids;
-            let common = asked.iter().zip(&ids).take_while(|(a, b)| a == b);
-            let start = common.count();
+            let whole = tokenizer.template()?.render(&messages, None, false)?.text;
+            let encoded = tokenizer.encode_with_places(&whole)?;
             let earlier = if earlier && example.is_conversation {
-                earlier_answers(tokenizer, turns, &messages)?
+                earlier_answers(tokenizer, turns, &messages, &whole, &encoded)?
             } else {
                 Vec::new()
             };
             Ok(SftRow {
-                ids,
-                start,
+                start: common_length(&asked, &encoded.ids),
+                ids: encoded.ids,
                 earlier,
             })
         }
         Prompt::Text(text) => {
-            let asked = tokenizer.encode(text)?;
+            let asked = tokenizer.encode_prompt(text)?;
             // Without a template, nothing marks the end of the text.
             let end = tokenizer.special_tokens().get("eos_token");
             let end = end.filter(|end| !example.completion.ends_with(*end));
             let end = end.map_or("", String::as_str);
-            let ids = tokenizer.encode(&format!("{text}{}{end}", example.completion))?;
-            let common = asked.iter().zip(&ids).take_while(|(a, b)| a == b);
-            let start = common.count();
+            let ids = tokenizer.encode_prompt(&format!("{text}{}{end}", example.completion))?;
             Ok(SftRow {
+                start: common_length(&asked, &ids),
                 ids,
-                start,
                 earlier: Vec::new(),
             })
         }
@@ -173,11 +171,13 @@ fn encode(tokenizer: &Tokenizer, example: &Example, earlier: bool) -> Result<Sft
 }
 
 /// Returns the tokens of all answers among `turns`, the prompt of the conversation `messages`, each with the end
-/// of its message.
+/// of its message. `whole` is the rendered conversation.
 fn earlier_answers(
     tokenizer: &Tokenizer,
     turns: &[ChatMessage],
     messages: &[Message],
+    whole: &str,
+    encoded: &EncodedText,
 ) -> Result<Vec<Range<usize>>, LmError> {
     let answers = (0..)
         .zip(turns)
@@ -187,26 +187,37 @@ fn earlier_answers(
         return Ok(Vec::new());
     }
     let template = tokenizer.template()?;
-    let whole = template.render(messages, None, false)?.text;
     let end_of_message = template.message_end()?;
-    let (mut spans, mut done) = (Vec::with_capacity(answers.len()), 0);
+    let end_tokens = tokenizer.encode_with_places(&end_of_message)?;
+    let (mut found, mut done) = (Vec::with_capacity(answers.len()), 0);
     for (at, turn) in answers {
         let asked = template.render(&messages[..at], None, true)?.text;
-        let content = turn.content.trim();
-        let start = common_prefix(&asked, &whole);
-        // A template may write the answer with something before it, such as empty thoughts.
-        let found = whole[start..].find(content).filter(|_| start >= done);
-        let Some(found) = found else {
+        let start = common_prefix(&asked, whole);
+        // A template may write the answer with something before it, such as empty thoughts, and without the
+        // white space around it.
+        let after = whole.get(start..).filter(|_| start >= done);
+        let place = after.and_then(|after| {
+            let texts = [turn.content.as_str(), turn.content.trim()].into_iter();
+            let places = texts.filter_map(|text| Some((after.find(text)?, text.len())));
+            places.min_by_key(|(place, length)| (*place, Reverse(*length)))
+        });
+        let Some((place, length)) = place else {
             let reason = "it does not write an earlier answer of a conversation as it is; use --last-answer-only";
             return Err(template.refused(reason));
         };
-        done = start + found + content.len();
-        if whole[done..].starts_with(&end_of_message) {
-            done += end_of_message.len();
-        }
-        spans.push(start..done);
+        done = start + place + length;
+        // Some templates write more after the last message only, with which a token ends here.
+        let closed = common_prefix(&whole[done..], &end_of_message);
+        let ends = end_tokens.places.iter().map(|place| place.end);
+        done += ends.take_while(|end| *end <= closed).last().unwrap_or(0);
+        found.push(encoded.tokens_of(&(start..done)));
     }
-    tokenizer.token_ranges(&whole, &spans)
+    Ok(found)
+}
+
+/// Returns the length of the longest common beginning of two lists of tokens.
+fn common_length(a: &[u32], b: &[u32]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Returns the length in bytes of the longest common beginning of two texts.
@@ -236,7 +247,7 @@ fn message(turn: &ChatMessage) -> Message {
 #[must_use]
 pub fn pack_best_fit(lengths: &[usize], limit: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by_key(|place| std::cmp::Reverse(lengths[*place]));
+    order.sort_by_key(|place| Reverse(lengths[*place]));
     let mut rows: Vec<Vec<usize>> = Vec::new();
     // Rows with remaining room, keyed by the amount.
     let mut open: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();

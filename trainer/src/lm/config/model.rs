@@ -74,6 +74,7 @@ impl ModelConfig {
         let fields = Fields::load(path, "a model configuration")?;
         let model_type = check_kind(&fields)?;
         check_biases(&fields)?;
+        check_causal(&fields)?;
         check_window(&fields)?;
         let heads = fields.count("num_attention_heads")?;
         let hidden = fields.count("hidden_size")?;
@@ -260,6 +261,17 @@ fn check_biases(fields: &Fields) -> Result<(), LmError> {
         }
     }
     Ok(())
+}
+
+/// Rejects attention to later tokens.
+fn check_causal(fields: &Fields) -> Result<(), LmError> {
+    match fields.values().get("is_causal") {
+        None | Some(Value::Bool(true)) => Ok(()),
+        Some(value) => {
+            let remedy = "only models whose tokens see no later ones (true) can be run";
+            Err(fields.invalid("is_causal", &format!("is {value}"), remedy))
+        }
+    }
 }
 
 /// Rejects sliding-window attention, which is not implemented, unless it changes nothing: where it is

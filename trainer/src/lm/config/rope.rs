@@ -181,7 +181,8 @@ impl YarnRopeScaling {
             factor,
             beta_fast: number("beta_fast")?.unwrap_or(32.0),
             beta_slow: number("beta_slow")?.unwrap_or(1.0),
-            truncate: object.get("truncate").is_none() || object.flag("truncate")?,
+            // In transformers, null is false.
+            truncate: !object.values().contains_key("truncate") || object.flag("truncate")?,
             attention_factor,
             original_max_position_embeddings: original,
         })

@@ -46,8 +46,10 @@ impl StoredTensor {
             .map_err(|error| LmError::read(&self.path, error))?;
         let values = to_f32(&bytes, self.dtype);
         if values.iter().any(|value| !value.is_finite()) {
-            let reason = format!("tensor {} holds a number that is not finite", self.name);
-            return Err(damaged(&self.path, reason));
+            let name = &self.name;
+            let reason =
+                format!("{name} holds a number that is not finite: take an earlier checkpoint");
+            return Err(unusable(&self.path, reason));
         }
         Ok(values)
     }
@@ -144,8 +146,9 @@ pub(crate) fn read_file(path: &Path) -> Result<Tensors, LmError> {
             data_offsets: (start, end),
         } = info.clone();
         if !matches!(dtype, Dtype::F32 | Dtype::BF16 | Dtype::F16) {
-            let reason = format!("tensor {name} is {dtype:?}; F32, BF16 and F16 are read");
-            return Err(damaged(path, reason));
+            let reason =
+                format!("{name} is {dtype:?}: save the model as float32, bfloat16 or float16");
+            return Err(unusable(path, reason));
         }
         let tensor = StoredTensor {
             path: path.to_owned(),
@@ -214,6 +217,15 @@ impl Header {
             metadata,
             data: 8 + count,
         })
+    }
+}
+
+/// Returns the error of a file that is whole, but of which a tensor cannot be used.
+fn unusable(path: &Path, reason: String) -> LmError {
+    LmError::Format {
+        path: path.to_owned(),
+        kind: "a file of weights that can be used",
+        reason,
     }
 }
 

@@ -126,7 +126,7 @@ impl RecordConfig {
             } else {
                 let name = model.to_string_lossy();
                 let found = find_model(&name, &HubOptions::from_environment());
-                provenance.add_model("model", &found.map_err(RunError::from)?)?;
+                provenance.add_model("model", &found.map_err(RunError::from)?.folder)?;
             }
         }
         if let Some(adapter) = &self.generation.adapter {

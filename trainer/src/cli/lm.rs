@@ -276,7 +276,11 @@ fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatche
 
 /// Runs `sentinel lm merge`, which adds an adapter to its base model.
 pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
-    let folder = find_model(&command.model, &HubOptions::from_environment())?;
+    let found = find_model(&command.model, &HubOptions::from_environment())?;
+    if let Some(warning) = &found.warning {
+        note(&format!("warning: {warning}"));
+    }
+    let folder = found.folder;
     let mut model = CausalLm::load(&folder, &burn::tensor::Device::flex())?;
     Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
     let mut provenance = Provenance::new();
@@ -302,7 +306,7 @@ pub(crate) fn eval(config: &EvalArgs, matches: &ArgMatches) -> Result<()> {
     // It has no state to save, so a signal ends the program as usual.
     let mut played = lm_agent::play(&config, &AtomicBool::new(false), &|| bar.step())?;
     drop(bar);
-    if let Some(warning) = &played.sentinel.warning {
+    for warning in &played.sentinel.warnings {
         note(&format!("warning: {warning}"));
     }
     let inputs = activated.into_iter().flat_map(|found| found.inputs);

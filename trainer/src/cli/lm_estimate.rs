@@ -32,7 +32,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
         let offline = HubOptions::from_environment().offline();
         let model = &config.run.model;
         match find_model(model, &offline) {
-            Ok(folder) => shapes.push((model.clone(), ModelConfig::load(&folder)?)),
+            Ok(found) => shapes.push((model.clone(), ModelConfig::load(&found.folder)?)),
             Err(_) if listed(model) => {}
             Err(error) => return Err(error.into()),
         }

@@ -27,7 +27,7 @@ use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
 use super::interrupt::StopSignals;
-use super::output::print;
+use super::output::{note, print};
 
 /// The variable with the token, which keeps it out of the list of processes.
 const TOKEN: &str = "SENTINEL_TOKEN";
@@ -88,7 +88,11 @@ fn load_engine(options: &ServeOptions) -> Result<Option<ModelEngine>> {
         adapter_root: options.adapter_root.clone(),
         max_adapters: options.max_adapters as usize,
     };
-    Ok(Some(ModelEngine::load(model, limits)?))
+    let engine = ModelEngine::load(model, limits)?;
+    if let Some(warning) = &engine.warning {
+        note(&format!("warning: {warning}"));
+    }
+    Ok(Some(engine))
 }
 
 /// Returns the policy that the options name, else the active model, if it plays the server's world.
@@ -181,6 +185,9 @@ fn language_policy<W: Served>(
     active: Option<&ActiveModel>,
 ) -> Result<ServedPolicy> {
     let model = LoadedModel::load(folder, generation)?;
+    for warning in &model.warnings {
+        note(&format!("warning: {warning}"));
+    }
     let name = model.name.clone();
     let details = json!({
         "folder": folder,

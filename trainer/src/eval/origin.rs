@@ -32,9 +32,10 @@ pub struct EvalOrigin {
     /// The behavior of each policy by split; left out in worlds without such statistics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostics>,
-    /// A warning that completions do not end where the chat template ends a message; left out for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warning: Option<String>,
+    /// Warnings that files of a language model may be missing, or that its completions do not end where the chat
+    /// template ends a message; left out for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The program, the digests of the files that it read, and the fallbacks.
     #[serde(flatten)]
     pub provenance: Provenance,

@@ -289,7 +289,7 @@ fn origin<W: Evaluated>(
         streams: plan.streams,
         rules: plan.rules.to_string(),
         diagnostics: Vec::new(),
-        warning: None,
+        warnings: Vec::new(),
         provenance,
     }
 }

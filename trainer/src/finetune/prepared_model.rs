@@ -39,8 +39,9 @@ pub struct PreparedModel {
     pub tokenizer: Tokenizer,
     /// Stop and padding tokens of the model.
     pub generation: GenerationDefaults,
-    /// Warning that completions do not end where the chat template ends a message, if so.
-    pub warning: Option<String>,
+    /// Warnings that files of the model may be missing, or that completions do not end where the chat template
+    /// ends a message.
+    pub warnings: Vec<String>,
     /// Path of the base model's folder.
     pub folder: PathBuf,
     /// `true` if a tiny new model replaces one that could not be found.
@@ -83,8 +84,12 @@ impl PreparedModel {
         let device = options.device.open()?;
         options.precision.check_device(&device)?;
         let lock = is_main.then(|| run_dir.lock()).transpose()?;
+        let mut warning = None;
         let (folder, fallback) = match find_model(&options.model, &HubOptions::from_environment()) {
-            Ok(folder) => (folder, false),
+            Ok(found) => {
+                warning = found.warning;
+                (found.folder, false)
+            }
             Err(LmError::NotFound { .. }) if options.allow_fallback => {
                 let exists = run_dir.resume || !is_main;
                 (create_fallback(options, run_dir, exists, texts)?, true)
@@ -113,7 +118,10 @@ impl PreparedModel {
         let adapter = options.adapter.as_deref();
         let generation = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
         Ok(Self {
-            warning: generation.stop_warning(&tokenizer),
+            warnings: warning
+                .into_iter()
+                .chain(generation.stop_warning(&tokenizer))
+                .collect(),
             model,
             tokenizer,
             generation,

@@ -91,6 +91,15 @@ impl HfEnvironment {
         Ok(token)
     }
 
+    /// Returns the address of a repository's page, for messages.
+    #[must_use]
+    pub fn page(&self, repository: &str) -> String {
+        match self.hub() {
+            Ok(_) => format!("{}/{repository}", self.endpoint),
+            Err(_) => format!("{repository} on the Hub"),
+        }
+    }
+
     /// Returns a request to the Hub's address, which messages may show.
     fn hub(&self) -> Result<Request, HttpError> {
         let request = Request::get(&self.endpoint).map_err(|error| match error {

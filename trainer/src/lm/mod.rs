@@ -35,7 +35,7 @@
 //! use sentinel_trainer::lm::*;
 //!
 //! # fn main() -> Result<(), LmError> {
-//! let folder = find_model("Qwen/Qwen2.5-0.5B-Instruct", &HubOptions::from_environment())?;
+//! let folder = find_model("Qwen/Qwen2.5-0.5B-Instruct", &HubOptions::from_environment())?.folder;
 //! let mut model = CausalLm::load(&folder, &Device::flex())?;
 //! let tokenizer = Tokenizer::load(&folder)?;
 //! tokenizer.check_fits(model.config())?;
@@ -91,6 +91,6 @@ pub use model::{
 };
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
-pub use source::{HubOptions, find_model};
+pub use source::{FoundModel, HubOptions, find_model};
 pub(crate) use stop_tokens::{copy_stop_tokens, write_eos_token};
 pub use tokenizer::{Encoded, EncodedText, Tokenizer};

@@ -67,6 +67,8 @@ pub struct ModelEngine {
     root: PathBuf,
     options: ModelEngineOptions,
     adapters: RwLock<BTreeMap<String, ServedAdapter>>,
+    /// Warning that files of the model may be missing.
+    pub warning: Option<String>,
 }
 
 impl ModelEngine {
@@ -80,7 +82,8 @@ impl ModelEngine {
                 .canonicalize()
                 .map_err(|error| LmError::read(root, error))?;
         }
-        let root = find_model(asked, &HubOptions::from_environment())?;
+        let found = find_model(asked, &HubOptions::from_environment())?;
+        let root = found.folder;
         let mut base = CausalLm::load(&root, &DeviceName::default().open()?)?;
         let tokenizer = Tokenizer::load(&root)?;
         tokenizer.check_fits(base.config())?;
@@ -95,6 +98,7 @@ impl ModelEngine {
             root,
             options,
             adapters: RwLock::default(),
+            warning: found.warning,
         })
     }
 

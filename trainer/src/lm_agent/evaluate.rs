@@ -148,7 +148,7 @@ pub fn play(
             streams,
             rules,
             diagnostics,
-            warning: loaded.warning.clone(),
+            warnings: loaded.warnings.clone(),
             provenance: loaded.provenance.clone(),
         },
     })

@@ -7,8 +7,8 @@ use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, CausalLm, ChatTemplateKwargs, GenerateOptions, GenerationDefaults, HubOptions, Lora,
-    Tokenizer, find_model,
+    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, GenerationDefaults,
+    HubOptions, Lora, Tokenizer, find_model,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -108,8 +108,9 @@ pub struct LoadedModel {
     pub name: String,
     /// Origin of model and adapter.
     pub provenance: Provenance,
-    /// Warning that completions do not end where the chat template ends a message, if so.
-    pub warning: Option<String>,
+    /// Warnings that files of the model may be missing, or that completions do not end where the chat template
+    /// ends a message.
+    pub warnings: Vec<String>,
 }
 
 impl LoadedModel {
@@ -123,7 +124,7 @@ impl LoadedModel {
         if batch == 0 {
             return Err(RunError::option("generation-batch-size", "at least 1"));
         }
-        let folder = find_model(asked, &HubOptions::from_environment())?;
+        let FoundModel { folder, warning } = find_model(asked, &HubOptions::from_environment())?;
         let device = said.device.unwrap_or_default().open()?;
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;
@@ -139,7 +140,7 @@ impl LoadedModel {
         }
         let (adapter, eos_token) = (said.adapter.as_deref(), said.eos_token.as_deref());
         let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
-        let warning = defaults.stop_warning(&tokenizer);
+        let warnings = warning.into_iter().chain(defaults.stop_warning(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {
@@ -158,7 +159,7 @@ impl LoadedModel {
                 provenance.is_fallback(),
             ),
             provenance,
-            warning,
+            warnings: warnings.collect(),
         })
     }
 

@@ -42,7 +42,7 @@ fn shape(entry: &PlanEntry) -> Option<ModelConfig> {
         return Some(shape);
     }
     let offline = HubOptions::from_environment().offline();
-    ModelConfig::load(&find_model(name, &offline).ok()?).ok()
+    ModelConfig::load(&find_model(name, &offline).ok()?.folder).ok()
 }
 
 /// Returns options of GRPO whose training passes take the memory of supervised fine-tuning: every

@@ -280,7 +280,7 @@ impl StageContext<'_> {
     fn merge(&self) -> Result<(), RunError> {
         let entry = self.entry;
         let adapter = Artifact::find(&entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
-        let folder = find_model(&adapter.model, &HubOptions::from_environment())?;
+        let folder = find_model(&adapter.model, &HubOptions::from_environment())?.folder;
         let mut model = CausalLm::load(&folder, &Device::flex())?;
         Lora::load(&mut model, &adapter.path, BaseCheck::Weights)?;
         let mut provenance = Provenance::new();

@@ -198,7 +198,9 @@ fn a_path_that_is_no_adapter_says_what_it_is() {
     fails(folder.path(), &["adapter_model.bin", "save it again"]);
 
     let asked = folder.path().display().to_string();
-    let found = find_model(&asked, &sentinel_trainer::lm::HubOptions::default()).unwrap();
+    let found = find_model(&asked, &sentinel_trainer::lm::HubOptions::default())
+        .unwrap()
+        .folder;
     let error: LmError = CausalLm::load(&found, &device()).unwrap_err();
     let message = error.to_string();
     let wanted = format!("--model qwen3/model_tied --adapter {asked}");

@@ -47,15 +47,16 @@ fn model_is_found_in_folder_or_cache() {
     let main = cached(place.path(), "main", "c0ffee");
     let old = cached(place.path(), "v1", "decade");
     let mut options = offline(place.path());
-    assert_eq!(find_model("Qwen/Tiny", &options).unwrap(), main);
+    assert_eq!(find_model("Qwen/Tiny", &options).unwrap().folder, main);
     for revision in ["v1", "decade"] {
         options.revision = revision.to_owned();
-        assert_eq!(find_model("Qwen/Tiny", &options).unwrap(), old);
+        assert_eq!(find_model("Qwen/Tiny", &options).unwrap().folder, old);
     }
     options.revision = "../../snapshots/decade".to_owned();
     assert!(find_model("Qwen/Tiny", &options).is_err());
     let local = main.to_str().unwrap();
-    assert_eq!(find_model(local, &options).unwrap(), main);
+    let whole = find_model(local, &options).unwrap();
+    assert_eq!((whole.folder, whole.warning), (main, None));
 }
 
 /// An interrupted download is not used as a model: it is completed, or the missing files are named.
@@ -70,7 +71,10 @@ fn incomplete_snapshot_is_not_used_as_model() {
         assert!(error.contains(&part), "{part:?} is not in: {error}");
         assert!(error.contains("HF_HUB_OFFLINE"), "{error}");
     };
-    let found = || assert_eq!(find_model("Qwen/Tiny", &options).unwrap(), snapshot);
+    let found = || {
+        let found = find_model("Qwen/Tiny", &options).unwrap();
+        assert_eq!(found.folder, snapshot);
+    };
     let remove = |name: &str| fs::remove_file(snapshot.join(name)).unwrap();
     let write = |name: &str, text: &str| fs::write(snapshot.join(name), text).unwrap();
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
@@ -247,19 +251,27 @@ fn usable_snapshot_is_completed_if_the_hub_answers() {
     let place = tempfile::tempdir().unwrap();
     let snapshot = cached(place.path(), "main", COMMIT);
     let mut options = unreachable(place.path());
-    let find = |options: &HubOptions| find_model("Qwen/Tiny", options).unwrap();
+    let find = |options: &HubOptions, warning: &str| {
+        let found = find_model("Qwen/Tiny", options).unwrap();
+        let text = found.warning.unwrap_or_default();
+        assert_eq!(text.is_empty(), warning.is_empty(), "{text}");
+        assert!(text.contains(warning), "{text}");
+        found.folder
+    };
     let has = |name: &str| snapshot.join(name).is_file();
 
-    assert_eq!(find(&options), snapshot, "the Hub does not answer");
-    assert_eq!(find(&offline(place.path())), snapshot);
+    assert_eq!(find(&options, "Connection"), snapshot);
+    assert_eq!(find(&offline(place.path()), "HF_HUB_OFFLINE"), snapshot);
+    options.hub.endpoint = "https://secret@hub.example".to_owned();
+    assert_eq!(find(&options, "token in HF_TOKEN"), snapshot);
     assert!(!has("tokenizer_config.json"));
     options.hub.endpoint.clone_from(&repository.address);
-    assert_eq!(find(&options), snapshot);
+    assert_eq!(find(&options, ""), snapshot);
     assert!(has("tokenizer_config.json") && !has("chat_template.jinja"));
     assert!(repository.files.iter().all(|name| has(name)));
     let before = repository.requests();
     assert!(before > 0);
-    assert_eq!(find(&options), snapshot);
+    assert_eq!(find(&options, ""), snapshot);
     assert_eq!(
         repository.requests(),
         before,

@@ -44,7 +44,7 @@ fn end_of_template_that_is_no_stop_token_is_warned_of_and_can_be_named() {
         assert!(warning.contains(WARNING), "{run}: {warning}");
         assert!(warning.contains("--eos-token '<|im_end|>'"), "{warning}");
         if let Ok(report) = serde_json::from_str::<Value>(&out) {
-            let text = report["sentinel"]["warning"].as_str().unwrap();
+            let text = report["sentinel"]["warnings"][0].as_str().unwrap();
             assert!(WARNING.contains(text.split(',').next().unwrap()), "{text}");
         }
     }

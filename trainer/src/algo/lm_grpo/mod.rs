@@ -413,7 +413,7 @@ fn train_in<W: TextWorld + Analyzed>(
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
-    metadata.warnings.extend(start.warning);
+    metadata.warnings.extend(start.warnings);
     metadata
         .stop_tokens
         .clone_from(&job.generation.eos_token_ids);

@@ -207,7 +207,7 @@ pub fn train(
     let total = config.run.total_steps(job.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
-    metadata.warnings.extend(start.warning);
+    metadata.warnings.extend(start.warnings);
     metadata.stop_tokens = start.generation.eos_token_ids;
     metadata.record_input("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();

@@ -18,6 +18,8 @@ pub struct HubOptions {
     pub revision: String,
 }
 
+const OFFLINE: &str = "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set";
+
 impl HubOptions {
     /// Returns the options that the variables of Hugging Face's tools describe.
     #[must_use]
@@ -44,6 +46,24 @@ impl HubOptions {
     }
 }
 
+/// The folder of a model or an adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundModel {
+    /// Path of the folder.
+    pub folder: PathBuf,
+    /// Warning that the cache may lack a file of the model, if the Hub could not be asked for it.
+    pub warning: Option<String>,
+}
+
+impl FoundModel {
+    const fn whole(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            warning: None,
+        }
+    }
+}
+
 /// Finds the folder of a model or an adapter.
 ///
 /// Returns `asked` itself if it is such a folder, else the snapshot in the cache if that is
@@ -53,7 +73,7 @@ impl HubOptions {
 /// # Errors
 /// If it is not found: the error holds the requested name, the places searched and how to pass a
 /// folder.
-pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError> {
+pub fn find_model(asked: &str, options: &HubOptions) -> Result<FoundModel, LmError> {
     let local = Path::new(asked);
     let mut looked = vec![format!("folder {asked}")];
     let nowhere = |looked, reason: String| LmError::NotFound {
@@ -63,7 +83,7 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
     };
     if local.is_dir() {
         return if is_model(local) {
-            Ok(local.to_owned())
+            Ok(FoundModel::whole(local.to_owned()))
         } else {
             let reason = "the folder has neither config.json nor adapter_config.json".to_owned();
             Err(nowhere(looked, reason))
@@ -78,7 +98,7 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
         let folder = cache::folder(cache, asked);
         let place = format!("cache {}", folder.display());
         looked.push(match cache::snapshot(&folder, options.revision()) {
-            CacheState::Whole(found) => return Ok(found),
+            CacheState::Whole(found) => return Ok(FoundModel::whole(found)),
             CacheState::Usable(found) => {
                 usable = Some(found);
                 place
@@ -89,30 +109,43 @@ pub fn find_model(asked: &str, options: &HubOptions) -> Result<PathBuf, LmError>
             }
         });
     }
+    if let Some(folder) = usable {
+        let warning = complete(asked, &folder, options).err().map(|reason| {
+            format!(
+                "the cache may lack files of {asked}, such as its chat template ({}): {reason}",
+                folder.display()
+            )
+        });
+        return Ok(FoundModel { folder, warning });
+    }
     if options.hub.offline {
-        if let Some(found) = usable {
-            return Ok(found);
-        }
-        let reason =
-            "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing was downloaded".to_owned();
+        let reason = format!("{OFFLINE}, so nothing was downloaded");
         return Err(nowhere(looked, reason));
     }
-    if let Some(found) = usable {
-        // Files of its own commit only: a branch may have moved on since it was cached.
-        let commit = found.file_name().unwrap_or_default().to_string_lossy();
-        if let Ok(whole) = hub::download(asked, &commit, options)
-            && whole.folder == found
-        {
-            cache::mark_absent(&found, &whole.files);
-        }
-        // Without an answer of the Hub it is used as it is, as by huggingface_hub.
-        return Ok(found);
-    }
     let downloaded = hub::download(asked, options.revision(), options);
-    downloaded.map(|found| found.folder).map_err(|reason| {
-        looked.push(format!("{}/{asked}", options.hub.endpoint));
+    let found = downloaded.map(|found| FoundModel::whole(found.folder));
+    found.map_err(|reason| {
+        looked.push(options.hub.page(asked));
         nowhere(looked, format!("the Hub download failed ({reason})"))
     })
+}
+
+/// Downloads the files that a snapshot in the cache may lack. Without them it is used as it is, as by
+/// huggingface_hub.
+///
+/// # Errors
+/// Returns the reason why the Hub did not answer.
+fn complete(asked: &str, snapshot: &Path, options: &HubOptions) -> Result<(), String> {
+    if options.hub.offline {
+        return Err(OFFLINE.to_owned());
+    }
+    // Files of its own commit only: a branch may have moved on since it was cached.
+    let commit = snapshot.file_name().unwrap_or_default().to_string_lossy();
+    let whole = hub::download(asked, &commit, options)?;
+    if whole.folder == snapshot {
+        cache::mark_absent(snapshot, &whole.files);
+    }
+    Ok(())
 }
 
 /// Describes the missing files by the first name and the number of others.

@@ -42,6 +42,17 @@ FORMS = {
     "head_untied": {"target_modules": ["lm_head"], "model": "qwen2/model_untied"},
     "saved_beside_original": {"target_modules": ["q_proj", "embed_tokens"], "modules_to_save": ["lm_head"]},
     "orthogonal": {"init_lora_weights": "orthogonal"},
+    "saved_mlp": {"modules_to_save": ["layers.1.mlp"]},
+    "saved_attention": {"target_modules": ["up_proj", "v_proj"], "modules_to_save": ["self_attn"], "model": "qwen2/model_untied"},
+    "saved_model": {"target_modules": ["lm_head"], "modules_to_save": ["model"]},
+    "saved_tied": {"modules_to_save": ["lm_head"], "ensure_weight_tying": True},
+    "embedding_tied": {"target_modules": ["q_proj", "embed_tokens"], "ensure_weight_tying": True,
+                       "rank_pattern": {"embed_tokens": 3}, "alpha_pattern": {"lm_head": 9}},
+    "expression_tied": {"target_modules": r"(.*\.)?(q_proj|embed_tokens)", "ensure_weight_tying": True},
+    "embedding_not_tied": {"target_modules": r".*\.(q_proj|embed_tokens)", "ensure_weight_tying": True},
+    "full_name": {"target_modules": ["model.layers.0.self_attn.q_proj", "v_proj"], "layers_to_transform": [1]},
+    "empty_pattern": {"layers_to_transform": [1], "layers_pattern": ""},
+    "end_of_text": {"target_modules": r".*(q|k)_proj\Z"},
 }
 IDS = [1] + [(37 * i * i + 11 * i) % 90 for i in range(1, 24)]
 

@@ -12,8 +12,9 @@ use super::options::RunOptions;
 use super::prepared_model::stand_in_for;
 use crate::Error;
 use crate::lm::chat::CHAT_TEMPLATE_KWARGS_FILE;
+use crate::lm::companion_files::{GENERATION_CONFIG, TOKENIZER_FILES};
 use crate::lm::lora::ADAPTER_FILES;
-use crate::lm::{ChatTemplateKwargs, LmError};
+use crate::lm::{ChatTemplateKwargs, LmError, StopTokens, tokenizer_folder};
 use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::RunSchedule;
@@ -56,10 +57,10 @@ pub struct RunMetadata {
     pub chat_template_kwargs: ChatTemplateKwargs,
     /// Fallbacks that the run depends on: those of its model, adapter and data.
     pub provenance: Provenance,
-    /// Token that ends completions in place of that of the model, which the trained model keeps.
-    pub eos_token: Option<String>,
-    /// Tokens that end completions.
-    pub stop_tokens: Vec<u32>,
+    /// Path of the folder of the tokenizer, which the trained model keeps.
+    pub tokenizer: PathBuf,
+    /// Stop tokens that the trained model must name, if they are not those of the base model.
+    pub stop_tokens: Option<StopTokens>,
     /// Warnings about the model to show to the user.
     pub warnings: Vec<String>,
 }
@@ -81,6 +82,7 @@ impl RunMetadata {
             fields.extend(RunOptions::adapter_options(&adapter));
         }
         let chat_template_kwargs = run.template_kwargs(&source)?;
+        let tokenizer = tokenizer_folder(&source, run.adapter.as_deref())?.to_owned();
         let mut metadata = Self {
             config,
             source,
@@ -91,8 +93,8 @@ impl RunMetadata {
             inputs: BTreeMap::new(),
             chat_template_kwargs,
             provenance: Provenance::new(),
-            eos_token: run.eos_token.clone(),
-            stop_tokens: Vec::new(),
+            tokenizer,
+            stop_tokens: None,
             warnings: Vec::new(),
         };
         metadata.provenance.add_model_fallbacks(&metadata.source)?;
@@ -107,6 +109,11 @@ impl RunMetadata {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
             metadata.reads_folder("adapter", adapter, &[CHAT_TEMPLATE_KWARGS_FILE])?;
+            // Adapters of earlier runs hold copies of the model's files.
+            if metadata.tokenizer == *adapter {
+                metadata.reads_folder("adapter", adapter, &[GENERATION_CONFIG])?;
+                metadata.reads_folder("adapter", adapter, &TOKENIZER_FILES)?;
+            }
         }
         Ok(metadata)
     }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::metadata::RunMetadata;
 use super::training_job::{State, TrainingJob};
+use crate::lm::companion_files::copy_companions;
 use crate::lm::config::special_tokens;
-use crate::lm::lora::{COMPANION_FILES, Lora};
-use crate::lm::{CausalLm, LmError, write_eos_token};
+use crate::lm::{CausalLm, Lora};
 use crate::run::model_card::{CARD_FILE, ModelCard, changed_options, markdown_table};
 use crate::run::{RunHistory, TRAINER_STATE_FILE, TrainerState};
 use crate::{Error, files};
@@ -32,15 +32,9 @@ pub(super) fn write_model(
         let tokens = special_tokens(&metadata.source)?;
         model.save_with(folder, tokens)?;
     }
-    for name in COMPANION_FILES {
-        let from = metadata.source.join(name);
-        if from.is_file() {
-            let bytes = std::fs::read(&from).map_err(|error| LmError::read(&from, error))?;
-            files::write_atomic(&folder.join(name), &bytes)?;
-        }
-    }
-    if let Some(token) = &metadata.eos_token {
-        write_eos_token(folder, token, &metadata.stop_tokens)?;
+    copy_companions(&metadata.source, &metadata.tokenizer, folder)?;
+    if let Some(tokens) = &metadata.stop_tokens {
+        tokens.write(folder)?;
     }
     // An adapter is used with the folder of its base model, whose variables it must not inherit.
     let base = model.adapter().map(|_| metadata.source.as_path());

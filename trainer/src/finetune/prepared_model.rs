@@ -13,12 +13,13 @@ use super::options::RunOptions;
 use super::run::COMPLETIONS;
 use super::training_job::State;
 use crate::distributed::ProcessGroup;
+use crate::lm::companion_files::companions;
 use crate::lm::init::{InitOptions, create};
-use crate::lm::lora::{ADAPTER_FILES, COMPANION_FILES};
+use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::model::MODEL_FILES;
 use crate::lm::{
-    BaseCheck, CausalLm, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, Tokenizer,
-    TrainedPart, find_model,
+    BaseCheck, CausalLm, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, StopTokens,
+    Tokenizer, TrainedPart, find_model, tokenizer_folder,
 };
 use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
@@ -39,6 +40,8 @@ pub struct PreparedModel {
     pub tokenizer: Tokenizer,
     /// Stop and padding tokens of the model.
     pub generation: GenerationDefaults,
+    /// Stop tokens that the trained model must name, if they are not those of the base model.
+    pub stop_tokens: Option<StopTokens>,
     /// Warnings that files of the model may be missing, or that completions do not end where the chat template
     /// ends a message.
     pub warnings: Vec<String>,
@@ -97,9 +100,6 @@ impl PreparedModel {
             Err(error) => return Err(error.into()),
         };
         let mut model = CausalLm::load(&folder, &device)?;
-        let mut tokenizer = Tokenizer::load(&folder)?;
-        tokenizer.set_chat_template_kwargs(options.template_kwargs(&folder)?);
-        tokenizer.check_fits(model.config())?;
         if options.full {
             model.set_trained_part(TrainedPart::Everything);
         } else if let Some(adapter) = &options.adapter {
@@ -116,7 +116,14 @@ impl PreparedModel {
         }
         let eos_token = options.eos_token.as_deref();
         let adapter = options.adapter.as_deref();
+        let mut tokenizer = Tokenizer::load(tokenizer_folder(&folder, adapter)?)?;
+        tokenizer.set_chat_template_kwargs(options.template_kwargs(&folder)?);
+        tokenizer.check_fits(model.config())?;
         let generation = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
+        let stop_tokens = StopTokens::changed(&generation, &folder, &tokenizer, eos_token)?;
+        if let Some(tokens) = &stop_tokens {
+            tokenizer.set_eos_token(&tokens.token);
+        }
         Ok(Self {
             warnings: warning
                 .into_iter()
@@ -125,6 +132,7 @@ impl PreparedModel {
             model,
             tokenizer,
             generation,
+            stop_tokens,
             folder,
             fallback,
             lock,
@@ -328,13 +336,14 @@ fn check_apart(dir: &RunDir, model: &Path, adapter: Option<&Path>) -> Result<(),
 /// once.
 ///
 /// These are its checkpoint; the files of the model if an adapter is trained, or of the adapter if
-/// not, because transformers would load them; and companions that the model in `source` does not
-/// have. Of these, nothing is removed if the folder holds no run. Sampled completions are removed from a
+/// not, because transformers would load them; and companions that the model in `source`, with the tokenizer in folder
+/// `tokenizer`, does not have. Of these, nothing is removed if the folder holds no run. Sampled completions are removed from a
 /// run that was killed before its first checkpoint, too.
 pub(super) fn remove_earlier_files(
     dir: &RunDir,
     adapter: bool,
     source: &Path,
+    tokenizer: &Path,
 ) -> Result<(), RunError> {
     let marks = [CHECKPOINT_FILE, TRAINER_STATE_FILE];
     let was_run = marks.iter().any(|name| dir.path.join(name).is_file());
@@ -346,8 +355,8 @@ pub(super) fn remove_earlier_files(
         return Ok(());
     }
     let other = if adapter { MODEL_FILES } else { ADAPTER_FILES };
-    let foreign = COMPANION_FILES.into_iter();
-    let foreign = foreign.filter(|name| !source.join(name).is_file());
+    let foreign = companions(source, tokenizer).filter(|(_, path)| !path.is_file());
+    let foreign = foreign.map(|(name, _)| name);
     let names = [CHECKPOINT_FILE].into_iter().chain(other).chain(foreign);
     Ok(dir.remove(names)?)
 }
@@ -369,7 +378,7 @@ mod tests {
                 force,
                 from: None,
             };
-            remove_earlier_files(&dir, false, folder.path())?;
+            remove_earlier_files(&dir, false, folder.path(), folder.path())?;
             assert_eq!(checkpoint.exists(), left);
         }
         Ok(())

@@ -293,7 +293,8 @@ fn open<'a>(
         return Ok(log?);
     }
     check_again(dir, &metadata.source, metadata.adapter())?;
-    remove_earlier_files(dir, state.model.adapter().is_some(), &metadata.source)?;
+    let adapter = state.model.adapter().is_some();
+    remove_earlier_files(dir, adapter, &metadata.source, &metadata.tokenizer)?;
     Ok(RunLog::create(folder, format, listen)?)
 }
 

@@ -58,6 +58,7 @@
 //! ```
 
 pub mod chat;
+pub(crate) mod companion_files;
 pub mod config;
 mod error;
 mod generate;
@@ -68,7 +69,7 @@ mod optimizer;
 pub(crate) mod parallel;
 pub(crate) mod parameter;
 mod source;
-mod stop_tokens;
+pub(crate) mod stop_tokens;
 mod tokenizer;
 mod vocabulary_files;
 pub(crate) mod weights;
@@ -76,6 +77,7 @@ pub(crate) mod weights;
 pub use crate::adamw::{AdamOptions, Moments};
 pub use crate::precision::Precision;
 pub use chat::{ChatTemplate, ChatTemplateKwargs, Message, Rendered};
+pub(crate) use companion_files::tokenizer_folder;
 pub use config::{
     GenerationDefaults, Llama3RopeScaling, ModelConfig, ModelType, RopeScaling, YarnRopeScaling,
 };
@@ -92,5 +94,5 @@ pub use model::{
 pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{FoundModel, HubOptions, find_model};
-pub(crate) use stop_tokens::{copy_stop_tokens, write_eos_token};
+pub use stop_tokens::StopTokens;
 pub use tokenizer::{Encoded, EncodedText, Tokenizer};

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::companion_files::GENERATION_CONFIG;
 use super::config::Fields;
 use super::{GenerationDefaults, LmError, Tokenizer};
 use crate::files;
-
-const GENERATION_CONFIG: &str = "generation_config.json";
 
 impl GenerationDefaults {
     /// Reads the defaults of the model in `folder`, and collects its stop tokens: `eos_token` if given, those
@@ -99,43 +98,83 @@ impl Tokenizer {
     }
 }
 
-/// Names `token` as the end of completions in the files of a model or adapter: in front of the other stop
-/// tokens in `generation_config.json`, and alone in `tokenizer_config.json` and in `config.json`, as
-/// TRL does.
-///
-/// # Errors
-/// If a file cannot be read or written.
-pub(crate) fn write_eos_token(folder: &Path, token: &str, ids: &[u32]) -> Result<(), LmError> {
-    let first = ids.first().map_or(Value::Null, |id| json!(id));
-    set_key(&folder.join(GENERATION_CONFIG), "eos_token_id", json!(ids))?;
-    set_key(
-        &folder.join("tokenizer_config.json"),
-        "eos_token",
-        json!(token),
-    )?;
-    let config = folder.join("config.json");
-    if config.is_file() {
-        set_key(&config, "eos_token_id", first)?;
-    }
-    Ok(())
+/// Stop tokens that the files of a trained model must name, because those of its base model name others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopTokens {
+    /// The token that ends a completion.
+    pub token: String,
+    /// The ids of all stop tokens.
+    pub ids: Vec<u32>,
 }
 
-/// Gives a model the stop tokens that the adapter in folder `adapter` was trained with, if they are others.
+impl StopTokens {
+    /// Returns the stop tokens in `found` if `eos_token` is given, or the model in `folder` has others with this
+    /// tokenizer.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the tokenizer does not have the first stop token.
+    pub(crate) fn changed(
+        found: &GenerationDefaults,
+        folder: &Path,
+        tokenizer: &Tokenizer,
+        eos_token: Option<&str>,
+    ) -> Result<Option<Self>, LmError> {
+        let ids = found.eos_token_ids.clone();
+        let own = GenerationDefaults::resolve(folder, None, tokenizer, None)?;
+        let Some(first) = ids.first() else {
+            return Ok(None);
+        };
+        let token = match eos_token {
+            Some(token) => token.to_owned(),
+            None if own.eos_token_ids == ids => return Ok(None),
+            None => tokenizer.token(*first).ok_or_else(|| LmError::Option {
+                option: "eos_token_id",
+                value: format!("{first} in {GENERATION_CONFIG} of the adapter"),
+                allowed: "a token of the model's tokenizer",
+            })?,
+        };
+        Ok(Some(Self { token, ids }))
+    }
+
+    /// Names the tokens in the files of a model or adapter: all in `generation_config.json`, and the one that ends
+    /// a completion alone in `tokenizer_config.json` and in `config.json`, as TRL does.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), LmError> {
+        let first = self.ids.first().map_or(Value::Null, |id| json!(id));
+        let generation = folder.join(GENERATION_CONFIG);
+        set_key(&generation, "eos_token_id", json!(self.ids))?;
+        let tokenizer = folder.join("tokenizer_config.json");
+        set_key(&tokenizer, "eos_token", json!(self.token))?;
+        let config = folder.join("config.json");
+        if config.is_file() {
+            set_key(&config, "eos_token_id", first)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the merged model in folder `merged` the stop tokens that its base model has with the adapter and the
+/// tokenizer in folder `tokenizer`.
 ///
 /// # Errors
-/// As [`write_eos_token`].
-pub(crate) fn copy_stop_tokens(adapter: &Path, model: &Path) -> Result<(), LmError> {
-    let (of_adapter, of_model) = (own_stop_tokens(adapter)?, own_stop_tokens(model)?);
-    let Some(first) = of_adapter.first().filter(|_| of_adapter != of_model) else {
+/// As [`StopTokens::changed`] and [`StopTokens::write`]; also if the tokenizer cannot be read.
+pub(crate) fn save_stop_tokens(
+    model: &Path,
+    adapter: &Path,
+    tokenizer: &Path,
+    merged: &Path,
+) -> Result<(), LmError> {
+    if own_stop_tokens(adapter)?.is_empty() {
         return Ok(());
-    };
-    let tokenizer = Tokenizer::load(model)?;
-    let token = tokenizer.token(*first).ok_or_else(|| LmError::Option {
-        option: "eos_token_id",
-        value: format!("{first} in {}", adapter.join(GENERATION_CONFIG).display()),
-        allowed: "a token of the model's tokenizer",
-    })?;
-    write_eos_token(model, &token, &of_adapter)
+    }
+    let tokenizer = Tokenizer::load(tokenizer)?;
+    let found = GenerationDefaults::resolve(model, Some(adapter), &tokenizer, None)?;
+    match StopTokens::changed(&found, model, &tokenizer, None)? {
+        Some(tokens) => tokens.write(merged),
+        None => Ok(()),
+    }
 }
 
 /// Returns the stop tokens in the `generation_config.json` of a folder; none without that file.

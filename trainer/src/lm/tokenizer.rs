@@ -117,6 +117,14 @@ impl Tokenizer {
         self.template = Some(template);
     }
 
+    /// Names the token that ends a text, also for the chat template.
+    pub(crate) fn set_eos_token(&mut self, token: &str) {
+        self.special
+            .insert("eos_token".to_owned(), token.to_owned());
+        let template = self.template.take();
+        self.template = template.map(|template| template.with_special(self.special.clone()));
+    }
+
     /// Sets the variables that are passed to the chat template, instead of those of the model's folder.
     pub fn set_chat_template_kwargs(&mut self, kwargs: ChatTemplateKwargs) {
         let template = self.template.take();

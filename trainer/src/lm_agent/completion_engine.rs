@@ -11,7 +11,7 @@ use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
     BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, Generator, HubOptions, LmError, Lora,
-    PreparedLayers, Sampling, Tokenizer, find_model,
+    PreparedLayers, Sampling, Tokenizer, find_model, tokenizer_folder,
 };
 
 /// Number of completions that are generated together.
@@ -32,13 +32,17 @@ pub struct ModelEngineOptions {
 #[derive(Debug)]
 struct ServedModel {
     model: CausalLm,
+    tokenizer: Arc<Tokenizer>,
+    defaults: GenerationDefaults,
     layers: OnceLock<PreparedLayers>,
 }
 
 impl ServedModel {
-    const fn new(model: CausalLm) -> Self {
+    const fn new(model: CausalLm, tokenizer: Arc<Tokenizer>, defaults: GenerationDefaults) -> Self {
         Self {
             model,
+            tokenizer,
+            defaults,
             layers: OnceLock::new(),
         }
     }
@@ -61,8 +65,6 @@ struct ServedAdapter {
 #[derive(Debug)]
 pub struct ModelEngine {
     base: Arc<ServedModel>,
-    tokenizer: Tokenizer,
-    defaults: GenerationDefaults,
     name: String,
     root: PathBuf,
     options: ModelEngineOptions,
@@ -91,9 +93,7 @@ impl ModelEngine {
         base.digest = Some(base.base_digest()?);
         let defaults = GenerationDefaults::resolve(&root, None, &tokenizer, None)?;
         Ok(Self {
-            base: Arc::new(ServedModel::new(base)),
-            tokenizer,
-            defaults,
+            base: Arc::new(ServedModel::new(base, Arc::new(tokenizer), defaults)),
             name: options.name.clone().unwrap_or_else(|| asked.to_owned()),
             root,
             options,
@@ -151,6 +151,24 @@ impl ModelEngine {
         })
     }
 
+    /// Loads the adapter in a folder, with its tokenizer and stop tokens.
+    fn with_adapter(&self, folder: &Path) -> Result<ServedModel, LmError> {
+        let mut model = CausalLm::clone(&self.base.model);
+        Lora::load(&mut model, folder, BaseCheck::Weights)?;
+        let of_tokenizer = tokenizer_folder(&self.root, Some(folder))?;
+        let tokenizer = if of_tokenizer == self.root {
+            Arc::clone(&self.base.tokenizer)
+        } else {
+            let own = Tokenizer::load(of_tokenizer)?;
+            own.check_fits(model.config())?;
+            Arc::new(own)
+        };
+        let defaults = GenerationDefaults::resolve(&self.root, Some(folder), &tokenizer, None)?;
+        Ok(ServedModel::new(model, tokenizer, defaults))
+    }
+}
+
+impl ServedModel {
     fn prompts(&self, prompts: &Prompts) -> Result<Vec<Vec<u32>>, LmError> {
         match prompts {
             Prompts::Ids(ids) => Ok(vec![ids.clone()]),
@@ -192,7 +210,6 @@ impl ModelEngine {
 
     fn generate(
         &self,
-        model: &ServedModel,
         request: &CompletionRequest,
         mut options: GenerateOptions,
     ) -> Result<Vec<Generated>, LmError> {
@@ -202,7 +219,7 @@ impl ModelEngine {
             .flat_map(|prompt| std::iter::repeat_n(prompt.as_slice(), request.n));
         let rows: Vec<&[u32]> = rows.collect();
         let mut all = Vec::with_capacity(rows.len());
-        let generator = model.generator();
+        let generator = self.generator();
         for rows in rows.chunks(BATCH) {
             let completions = generator.generate(rows, &options)?;
             options.first_row += rows.len() as u64;
@@ -251,8 +268,8 @@ impl CompletionEngine for ModelEngine {
 
     fn complete(&self, request: &CompletionRequest) -> Result<Vec<Generated>, EngineError> {
         let model = self.model(&request.model)?;
-        let options = self.generate_options(request)?;
-        let generated = self.generate(&model, request, options);
+        let options = model.generate_options(request)?;
+        let generated = model.generate(request, options);
         generated.map_err(|error| refused(&error))
     }
 
@@ -261,9 +278,8 @@ impl CompletionEngine for ModelEngine {
         let adapters = self.adapters.read().unwrap_or_else(PoisonError::into_inner);
         self.check_room(&adapters, name)?;
         drop(adapters);
-        let mut model = CausalLm::clone(&self.base.model);
-        Lora::load(&mut model, &folder, BaseCheck::Weights).map_err(|error| refused(&error))?;
-        let model = Arc::new(ServedModel::new(model));
+        let model = self.with_adapter(&folder);
+        let model = Arc::new(model.map_err(|error| refused(&error))?);
         let mut adapters = self
             .adapters
             .write()

@@ -8,7 +8,7 @@ use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
     BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, GenerationDefaults,
-    HubOptions, Lora, Tokenizer, find_model,
+    HubOptions, Lora, Tokenizer, find_model, tokenizer_folder,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -129,16 +129,16 @@ impl LoadedModel {
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;
         let mut model = CausalLm::load(&folder, &device)?;
-        let mut tokenizer = Tokenizer::load(&folder)?;
-        tokenizer.check_fits(model.config())?;
-        let given = said.chat_template_kwargs.as_ref();
-        let kwargs = ChatTemplateKwargs::resolve(given, said.adapter.as_deref(), &folder)?;
-        tokenizer.set_chat_template_kwargs(kwargs.clone());
-        if let Some(adapter) = &said.adapter {
+        let (adapter, eos_token) = (said.adapter.as_deref(), said.eos_token.as_deref());
+        if let Some(adapter) = adapter {
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
             provenance.add_model("adapter", adapter)?;
         }
-        let (adapter, eos_token) = (said.adapter.as_deref(), said.eos_token.as_deref());
+        let mut tokenizer = Tokenizer::load(tokenizer_folder(&folder, adapter)?)?;
+        tokenizer.check_fits(model.config())?;
+        let given = said.chat_template_kwargs.as_ref();
+        let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
+        tokenizer.set_chat_template_kwargs(kwargs.clone());
         let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
         let warnings = warning.into_iter().chain(defaults.stop_warning(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();

@@ -6,10 +6,10 @@ use std::path::Path;
 use sentinel_trainer::lm::{
     BaseCheck, Batch, CausalLm, ForwardOptions, LmError, Lora, LoraConfig, find_model,
 };
+use sentinel_trainer::provenance::Provenance;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::adapter::merge;
 use crate::oracle::{LOGITS, close, device, numbers, oracle_of};
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ fn every_form_has_the_logits_of_peft_before_and_after_merging() {
     let Some(Recorded { ids, forms }) = recorded() else {
         return;
     };
-    assert_eq!(forms.len(), 20);
+    assert_eq!(forms.len(), 30);
     for form in forms {
         let [base, adapter] = folders(&form);
         let mut model = CausalLm::load(&base, &device()).unwrap();
@@ -58,7 +58,8 @@ fn every_form_has_the_logits_of_peft_before_and_after_merging() {
 
         let target = tempfile::tempdir().unwrap();
         let merged = target.path().join("merged");
-        merge(&model, &base, &merged, false).unwrap();
+        let provenance = Provenance::new();
+        Lora::merge_into(&model, &base, Some(&adapter), &merged, &provenance, false).unwrap();
         let merged = CausalLm::load(&merged, &device()).unwrap();
         close(
             &form.form,
@@ -72,7 +73,8 @@ fn every_form_has_the_logits_of_peft_before_and_after_merging() {
         let digest = model.base_digest().unwrap();
         let changes_base = form.form.contains("head")
             || form.form.contains("saved")
-            || ["embedding", "biases"].contains(&form.form.as_str());
+            || form.form.contains("embedding")
+            || ["expression_tied", "biases"].contains(&form.form.as_str());
         match Lora::save(&model, &again, &digest) {
             Ok(()) => {
                 assert!(!changes_base, "{}", form.form);
@@ -118,15 +120,51 @@ fn set(folder: &Path, key: &str, value: Value) {
     fs::write(path, Value::Object(config).to_string()).unwrap();
 }
 
+/// The state of a model in PEFT has the name of the adapter in that of each matrix.
+#[test]
+fn names_of_tensors_can_have_the_name_of_the_adapter() {
+    let Some(Recorded { ids, forms }) = recorded() else {
+        return;
+    };
+    let form = forms.iter().find(|form| form.form == "embedding").unwrap();
+    let (folder, [base, _]) = (copy("embedding").unwrap(), folders(form));
+    let path = folder.path().join("adapter_model.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let whole = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let named = whole.tensors().into_iter().map(|(name, tensor)| {
+        let name = ["lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B"]
+            .iter()
+            .fold(name, |name, part| {
+                name.replace(part, &format!("{part}.default"))
+            });
+        (name, tensor)
+    });
+    let bytes = safetensors::serialize(named, None).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("lora_embedding_A.default"));
+    fs::write(&path, bytes).unwrap();
+    let mut model = CausalLm::load(&base, &device()).unwrap();
+    Lora::load(&mut model, folder.path(), BaseCheck::Weights).unwrap();
+    close(&form.form, &last_logits(&model, &ids), &form.logits, LOGITS);
+}
+
 #[test]
 fn other_kinds_of_adapters_are_refused_with_a_way_out() {
     let merged = "merge it with PEFT's merge_and_unload, save it with the tokenizer";
     let cases = [
         ("peft_type", json!("LOHA"), merged),
         ("r", json!(0), "at least 1"),
+        ("r", json!("8"), "is \"8\""),
+        ("peft_type", Value::Null, "is missing"),
         ("lora_alpha", Value::Null, "is missing"),
+        ("lora_alpha", json!(-4), "is -4; write a number above 0"),
+        ("lora_alpha", json!("x"), "is \"x\""),
+        ("lora_dropout", json!(1.5), "is 1.5; write at least 0"),
         ("modules_to_save", json!(["lm_head"]), "lacks tensor"),
-        ("modules_to_save", json!(["self_attn"]), "of no layer"),
+        (
+            "modules_to_save",
+            json!(["self_attn"]),
+            "is [\"q_proj\",\"v_proj\"], which chooses no linear layer",
+        ),
         ("use_dora", json!(true), merged),
         ("lora_bias", json!(true), merged),
         ("layer_replication", json!([[0, 1]]), merged),
@@ -134,14 +172,29 @@ fn other_kinds_of_adapters_are_refused_with_a_way_out() {
         ("alora_invocation_tokens", json!([3, 4]), merged),
         ("init_lora_weights", json!("pissa"), merged),
         ("rank_pattern", json!({"v_proj": "2"}), "write a number"),
-        ("rank_pattern", json!({"v_proj": 0}), "at least 1"),
-        ("alpha_pattern", json!({"(v": 2}), "has a pattern"),
+        (
+            "rank_pattern",
+            json!({"v_proj": 0}),
+            "is {\"v_proj\":0}; write ranks of at least 1",
+        ),
+        (
+            "alpha_pattern",
+            json!({"(v": 2}),
+            "is {\"(v\":2}, in which \"(v\" cannot be used",
+        ),
+        ("modules_to_save", json!(["(v"]), "is [\"(v\"]"),
+        ("layers_pattern", json!("(v"), "is \"(v\", in which"),
         ("layers_to_transform", json!([-1]), "from 0 on"),
         ("exclude_modules", json!([1]), "a list of texts"),
-        ("target_modules", json!("(q_proj"), "has a pattern"),
-        ("target_modules", json!([]), "is empty"),
+        ("target_modules", json!("(q_proj"), "cannot be used"),
+        ("target_modules", json!([]), "is []; write names"),
         ("target_modules", Value::Null, "is missing"),
-        ("target_modules", json!(["W_pack"]), "of no layer"),
+        (
+            "target_modules",
+            json!(["W_pack"]),
+            "key \"target_modules\" of adapter_config.json is [\"W_pack\"], which",
+        ),
+        ("ensure_weight_tying", json!(1), "is 1"),
         ("rank_pattern", json!({"v_proj": 2}), "has shape"),
         (
             "target_modules",
@@ -163,6 +216,15 @@ fn other_kinds_of_adapters_are_refused_with_a_way_out() {
             Err(error) => {
                 let message = error.to_string();
                 assert!(!part.is_empty() && message.contains(part), "{message}");
+                assert!(
+                    message.contains(folder.path().to_str().unwrap()),
+                    "{message}"
+                );
+                let place = message.contains(key) || message.contains("tensor base_model.");
+                assert!(place || message.contains("target_modules"), "{message}");
+                for debug in ["Some(", "Number(", "String(", "List(", "Pattern("] {
+                    assert!(!message.contains(debug), "{message}");
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod adapter_forms;
+mod adapter_tokenizer;
 mod bf16;
 mod bf16_figures;
 mod chat_template_kwargs;

@@ -62,7 +62,11 @@ fn end_of_template_that_is_no_stop_token_is_warned_of_and_can_be_named() {
         let (_, warning) = warned(&run);
         assert!(!warning.contains("stop token"), "{run}: {warning}");
     }
-    for folder in [&full, &adapter, &merged] {
+    // Training the adapter further keeps its stop tokens.
+    let further = at("further");
+    let (_, warning) = warned(&format!("{sft} {further} --adapter {adapter}"));
+    assert!(!warning.contains("stop token"), "{warning}");
+    for folder in [&full, &adapter, &merged, &further] {
         let folder = Path::new(folder);
         let ends = &read(&folder.join("generation_config.json"))["eos_token_id"];
         assert_eq!(*ends, json!([end_of_turn, end_of_text]), "{folder:?}");
@@ -100,4 +104,26 @@ fn stop_tokens_of_all_files_are_collected() {
     assert_eq!(stops(Some(&adapter), None), [7, end_of_text]);
     fs::write(model.join("generation_config.json"), "{}").unwrap();
     assert_eq!(stops(None, None), [end_of_text]);
+}
+
+/// As in TRL, the token becomes that of the tokenizer, which ends plain texts.
+#[test]
+fn named_token_ends_plain_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let corpus = at("texts.jsonl");
+    fs::write(&corpus, "{\"prompt\": \"a\", \"completion\": \" b\"}\n").unwrap();
+    let loss = |name: &str, options: &str| {
+        let output = at(name);
+        let run = format!("lm sft --model {model} --data {corpus} --max-steps 1 --output-dir");
+        warned(&format!("{run} {output} {options}"));
+        let steps = crate::runs::curve(Path::new(&output));
+        steps[0]["loss"].as_f64().unwrap()
+    };
+    let expected = loss("instruct", "");
+    make_base(Path::new(&model));
+    let named = loss("named", "--eos-token <|im_end|>");
+    assert!((named - expected).abs() < 1e-9, "{named} {expected}");
+    assert!((loss("base", "") - expected).abs() > 1e-6);
 }

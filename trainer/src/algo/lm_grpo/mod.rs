@@ -414,9 +414,7 @@ fn train_in<W: TextWorld + Analyzed>(
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     metadata.warnings.extend(start.warnings);
-    metadata
-        .stop_tokens
-        .clone_from(&job.generation.eos_token_ids);
+    metadata.stop_tokens = start.stop_tokens;
     metadata.record_inputs(provenance);
     let state = PreparedModel::state(start.model, &config.run, schedule)?;
     let validation = validation.as_ref();

@@ -208,7 +208,7 @@ pub fn train(
     let schedule = config.run.schedule(config.learning_rate, total);
     let mut metadata = RunMetadata::new(config, &config.run, start.folder, start.fallback)?;
     metadata.warnings.extend(start.warnings);
-    metadata.stop_tokens = start.generation.eos_token_ids;
+    metadata.stop_tokens = start.stop_tokens;
     metadata.record_input("the corpus", data)?;
     let marked = examples.iter().filter(|example| example.fallback).count();
     (metadata.provenance).add_corpus_fallbacks(data, examples.len(), marked)?;

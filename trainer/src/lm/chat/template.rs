@@ -87,6 +87,13 @@ impl ChatTemplate {
         self
     }
 
+    /// Sets the special tokens that it may refer to.
+    #[must_use]
+    pub(crate) fn with_special(mut self, special: BTreeMap<String, String>) -> Self {
+        self.special = special;
+        self
+    }
+
     fn check(&self, source: &str) -> Result<(), LmError> {
         let environment = environment();
         let parsed = environment.template_from_str(source);

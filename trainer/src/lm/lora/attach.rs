@@ -16,7 +16,8 @@ impl Lora {
     /// If an option is invalid, or names other modules than the linear layers of the blocks.
     pub fn attach(model: &mut CausalLm, config: LoraConfig, seed: u64) -> Result<(), LmError> {
         config.check()?;
-        let pairs = config.pairs(&model.config)?;
+        let pairs = config.pairs(&model.config);
+        let pairs = pairs.map_err(|wrong| config.invalid(wrong))?;
         let in_block = |pair: &PairSpec| matches!(pair.module, AdaptedModule::Block { .. });
         if !config.modules_to_save.is_empty() || !pairs.iter().all(in_block) {
             return Err(LmError::Option {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::modules::{ModuleNames, matches};
+use super::modules::{ModuleNames, ModuleRules, WrongKey};
 use crate::lm::LmError;
 use crate::lm::config::Fields;
 use crate::lm::weights::BLOCK_LINEARS;
@@ -87,6 +87,8 @@ pub struct LoraConfig {
     pub alpha_pattern: Vec<(String, f64)>,
     /// Modules of the base model that the adapter holds as a whole.
     pub modules_to_save: Vec<String>,
+    /// `true` if a tied head gets the matrices of the embedding as well; PEFT's `ensure_weight_tying`.
+    pub ties_weights: bool,
     /// Name or path of the base model; PEFT's `base_model_name_or_path`.
     pub base_model: Option<String>,
 }
@@ -106,6 +108,7 @@ impl Default for LoraConfig {
             rank_pattern: Vec::new(),
             alpha_pattern: Vec::new(),
             modules_to_save: Vec::new(),
+            ties_weights: false,
             base_model: None,
         }
     }
@@ -117,31 +120,47 @@ impl LoraConfig {
     /// # Errors
     /// If an option is invalid.
     pub fn check(&self) -> Result<(), LmError> {
-        let option = |option, value: String, allowed| LmError::Option {
-            option,
-            value,
-            allowed,
-        };
-        if self.rank == 0 {
-            return Err(option("rank", "0".to_owned(), "at least 1"));
+        self.find_wrong().map_err(|wrong| self.invalid(wrong))
+    }
+
+    fn find_wrong(&self) -> Result<(), WrongKey> {
+        let no_rank = |rank: &usize| *rank == 0;
+        let no_alpha = |alpha: &f64| !(alpha.is_finite() && *alpha > 0.0);
+        let mut ranks = self.rank_pattern.iter().map(|(_, rank)| rank);
+        let mut alphas = self.alpha_pattern.iter().map(|(_, alpha)| alpha);
+        let rules = [
+            ("r", no_rank(&self.rank), "at least 1"),
+            ("rank_pattern", ranks.any(no_rank), "ranks of at least 1"),
+            ("lora_alpha", no_alpha(&self.alpha), "a number above 0"),
+            ("alpha_pattern", alphas.any(no_alpha), "numbers above 0"),
+            (
+                "lora_dropout",
+                !(0.0..1.0).contains(&self.dropout),
+                "at least 0 and below 1",
+            ),
+            (
+                "target_modules",
+                self.targets.is_empty(),
+                "names of linear layers, or a regular expression",
+            ),
+        ];
+        if let Some((key, _, allowed)) = rules.into_iter().find(|(_, is_wrong, _)| *is_wrong) {
+            return Err(WrongKey {
+                key,
+                problem: String::new(),
+                allowed,
+            });
         }
-        if self.rank_pattern.iter().any(|(_, rank)| *rank == 0) {
-            return Err(option("rank pattern", "0".to_owned(), "at least 1"));
+        ModuleRules::new(self).map(|_| ())
+    }
+
+    /// Returns an error about an option that no file has.
+    pub(super) fn invalid(&self, wrong: WrongKey) -> LmError {
+        LmError::Option {
+            option: wrong.key,
+            value: format!("{}{}", self.to_json()[wrong.key], wrong.problem),
+            allowed: wrong.allowed,
         }
-        let alphas = self.alpha_pattern.iter().map(|(_, alpha)| *alpha);
-        let is_wrong = |alpha: &f64| !(alpha.is_finite() && *alpha > 0.0);
-        if let Some(wrong) = alphas.chain([self.alpha]).find(is_wrong) {
-            return Err(option("alpha", wrong.to_string(), "a number above 0"));
-        }
-        if !(0.0..1.0).contains(&self.dropout) {
-            let allowed = "at least 0 and below 1";
-            return Err(option("dropout", self.dropout.to_string(), allowed));
-        }
-        if self.targets.is_empty() {
-            let allowed = "at least one linear layer";
-            return Err(option("target modules", "empty".to_owned(), allowed));
-        }
-        Ok(())
     }
 
     /// Reads the `adapter_config.json` in the folder of an adapter.
@@ -149,14 +168,18 @@ impl LoraConfig {
     /// # Errors
     /// If it cannot be read, or describes an unsupported kind of adapter.
     pub fn load(folder: &Path) -> Result<Self, LmError> {
+        Self::read(folder).map(|(config, _)| config)
+    }
+
+    /// Reads the configuration in the folder of an adapter, with the keys of the file.
+    pub(super) fn read(folder: &Path) -> Result<(Self, Fields), LmError> {
         check_folder(folder)?;
         let fields = Fields::load(&folder.join(ADAPTER_FILES[0]), "an adapter configuration")?;
         check_supported(&fields)?;
-        let rank = fields.count("r")?;
         let missing = || fields.invalid("lora_alpha", "is missing", "write a number above 0");
         let rank_of = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let config = Self {
-            rank,
+            rank: fields.count("r")?,
             alpha: fields.number("lora_alpha")?.ok_or_else(missing)?,
             dropout: fields.number("lora_dropout")?.unwrap_or(0.0),
             rslora: fields.flag("use_rslora")?,
@@ -164,36 +187,21 @@ impl LoraConfig {
             excluded: module_names(&fields, "exclude_modules")?
                 .unwrap_or_else(|| ModuleNames::List(Vec::new())),
             layers: layers(&fields)?,
-            layers_pattern: texts(&fields, "layers_pattern")?,
+            layers_pattern: match fields.get("layers_pattern") {
+                Some(Value::String(pattern)) if pattern.is_empty() => Vec::new(),
+                _ => texts(&fields, "layers_pattern")?,
+            },
             rank_pattern: pattern(&fields, "rank_pattern", rank_of)?,
             alpha_pattern: pattern(&fields, "alpha_pattern", Value::as_f64)?,
             modules_to_save: texts(&fields, "modules_to_save")?,
+            ties_weights: fields.flag("ensure_weight_tying")?,
             base_model: fields.text("base_model_name_or_path")?.map(str::to_owned),
         };
-        config.check()?;
-        config.check_patterns(&fields)?;
-        Ok(config)
-    }
-
-    /// Checks that all patterns are regular expressions.
-    fn check_patterns(&self, fields: &Fields) -> Result<(), LmError> {
-        let names = |key, names: &ModuleNames| match names {
-            ModuleNames::Pattern(pattern) => vec![(key, pattern.clone())],
-            ModuleNames::List(_) => Vec::new(),
-        };
-        let ranks = self.rank_pattern.iter().map(|(pattern, _)| pattern);
-        let alphas = self.alpha_pattern.iter().map(|(pattern, _)| pattern);
-        let all = (names("target_modules", &self.targets).into_iter())
-            .chain(names("exclude_modules", &self.excluded))
-            .chain(ranks.map(|pattern| ("rank_pattern", pattern.clone())))
-            .chain(alphas.map(|pattern| ("alpha_pattern", pattern.clone())))
-            .chain((self.layers_pattern.iter()).map(|p| ("layers_pattern", p.clone())));
-        for (key, pattern) in all {
-            matches(&pattern, "").map_err(|problem| {
-                fields.invalid(key, &format!("has a pattern: {problem}"), "correct it")
-            })?;
-        }
-        Ok(())
+        config.find_wrong().map_err(|wrong| {
+            let remedy = format!("write {}", wrong.allowed);
+            fields.invalid(wrong.key, &problem_in(&fields, &wrong), &remedy)
+        })?;
+        Ok((config, fields))
     }
 
     /// Returns the content of an `adapter_config.json`.
@@ -201,10 +209,10 @@ impl LoraConfig {
     pub fn to_json(&self) -> Value {
         // PEFT writes an alpha without fraction as an integer.
         let alpha = |alpha: f64| {
-            if alpha.fract().abs() > 0.0 {
+            if alpha.fract().abs() > 0.0 || !alpha.is_finite() {
                 json!(alpha)
             } else {
-                json!(alpha as u64)
+                json!(alpha as i64)
             }
         };
         let names = |names: &ModuleNames| match names {
@@ -240,6 +248,12 @@ impl LoraConfig {
     }
 }
 
+/// Describes the value of a key as it stands in the file, and what is wrong with it.
+pub(super) fn problem_in(fields: &Fields, wrong: &WrongKey) -> String {
+    let value = fields.get(wrong.key).unwrap_or(&Value::Null);
+    format!("is {value}{}", wrong.problem)
+}
+
 /// Checks that a path is the folder of an adapter whose weights can be read.
 fn check_folder(folder: &Path) -> Result<(), LmError> {
     let has = |name: &str| folder.join(name).exists();
@@ -272,10 +286,18 @@ fn check_folder(folder: &Path) -> Result<(), LmError> {
 /// Rejects settings that would otherwise be ignored silently.
 fn check_supported(fields: &Fields) -> Result<(), LmError> {
     let remedy = "merge it with PEFT's merge_and_unload, save it with the tokenizer, and use the result as --model";
-    let kind = fields.text("peft_type")?.unwrap_or_default();
-    if kind != "LORA" {
-        let problem = format!("is {kind:?}, not \"LORA\"");
-        return Err(fields.invalid("peft_type", &problem, remedy));
+    match fields.get("peft_type") {
+        Some(Value::String(kind)) if kind == "LORA" => {}
+        None => {
+            return Err(fields.invalid(
+                "peft_type",
+                "is missing",
+                "write \"LORA\" for such an adapter",
+            ));
+        }
+        Some(kind) => {
+            return Err(fields.invalid("peft_type", &format!("is {kind}, not \"LORA\""), remedy));
+        }
     }
     for key in ["use_dora", "lora_bias", "use_qalora", "use_bdlora"] {
         if fields.flag(key)? {
@@ -313,20 +335,18 @@ fn check_supported(fields: &Fields) -> Result<(), LmError> {
 }
 
 fn targets(fields: &Fields) -> Result<ModuleNames, LmError> {
-    let wrong = |problem: &str| {
-        let names = BLOCK_LINEARS.map(|(_, name)| name).join(", ");
-        let remedy = format!(
-            "name modules such as {names}, or write a regular expression or \"all-linear\""
-        );
-        fields.invalid("target_modules", problem, &remedy)
-    };
     match module_names(fields, "target_modules")? {
         Some(ModuleNames::Pattern(all)) if all.eq_ignore_ascii_case("all-linear") => {
             Ok(ModuleNames::from(&Target::ALL))
         }
-        Some(names) if names.is_empty() => Err(wrong("is empty")),
         Some(names) => Ok(names),
-        None => Err(wrong("is missing")),
+        None => {
+            let names = BLOCK_LINEARS.map(|(_, name)| name).join(", ");
+            let remedy = format!(
+                "name modules such as {names}, or write a regular expression or \"all-linear\""
+            );
+            Err(fields.invalid("target_modules", "is missing", &remedy))
+        }
     }
 }
 
@@ -363,7 +383,7 @@ fn pattern<T>(
     };
     let values = patterns.values().iter().map(|(pattern, value)| {
         let wrong = || {
-            let problem = format!("gives {pattern:?} the value {value}");
+            let problem = format!("gives {} the value {value}", Value::from(pattern.as_str()));
             fields.invalid(key, &problem, "write a number")
         };
         Ok((pattern.clone(), read(value).ok_or_else(wrong)?))

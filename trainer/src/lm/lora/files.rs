@@ -10,11 +10,11 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::attach::attach_values;
-use super::config::ADAPTER_FILES;
+use super::config::{ADAPTER_FILES, problem_in};
 use super::pairs::AdaptedModule;
 use super::whole_weights::{WholeWeights, add_product};
 use super::{Lora, LoraConfig};
-use crate::lm::weights::{read_file, read_metadata, safetensors_bytes};
+use crate::lm::weights::{Tensors, read_file, read_metadata, safetensors_bytes};
 use crate::lm::{CausalLm, LmError};
 
 const CONFIG: &str = ADAPTER_FILES[0];
@@ -44,9 +44,12 @@ impl Lora {
             path: folder.to_owned(),
             reason,
         };
-        let config = LoraConfig::load(folder)?;
+        let (config, fields) = LoraConfig::read(folder)?;
         let path = folder.join(WEIGHTS);
-        let mut tensors = read_file(&path)?;
+        let tensors = read_file(&path)?.into_iter();
+        let mut tensors: Tensors = tensors
+            .map(|(name, tensor)| (without_adapter_name(name), tensor))
+            .collect();
         if model.changed_by_adapter.is_some() {
             return Err(LmError::Format {
                 path: folder.to_owned(),
@@ -55,7 +58,10 @@ impl Lora {
                     .to_owned(),
             });
         }
-        let pairs = config.pairs(&model.config)?;
+        let pairs = config.pairs(&model.config).map_err(|wrong| {
+            let problem = problem_in(&fields, &wrong);
+            mismatch(format!("key \"{}\" of {CONFIG} {problem}", wrong.key))
+        })?;
         for (name, shape) in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
             let found = tensors.get(name).map(|tensor| tensor.shape.as_slice());
             match found {
@@ -140,6 +146,14 @@ impl Lora {
                 ),
             }),
         }
+    }
+}
+
+/// Returns the name of a tensor without that of the adapter, which PEFT accepts and leaves out when it saves.
+fn without_adapter_name(name: String) -> String {
+    match name.split_once(".lora_") {
+        Some((module, matrix)) => format!("{module}.lora_{}", matrix.replace(".default", "")),
+        None => name,
     }
 }
 

@@ -8,22 +8,12 @@ use burn::tensor::DType;
 use super::Lora;
 use super::files::no_adapter;
 use crate::Error;
+use crate::lm::companion_files::{copy_companions, tokenizer_folder};
 use crate::lm::config::special_tokens;
-use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError, copy_stop_tokens};
+use crate::lm::stop_tokens::save_stop_tokens;
+use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
-
-/// Names of the files that a model's folder can hold beside configuration and weights.
-pub(crate) const COMPANION_FILES: [&str; 8] = [
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "chat_template.jinja",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-];
 
 /// Largest allowed difference of a logit, relative to the largest absolute logit or 1.
 const TOLERANCE: f32 = 1e-4;
@@ -65,7 +55,7 @@ impl Lora {
     /// Writes the merged model as a plain checkpoint into folder `target`.
     ///
     /// The other files of the base model's folder `source`, such as the tokenizer, are copied. If the adapter's
-    /// folder `adapter` has its own stop tokens or variables of the chat template, those are taken. `provenance`
+    /// folder `adapter` has its own tokenizer, stop tokens or variables of the chat template, those are taken. `provenance`
     /// is written beside them. The result is read back and compared with base and adapter before it
     /// replaces `target` as a whole.
     ///
@@ -94,14 +84,10 @@ impl Lora {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let new = builder.tempdir_in(parent).map_err(failed)?;
         Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
-        for name in COMPANION_FILES {
-            let from = source.join(name);
-            if from.is_file() {
-                std::fs::copy(&from, new.path().join(name)).map_err(failed)?;
-            }
-        }
+        let folder = tokenizer_folder(source, adapter)?;
+        copy_companions(source, folder, new.path())?;
         if let Some(adapter) = adapter {
-            copy_stop_tokens(adapter, new.path())?;
+            save_stop_tokens(source, adapter, folder, new.path())?;
         }
         ChatTemplateKwargs::resolve(None, adapter, source)?.save(new.path(), None)?;
         provenance.write(new.path())?;

@@ -11,7 +11,6 @@ mod whole_weights;
 pub(crate) use config::ADAPTER_FILES;
 pub use config::{LoraConfig, Target};
 pub use files::BaseCheck;
-pub(crate) use merge::COMPANION_FILES;
 pub use merge::MergeReport;
 pub use modules::ModuleNames;
 

@@ -1,6 +1,9 @@
-//! Names of modules, as PEFT's `adapter_config.json` has them.
+//! The modules that an adapter changes, by the names and regular expressions of PEFT's `adapter_config.json`.
 
-use fancy_regex::Regex;
+use fancy_regex::{Captures, Regex};
+use serde_json::Value;
+
+use super::LoraConfig;
 
 /// Names of modules, as `target_modules` and `exclude_modules` have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +31,131 @@ impl ModuleNames {
             Self::Pattern(pattern) => pattern.is_empty(),
         }
     }
+}
 
-    pub(super) fn contains(&self, module: &str) -> Result<bool, String> {
+/// A key of an adapter's configuration whose value cannot be used.
+#[derive(Clone, Debug)]
+pub(super) struct WrongKey {
+    pub(super) key: &'static str,
+    /// Text that follows the value of the key in a message; can be empty.
+    pub(super) problem: String,
+    pub(super) allowed: &'static str,
+}
+
+/// The rules by which PEFT chooses modules, ranks and alphas, with compiled expressions.
+pub(super) struct ModuleRules<'a> {
+    targets: CompiledNames<'a>,
+    excluded: CompiledNames<'a>,
+    saved: Vec<Pattern>,
+    layers: &'a [usize],
+    layers_pattern: Vec<Pattern>,
+    ranks: Vec<(Pattern, usize)>,
+    alphas: Vec<(Pattern, f64)>,
+}
+
+impl<'a> ModuleRules<'a> {
+    /// Compiles the expressions of a configuration.
+    ///
+    /// # Errors
+    /// If one is not a regular expression.
+    pub(super) fn new(config: &'a LoraConfig) -> Result<Self, WrongKey> {
+        let saved = config.modules_to_save.iter();
+        let saved = saved
+            .map(|name| Pattern::new("modules_to_save", name, r"(^|.*\.)", r"($|\..*)"))
+            .collect::<Result<_, _>>()?;
+        let layers = |pattern: &str| {
+            let number = r"\.(?P<layer>\d+)\.";
+            Pattern::new("layers_pattern", pattern, r"(?:^|.*?\.)", number)
+        };
+        let layers_pattern = if config.layers_pattern.is_empty() {
+            vec![layers("[^.]*")?]
+        } else {
+            let all = config.layers_pattern.iter();
+            all.map(|pattern| layers(pattern))
+                .collect::<Result<_, _>>()?
+        };
+        Ok(Self {
+            targets: CompiledNames::new("target_modules", &config.targets)?,
+            excluded: CompiledNames::new("exclude_modules", &config.excluded)?,
+            saved,
+            layers: &config.layers,
+            layers_pattern,
+            ranks: by_pattern("rank_pattern", &config.rank_pattern)?,
+            alphas: by_pattern("alpha_pattern", &config.alpha_pattern)?,
+        })
+    }
+
+    /// Returns whether an adapter has matrices for a module.
+    pub(super) fn adapts(&self, module: &str) -> Result<bool, WrongKey> {
+        if self.excluded.contains(module)? {
+            return Ok(false);
+        }
+        for saved in &self.saved {
+            if saved.matches(module)? {
+                return Ok(false);
+            }
+        }
+        let is_target = self.targets.contains(module)?;
+        // Layers are selected among modules that the end of a name lists.
+        let CompiledNames::List(names) = &self.targets else {
+            return Ok(is_target);
+        };
+        if !is_target || self.layers.is_empty() || names.iter().any(|name| name == module) {
+            return Ok(is_target);
+        }
+        for pattern in &self.layers_pattern {
+            if let Some(found) = pattern.captures(module)? {
+                let layer = found.name("layer").and_then(|n| n.as_str().parse().ok());
+                return Ok(layer.is_some_and(|layer| self.layers.contains(&layer)));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns whether `ensure_weight_tying` gives a tied head the matrices of the embedding.
+    pub(super) fn ties_head(&self) -> Result<bool, WrongKey> {
+        let tables = ["embed_tokens", "lm_head"];
+        match &self.targets {
+            CompiledNames::List(names) => Ok(names.iter().any(|name| {
+                let last = name.rsplit('.').next();
+                last.is_some_and(|last| tables.contains(&last))
+            })),
+            CompiledNames::Pattern(pattern) => {
+                Ok(pattern.matches(tables[0])? || pattern.matches(tables[1])?)
+            }
+        }
+    }
+
+    /// Returns the rank that a pattern gives a module.
+    pub(super) fn rank(&self, module: &str) -> Result<Option<usize>, WrongKey> {
+        first_match(&self.ranks, module)
+    }
+
+    /// Returns the alpha that a pattern gives a module.
+    pub(super) fn alpha(&self, module: &str) -> Result<Option<f64>, WrongKey> {
+        first_match(&self.alphas, module)
+    }
+}
+
+enum CompiledNames<'a> {
+    List(&'a [String]),
+    Pattern(Pattern),
+}
+
+impl<'a> CompiledNames<'a> {
+    fn new(key: &'static str, names: &'a ModuleNames) -> Result<Self, WrongKey> {
+        match names {
+            ModuleNames::List(names) => Ok(Self::List(names)),
+            ModuleNames::Pattern(pattern) => {
+                Pattern::new(key, pattern, "(?:", ")$").map(Self::Pattern)
+            }
+        }
+    }
+
+    fn contains(&self, module: &str) -> Result<bool, WrongKey> {
         match self {
             Self::List(names) => Ok(names.iter().any(|name| is_end_of(name, module))),
-            Self::Pattern(pattern) => matches(pattern, module),
+            Self::Pattern(pattern) => pattern.matches(module),
         }
     }
 }
@@ -43,9 +166,61 @@ fn is_end_of(name: &str, module: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Returns whether a regular expression matches all of `text`.
-pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
-    let wrong = |error: fancy_regex::Error| format!("{pattern:?} cannot be used: {error}");
-    let regex = Regex::new(&format!("^(?:{pattern})$")).map_err(wrong)?;
-    regex.is_match(text).map_err(wrong)
+/// A regular expression in the value of a key.
+struct Pattern {
+    key: &'static str,
+    source: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Compiles a pattern between two others, for names from their beginning on.
+    fn new(key: &'static str, source: &str, before: &str, after: &str) -> Result<Self, WrongKey> {
+        // Python's name of the end.
+        let source = source.replace(r"\Z", r"\z");
+        let whole = Regex::new(&format!("^(?:{before}{source}{after})"));
+        let regex = whole.map_err(|error| {
+            // Without the others, it has the place of the error.
+            wrong_pattern(key, &source, &Regex::new(&source).err().unwrap_or(error))
+        })?;
+        Ok(Self { key, source, regex })
+    }
+
+    fn matches(&self, module: &str) -> Result<bool, WrongKey> {
+        let found = self.regex.is_match(module);
+        found.map_err(|error| wrong_pattern(self.key, &self.source, &error))
+    }
+
+    fn captures<'t>(&self, module: &'t str) -> Result<Option<Captures<'t>>, WrongKey> {
+        let found = self.regex.captures(module);
+        found.map_err(|error| wrong_pattern(self.key, &self.source, &error))
+    }
+}
+
+fn wrong_pattern(key: &'static str, source: &str, error: &fancy_regex::Error) -> WrongKey {
+    WrongKey {
+        key,
+        problem: format!(", in which {} cannot be used: {error}", Value::from(source)),
+        allowed: "a regular expression",
+    }
+}
+
+fn by_pattern<T: Copy>(
+    key: &'static str,
+    patterns: &[(String, T)],
+) -> Result<Vec<(Pattern, T)>, WrongKey> {
+    let compiled = patterns.iter();
+    let compiled =
+        compiled.map(|(p, value)| Ok((Pattern::new(key, p, r"(.*\.)?(", ")$")?, *value)));
+    compiled.collect()
+}
+
+/// Returns the value of the first pattern that a module's name, or its end after a dot, matches.
+fn first_match<T: Copy>(patterns: &[(Pattern, T)], module: &str) -> Result<Option<T>, WrongKey> {
+    for (pattern, value) in patterns {
+        if pattern.matches(module)? {
+            return Ok(Some(*value));
+        }
+    }
+    Ok(None)
 }

@@ -1,7 +1,7 @@
 //! The matrices that an adapter has for a model: its modules are chosen by PEFT's rules.
 
 use super::LoraConfig;
-use super::modules::{ModuleNames, matches};
+use super::modules::{ModuleRules, WrongKey};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::weights::{BLOCK_LINEARS, EMBEDDING, HEAD, linear_shape};
@@ -34,20 +34,36 @@ impl LoraConfig {
     ///
     /// # Errors
     /// If a pattern is no regular expression, or no module of the model is chosen.
-    pub(super) fn pairs(&self, model: &ModelConfig) -> Result<Vec<PairSpec>, LmError> {
-        let wrong = |value| LmError::Option {
-            option: "target modules",
-            value,
-            allowed: "names or a regular expression of the model's linear layers",
-        };
+    pub(super) fn pairs(&self, model: &ModelConfig) -> Result<Vec<PairSpec>, WrongKey> {
+        let rules = ModuleRules::new(self)?;
+        let ties_head = self.ties_weights && model.tie_word_embeddings && rules.ties_head()?;
         let mut pairs = Vec::new();
         for (module, name, shape) in modules(model) {
-            if self.adapts(&name).map_err(wrong)? {
-                pairs.push(self.pair(module, &name, shape).map_err(wrong)?);
+            let is_tied = ties_head && module == AdaptedModule::Head;
+            if !is_tied && !rules.adapts(&name)? {
+                continue;
             }
+            let of = |name: &str| Ok(rules.rank(name)?.unwrap_or(self.rank));
+            let own = of(&name)?;
+            let alpha = rules.alpha(&name)?.unwrap_or(self.alpha);
+            let divisor = own as f64;
+            let scale = alpha / if self.rslora { divisor.sqrt() } else { divisor };
+            // A tied head has the matrices of the embedding, but a factor of its own.
+            let rank = if is_tied {
+                of(module_name(EMBEDDING))?
+            } else {
+                own
+            };
+            pairs.push(pair(module, &name, shape, rank, scale));
         }
         if pairs.is_empty() {
-            return Err(wrong(format!("{:?} of no layer", self.targets)));
+            return Err(WrongKey {
+                key: "target_modules",
+                problem:
+                    ", which chooses no linear layer that the model has and the other keys leave"
+                        .to_owned(),
+                allowed: "names or a regular expression of the model's linear layers",
+            });
         }
         Ok(pairs)
     }
@@ -57,80 +73,38 @@ impl LoraConfig {
     /// # Errors
     /// If a pattern is no regular expression, or no module of the model is chosen.
     pub fn parameter_count(&self, model: &ModelConfig) -> Result<usize, LmError> {
-        let pairs = self.pairs(model)?;
+        let pairs = self.pairs(model).map_err(|wrong| self.invalid(wrong))?;
         let sides = pairs.iter().flat_map(|pair| [pair.a.1, pair.b.1]);
         Ok(sides.map(|[rows, columns]| rows * columns).sum())
     }
+}
 
-    /// Returns whether the adapter has matrices for a module.
-    fn adapts(&self, module: &str) -> Result<bool, String> {
-        if self.excluded.contains(module)? {
-            return Ok(false);
-        }
-        for saved in &self.modules_to_save {
-            if matches(&format!(r"(.*\.)?{saved}(\..*)?"), module)? {
-                return Ok(false);
-            }
-        }
-        // PEFT selects layers among listed names only, not among those that match a pattern.
-        let all_layers = self.layers.is_empty() || matches!(self.targets, ModuleNames::Pattern(_));
-        let is_target = self.targets.contains(module)?;
-        if !is_target || all_layers {
-            return Ok(is_target);
-        }
-        let Some((before, layer)) = layer_of(module) else {
-            return Ok(false);
-        };
-        let mut is_pattern = self.layers_pattern.is_empty();
-        for pattern in &self.layers_pattern {
-            is_pattern |= matches(&format!(r"(.*\.)?{pattern}"), before)?;
-        }
-        Ok(is_pattern && self.layers.contains(&layer))
-    }
-
-    fn pair(
-        &self,
-        module: AdaptedModule,
-        name: &str,
-        [outputs, inputs]: [usize; 2],
-    ) -> Result<PairSpec, String> {
-        let rank = pattern_value(&self.rank_pattern, name)?.unwrap_or(self.rank);
-        let alpha = pattern_value(&self.alpha_pattern, name)?.unwrap_or(self.alpha);
-        let (a, b) = match module {
-            AdaptedModule::Embedding => ("lora_embedding_A", "lora_embedding_B"),
-            AdaptedModule::Block { .. } | AdaptedModule::Head => ("lora_A.weight", "lora_B.weight"),
-        };
-        let divisor = rank as f64;
-        Ok(PairSpec {
-            module,
-            a: (format!("{ADAPTER_PREFIX}{name}.{a}"), [rank, inputs]),
-            b: (format!("{ADAPTER_PREFIX}{name}.{b}"), [outputs, rank]),
-            scale: alpha / if self.rslora { divisor.sqrt() } else { divisor },
-        })
+fn pair(
+    module: AdaptedModule,
+    name: &str,
+    [outputs, inputs]: [usize; 2],
+    rank: usize,
+    scale: f64,
+) -> PairSpec {
+    let (a, b) = match module {
+        AdaptedModule::Embedding => ("lora_embedding_A", "lora_embedding_B"),
+        AdaptedModule::Block { .. } | AdaptedModule::Head => ("lora_A.weight", "lora_B.weight"),
+    };
+    PairSpec {
+        module,
+        a: (format!("{ADAPTER_PREFIX}{name}.{a}"), [rank, inputs]),
+        b: (format!("{ADAPTER_PREFIX}{name}.{b}"), [outputs, rank]),
+        scale,
     }
 }
 
-/// Returns the value of the first pattern that a module's name, or its end after a dot, matches.
-fn pattern_value<T: Copy>(patterns: &[(String, T)], module: &str) -> Result<Option<T>, String> {
-    for (pattern, value) in patterns {
-        if matches(&format!(r"(.*\.)?(?:{pattern})"), module)? {
-            return Ok(Some(*value));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the number of a module's layer, and the name before it.
-fn layer_of(module: &str) -> Option<(&str, usize)> {
-    let (before, rest) = module.split_once(".layers.")?;
-    let (layer, _) = rest.split_once('.')?;
-    let before = module.get(..before.len() + ".layers".len())?;
-    Some((before, layer.parse().ok()?))
+fn module_name(tensor: &str) -> &str {
+    tensor.trim_end_matches(".weight")
 }
 
 /// Returns name and shape, `[outputs, inputs]`, of all modules that an adapter can have matrices for.
 fn modules(model: &ModelConfig) -> impl Iterator<Item = (AdaptedModule, String, [usize; 2])> + '_ {
-    let name = |tensor: &str| tensor.trim_end_matches(".weight").to_owned();
+    let name = |tensor: &str| module_name(tensor).to_owned();
     let (vocabulary, hidden) = (model.vocab_size, model.hidden_size);
     let embedding = (
         AdaptedModule::Embedding,

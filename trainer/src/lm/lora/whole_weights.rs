@@ -102,11 +102,13 @@ impl WholeWeights {
     }
 }
 
-/// Returns `true` if an adapter holds a module as a whole. PEFT takes any end of a name here, so that `norm` is
-/// an `input_layernorm` as well.
+/// Returns `true` if an adapter holds a module, or one that it is part of, as a whole. PEFT takes any end of a name
+/// here, so that `norm` is an `input_layernorm` as well.
 fn is_saved(config: &LoraConfig, module: &str) -> bool {
-    let mut saved = config.modules_to_save.iter();
-    saved.any(|end| module.ends_with(end.as_str()))
+    let parents = module.match_indices('.').map(|(dot, _)| &module[..dot]);
+    let mut modules = parents.chain([module]);
+    let saved = &config.modules_to_save;
+    modules.any(|module| saved.iter().any(|end| module.ends_with(end.as_str())))
 }
 
 /// Adds the product of an adapter's matrices to the head or the embedding.

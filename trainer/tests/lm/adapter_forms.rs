@@ -250,6 +250,10 @@ fn a_path_that_is_no_adapter_says_what_it_is() {
         Path::new("me/adapter"),
         &["sentinel pull me/adapter --out DIR"],
     );
+    for path in ["/none/adapter", "out/run-1/adapter", "./adapter", "adapter"] {
+        let error = LoraConfig::load(Path::new(path)).unwrap_err().to_string();
+        assert!(error.ends_with("there is no such folder"), "{error}");
+    }
     fails(&base, &["it is a model", "--model"]);
     let place = tempfile::tempdir().unwrap();
     let (_, model) = crate::runs::made(place.path());

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::modules::{ModuleNames, ModuleRules, WrongKey};
 use crate::lm::LmError;
 use crate::lm::config::Fields;
+use crate::lm::source::is_repository;
 use crate::lm::weights::BLOCK_LINEARS;
 
 /// Names of the files in an adapter's folder: configuration and weights.
@@ -262,6 +263,8 @@ fn check_folder(folder: &Path) -> Result<(), LmError> {
     let reason = if folder.is_file() {
         let parent = crate::files::parent_folder(folder).display();
         format!("it is a file: give its folder, {parent}")
+    } else if !folder.exists() && !is_hub_name(folder) {
+        "there is no such folder".to_owned()
     } else if !folder.exists() {
         format!(
             "there is no such folder; an adapter on the Hub is downloaded with `sentinel pull {path} --out DIR`, and \
@@ -281,6 +284,12 @@ fn check_folder(folder: &Path) -> Result<(), LmError> {
         kind: "the folder of an adapter",
         reason,
     })
+}
+
+/// Returns `true` for a path that can be the name of a repository with its owner.
+fn is_hub_name(path: &Path) -> bool {
+    path.to_str()
+        .is_some_and(|path| path.contains('/') && is_repository(path))
 }
 
 /// Rejects settings that would otherwise be ignored silently.

@@ -163,7 +163,7 @@ fn is_model(folder: &Path) -> bool {
 
 /// Returns `true` for a valid repository name: one or two parts of letters, digits, `.`, `_` and
 /// `-`.
-fn is_repository(asked: &str) -> bool {
+pub(crate) fn is_repository(asked: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(plain);
     asked.split('/').count() <= 2 && asked.split('/').all(part)

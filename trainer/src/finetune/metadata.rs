@@ -20,13 +20,14 @@ use crate::run::RunSchedule;
 
 /// Files in a model's folder that determine how it reads text and where completions end. The
 /// weights are compared by their own digest.
-const READ: [&str; 9] = [
+const READ: [&str; 10] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
     "vocab.json",
     "merges.txt",
     "special_tokens_map.json",
+    "added_tokens.json",
     "tokenizer_config.json",
     "chat_template.jinja",
     CHAT_TEMPLATE_KWARGS_FILE,

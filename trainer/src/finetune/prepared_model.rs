@@ -113,7 +113,7 @@ impl PreparedModel {
         let adapter = options.adapter.as_deref();
         let generation = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
         Ok(Self {
-            warning: generation.stop_warning(&tokenizer),
+            warning: generation.warning(&tokenizer),
             model,
             tokenizer,
             generation,

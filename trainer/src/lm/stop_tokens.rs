@@ -45,6 +45,17 @@ impl GenerationDefaults {
         Ok(found)
     }
 
+    /// Returns the warnings of a tokenizer and of these stop tokens.
+    #[must_use]
+    pub fn warning(&self, tokenizer: &Tokenizer) -> Option<String> {
+        let of_tokenizer = tokenizer.warning().map(str::to_owned);
+        let all: Vec<String> = of_tokenizer
+            .into_iter()
+            .chain(self.stop_warning(tokenizer))
+            .collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
     /// Returns a warning if completions would not end where the chat template ends a message, as those of a
     /// base model that has the template of its instruct model.
     #[must_use]

@@ -139,7 +139,7 @@ impl LoadedModel {
         }
         let (adapter, eos_token) = (said.adapter.as_deref(), said.eos_token.as_deref());
         let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
-        let warning = defaults.stop_warning(&tokenizer);
+        let warning = defaults.warning(&tokenizer);
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {

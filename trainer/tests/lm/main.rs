@@ -40,3 +40,4 @@ mod sft;
 mod source;
 mod stop_tokens;
 mod text;
+mod tokenizer_files;

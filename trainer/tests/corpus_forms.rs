@@ -75,6 +75,7 @@ fn files_of_another_kind_are_named() {
         (b"\x1f\x8b\x08\0\0\0", "unpack it"),
         (b"PAR1\x15\x04\x15\0", "to_json"),
         (b"prompt,completion\na,b\n", "CSV"),
+        (b"{\"prompt\": \"a\", \"score\": NaN}", "write null"),
         (
             b"[\n{\"prompt\": \"a\", \"completion\": \"b\"}\n]",
             "one row per line",

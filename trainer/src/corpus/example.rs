@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use sentinel_policy::foreign_format::ForeignFormat;
+use sentinel_policy::python_json::find_non_finite;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -138,8 +139,10 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     let raw: Raw = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() {
             "the row does not end on this line: write one row per line (JSON lines)".to_owned()
+        } else if let Some(word) = find_non_finite(text) {
+            format!("it holds {word}, which JSON does not have: write null")
         } else {
-            error.to_string()
+            error.to_string().replace(" at line 1 column", " at column")
         }
     })?;
     check_no_columns(&raw)?;

@@ -24,7 +24,7 @@ fn keys_without_a_value_count_as_absent() {
     refused(&named.replace('\n', " "), "turn 1 of messages");
 }
 
-/// What a template may write into the prompt, or what only some templates take, is refused by name.
+/// Keys and roles that a template may write into the prompt, or that only some templates take, are refused by name.
 #[test]
 fn turns_with_more_than_a_text_are_refused_with_a_way_out() {
     for (turn, what) in [

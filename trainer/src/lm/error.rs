@@ -123,7 +123,7 @@ pub enum LmError {
     Row {
         /// The 1-based line of the corpus.
         line: usize,
-        /// The fault.
+        /// The reason why it cannot be encoded.
         source: Box<Self>,
     },
     /// A sequence has the wrong length.

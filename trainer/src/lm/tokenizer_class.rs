@@ -13,9 +13,9 @@ use super::vocabulary_files::{QWEN2_PATTERN, WHOLE_NUMBERS_PATTERN};
 /// The class of a tokenizer, as far as it decides about tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenizerClass {
-    /// `Qwen2Tokenizer`
+    /// The class `Qwen2Tokenizer`, of byte-level BPE.
     Qwen2,
-    /// `LlamaTokenizer`
+    /// The class `LlamaTokenizer`, of BPE that falls back to bytes.
     Llama,
     /// A class that takes `tokenizer.json` as it is, or that is not known here.
     File,

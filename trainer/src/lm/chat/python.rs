@@ -25,7 +25,7 @@ pub(super) fn extend(environment: &mut Environment<'_>) {
     });
 }
 
-/// Returns `str(value)`.
+/// Returns a value as `str` of Python writes it.
 pub(super) fn text(value: &Value) -> String {
     match value.kind() {
         ValueKind::Undefined => String::new(),
@@ -34,7 +34,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// Returns `repr(value)`. Tuples, which the template engine does not have, are lists.
+/// Returns a value as `repr` of Python writes it. Tuples, which the template engine does not have, are lists.
 fn repr(value: &Value) -> String {
     let items = |of: &Value, item: &dyn Fn(Value) -> String| {
         let items = of.try_iter().into_iter().flatten();

@@ -32,7 +32,7 @@ const MARK: &str = " (fallback)";
 
 /// The files that determine the behavior of a model or an adapter, besides the weights of a model,
 /// which may be split over several files.
-const MODEL_FILES: [&str; 11] = [
+const MODEL_FILES: [&str; 12] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",
@@ -40,6 +40,7 @@ const MODEL_FILES: [&str; 11] = [
     "merges.txt",
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "chat_template.jinja",
     "chat_template_kwargs.json",
     "adapter_config.json",

@@ -404,7 +404,7 @@ fn invalid_chat_error_names_reason() {
         ),
         (
             r#"{"messages":[{"role":"user"}]}"#.to_owned(),
-            "missing field `content`",
+            "content is missing",
         ),
         (
             r#"{"messages":[{"role":"user","content":["a"]}]}"#.to_owned(),

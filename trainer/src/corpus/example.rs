@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use sentinel_policy::foreign_format::ForeignFormat;
+use sentinel_policy::python_json::find_non_finite;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,8 +14,7 @@ use crate::Error;
 use crate::provenance::is_marked_name;
 
 /// The role of a chat message's author.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The author of standing instructions.
     System,
@@ -25,8 +25,7 @@ pub enum Role {
 }
 
 /// One message of a chat.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
     /// The role of the author.
     pub role: Role,
@@ -107,7 +106,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
             reason,
         };
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            at_line(match ForeignFormat::utf16(&bytes) {
+            at_line(match ForeignFormat::not_utf8(&bytes) {
                 Some(format) => format!("it is {format}"),
                 None => "it is not UTF-8: save it as UTF-8".to_owned(),
             })
@@ -140,8 +139,10 @@ pub fn parse_example(text: &str, line: usize) -> Result<Example, String> {
     let raw: Raw = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() {
             "the row does not end on this line: write one row per line (JSON lines)".to_owned()
+        } else if let Some(word) = find_non_finite(text) {
+            format!("it holds {word}, which JSON does not have: write null")
         } else {
-            error.to_string()
+            error.to_string().replace(" at line 1 column", " at column")
         }
     })?;
     check_no_columns(&raw)?;
@@ -251,18 +252,50 @@ fn chat(name: &str, value: Value) -> Result<Vec<ChatMessage>, String> {
     let Value::Array(turns) = value else {
         return Err(format!("{name} must be a list of turns"));
     };
-    let turn = |(at, mut value): (usize, Value)| {
-        // Libraries of columns write every key of any message into each one.
-        if let Value::Object(fields) = &mut value {
-            fields.retain(|_, value| !value.is_null());
-        }
-        let turn = serde_json::from_value(value);
-        turn.map_err(|error| format!("turn {} of {name}: {error}", at + 1))
+    let turns = (1..).zip(turns).map(|(at, turn)| {
+        chat_message(turn).map_err(|fault| format!("turn {at} of {name}: {fault}"))
+    });
+    turns.collect()
+}
+
+/// Reads a turn. Keys that hold nothing count as absent: libraries of columns write every key of any message
+/// into each one.
+fn chat_message(turn: Value) -> Result<ChatMessage, String> {
+    let Value::Object(mut fields) = turn else {
+        return Err("it is not an object with role and content".to_owned());
     };
-    (0..)
-        .zip(turns)
-        .map(turn)
-        .collect::<Result<Vec<ChatMessage>, String>>()
+    let as_texts = "write the row's prompt and completion as texts";
+    let content = match fields.remove("content") {
+        Some(Value::String(content)) => content,
+        None => return Err("content is missing: write a text".to_owned()),
+        Some(Value::Null) => {
+            return Err(format!(
+                "content is null, which templates print as None or refuse: write a text, or {as_texts}"
+            ));
+        }
+        Some(_) => return Err("content is not a text: join its parts to one text".to_owned()),
+    };
+    let role = match fields.remove("role") {
+        Some(Value::String(role)) => role,
+        _ => return Err("role is missing: write system, user or assistant".to_owned()),
+    };
+    let role = match role.as_str() {
+        "system" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        other => {
+            return Err(format!(
+                "role {other:?} is not read, only system, user and assistant are: {as_texts}"
+            ));
+        }
+    };
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    match fields.iter().find(|(_, value)| !is_empty(value)) {
+        None => Ok(ChatMessage { role, content }),
+        Some((key, _)) => Err(format!(
+            "{key} can change what a template writes and is not read: leave it out, or {as_texts}"
+        )),
+    }
 }
 
 /// Returns the text of a completion, which must be one turn of the model.

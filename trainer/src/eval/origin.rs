@@ -32,8 +32,7 @@ pub struct EvalOrigin {
     /// The behavior of each policy by split; left out in worlds without such statistics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostics>,
-    /// Warnings that files of a language model may be missing, or that its completions do not end where the chat
-    /// template ends a message; left out for none.
+    /// Warnings about files of a language model, its tokenizer and its stop tokens; left out for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The program, the digests of the files that it read, and the fallbacks.

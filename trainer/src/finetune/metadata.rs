@@ -19,19 +19,9 @@ use crate::options_file::to_current_form;
 use crate::provenance::{Provenance, file_digest};
 use crate::run::RunSchedule;
 
-/// Files in a model's folder that determine how it reads text and where completions end. The
+/// Files in a model's folder that, with its tokenizer, determine how it reads text and where completions end. The
 /// weights are compared by their own digest.
-const READ: [&str; 9] = [
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "vocab.json",
-    "merges.txt",
-    "special_tokens_map.json",
-    "tokenizer_config.json",
-    "chat_template.jinja",
-    CHAT_TEMPLATE_KWARGS_FILE,
-];
+const READ: [&str; 3] = ["config.json", GENERATION_CONFIG, CHAT_TEMPLATE_KWARGS_FILE];
 
 /// The metadata that all files of a run record.
 #[derive(Clone, Debug)]
@@ -104,7 +94,9 @@ impl RunMetadata {
                 .provenance
                 .add_fallback("init", stand_in_for(&run.model));
         }
-        metadata.reads_folder("model", &metadata.source.clone(), &READ)?;
+        let model = metadata.source.clone();
+        metadata.reads_folder("model", &model, &READ)?;
+        metadata.reads_folder("model", &model, &TOKENIZER_FILES)?;
         if let Some(adapter) = &run.adapter {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;

@@ -42,8 +42,7 @@ pub struct PreparedModel {
     pub generation: GenerationDefaults,
     /// Stop tokens that the trained model must name, if they are not those of the base model.
     pub stop_tokens: Option<StopTokens>,
-    /// Warnings that files of the model may be missing, or that completions do not end where the chat template
-    /// ends a message.
+    /// Warnings about files of the model, its tokenizer and its stop tokens.
     pub warnings: Vec<String>,
     /// Path of the base model's folder.
     pub folder: PathBuf,
@@ -127,7 +126,7 @@ impl PreparedModel {
         Ok(Self {
             warnings: warning
                 .into_iter()
-                .chain(generation.stop_warning(&tokenizer))
+                .chain(generation.warnings(&tokenizer))
                 .collect(),
             model,
             tokenizer,

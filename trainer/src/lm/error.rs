@@ -118,6 +118,14 @@ pub enum LmError {
         /// Largest allowed length, in tokens.
         limit: usize,
     },
+    /// A row of a corpus cannot be encoded.
+    #[error("line {line} of the corpus: {source}")]
+    Row {
+        /// The 1-based line of the corpus.
+        line: usize,
+        /// The reason why it cannot be encoded.
+        source: Box<Self>,
+    },
     /// A sequence has the wrong length.
     #[error("{what} has length {found}, expected {expected}")]
     Length {

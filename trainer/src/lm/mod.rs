@@ -69,8 +69,10 @@ mod optimizer;
 pub(crate) mod parallel;
 pub(crate) mod parameter;
 mod source;
+mod special_tokens;
 pub(crate) mod stop_tokens;
 mod tokenizer;
+mod tokenizer_class;
 mod vocabulary_files;
 pub(crate) mod weights;
 

@@ -44,6 +44,14 @@ impl GenerationDefaults {
         Ok(found)
     }
 
+    /// Returns the warnings of a tokenizer and of these stop tokens.
+    #[must_use]
+    pub fn warnings(&self, tokenizer: &Tokenizer) -> Vec<String> {
+        let of_tokenizer = tokenizer.warning().map(str::to_owned);
+        let all = of_tokenizer.into_iter().chain(self.stop_warning(tokenizer));
+        all.collect()
+    }
+
     /// Returns a warning if completions would not end where the chat template ends a message, as those of a
     /// base model that has the template of its instruct model.
     #[must_use]

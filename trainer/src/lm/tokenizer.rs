@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tokenizers::AddedToken;
 
 use super::LmError;
 use super::chat::{ChatTemplate, ChatTemplateKwargs, Message};
 use super::config::{Fields, ModelConfig};
+use super::special_tokens::SpecialTokens;
+use super::tokenizer_class::TokenizerClass;
 use super::vocabulary_files::from_vocabulary;
 
 /// A tokenizer with the chat template that belongs to it.
@@ -19,6 +20,7 @@ pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     special: BTreeMap<String, String>,
     template: Option<ChatTemplate>,
+    warning: Option<String>,
 }
 
 /// A conversation encoded as tokens.
@@ -54,7 +56,8 @@ impl EncodedText {
 
 impl Tokenizer {
     /// Loads `tokenizer.json` of a folder, or `vocab.json` and `merges.txt` of Qwen2, and, if present, `tokenizer_config.json`,
-    /// `chat_template.jinja`, and the variables of the template that the model was trained with.
+    /// `special_tokens_map.json`, `added_tokens.json`, `chat_template.jinja`, and the variables of the template that the
+    /// model was trained with.
     ///
     /// # Errors
     /// If a file cannot be read or parsed.
@@ -86,9 +89,18 @@ impl Tokenizer {
         inner
             .with_truncation(None)
             .map_err(|error| wrong(error.to_string()))?;
-        let mut special = config.as_ref().map_or_else(BTreeMap::new, special_tokens);
-        special.extend(mapped_special_tokens(folder, config.as_ref())?);
-        add_configured_tokens(&mut inner, &special, config.as_ref())?;
+        let class = TokenizerClass::find(folder, config.as_ref(), &inner)?;
+        let tokens = SpecialTokens::load(folder, config.as_ref(), class.default_tokens())?;
+        let warning = class.warning(&inner, config.as_ref(), &tokens)?;
+        tokens.add_to(&mut inner)?;
+        if class == TokenizerClass::Qwen2 {
+            tokens.add_plain_to(&mut inner);
+        }
+        let splits = config
+            .as_ref()
+            .and_then(|config| config.get("split_special_tokens"));
+        inner.set_encode_special_tokens(splits == Some(&Value::Bool(true)));
+        let special = tokens.by_role();
         let template = template(folder, config.as_ref(), &special)?;
         let kwargs = ChatTemplateKwargs::load(folder)?.unwrap_or_default();
         let template = template.map(|template| template.with_kwargs(kwargs));
@@ -97,7 +109,14 @@ impl Tokenizer {
             inner,
             special,
             template,
+            warning,
         })
+    }
+
+    /// Returns a warning if transformers would read the files in another way.
+    #[must_use]
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// Returns the chat template.
@@ -265,127 +284,6 @@ impl Tokenizer {
             path: self.path.clone(),
             reason,
         }
-    }
-}
-
-/// Returns `bos_token` and the like; each is a string, or an object with a `content` key.
-fn special_tokens(fields: &Fields) -> BTreeMap<String, String> {
-    let named = fields
-        .values()
-        .iter()
-        .filter(|(key, _)| key.ends_with("_token"));
-    let text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Object(token) => Some(token.get("content")?.as_str()?.to_owned()),
-        _ => None,
-    };
-    named
-        .filter_map(|(key, value)| Some((key.clone(), text(value)?)))
-        .collect()
-}
-
-/// Returns the tokens of `special_tokens_map.json`, in which older checkpoints name them. As in
-/// transformers, the file counts unless `tokenizer_config.json` has `added_tokens_decoder`.
-fn mapped_special_tokens(
-    folder: &Path,
-    config: Option<&Fields>,
-) -> Result<BTreeMap<String, String>, LmError> {
-    let path = folder.join("special_tokens_map.json");
-    let is_newer = config.is_some_and(|config| config.get("added_tokens_decoder").is_some());
-    if is_newer || !path.is_file() {
-        return Ok(BTreeMap::new());
-    }
-    Fields::load(&path, "a map of special tokens").map(|fields| special_tokens(&fields))
-}
-
-/// Adds the special tokens that only `tokenizer_config.json` names: those of `added_tokens_decoder` by their
-/// ids, then the others after all ids, in the order of transformers.
-fn add_configured_tokens(
-    inner: &mut tokenizers::Tokenizer,
-    special: &BTreeMap<String, String>,
-    config: Option<&Fields>,
-) -> Result<(), LmError> {
-    let Some(config) = config else { return Ok(()) };
-    if let Some(listed) = config.object("added_tokens_decoder")? {
-        let mut tokens = Vec::new();
-        for (id, token) in listed.values() {
-            let wrong = |problem: &str| {
-                let remedy = "write ids as numbers, and tokens as objects with content";
-                listed.invalid(id, problem, remedy)
-            };
-            let number: u32 = id.parse().map_err(|_| wrong("is no token id"))?;
-            tokens.push((
-                number,
-                added_token(token).ok_or_else(|| wrong("is no token"))?,
-            ));
-        }
-        tokens.sort_by_key(|(id, _)| *id);
-        for (id, token) in tokens {
-            add(inner, &token);
-            let found = inner.token_to_id(&token.content);
-            if found != Some(id) {
-                let problem = format!("is {:?}, which tokenizer.json does not have", token.content);
-                let remedy = "take the tokenizer.json that belongs to tokenizer_config.json";
-                return Err(listed.invalid(&id.to_string(), &problem, remedy));
-            }
-        }
-    }
-    let roles = ROLES.iter().filter_map(|role| special.get(*role));
-    let mut named: Vec<String> = roles.cloned().collect();
-    for key in ["extra_special_tokens", "additional_special_tokens"] {
-        let value = config.get(key);
-        let listed = value.and_then(Value::as_array).into_iter().flatten();
-        let mapped = value.and_then(Value::as_object).into_iter().flatten();
-        let all = listed.chain(mapped.map(|(_, token)| token));
-        named.extend(all.filter_map(added_token).map(|token| token.content));
-    }
-    for content in named {
-        add(inner, &AddedToken::from(content, true));
-    }
-    Ok(())
-}
-
-/// The roles of special tokens, in the order in which transformers adds them.
-const ROLES: [&str; 7] = [
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-];
-
-/// Adds a token unless the tokenizer has it already.
-fn add(inner: &mut tokenizers::Tokenizer, token: &AddedToken) {
-    if inner.token_to_id(&token.content).is_none() {
-        let one = std::slice::from_ref(token);
-        if token.special {
-            inner.add_special_tokens(one);
-        } else {
-            inner.add_tokens(one);
-        }
-    }
-}
-
-/// Returns a token that is written as a text, or as an object with its properties.
-fn added_token(value: &Value) -> Option<AddedToken> {
-    let on = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
-    match value {
-        Value::String(content) => Some(AddedToken::from(content.clone(), true)),
-        Value::Object(token) => {
-            let content = token.get("content")?.as_str()?.to_owned();
-            let is_special = token.get("special").and_then(Value::as_bool);
-            let added = AddedToken::from(content, is_special.unwrap_or(true));
-            Some(
-                added
-                    .lstrip(on("lstrip"))
-                    .rstrip(on("rstrip"))
-                    .single_word(on("single_word"))
-                    .normalized(on("normalized")),
-            )
-        }
-        _ => None,
     }
 }
 

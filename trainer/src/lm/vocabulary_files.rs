@@ -17,7 +17,10 @@ use super::config::Fields;
 pub(crate) const VOCABULARY_FILES: [&str; 2] = ["vocab.json", "merges.txt"];
 
 /// The pattern by which Qwen2's tokenizer splits a text before it merges pairs.
-const QWEN2_PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+pub(super) const QWEN2_PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// The pattern by which the tokenizer of a new model splits a text unless it splits numbers into digits.
+pub(super) const WHOLE_NUMBERS_PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)| ?\p{N}+(?:\.\p{N}+)?|[^\r\n\p{L}\p{N}]?\p{L}+\p{N}*| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// Builds the tokenizer of a folder without `tokenizer.json`, without its added tokens. `config` is its
 /// `tokenizer_config.json`.

@@ -108,8 +108,7 @@ pub struct LoadedModel {
     pub name: String,
     /// Origin of model and adapter.
     pub provenance: Provenance,
-    /// Warnings that files of the model may be missing, or that completions do not end where the chat template
-    /// ends a message.
+    /// Warnings about files of the model, its tokenizer and its stop tokens.
     pub warnings: Vec<String>,
 }
 
@@ -140,7 +139,7 @@ impl LoadedModel {
         let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
         tokenizer.set_chat_template_kwargs(kwargs.clone());
         let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
-        let warnings = warning.into_iter().chain(defaults.stop_warning(&tokenizer));
+        let warnings = warning.into_iter().chain(defaults.warnings(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
         match said.temperature {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::oracle::{LOGITS, close, device, numbers, oracle};
 
 /// Copies the recorded model with the files of its tokenizer.
-fn copy() -> Option<TempDir> {
+pub(crate) fn copy() -> Option<TempDir> {
     let folder = oracle().checkpoint("model_tied")?;
     let copy = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(folder).unwrap() {
@@ -23,7 +23,7 @@ fn copy() -> Option<TempDir> {
     Some(copy)
 }
 
-fn change(folder: &Path, name: &str, changes: &Value) {
+pub(crate) fn change(folder: &Path, name: &str, changes: &Value) {
     let path = folder.join(name);
     let bytes = fs::read(&path).unwrap_or_else(|_| b"{}".to_vec());
     let mut all: Map<String, Value> = serde_json::from_slice(&bytes).unwrap();
@@ -195,134 +195,15 @@ fn templates_are_rendered_as_by_jinja2() {
                     {{ 1 is iterable }} {{ messages is iterable }} \
                     {{ tools is iterable and tools | length > 0 }}";
     assert_eq!(rendered(iterable), "False True True False True False");
-}
-
-#[test]
-fn special_tokens_are_found_in_all_files() {
-    let Some(folder) = copy() else { return };
-    let path = folder.path().join("tokenizer_config.json");
-    let mut config: Map<String, Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    for key in ["bos_token", "eos_token", "added_tokens_decoder"] {
-        config.remove(key);
-    }
-    let plain = Value::Object(config).to_string();
-    fs::write(&path, &plain).unwrap();
-    let size = Tokenizer::load(folder.path()).unwrap().len();
-    // Only in special_tokens_map.json, as text and as object.
-    let map = json!({"bos_token": "<|im_start|>", "eos_token": {"content": "<|im_end|>"}});
-    change(folder.path(), "special_tokens_map.json", &map);
-    let source = "{{ bos_token }}{{ eos_token }}";
-    fs::write(folder.path().join("chat_template.jinja"), source).unwrap();
-    let tokenizer = Tokenizer::load(folder.path()).unwrap();
-    let chat = tokenizer.encode_chat(&[], None, false).unwrap();
+    // A text and an object are sequences; lists and objects are printed as by Python.
+    let sequence =
+        "{{ messages[0].content is sequence }} {{ messages[0] is sequence }} {{ 1 is sequence }}";
+    assert_eq!(rendered(sequence), "True True False");
+    let printed = "[{'role': 'user', 'content': 'a\\r\\nb'}]";
+    assert_eq!(rendered("{{ messages }}"), printed);
+    assert_eq!(rendered("{{ messages | string }}"), printed);
     assert_eq!(
-        chat.ids,
-        tokenizer.encode("<|im_start|><|im_end|>").unwrap()
+        rendered("{{ [messages, none, 1e16] | join(' ') }}"),
+        format!("{printed} None 1e+16")
     );
-    assert_eq!(tokenizer.len(), size);
-    // Only in tokenizer_config.json: a new id after all others.
-    let next = u32::try_from(size).unwrap();
-    for extra in [
-        json!({"extra_special_tokens": ["<|im_end|>", "<|act|>"]}),
-        json!({"extra_special_tokens": {"act_token": "<|act|>"}}),
-        json!({"additional_special_tokens": [{"content": "<|act|>"}]}),
-        json!({"added_tokens_decoder": {next.to_string(): {"content": "<|act|>", "special": true}}}),
-    ] {
-        fs::write(&path, &plain).unwrap();
-        change(folder.path(), "tokenizer_config.json", &extra);
-        let tokenizer = Tokenizer::load(folder.path()).unwrap();
-        let ids = tokenizer.encode("a<|act|>").unwrap();
-        assert_eq!(ids.last(), Some(&next), "{extra}");
-        assert_eq!(tokenizer.decode(&[next], true).unwrap(), "", "{extra}");
-    }
-    // An id that tokenizer.json cannot give.
-    let far = json!({"added_tokens_decoder": {"4000": {"content": "<|act|>"}}});
-    fs::write(&path, &plain).unwrap();
-    change(folder.path(), "tokenizer_config.json", &far);
-    let error = Tokenizer::load(folder.path()).unwrap_err().to_string();
-    assert!(
-        error.contains("4000") && error.contains("<|act|>"),
-        "{error}"
-    );
-}
-
-/// Splits the recorded tokenizer into the files of the first checkpoints of Qwen2.
-fn with_vocabulary_files() -> Option<TempDir> {
-    let folder = copy()?;
-    let path = folder.path().join("tokenizer.json");
-    let whole: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    fs::remove_file(path).unwrap();
-    let model = &whole["model"];
-    let at = |name: &str| folder.path().join(name);
-    fs::write(at("vocab.json"), model["vocab"].to_string()).unwrap();
-    let merges = model["merges"].as_array().unwrap().iter();
-    let merges = merges.map(|pair| match pair {
-        Value::String(pair) => pair.clone(),
-        pair => format!(
-            "{} {}",
-            pair[0].as_str().unwrap(),
-            pair[1].as_str().unwrap()
-        ),
-    });
-    let merges: Vec<String> = merges.collect();
-    let text = format!("#version: 0.2\n{}\n", merges.join("\n"));
-    fs::write(at("merges.txt"), text).unwrap();
-    let added = whole["added_tokens"].as_array().unwrap().iter();
-    let added = added.map(|token| (token["id"].to_string(), token.clone()));
-    let added: Map<String, Value> = added.collect();
-    let config = json!({"added_tokens_decoder": added, "tokenizer_class": "Qwen2Tokenizer"});
-    change(folder.path(), "tokenizer_config.json", &config);
-    Some(folder)
-}
-
-#[test]
-fn vocabulary_files_of_qwen2_give_the_same_tokens_as_tokenizer_json() {
-    let (Some(folder), Some(whole)) = (with_vocabulary_files(), oracle().tokenizer("model_tied"))
-    else {
-        return;
-    };
-    let cases: Value = oracle().json("tokenizer_cases.json").unwrap();
-    let read = || Tokenizer::load(folder.path());
-    let parts = read().unwrap();
-    assert_eq!(parts.len(), whole.len());
-    for case in cases["encode"].as_array().unwrap() {
-        let text = case["text"].as_str().unwrap();
-        assert_eq!(
-            parts.encode(text).unwrap(),
-            whole.encode(text).unwrap(),
-            "{text:?}"
-        );
-        let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).unwrap();
-        assert_eq!(
-            parts.decode(&ids, false).unwrap(),
-            whole.decode(&ids, false).unwrap()
-        );
-    }
-    let refused = |part: &str| {
-        let error = read().unwrap_err().to_string();
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    };
-    // Other tokenizers with these files split texts otherwise.
-    change(
-        folder.path(),
-        "tokenizer_config.json",
-        &json!({"tokenizer_class": "GPT2Tokenizer"}),
-    );
-    assert!(read().is_ok(), "the model is Qwen2's");
-    change(
-        folder.path(),
-        "config.json",
-        &json!({"model_type": "llama"}),
-    );
-    refused("save it again with AutoTokenizer");
-    fs::remove_file(folder.path().join("merges.txt")).unwrap();
-    refused("neither tokenizer.json nor vocab.json with merges.txt");
-    fs::write(folder.path().join("tokenizer.model"), "").unwrap();
-    refused("tokenizer.model");
-    fs::write(
-        folder.path().join("tokenizer.json"),
-        "version https://git-lfs.github.com/spec/v1\noid",
-    )
-    .unwrap();
-    refused("git lfs pull");
 }

@@ -41,3 +41,4 @@ mod sft;
 mod source;
 mod stop_tokens;
 mod text;
+mod tokenizer_files;

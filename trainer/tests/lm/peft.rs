@@ -27,14 +27,14 @@ import os, sys, warnings
 os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 folder, claim = sys.argv[1:3]
 model, found = AutoModelForCausalLM.from_pretrained(
     folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
 for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
     assert not found[kind], (kind, found[kind])
 if os.path.exists(os.path.join(folder, "tokenizer.json")):
-    AutoTokenizer.from_pretrained(folder)
+    PreTrainedTokenizerFast.from_pretrained(folder)
 claim = load_file(claim)
 with torch.no_grad():
     logits = model.eval()(claim["input_ids"]).logits
@@ -46,7 +46,7 @@ sys.exit(apart > 2e-4)
 /// Python script `MODEL CLAIM`: as [`MERGED`], and fails if the tokens of a conversation differ.
 const CHAT: &str = r#"
 claim_ids = claim["chat_ids"].tolist()
-tokenizer = AutoTokenizer.from_pretrained(folder)
+tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
 messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0.86 + S3?"}]
 ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
 assert ids == claim_ids, (ids, claim_ids)

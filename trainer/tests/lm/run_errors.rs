@@ -49,6 +49,30 @@ fn run_errors_name_cause_and_remedy() {
     assert!(missing.contains("cannot read no.jsonl"), "{message}");
 }
 
+#[test]
+fn row_that_the_template_rejects_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = made(folder.path());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let template = "{% for m in messages %}{% if 'x' in m.content %}{{ raise_exception('no x') }}{% endif %}\
+                    {{ m.content }}{% endfor %}";
+    fs::write(Path::new(&model).join("chat_template.jinja"), template).unwrap();
+    let row = |question: &str| {
+        format!(
+            "{{\"messages\":[{{\"role\":\"user\",\"content\":\"{question}\"}},{{\"role\":\"assistant\",\"content\":\"b\"}}]}}\n"
+        )
+    };
+    fs::write(path("rows.jsonl"), row("a") + "\n" + &row("x")).unwrap();
+    let (data, out) = (path("rows.jsonl"), path("out"));
+    let message = fails(&format!(
+        "lm sft --model {model} --data {data} --output-dir {out}"
+    ));
+    assert_contains(
+        &message,
+        &["rows.jsonl line 3: ", "chat template of", "no x"],
+    );
+}
+
 /// A value that is not finite stops the run; the previous checkpoint remains, and is finite.
 #[test]
 fn diverging_run_keeps_last_finite_checkpoint() {

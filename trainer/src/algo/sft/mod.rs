@@ -12,6 +12,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::Error;
 use crate::corpus::{Example, Prompt, read_corpus};
 use crate::distributed::ProcessGroup;
 use crate::finetune::{
@@ -193,7 +194,15 @@ pub fn train(
         completion_only: !config.train_on_prompt,
         last_answer_only: config.last_answer_only,
     };
-    let prepared = prepare_rows(&start.tokenizer, &examples, options)?;
+    let prepared = prepare_rows(&start.tokenizer, &examples, options);
+    let prepared = prepared.map_err(|error| match error {
+        LmError::Row { line, source } => LmError::File(Error::Example {
+            path: data.clone(),
+            line,
+            reason: source.to_string(),
+        }),
+        other => other,
+    })?;
     let positions = start.model.config().max_position_embeddings;
     if prepared.longest > positions {
         return Err(RunError::Positions {

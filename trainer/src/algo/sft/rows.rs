@@ -87,7 +87,7 @@ pub struct PreparedRows {
 /// answer, which ends where the template ends its message.
 ///
 /// # Errors
-/// If a chat needs a template and there is none, or a row is too long and `too_long` is
+/// If a chat needs a template and there is none or it rejects the chat, or a row is too long and `too_long` is
 /// [`OverlongRows::Refuse`].
 pub fn prepare_rows(
     tokenizer: &Tokenizer,
@@ -98,7 +98,11 @@ pub fn prepare_rows(
     let (mut over, mut longest) = (0, (0, 0));
     for example in examples {
         let earlier = options.completion_only && !options.last_answer_only;
-        let mut row = encode(tokenizer, example, earlier)?;
+        let row = encode(tokenizer, example, earlier);
+        let mut row = row.map_err(|error| LmError::Row {
+            line: example.line,
+            source: Box::new(error),
+        })?;
         if !options.completion_only {
             row.start = 0;
         }

@@ -2,6 +2,7 @@
 
 mod generation_tags;
 mod kwargs;
+mod python;
 mod strftime;
 mod template;
 mod tojson;

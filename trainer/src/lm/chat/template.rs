@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, context};
 use serde::{Deserialize, Serialize};
 
-use super::{ChatTemplateKwargs, generation_tags, strftime, tojson};
+use super::{ChatTemplateKwargs, generation_tags, python, strftime, tojson};
 use crate::lm::LmError;
 
 /// A message or a tool description: a JSON value whose keys keep their order.
@@ -185,10 +185,7 @@ fn environment() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.add_filter("tojson", tojson::to_json);
-    // In Python, None is not iterable.
-    environment.add_test("iterable", |value: &Value| {
-        !value.is_none() && value.try_iter().is_ok()
-    });
+    python::extend(&mut environment);
     environment.add_filter(generation_tags::FILTER_NAME, |text: String| {
         generation_tags::enclose_in_markers(&text)
     });

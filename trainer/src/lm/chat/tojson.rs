@@ -8,10 +8,12 @@ use minijinja::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
+use super::python::number;
+
 /// Implements the `tojson` filter of chat templates.
 pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
-    let _: Option<Value> = options.get("ensure_ascii")?;
+    let ensure_ascii: Option<bool> = options.get("ensure_ascii")?;
     options.assert_all_used()?;
     let mut bytes = Vec::new();
     let style = Style {
@@ -24,7 +26,26 @@ pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     value
         .serialize(&mut serializer)
         .map_err(|e| failed(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|e| failed(e.to_string()))
+    let text = String::from_utf8(bytes).map_err(|e| failed(e.to_string()))?;
+    Ok(if ensure_ascii.unwrap_or(false) {
+        in_ascii(&text)
+    } else {
+        text
+    })
+}
+
+/// Escapes all letters that are not ASCII, which JSON has in texts only.
+fn in_ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_ascii() {
+            out.push(letter);
+        } else {
+            let units = letter.encode_utf16(&mut [0; 2]).to_vec();
+            out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
 }
 
 /// A formatter that places whitespace as Python does.
@@ -110,46 +131,11 @@ impl Formatter for Style {
     }
 }
 
-/// Formats a number like Python's `repr`: the shortest digits, with an exponent below 1e-4 and from
-/// 1e16.
-fn number(value: f64) -> String {
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let power: i32 = exponent.parse().unwrap_or(0);
-    if value == 0.0 || (-4..16).contains(&power) {
-        let plain = format!("{value}");
-        return if plain.contains('.') {
-            plain
-        } else {
-            plain + ".0"
-        };
-    }
-    let sign = if power < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", power.abs())
-}
-
 #[cfg(test)]
 mod tests {
     use minijinja::value::{Kwargs, Value};
 
-    use super::{number, to_json};
-
-    #[test]
-    fn float_format_matches_python_repr() {
-        let cases = [
-            (0.5, "0.5"),
-            (2.0, "2.0"),
-            (1e-6, "1e-06"),
-            (1.5e-7, "1.5e-07"),
-            (1e16, "1e+16"),
-            (123_456.75, "123456.75"),
-            (0.0001, "0.0001"),
-            (-0.0, "-0.0"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text);
-        }
-    }
+    use super::to_json;
 
     #[test]
     fn json_whitespace_matches_python_json_dumps() {
@@ -158,6 +144,9 @@ mod tests {
         let none = Kwargs::from_iter(std::iter::empty::<(&str, Value)>());
         let plain = to_json(&value, none).expect("JSON");
         assert_eq!(plain, r#"{"b": [1, 2.5, {}], "a": {"ü<": null, "e": []}}"#);
+        let ascii = Kwargs::from_iter([("ensure_ascii", Value::from(true))]);
+        let escaped = to_json(&Value::from("🎉é\n"), ascii).expect("JSON");
+        assert_eq!(escaped, r#""\ud83c\udf89\u00e9\n""#);
         let indent = Kwargs::from_iter([("indent", Value::from(1))]);
         let lines = to_json(&value, indent).expect("JSON");
         let expected =

@@ -11,6 +11,7 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{AddedToken, SplitDelimiterBehavior, TokenizerBuilder, TokenizerImpl};
 
 use crate::lm::LmError;
+use crate::lm::vocabulary_files::{QWEN2_PATTERN, WHOLE_NUMBERS_PATTERN};
 
 /// The pre-tokenization of numbers in a new tokenizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -28,12 +29,8 @@ impl NumberSplitting {
     /// each.
     const fn words(self) -> &'static str {
         match self {
-            Self::Whole => {
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)| ?\p{N}+(?:\.\p{N}+)?|[^\r\n\p{L}\p{N}]?\p{L}+\p{N}*| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-            }
-            Self::Digits => {
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-            }
+            Self::Whole => WHOLE_NUMBERS_PATTERN,
+            Self::Digits => QWEN2_PATTERN,
         }
     }
 }

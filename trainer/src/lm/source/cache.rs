@@ -10,10 +10,11 @@ use crate::lm::vocabulary_files::VOCABULARY_FILES;
 const WEIGHTS: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 /// Files that change what a model reads and where it stops, and that not every repository has.
-const OPTIONAL: [&str; 4] = [
+const OPTIONAL: [&str; 5] = [
     "generation_config.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "chat_template.jinja",
 ];
 const ADAPTER: [&str; 2] = ["adapter_config.json", "adapter_model.safetensors"];

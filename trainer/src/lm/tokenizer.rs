@@ -36,7 +36,7 @@ pub struct Encoded {
 /// A text encoded as tokens, with their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedText {
-    /// Token ids.
+    /// Token ids in the order of the text.
     pub ids: Vec<u32>,
     /// `[tokens]`: the bytes of the text that each token stands for.
     pub places: Vec<Range<usize>>,

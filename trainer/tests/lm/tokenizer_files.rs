@@ -216,7 +216,7 @@ fn steps_that_the_class_builds_anew_are_warned_of() {
     assert_eq!(warning(), "");
     let pattern = "/pre_tokenizer/pretokenizers/0/pattern/Regex";
     edit(folder, |whole| {
-        *whole.pointer_mut(pattern).unwrap() = json!("[0-9]+")
+        *whole.pointer_mut(pattern).unwrap() = json!("[0-9]+");
     });
     let found = warning();
     assert!(
@@ -224,7 +224,7 @@ fn steps_that_the_class_builds_anew_are_warned_of() {
         "{found}"
     );
     edit(folder, |whole| {
-        whole["normalizer"] = json!({"type": "NFKC"})
+        whole["normalizer"] = json!({"type": "NFKC"});
     });
     assert!(warning().contains("normalizer, pre_tokenizer"));
     set_class(folder, "qwen3", "PreTrainedTokenizerFast");
@@ -270,14 +270,14 @@ fn space_before_texts_is_read_or_refused() {
     );
     let step = "/pre_tokenizer/pretokenizers/1/add_prefix_space";
     edit(folder, |whole| {
-        *whole.pointer_mut(step).unwrap() = json!(true)
+        *whole.pointer_mut(step).unwrap() = json!(true);
     });
     let tokenizer = Tokenizer::load(folder).unwrap();
     assert_eq!(tokenizer.warning(), None);
     assert_eq!(tokenizer.encode("Hello").unwrap(), [220, 39, 68, 312, 78]);
     // It has no effect on a tokenizer that is taken as it is.
     edit(folder, |whole| {
-        *whole.pointer_mut(step).unwrap() = json!(false)
+        *whole.pointer_mut(step).unwrap() = json!(false);
     });
     set_class(folder, "qwen3", "PreTrainedTokenizerFast");
     assert_eq!(encode(folder, "Hello"), [39, 68, 312, 78]);

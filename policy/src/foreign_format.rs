@@ -93,7 +93,7 @@ impl ForeignFormat {
             }
             Self::WebPage => "a web page: download the file itself, not the page that shows it",
             Self::Utf16 => "UTF-16 text: save it as UTF-8",
-            Self::Compressed => "a compressed file: unpack it, for example with `gunzip`",
+            Self::Compressed => "a compressed file: unpack it",
             Self::Columns => {
                 "a table in Parquet or Arrow: write JSON lines with `load_dataset(...)[\"train\"].to_json(FILE)` of datasets"
             }

@@ -89,7 +89,7 @@ fn load_engine(options: &ServeOptions) -> Result<Option<ModelEngine>> {
         max_adapters: options.max_adapters as usize,
     };
     let engine = ModelEngine::load(model, limits)?;
-    if let Some(warning) = &engine.warning {
+    for warning in &engine.warnings {
         note(&format!("warning: {warning}"));
     }
     Ok(Some(engine))

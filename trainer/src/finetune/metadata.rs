@@ -100,10 +100,10 @@ impl RunMetadata {
         if let Some(adapter) = &run.adapter {
             metadata.provenance.add_model_fallbacks(adapter)?;
             metadata.reads_folder("adapter", adapter, &ADAPTER_FILES)?;
-            metadata.reads_folder("adapter", adapter, &[CHAT_TEMPLATE_KWARGS_FILE])?;
+            let own = [CHAT_TEMPLATE_KWARGS_FILE, GENERATION_CONFIG];
+            metadata.reads_folder("adapter", adapter, &own)?;
             // Adapters of earlier runs hold copies of the model's files.
             if metadata.tokenizer == *adapter {
-                metadata.reads_folder("adapter", adapter, &[GENERATION_CONFIG])?;
                 metadata.reads_folder("adapter", adapter, &TOKENIZER_FILES)?;
             }
         }

@@ -259,6 +259,10 @@ mod tests {
             "https://hub.example/?token=secret",
             "https://hub.example#secret",
             "hub.example?secret",
+            "hub.example?token=pa@secret",
+            "https://hub exa/?t=a@secret",
+            "https://a b#x@secret",
+            "https://user:sec?ret@hub",
         ] {
             for token in ["", "hf_a"] {
                 let found = read(&[("HF_ENDPOINT", endpoint), ("HF_TOKEN", token)]);

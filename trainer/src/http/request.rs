@@ -273,11 +273,13 @@ impl Request {
     }
 }
 
-/// Returns what is left of a text that is no address without what may be a user name, password, query or
-/// fragment.
+/// Returns a text that is no address, or `***` if it may hold a user name, password, query or fragment.
 pub(crate) fn without_secrets(text: &str) -> &str {
-    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    host.split(['?', '#']).next().unwrap_or_default()
+    if text.contains(['@', '?', '#']) {
+        "***"
+    } else {
+        text
+    }
 }
 
 /// Returns an address without user name, password, query and fragment.

@@ -1,6 +1,6 @@
 //! The special and added tokens that files beside `tokenizer.json` name, read as transformers does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ impl SpecialTokens {
         if !values.get(EXTRA).is_some_and(is_filled) {
             rename_additional(&mut values);
         }
-        let text = text_of(folder, "tokenizer_config.json");
+        let mut text = text_of(folder, "tokenizer_config.json");
         let own = take(&mut values, |key, value| {
             is_own_role(key) && value.is_string()
         });
@@ -77,8 +77,9 @@ impl SpecialTokens {
         if !is_new {
             if let Some(map) = optional(folder, "special_tokens_map.json")? {
                 merge_map(&mut values, map.values());
-                let text = text_of(folder, "special_tokens_map.json");
-                specific.extend(in_order(take_object(&mut values, EXTRA), &text));
+                let of_map = text_of(folder, "special_tokens_map.json");
+                specific.extend(in_order(take_object(&mut values, EXTRA), &of_map));
+                text += &of_map;
             }
             lists = optional(folder, "added_tokens.json")?;
         }
@@ -136,18 +137,19 @@ impl SpecialTokens {
         named.collect()
     }
 
-    /// Returns whether `added_tokens_decoder` or `added_tokens.json` is there and lists other added tokens than
-    /// these.
+    /// Returns whether `added_tokens_decoder` or `added_tokens.json` is there and does not list all of these added
+    /// tokens.
     pub(super) fn lacks_any(&self, added: impl IntoIterator<Item = AddedToken>) -> bool {
         let Some((_, listed)) = &self.lists else {
             return false;
         };
-        added.into_iter().any(|token| {
-            let mut all = self
-                .special()
-                .chain(listed.iter().map(|entry| &entry.token));
-            all.all(|other| other.content != token.content)
-        })
+        let listed: HashSet<&str> = listed
+            .iter()
+            .map(|own| own.token.content.as_str())
+            .collect();
+        added
+            .into_iter()
+            .any(|token| !listed.contains(token.content.as_str()))
     }
 
     /// Adds the tokens to a tokenizer: those with ids, then those that are not among its added tokens, after all
@@ -158,11 +160,14 @@ impl SpecialTokens {
     pub(super) fn add_to(&self, inner: &mut tokenizers::Tokenizer) -> Result<(), LmError> {
         if let Some((fields, listed)) = &self.lists {
             let known = inner.get_added_tokens_decoder();
-            for Listed { id, token, .. } in listed {
-                if self.is_new || known.get(id).is_none_or(|own| own.content != token.content) {
-                    inner.add_tokens(std::slice::from_ref(token));
-                }
-            }
+            let is_other = |own: &&Listed| {
+                known
+                    .get(&own.id)
+                    .is_none_or(|known| known.content != own.token.content)
+            };
+            let added = listed.iter().filter(|own| self.is_new || is_other(own));
+            let added: Vec<AddedToken> = added.map(|own| own.token.clone()).collect();
+            inner.add_tokens(&added);
             for Listed { id, token, key } in listed {
                 let found = inner.token_to_id(&token.content);
                 if found != Some(*id) {
@@ -176,12 +181,13 @@ impl SpecialTokens {
                 }
             }
         }
-        for token in self.special() {
-            let added = inner.get_added_tokens_decoder();
-            if added.values().all(|other| other.content != token.content) {
-                inner.add_tokens(std::slice::from_ref(token));
-            }
-        }
+        let added = inner.get_added_tokens_decoder().into_values();
+        let mut added: HashSet<String> = added.map(|token| token.content).collect();
+        let special = self
+            .special()
+            .filter(|token| added.insert(token.content.clone()));
+        let special: Vec<AddedToken> = special.cloned().collect();
+        inner.add_tokens(&special);
         Ok(())
     }
 

@@ -69,8 +69,8 @@ pub struct ModelEngine {
     root: PathBuf,
     options: ModelEngineOptions,
     adapters: RwLock<BTreeMap<String, ServedAdapter>>,
-    /// Warning that files of the model may be missing.
-    pub warning: Option<String>,
+    /// Warnings about files of the model, its tokenizer and its stop tokens.
+    pub warnings: Vec<String>,
 }
 
 impl ModelEngine {
@@ -93,12 +93,16 @@ impl ModelEngine {
         base.digest = Some(base.base_digest()?);
         let defaults = GenerationDefaults::resolve(&root, None, &tokenizer, None)?;
         Ok(Self {
+            warnings: found
+                .warning
+                .into_iter()
+                .chain(defaults.warnings(&tokenizer))
+                .collect(),
             base: Arc::new(ServedModel::new(base, Arc::new(tokenizer), defaults)),
             name: options.name.clone().unwrap_or_else(|| asked.to_owned()),
             root,
             options,
             adapters: RwLock::default(),
-            warning: found.warning,
         })
     }
 

@@ -8,7 +8,7 @@ use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
     BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, GenerationDefaults,
-    HubOptions, Lora, Tokenizer, find_model, tokenizer_folder,
+    HubOptions, Lora, StopTokens, Tokenizer, find_model, tokenizer_folder,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -139,6 +139,9 @@ impl LoadedModel {
         let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
         tokenizer.set_chat_template_kwargs(kwargs.clone());
         let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
+        if let Some(tokens) = StopTokens::changed(&defaults, &folder, &tokenizer, eos_token)? {
+            tokenizer.set_eos_token(&tokens.token);
+        }
         let warnings = warning.into_iter().chain(defaults.warnings(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());

@@ -147,6 +147,35 @@ fn names_of_tensors_can_have_the_name_of_the_adapter() {
     close(&form.form, &last_logits(&model, &ids), &form.logits, LOGITS);
 }
 
+/// The first pattern of the file that matches counts, and an alpha may be 0 or below, as in PEFT.
+#[test]
+fn patterns_are_read_in_the_order_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("adapter_model.safetensors"), "").unwrap();
+    let text = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 0, "target_modules": ["q_proj"],
+        "alpha_pattern": {"self_attn.q_proj": 32, "q_proj": -1, "0.self_attn.q_proj": 3},
+        "rank_pattern": {"q_proj": 4, ".*q_proj": 8}}"#;
+    fs::write(folder.path().join("adapter_config.json"), text).unwrap();
+    let config = LoraConfig::load(folder.path()).unwrap();
+    let alphas = [
+        ("self_attn.q_proj", 32.0),
+        ("q_proj", -1.0),
+        ("0.self_attn.q_proj", 3.0),
+    ];
+    let alphas = alphas.map(|(pattern, alpha)| (pattern.to_owned(), alpha));
+    assert_eq!(
+        (config.alpha, config.alpha_pattern.as_slice()),
+        (0.0, alphas.as_slice())
+    );
+    let ranks = [("q_proj", 4), (".*q_proj", 8)];
+    assert_eq!(
+        config.rank_pattern,
+        ranks.map(|(pattern, rank)| (pattern.to_owned(), rank))
+    );
+    let message = config.check().unwrap_err().to_string();
+    assert!(message.contains("lora_alpha"), "{message}");
+}
+
 #[test]
 fn other_kinds_of_adapters_are_refused_with_a_way_out() {
     let merged = "merge it with PEFT's merge_and_unload, save it with the tokenizer";
@@ -156,7 +185,7 @@ fn other_kinds_of_adapters_are_refused_with_a_way_out() {
         ("r", json!("8"), "is \"8\""),
         ("peft_type", Value::Null, "is missing"),
         ("lora_alpha", Value::Null, "is missing"),
-        ("lora_alpha", json!(-4), "is -4; write a number above 0"),
+        ("lora_alpha", json!(true), "is true"),
         ("lora_alpha", json!("x"), "is \"x\""),
         ("lora_dropout", json!(1.5), "is 1.5; write at least 0"),
         ("modules_to_save", json!(["lm_head"]), "lacks tensor"),
@@ -192,7 +221,7 @@ fn other_kinds_of_adapters_are_refused_with_a_way_out() {
         (
             "target_modules",
             json!(["W_pack"]),
-            "key \"target_modules\" of adapter_config.json is [\"W_pack\"], which",
+            "key \"target_modules\" is [\"W_pack\"], which",
         ),
         ("ensure_weight_tying", json!(1), "is 1"),
         ("rank_pattern", json!({"v_proj": 2}), "has shape"),
@@ -254,6 +283,10 @@ fn a_path_that_is_no_adapter_says_what_it_is() {
         let error = LoraConfig::load(Path::new(path)).unwrap_err().to_string();
         assert!(error.ends_with("there is no such folder"), "{error}");
     }
+    fails(
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        &["it holds no adapter_config.json"],
+    );
     fails(&base, &["it is a model", "--model"]);
     let place = tempfile::tempdir().unwrap();
     let (_, model) = crate::runs::made(place.path());

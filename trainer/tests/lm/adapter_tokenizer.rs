@@ -112,9 +112,14 @@ fn files_of_the_adapter_that_cannot_be_used_are_named() {
     let more: Vec<String> = (0..500).map(|i| format!("<|new{i}|>")).collect();
     let config = own.join("tokenizer_config.json");
     change(&config, "extra_special_tokens", json!(more));
-    let message = fails(&eval);
-    let named = message.contains(&own.join("tokenizer.json").display().to_string());
-    assert!(named && message.contains("vocabulary"), "{message}");
+    let merged = folders.at("merged");
+    let merge = format!("lm merge --model {model} --adapter {adapter} --output-dir {merged}");
+    for command in [&eval, &merge] {
+        let message = fails(command);
+        let named = message.contains(&own.join("tokenizer.json").display().to_string());
+        assert!(named && message.contains("vocabulary"), "{message}");
+    }
+    assert!(!Path::new(&merged).exists());
     // Without a tokenizer, no one knows what the other files belong to.
     fs::remove_file(own.join("tokenizer.json")).unwrap();
     let message = fails(&eval);

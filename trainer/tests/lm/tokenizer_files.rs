@@ -122,6 +122,37 @@ fn special_tokens_of_all_files_get_the_ids_of_transformers() {
     }
 }
 
+/// Tokens get their ids in the order of the file, not of the alphabet.
+#[test]
+fn tokens_are_added_in_the_order_of_the_file() {
+    for file in ["tokenizer_config.json", "special_tokens_map.json"] {
+        let Some(folder) = copy() else { return };
+        fs::remove_file(folder.path().join("tokenizer_config.json")).unwrap();
+        let text = r#"{"z_token": "<|x|>", "a_token": "<|y|>"}"#;
+        fs::write(folder.path().join(file), text).unwrap();
+        let ids = ["<|x|>", "<|y|>"].map(|token| encode(folder.path(), token));
+        assert_eq!(ids, [[755], [756]], "{file}");
+    }
+}
+
+/// A list of added tokens that lacks some of those in `tokenizer.json` gives transformers other ids.
+#[test]
+fn added_tokens_that_are_not_listed_are_warned_of() {
+    let Some(folder) = copy() else { return };
+    set_class(folder.path(), "qwen2", "Qwen2Tokenizer");
+    let warning = || {
+        let tokenizer = Tokenizer::load(folder.path()).unwrap();
+        tokenizer.warning().unwrap_or_default().to_owned()
+    };
+    assert_eq!(warning(), "");
+    change(
+        folder.path(),
+        "tokenizer_config.json",
+        &json!({"added_tokens_decoder": {}}),
+    );
+    assert!(warning().contains("added_tokens"), "{}", warning());
+}
+
 #[test]
 fn special_tokens_are_read_without_tokenizer_config() {
     let Some(folder) = copy() else { return };

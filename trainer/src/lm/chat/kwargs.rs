@@ -1,12 +1,13 @@
 //! Variables of a chat template that the user sets, such as Qwen3's `enable_thinking`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use minijinja::value::{Value, ValueKind};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
 
 use crate::files;
 use crate::lm::LmError;
@@ -22,11 +23,11 @@ const RESERVED: [&str; 4] = ["messages", "tools", "documents", "add_generation_p
 /// Variables for the context in which a chat template is rendered: the `chat_template_kwargs` of TRL
 /// and vLLM.
 ///
-/// They are parsed from a JSON object. They take precedence over special tokens of the same name, and
+/// They are parsed from a JSON object; objects among them keep the order of their keys. They take precedence over special tokens of the same name, and
 /// cannot replace the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct ChatTemplateKwargs(Map<String, Value>);
+pub struct ChatTemplateKwargs(BTreeMap<String, Value>);
 
 impl ChatTemplateKwargs {
     /// Returns `true` if no variable is set.
@@ -47,7 +48,8 @@ impl ChatTemplateKwargs {
         }
         let kind = "a JSON object of variables of a chat template";
         let fields = Fields::load(&path, kind)?;
-        let checked = Self::try_from(fields.values().clone());
+        let values = serde_json::from_slice(fields.source()).map_err(crate::Error::Json)?;
+        let checked = Self::checked(values);
         checked
             .map(Some)
             .map_err(|reason| LmError::Format { path, kind, reason })
@@ -92,10 +94,8 @@ impl ChatTemplateKwargs {
     }
 }
 
-impl TryFrom<Map<String, Value>> for ChatTemplateKwargs {
-    type Error = String;
-
-    fn try_from(values: Map<String, Value>) -> Result<Self, String> {
+impl ChatTemplateKwargs {
+    fn checked(values: BTreeMap<String, Value>) -> Result<Self, String> {
         match RESERVED.iter().find(|name| values.contains_key(**name)) {
             Some(name) => Err(format!(
                 "{name:?} comes from the conversation and cannot be set"
@@ -109,24 +109,24 @@ impl FromStr for ChatTemplateKwargs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let problem = match serde_json::from_str(text) {
-            Ok(Value::Object(values)) => return Self::try_from(values),
-            Ok(_) => String::new(),
-            Err(error) => format!(" ({error})"),
-        };
-        Err(format!(
-            "it must be a JSON object such as {{\"enable_thinking\": false}}{problem}"
-        ))
+        match serde_json::from_str(text) {
+            Ok(values) => Self::checked(values),
+            Err(error) => Err(format!(
+                "it must be a JSON object such as {{\"enable_thinking\": false}} ({error})"
+            )),
+        }
     }
 }
 
 /// Accepts an object, or a text that is one, which a file in TOML can hold.
 impl<'de> Deserialize<'de> for ChatTemplateKwargs {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let parsed = match Value::deserialize(from)? {
-            Value::Object(values) => Self::try_from(values),
-            Value::String(text) => text.parse(),
-            other => other.to_string().parse(),
+        let value = Value::deserialize(from)?;
+        let parsed = match value.as_str() {
+            Some(text) => text.parse(),
+            None if value.kind() == ValueKind::Map => BTreeMap::deserialize(value)
+                .map_or_else(|error| Err(error.to_string()), Self::checked),
+            None => Err("it must be a JSON object".to_owned()),
         };
         parsed.map_err(|reason| D::Error::custom(format!("chat_template_kwargs: {reason}")))
     }
@@ -145,7 +145,10 @@ mod tests {
 
     #[test]
     fn only_objects_without_reserved_names_are_read() {
-        for text in ["{}", r#"{"enable_thinking":false,"more":{"a":[1,null]}}"#] {
+        for text in [
+            "{}",
+            r#"{"enable_thinking":false,"more":{"b":[1,null],"a":2.5}}"#,
+        ] {
             let parsed: Result<ChatTemplateKwargs, String> = text.parse();
             assert_eq!(parsed.map(|kwargs| kwargs.to_string()), Ok(text.to_owned()));
             let quoted = serde_json::to_string(text).expect("JSON");

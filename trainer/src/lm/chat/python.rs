@@ -4,12 +4,15 @@
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Output, State};
 
+/// Largest number of lists and objects within each other that are printed.
+pub(super) const DEEPEST: usize = 200;
+
 /// Sets how values are printed, with the filters and tests that go with it.
 pub(super) fn extend(environment: &mut Environment<'_>) {
     environment.set_formatter(|out: &mut Output<'_>, _: &State<'_, '_>, value: &Value| {
-        out.write_str(&text(value)).map_err(Error::from)
+        out.write_str(&text(value)?).map_err(Error::from)
     });
-    environment.add_filter("string", |value: &Value| text(value));
+    environment.add_filter("string", text);
     environment.add_filter("join", join);
     environment.add_filter("round", round);
     // In Python, None is not iterable, a text and an object have a length and items, and a bool is a number.
@@ -26,38 +29,47 @@ pub(super) fn extend(environment: &mut Environment<'_>) {
 }
 
 /// Returns a value as `str` of Python writes it.
-pub(super) fn text(value: &Value) -> String {
+///
+/// # Errors
+/// If it has more than [`DEEPEST`] levels.
+fn text(value: &Value) -> Result<String, Error> {
     match value.kind() {
-        ValueKind::Undefined => String::new(),
-        ValueKind::String => value.to_string(),
-        _ => repr(value),
+        ValueKind::Undefined => Ok(String::new()),
+        ValueKind::String => Ok(value.to_string()),
+        _ => repr(value, 0),
     }
 }
 
 /// Returns a value as `repr` of Python writes it. Tuples, which the template engine does not have, are lists.
-fn repr(value: &Value) -> String {
-    let items = |of: &Value, item: &dyn Fn(Value) -> String| {
+fn repr(value: &Value, depth: usize) -> Result<String, Error> {
+    if depth > DEEPEST {
+        let reason = format!("a value of more than {DEEPEST} levels cannot be printed");
+        return Err(Error::new(ErrorKind::InvalidOperation, reason));
+    }
+    let items = |of: &Value, item: &dyn Fn(Value) -> Result<String, Error>| {
         let items = of.try_iter().into_iter().flatten();
-        items.map(item).collect::<Vec<_>>().join(", ")
+        let all = items.map(item).collect::<Result<Vec<_>, Error>>();
+        all.map(|all| all.join(", "))
     };
-    match value.kind() {
+    Ok(match value.kind() {
         ValueKind::Undefined => "Undefined".to_owned(),
         ValueKind::String => quoted(&value.to_string()),
         ValueKind::Number if !value.is_integer() => {
             f64::try_from(value.clone()).map_or_else(|_| value.to_string(), number)
         }
         ValueKind::Seq | ValueKind::Iterable => {
-            format!("[{}]", items(value, &|item| repr(&item)))
+            format!("[{}]", items(value, &|item| repr(&item, depth + 1))?)
         }
         ValueKind::Map => {
             let pair = |key: Value| {
                 let found = value.get_item(&key).unwrap_or_default();
-                format!("{}: {}", repr(&key), repr(&found))
+                let (key, found) = (repr(&key, depth + 1)?, repr(&found, depth + 1)?);
+                Ok(format!("{key}: {found}"))
             };
-            format!("{{{}}}", items(value, &pair))
+            format!("{{{}}}", items(value, &pair)?)
         }
         _ => value.to_string(),
-    }
+    })
 }
 
 /// Returns a text in the quotes that Python chooses, with its escapes.
@@ -129,11 +141,23 @@ fn join(value: &Value, joiner: Option<String>, options: Kwargs) -> Result<String
     let mut texts = Vec::new();
     for item in value.try_iter()? {
         texts.push(match &attribute {
-            Some(key) => text(&item.get_item(key)?),
-            None => text(&item),
+            Some(path) => text(&attribute_of(&item, path)?)?,
+            None => text(&item)?,
         });
     }
     Ok(texts.join(&joiner.unwrap_or_default()))
+}
+
+/// Returns an attribute of a value; a text with dots names one attribute in another, numbers are indices.
+fn attribute_of(value: &Value, path: &Value) -> Result<Value, Error> {
+    let Some(path) = path.as_str() else {
+        return value.get_item(path);
+    };
+    path.split('.')
+        .try_fold(value.clone(), |value, part| match part.parse::<usize>() {
+            Ok(index) => value.get_item_by_index(index),
+            Err(_) => value.get_attr(part),
+        })
 }
 
 /// Implements the filter `round`: a float stays a float, and halves go to the even neighbour.
@@ -156,6 +180,8 @@ fn round(value: Value, precision: Option<i32>, options: Kwargs) -> Result<Value,
             kind => Err(refused(&format!("cannot round value ({kind})"))),
         };
     }
+    // No number has a digit beyond.
+    let places = places.min(400);
     let rounded = format!("{:.places$}", f64::try_from(value)?).parse::<f64>();
     rounded
         .map(Value::from)
@@ -223,6 +249,10 @@ mod tests {
                 "1-2a-b-c",
             ),
             (
+                "{{ [{'a':{'b':[1,2]}}]|join('-',attribute='a.b.1') }} {{ 1.5|round(65536) }}",
+                "2 1.5",
+            ),
+            (
                 "{{ 2.5|round }} {{ 3|round }} {{ 3.14159|round(2) }} {{ 2.675|round(2) }}",
                 "2.0 3 3.14 2.67",
             ),
@@ -235,6 +265,24 @@ mod tests {
         ] {
             let found = environment.render_str(source, ());
             assert_eq!(found.expect(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn deep_values_are_refused() {
+        let mut environment = Environment::new();
+        extend(&mut environment);
+        environment.add_filter("tojson", super::super::tojson::to_json);
+        let nested = "{% set ns=namespace(x=[]) %}{% for i in range(2000) %}{% set ns.x=[ns.x] %}{% endfor %}";
+        for printed in [
+            "{{ ns.x }}",
+            "{{ ns.x|string }}",
+            "{{ ns.x|tojson }}",
+            "{% set ns.x=ns %}{{ ns }}",
+        ] {
+            let error = environment.render_str(&format!("{nested}{printed}"), ());
+            let error = error.expect_err(printed).to_string();
+            assert!(error.contains("200 levels"), "{printed}: {error}");
         }
     }
 }

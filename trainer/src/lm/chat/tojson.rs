@@ -8,13 +8,20 @@ use minijinja::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::python::number;
+use super::python::{DEEPEST, number};
+
+/// Largest number of spaces of an indent.
+const WIDEST: usize = 100;
 
 /// Implements the `tojson` filter of chat templates.
 pub(super) fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
     let ensure_ascii: Option<bool> = options.get("ensure_ascii")?;
     options.assert_all_used()?;
+    if indent.is_some_and(|width| width > WIDEST) {
+        let reason = format!("tojson knows no indent above {WIDEST}");
+        return Err(Error::new(ErrorKind::InvalidOperation, reason));
+    }
     let mut bytes = Vec::new();
     let style = Style {
         indent,
@@ -59,7 +66,10 @@ struct Style {
 impl Style {
     fn line<W: ?Sized + Write>(&self, writer: &mut W) -> io::Result<()> {
         match self.indent {
-            Some(width) => write!(writer, "\n{:1$}", "", width * self.depth),
+            Some(width) => {
+                writer.write_all(b"\n")?;
+                (0..width * self.depth).try_for_each(|_| writer.write_all(b" "))
+            }
             None => Ok(()),
         }
     }
@@ -67,6 +77,10 @@ impl Style {
     fn open<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth += 1;
         self.filled = false;
+        if self.depth > DEEPEST {
+            let reason = format!("a value of more than {DEEPEST} levels cannot be printed");
+            return Err(io::Error::other(reason));
+        }
         writer.write_all(bracket)
     }
 

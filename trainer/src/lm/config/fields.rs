@@ -1,7 +1,9 @@
 //! Typed access to the keys of a JSON object, with errors that name file, key and remedy.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use minijinja::value as ordered;
 use serde_json::{Map, Value};
 
 use crate::lm::LmError;
@@ -13,6 +15,8 @@ pub(crate) struct Fields {
     /// Name of the object inside another, with a dot; empty for that of the file.
     prefix: String,
     values: Map<String, Value>,
+    /// Content of the file.
+    source: Arc<[u8]>,
 }
 
 impl Fields {
@@ -32,6 +36,7 @@ impl Fields {
                 path: path.to_owned(),
                 prefix: String::new(),
                 values,
+                source: bytes.into(),
             }),
             _ => Err(format("its top level is not an object".to_owned())),
         }
@@ -40,6 +45,20 @@ impl Fields {
     /// Returns a value that is present and not null.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Returns the keys of a nested object in the order of the file, to which this object belongs as a whole.
+    pub(crate) fn keys_in_order(&self, key: &str) -> Vec<String> {
+        let whole: ordered::Value = serde_json::from_slice(&self.source).unwrap_or_default();
+        let object = whole.get_attr(key).unwrap_or_default();
+        let keys = object.try_iter().into_iter().flatten();
+        keys.filter_map(|key| key.as_str().map(str::to_owned))
+            .collect()
+    }
+
+    /// Returns the content of the file.
+    pub(crate) fn source(&self) -> &[u8] {
+        &self.source
     }
 
     /// Returns all keys and values of the object.
@@ -55,6 +74,7 @@ impl Fields {
                 path: self.path.clone(),
                 prefix: format!("{}{key}.", self.prefix),
                 values: values.clone(),
+                source: Arc::clone(&self.source),
             })),
             Some(other) => Err(self.invalid(key, &format!("is {other}"), "write an object")),
         }

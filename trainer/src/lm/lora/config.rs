@@ -121,19 +121,30 @@ impl LoraConfig {
     /// # Errors
     /// If an option is invalid.
     pub fn check(&self) -> Result<(), LmError> {
+        let numbers = self.alpha_pattern.iter().map(|(_, alpha)| alpha);
+        let is_wrong = |alpha: &f64| !(alpha.is_finite() && *alpha > 0.0);
+        for (key, is_wrong) in [
+            ("lora_alpha", is_wrong(&self.alpha)),
+            ("alpha_pattern", numbers.into_iter().any(is_wrong)),
+        ] {
+            if is_wrong {
+                let (problem, allowed) = (String::new(), "above 0");
+                return Err(self.invalid(WrongKey {
+                    key,
+                    problem,
+                    allowed,
+                }));
+            }
+        }
         self.find_wrong().map_err(|wrong| self.invalid(wrong))
     }
 
     fn find_wrong(&self) -> Result<(), WrongKey> {
         let no_rank = |rank: &usize| *rank == 0;
-        let no_alpha = |alpha: &f64| !(alpha.is_finite() && *alpha > 0.0);
         let mut ranks = self.rank_pattern.iter().map(|(_, rank)| rank);
-        let mut alphas = self.alpha_pattern.iter().map(|(_, alpha)| alpha);
         let rules = [
             ("r", no_rank(&self.rank), "at least 1"),
             ("rank_pattern", ranks.any(no_rank), "ranks of at least 1"),
-            ("lora_alpha", no_alpha(&self.alpha), "a number above 0"),
-            ("alpha_pattern", alphas.any(no_alpha), "numbers above 0"),
             (
                 "lora_dropout",
                 !(0.0..1.0).contains(&self.dropout),
@@ -198,10 +209,8 @@ impl LoraConfig {
             ties_weights: fields.flag("ensure_weight_tying")?,
             base_model: fields.text("base_model_name_or_path")?.map(str::to_owned),
         };
-        config.find_wrong().map_err(|wrong| {
-            let remedy = format!("write {}", wrong.allowed);
-            fields.invalid(wrong.key, &problem_in(&fields, &wrong), &remedy)
-        })?;
+        let wrong = config.find_wrong();
+        wrong.map_err(|wrong| wrong.in_file(&fields))?;
         Ok((config, fields))
     }
 
@@ -249,10 +258,13 @@ impl LoraConfig {
     }
 }
 
-/// Describes the value of a key as it stands in the file, and what is wrong with it.
-pub(super) fn problem_in(fields: &Fields, wrong: &WrongKey) -> String {
-    let value = fields.get(wrong.key).unwrap_or(&Value::Null);
-    format!("is {value}{}", wrong.problem)
+impl WrongKey {
+    /// Returns an error about the key as it stands in a file.
+    pub(super) fn in_file(&self, fields: &Fields) -> LmError {
+        let value = fields.get(self.key).unwrap_or(&Value::Null);
+        let problem = format!("is {value}{}", self.problem);
+        fields.invalid(self.key, &problem, &format!("write {}", self.allowed))
+    }
 }
 
 /// Checks that a path is the folder of an adapter whose weights can be read.
@@ -276,6 +288,8 @@ fn check_folder(folder: &Path) -> Result<(), LmError> {
         )
     } else if !has(config) && has("config.json") {
         "it is a model: give it as --model".to_owned()
+    } else if !has(config) {
+        format!("it holds no {config}")
     } else {
         return Ok(());
     };
@@ -381,7 +395,7 @@ fn layers(fields: &Fields) -> Result<Vec<usize>, LmError> {
     fields.list("layers_to_transform", number, remedy)
 }
 
-/// Reads the values of patterns, in the order of the file, in which PEFT sorts them.
+/// Reads the values of patterns, in the order of the file: the first that matches counts.
 fn pattern<T>(
     fields: &Fields,
     key: &str,
@@ -390,12 +404,15 @@ fn pattern<T>(
     let Some(patterns) = fields.object(key)? else {
         return Ok(Vec::new());
     };
-    let values = patterns.values().iter().map(|(pattern, value)| {
+    let values = patterns.values();
+    let values = fields.keys_in_order(key).into_iter().map(|pattern| {
+        let value = values.get(&pattern).unwrap_or(&Value::Null);
         let wrong = || {
             let problem = format!("gives {} the value {value}", Value::from(pattern.as_str()));
             fields.invalid(key, &problem, "write a number")
         };
-        Ok((pattern.clone(), read(value).ok_or_else(wrong)?))
+        let value = read(value).ok_or_else(wrong)?;
+        Ok((pattern, value))
     });
     values.collect()
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::attach::attach_values;
-use super::config::{ADAPTER_FILES, problem_in};
+use super::config::ADAPTER_FILES;
 use super::pairs::AdaptedModule;
 use super::whole_weights::{WholeWeights, add_product};
 use super::{Lora, LoraConfig};
@@ -58,10 +58,8 @@ impl Lora {
                     .to_owned(),
             });
         }
-        let pairs = config.pairs(&model.config).map_err(|wrong| {
-            let problem = problem_in(&fields, &wrong);
-            mismatch(format!("key \"{}\" of {CONFIG} {problem}", wrong.key))
-        })?;
+        let pairs = config.pairs(&model.config);
+        let pairs = pairs.map_err(|wrong| wrong.in_file(&fields))?;
         for (name, shape) in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
             let found = tensors.get(name).map(|tensor| tensor.shape.as_slice());
             match found {

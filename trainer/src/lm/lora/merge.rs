@@ -11,7 +11,7 @@ use crate::Error;
 use crate::lm::companion_files::{copy_companions, tokenizer_folder};
 use crate::lm::config::special_tokens;
 use crate::lm::stop_tokens::save_stop_tokens;
-use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError};
+use crate::lm::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError, Tokenizer};
 use crate::provenance::Provenance;
 use crate::tensors::numbers;
 
@@ -85,6 +85,9 @@ impl Lora {
         let new = builder.tempdir_in(parent).map_err(failed)?;
         Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
         let folder = tokenizer_folder(source, adapter)?;
+        if folder != source {
+            Tokenizer::load(folder)?.check_fits(&model.config)?;
+        }
         copy_companions(source, folder, new.path())?;
         if let Some(adapter) = adapter {
             save_stop_tokens(source, adapter, folder, new.path())?;

@@ -12,12 +12,6 @@ pub enum ForeignFormat {
     WebPage,
     /// Text in UTF-16, as some editors and shells save it.
     Utf16,
-    /// A file or an archive that is compressed: gzip, zip, bzip2, xz or zstd.
-    Compressed,
-    /// A table of columns in binary: Parquet or Arrow.
-    Columns,
-    /// A table in text: CSV or TSV.
-    Csv,
     /// One JSON array in place of JSON lines.
     Array,
     /// JSON that is indented over several lines in place of JSON lines.
@@ -51,21 +45,12 @@ impl ForeignFormat {
         }
     }
 
-    /// Recognizes what is not text in UTF-8, by its first bytes: UTF-16 by its byte order mark, compressed
-    /// files, and tables in binary. A safetensors file can begin with some of these bytes, so this is for
-    /// files that should be text.
+    /// Recognizes text in UTF-16 by its byte order mark. A safetensors file can begin with the same
+    /// two bytes, so this is for files that should be text.
     #[must_use]
-    pub const fn not_utf8(start: &[u8]) -> Option<Self> {
+    pub const fn utf16(start: &[u8]) -> Option<Self> {
         match start {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Self::Utf16),
-            [0x1f, 0x8b, ..]
-            | [b'P', b'K', 3, 4, ..]
-            | [b'B', b'Z', b'h', ..]
-            | [0xfd, b'7', b'z', b'X', b'Z', ..]
-            | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Compressed),
-            [b'P', b'A', b'R', b'1', ..] | [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-                Some(Self::Columns)
-            }
             _ => None,
         }
     }
@@ -74,13 +59,12 @@ impl ForeignFormat {
     /// its beginning; `None` if the line may be a row.
     #[must_use]
     pub fn not_json_lines(start: &[u8]) -> Option<Self> {
-        let found = Self::not_utf8(start).or_else(|| Self::placeholder(start));
+        let found = Self::utf16(start).or_else(|| Self::placeholder(start));
         found.or_else(|| {
             let mut lines = text_start(start).split(|byte| *byte == b'\n');
             match lines.next()?.trim_ascii_end() {
                 [b'[', ..] => Some(Self::Array),
                 b"{" => Some(Self::Indented),
-                line if is_header(line) => Some(Self::Csv),
                 _ => None,
             }
         })
@@ -93,13 +77,6 @@ impl ForeignFormat {
             }
             Self::WebPage => "a web page: download the file itself, not the page that shows it",
             Self::Utf16 => "UTF-16 text: save it as UTF-8",
-            Self::Compressed => "a compressed file: unpack it",
-            Self::Columns => {
-                "a table in Parquet or Arrow: write JSON lines with `load_dataset(...)[\"train\"].to_json(FILE)` of datasets"
-            }
-            Self::Csv => {
-                "a table in CSV or TSV: write JSON lines with `load_dataset(...)[\"train\"].to_json(FILE)` of datasets"
-            }
             Self::Array => "one JSON array: write one row per line (JSON lines)",
             Self::Indented => "indented JSON: write one row per line (JSON lines)",
         }
@@ -110,19 +87,6 @@ impl fmt::Display for ForeignFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Returns `true` for the first line of a table: two names or more, with commas, semicolons or tabs between them.
-fn is_header(line: &[u8]) -> bool {
-    let is_name = |name: &[u8]| {
-        let name = name.trim_ascii();
-        let mut letters = name.iter().filter(|byte| **byte != b'"');
-        letters.next().is_some_and(u8::is_ascii_alphabetic)
-            && letters.all(|byte| byte.is_ascii_alphanumeric() || b"_-. ".contains(byte))
-    };
-    [b',', b';', b'\t'].iter().any(|separator| {
-        line.contains(separator) && line.split(|byte| byte == separator).all(is_name)
-    })
 }
 
 /// Returns the bytes after a byte order mark of UTF-8 and white space.
@@ -155,7 +119,7 @@ mod tests {
         // The length of a header of safetensors may look like the mark of UTF-16.
         let length = 0xfeff_u64.to_le_bytes();
         assert_eq!(ForeignFormat::placeholder(&length), None);
-        assert_eq!(ForeignFormat::not_utf8(&length), Some(Utf16));
+        assert_eq!(ForeignFormat::utf16(&length), Some(Utf16));
     }
 
     #[test]
@@ -168,15 +132,6 @@ mod tests {
             (b"\xff\xfe{\0", Some(Utf16)),
             (b"\xfe\xff\0{", Some(Utf16)),
             (b"<html>", Some(WebPage)),
-            (b"\x1f\x8b\x08\0", Some(Compressed)),
-            (b"PK\x03\x04\x14", Some(Compressed)),
-            (b"\x28\xb5\x2f\xfd\x04", Some(Compressed)),
-            (b"PAR1\x15\x04", Some(Columns)),
-            (b"ARROW1\0\0", Some(Columns)),
-            (b"prompt,completion\r\na,b\n", Some(Csv)),
-            (b"\"prompt\"\t\"the answer\"\n", Some(Csv)),
-            (b"a,,b", None),
-            (b"\"a\": 1, \"b\": 2", None),
             (b"{\"seed\": 7}\n[\n", None),
             (b"{\"seed\":", None),
             (b"hello", None),
@@ -190,9 +145,7 @@ mod tests {
 
     #[test]
     fn every_format_has_a_remedy() {
-        for format in [
-            LfsPointer, WebPage, Utf16, Compressed, Columns, Csv, Array, Indented,
-        ] {
+        for format in [LfsPointer, WebPage, Utf16, Array, Indented] {
             let text = format.to_string();
             assert!(text.contains(": "), "{text}");
         }

@@ -9,7 +9,7 @@ use sentinel_policy::python_json::find_non_finite;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::training_seeds;
+use super::{table_format, training_seeds};
 use crate::Error;
 use crate::provenance::is_marked_name;
 
@@ -105,8 +105,13 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
             line,
             reason,
         };
+        if line == 1
+            && let Some(format) = table_format::describe(&bytes)
+        {
+            return Err(at_line(format!("it is {format}")));
+        }
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            at_line(match ForeignFormat::not_utf8(&bytes) {
+            at_line(match ForeignFormat::utf16(&bytes) {
                 Some(format) => format!("it is {format}"),
                 None => "it is not UTF-8: save it as UTF-8".to_owned(),
             })

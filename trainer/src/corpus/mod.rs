@@ -17,6 +17,7 @@ pub mod record_transcripts;
 mod rename;
 pub mod rollout;
 mod summary;
+mod table_format;
 
 pub use demonstrate::{CorpusConfig, demonstrate};
 pub use example::{ChatMessage, Example, Prompt, Role, parse_example, read_corpus};

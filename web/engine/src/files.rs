@@ -77,7 +77,7 @@ impl DroppedFile {
         if name.ends_with(".safetensors") {
             return Ok(Self::Model(bytes));
         }
-        if let Some(format) = ForeignFormat::not_utf8(&bytes) {
+        if let Some(format) = ForeignFormat::utf16(&bytes) {
             return Err(format!("{name} is {format}."));
         }
         let Ok(text) = String::from_utf8(bytes) else {

@@ -20,7 +20,7 @@ use sentinel_trainer::trace::{Ended, TraceConfig, trace_actions, trace_policy};
 use sentinel_trainer::verify::{VerifyConfig, verify_file};
 use sentinel_trainer::{Error, files};
 
-use super::output::{arguments, note, print};
+use super::output::{arguments, note, print, warn};
 use super::progress_bar::EpisodeBar;
 use super::resolve_active_model;
 
@@ -70,7 +70,7 @@ pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
     if let Some(warning) = report.words.and_then(|counts| counts.fallback_warning()) {
-        note(&format!("warning: {warning}"));
+        warn(&warning);
     }
     print(&report.text())
 }

@@ -12,7 +12,7 @@ use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan}
 use sentinel_trainer::hub::{HubClient, HubError};
 
 use super::interrupt::{Interrupted, on_interrupt};
-use super::output::{note, print};
+use super::output::{note, print, warn};
 
 /// Returns a size in the largest decimal unit in which it is at least 1.
 fn size(bytes: u64) -> String {
@@ -81,7 +81,7 @@ pub(crate) fn job(config: &JobConfig) -> Result<()> {
 pub(crate) fn upload(config: &UploadConfig) -> Result<()> {
     let plan = upload::plan(config)?;
     for mark in &plan.marks {
-        note(&format!("warning: {mark}"));
+        warn(mark);
     }
     if config.dry_run {
         return print(&listed(config, &plan));
@@ -169,7 +169,7 @@ pub(crate) fn pull(config: &PullConfig) -> Result<()> {
     });
     let found = or_interrupted(result, "stopped; nothing was kept")?;
     for mark in &found.marks {
-        note(&format!("warning: {mark}"));
+        warn(mark);
     }
     print(&format!(
         "{}: {} files, {}, commit {}; all digests are those that the Hub lists\n",

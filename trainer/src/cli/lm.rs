@@ -33,7 +33,7 @@ use super::interrupt::{
 };
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
-use super::output::{note, print};
+use super::output::{note, print, warn};
 use super::progress_bar::EpisodeBar;
 use super::resolve_active_model;
 
@@ -278,7 +278,7 @@ fn grpo_on_rank(command: &GrpoCommand, group: &ProcessGroup, matches: &ArgMatche
 pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
     let found = find_model(&command.model, &HubOptions::from_environment())?;
     if let Some(warning) = &found.warning {
-        note(&format!("warning: {warning}"));
+        warn(warning);
     }
     let folder = found.folder;
     let mut model = CausalLm::load(&folder, &burn::tensor::Device::flex())?;
@@ -307,7 +307,7 @@ pub(crate) fn eval(config: &EvalArgs, matches: &ArgMatches) -> Result<()> {
     let mut played = lm_agent::play(&config, &AtomicBool::new(false), &|| bar.step())?;
     drop(bar);
     for warning in &played.sentinel.warnings {
-        note(&format!("warning: {warning}"));
+        warn(warning);
     }
     let inputs = activated.into_iter().flat_map(|found| found.inputs);
     played.sentinel.provenance.inputs.extend(inputs);

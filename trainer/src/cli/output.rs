@@ -23,6 +23,11 @@ pub(crate) fn arguments() -> impl Iterator<Item = String> {
     words.map(|word| word.to_string_lossy().into_owned())
 }
 
+/// Prints a warning to standard error.
+pub(crate) fn warn(text: &impl std::fmt::Display) {
+    note(&format!("warning: {text}"));
+}
+
 /// Prints a line to standard error.
 pub(crate) fn note(text: &str) {
     // A failure of standard error cannot be reported anywhere.

@@ -27,7 +27,7 @@ use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
 use super::interrupt::StopSignals;
-use super::output::{note, print};
+use super::output::{print, warn};
 
 /// The variable with the token, which keeps it out of the list of processes.
 const TOKEN: &str = "SENTINEL_TOKEN";
@@ -90,7 +90,7 @@ fn load_engine(options: &ServeOptions) -> Result<Option<ModelEngine>> {
     };
     let engine = ModelEngine::load(model, limits)?;
     for warning in &engine.warnings {
-        note(&format!("warning: {warning}"));
+        warn(warning);
     }
     Ok(Some(engine))
 }
@@ -186,7 +186,7 @@ fn language_policy<W: Served>(
 ) -> Result<ServedPolicy> {
     let model = LoadedModel::load(folder, generation)?;
     for warning in &model.warnings {
-        note(&format!("warning: {warning}"));
+        warn(warning);
     }
     let name = model.name.clone();
     let details = json!({

@@ -19,7 +19,7 @@ use crate::lm::lora::ADAPTER_FILES;
 use crate::lm::model::MODEL_FILES;
 use crate::lm::{
     BaseCheck, CausalLm, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, StopTokens,
-    Tokenizer, TrainedPart, find_model, tokenizer_folder,
+    Tokenizer, TrainedPart, find_model, load_tokenizer,
 };
 use crate::options_file::{OptionsError, read_options, with_current_names};
 use crate::provenance::Provenance;
@@ -115,14 +115,9 @@ impl PreparedModel {
         }
         let eos_token = options.eos_token.as_deref();
         let adapter = options.adapter.as_deref();
-        let mut tokenizer = Tokenizer::load(tokenizer_folder(&folder, adapter)?)?;
-        tokenizer.set_chat_template_kwargs(options.template_kwargs(&folder)?);
-        tokenizer.check_fits(model.config())?;
-        let generation = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
-        let stop_tokens = StopTokens::changed(&generation, &folder, &tokenizer, eos_token)?;
-        if let Some(tokens) = &stop_tokens {
-            tokenizer.set_eos_token(&tokens.token);
-        }
+        let kwargs = options.template_kwargs(&folder)?;
+        let (tokenizer, generation, stop_tokens) =
+            load_tokenizer(model.config(), &folder, adapter, eos_token, kwargs)?;
         Ok(Self {
             warnings: warning
                 .into_iter()

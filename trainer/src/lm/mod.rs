@@ -97,4 +97,5 @@ pub use optimizer::Optimizer;
 pub use parameter::{Grads, Parameter};
 pub use source::{FoundModel, HubOptions, find_model};
 pub use stop_tokens::StopTokens;
+pub(crate) use stop_tokens::load_tokenizer;
 pub use tokenizer::{Encoded, EncodedText, Tokenizer};

@@ -61,7 +61,7 @@ impl SpecialTokens {
         if !values.get(EXTRA).is_some_and(is_filled) {
             rename_additional(&mut values);
         }
-        let mut text = text_of(folder, "tokenizer_config.json");
+        let mut text = config.map_or_else(String::new, text_of);
         let own = take(&mut values, |key, value| {
             is_own_role(key) && value.is_string()
         });
@@ -77,7 +77,7 @@ impl SpecialTokens {
         if !is_new {
             if let Some(map) = optional(folder, "special_tokens_map.json")? {
                 merge_map(&mut values, map.values());
-                let of_map = text_of(folder, "special_tokens_map.json");
+                let of_map = text_of(&map);
                 specific.extend(in_order(take_object(&mut values, EXTRA), &of_map));
                 text += &of_map;
             }
@@ -240,9 +240,9 @@ fn take_object(values: &mut Map<String, Value>, key: &str) -> Map<String, Value>
     }
 }
 
-/// Returns the text of a file, or an empty one.
-fn text_of(folder: &Path, name: &str) -> String {
-    std::fs::read_to_string(folder.join(name)).unwrap_or_default()
+/// Returns the text of a file.
+fn text_of(file: &Fields) -> String {
+    String::from_utf8_lossy(file.source()).into_owned()
 }
 
 /// Returns the entries of a map in the order in which a text has their keys; the order decides about ids.

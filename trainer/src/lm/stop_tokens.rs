@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::companion_files::GENERATION_CONFIG;
-use super::config::Fields;
-use super::{GenerationDefaults, LmError, Tokenizer};
+use super::companion_files::{GENERATION_CONFIG, tokenizer_folder};
+use super::config::{Fields, ModelConfig};
+use super::{ChatTemplateKwargs, GenerationDefaults, LmError, Tokenizer};
 use crate::files;
 
 impl GenerationDefaults {
@@ -106,6 +106,30 @@ impl Tokenizer {
     }
 }
 
+/// Loads the tokenizer of the model in `folder` with an adapter, and where its completions end. `eos_token` ends them
+/// in place of the model's own; it, or that of the adapter, is then the tokenizer's as well. The last value is `None`
+/// if the stop tokens are those of the model.
+///
+/// # Errors
+/// If a file cannot be read, the tokenizer does not fit the vocabulary in `config` or lacks `eos_token`.
+pub(crate) fn load_tokenizer(
+    config: &ModelConfig,
+    folder: &Path,
+    adapter: Option<&Path>,
+    eos_token: Option<&str>,
+    kwargs: ChatTemplateKwargs,
+) -> Result<(Tokenizer, GenerationDefaults, Option<StopTokens>), LmError> {
+    let mut tokenizer = Tokenizer::load(tokenizer_folder(folder, adapter)?)?;
+    tokenizer.check_fits(config)?;
+    tokenizer.set_chat_template_kwargs(kwargs);
+    let generation = GenerationDefaults::resolve(folder, adapter, &tokenizer, eos_token)?;
+    let changed = StopTokens::changed(&generation, folder, &tokenizer, eos_token)?;
+    if let Some(tokens) = &changed {
+        tokenizer.set_eos_token(&tokens.token);
+    }
+    Ok((tokenizer, generation, changed))
+}
+
 /// Stop tokens that the files of a trained model must name, because those of its base model name others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopTokens {
@@ -121,7 +145,7 @@ impl StopTokens {
     ///
     /// # Errors
     /// If a file cannot be read, or the tokenizer does not have the first stop token.
-    pub(crate) fn changed(
+    fn changed(
         found: &GenerationDefaults,
         folder: &Path,
         tokenizer: &Tokenizer,

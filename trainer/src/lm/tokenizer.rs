@@ -192,9 +192,7 @@ impl Tokenizer {
     /// # Errors
     /// If the tokenizer cannot encode the text.
     pub fn encode_prompt(&self, text: &str) -> Result<Vec<u32>, LmError> {
-        let encoding = self.inner.encode_fast(text, true);
-        let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
-        Ok(encoding.get_ids().to_vec())
+        self.ids(text, true)
     }
 
     /// Encodes a text. Special tokens in the text are recognized; none is added.
@@ -202,7 +200,11 @@ impl Tokenizer {
     /// # Errors
     /// If the tokenizer cannot encode the text.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, LmError> {
-        let encoding = self.inner.encode_fast(text, false);
+        self.ids(text, false)
+    }
+
+    fn ids(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, LmError> {
+        let encoding = self.inner.encode_fast(text, add_special_tokens);
         let encoding = encoding.map_err(|error| self.failed(error.to_string()))?;
         Ok(encoding.get_ids().to_vec())
     }

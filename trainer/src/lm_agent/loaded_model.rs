@@ -7,8 +7,8 @@ use crate::arg_parsers::{named_enum_parser, parse_number};
 use crate::compact::device::DeviceName;
 use crate::finetune::RunError;
 use crate::lm::{
-    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, GenerationDefaults,
-    HubOptions, Lora, StopTokens, Tokenizer, find_model, tokenizer_folder,
+    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora,
+    Tokenizer, find_model, load_tokenizer,
 };
 use crate::provenance::{Provenance, marked_name};
 
@@ -133,15 +133,10 @@ impl LoadedModel {
             Lora::load(&mut model, adapter, BaseCheck::Weights)?;
             provenance.add_model("adapter", adapter)?;
         }
-        let mut tokenizer = Tokenizer::load(tokenizer_folder(&folder, adapter)?)?;
-        tokenizer.check_fits(model.config())?;
         let given = said.chat_template_kwargs.as_ref();
         let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
-        tokenizer.set_chat_template_kwargs(kwargs.clone());
-        let defaults = GenerationDefaults::resolve(&folder, adapter, &tokenizer, eos_token)?;
-        if let Some(tokens) = StopTokens::changed(&defaults, &folder, &tokenizer, eos_token)? {
-            tokenizer.set_eos_token(&tokens.token);
-        }
+        let (tokenizer, defaults, _) =
+            load_tokenizer(model.config(), &folder, adapter, eos_token, kwargs.clone())?;
         let warnings = warning.into_iter().chain(defaults.warnings(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());

@@ -92,9 +92,7 @@ impl ChatTemplateKwargs {
         let text = serde_json::to_string_pretty(self).map_err(crate::Error::Json)? + "\n";
         Ok(files::write_atomic(&path, text.as_bytes())?)
     }
-}
 
-impl ChatTemplateKwargs {
     fn checked(values: BTreeMap<String, Value>) -> Result<Self, String> {
         match RESERVED.iter().find(|name| values.contains_key(**name)) {
             Some(name) => Err(format!(

@@ -61,14 +61,14 @@ impl SpecialTokens {
         if !values.get(EXTRA).is_some_and(is_filled) {
             rename_additional(&mut values);
         }
-        let mut text = config.map_or_else(String::new, text_of);
+        let mut order = config.map_or_else(Vec::new, order_of);
         let own = take(&mut values, |key, value| {
             is_own_role(key) && value.is_string()
         });
-        let mut specific = in_order(own, &text);
-        specific.extend(in_order(take_object(&mut values, EXTRA), &text));
+        let mut specific = in_order(own, &order);
+        specific.extend(in_order(take_object(&mut values, EXTRA), &order));
         if specific.is_empty() {
-            specific = in_order(take_object(&mut values, SPECIFIC), &text);
+            specific = in_order(take_object(&mut values, SPECIFIC), &order);
         }
         let decoder = config.map(|config| config.object("added_tokens_decoder"));
         let decoder = decoder.transpose()?.flatten();
@@ -77,9 +77,9 @@ impl SpecialTokens {
         if !is_new {
             if let Some(map) = optional(folder, "special_tokens_map.json")? {
                 merge_map(&mut values, map.values());
-                let of_map = text_of(&map);
+                let of_map = order_of(&map);
                 specific.extend(in_order(take_object(&mut values, EXTRA), &of_map));
-                text += &of_map;
+                order.extend(of_map);
             }
             lists = optional(folder, "added_tokens.json")?;
         }
@@ -115,7 +115,7 @@ impl SpecialTokens {
         let own = take(&mut values, |key, value| {
             is_own_role(key) && (value.is_string() || value.get("__type").is_some())
         });
-        named.extend(in_order(own, &text));
+        named.extend(in_order(own, &order));
         named.extend(specific);
         let named = named.into_iter().filter_map(|(key, value)| {
             let mut token = added_token(&value, true)?;
@@ -240,15 +240,16 @@ fn take_object(values: &mut Map<String, Value>, key: &str) -> Map<String, Value>
     }
 }
 
-/// Returns the text of a file.
-fn text_of(file: &Fields) -> String {
-    String::from_utf8_lossy(file.source()).into_owned()
+/// Returns the keys of a file, and of the objects of tokens in it, in its order, which decides about ids.
+fn order_of(file: &Fields) -> Vec<String> {
+    let objects = [None, Some(EXTRA), Some(ADDITIONAL), Some(SPECIFIC)].into_iter();
+    objects.flat_map(|key| file.keys_in_order(key)).collect()
 }
 
-/// Returns the entries of a map in the order in which a text has their keys; the order decides about ids.
-fn in_order(map: Map<String, Value>, text: &str) -> Vec<(String, Value)> {
+/// Returns the entries of a map in an order of keys.
+fn in_order(map: Map<String, Value>, order: &[String]) -> Vec<(String, Value)> {
     let mut entries: Vec<(String, Value)> = map.into_iter().collect();
-    entries.sort_by_key(|(key, _)| text.find(&format!("\"{key}\"")));
+    entries.sort_by_key(|(key, _)| order.iter().position(|other| other == key));
     entries
 }
 

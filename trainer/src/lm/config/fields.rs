@@ -47,10 +47,16 @@ impl Fields {
         self.values.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns the keys of a nested object in the order of the file, to which this object belongs as a whole.
-    pub(crate) fn keys_in_order(&self, key: &str) -> Vec<String> {
+    /// Returns the keys of the file's object, or of the object under `key` in it, in the order of the file.
+    pub(crate) fn keys_in_order(&self, key: Option<&str>) -> Vec<String> {
         let whole: ordered::Value = serde_json::from_slice(&self.source).unwrap_or_default();
-        let object = whole.get_attr(key).unwrap_or_default();
+        let object = key.map_or_else(
+            || whole.clone(),
+            |key| whole.get_attr(key).unwrap_or_default(),
+        );
+        if object.kind() != ordered::ValueKind::Map {
+            return Vec::new();
+        }
         let keys = object.try_iter().into_iter().flatten();
         keys.filter_map(|key| key.as_str().map(str::to_owned))
             .collect()

@@ -405,7 +405,7 @@ fn pattern<T>(
         return Ok(Vec::new());
     };
     let values = patterns.values();
-    let values = fields.keys_in_order(key).into_iter().map(|pattern| {
+    let values = fields.keys_in_order(Some(key)).into_iter().map(|pattern| {
         let value = values.get(&pattern).unwrap_or(&Value::Null);
         let wrong = || {
             let problem = format!("gives {} the value {value}", Value::from(pattern.as_str()));

@@ -37,7 +37,7 @@ struct Args {
     /// The number formats, from the most to the least exact: f32, bf16-weights, bf16
     #[arg(long, value_delimiter = ',', default_value = "f32", value_parser = parse_precision)]
     precision: Vec<Precision>,
-    /// Sequences generated together, one measurement for each number
+    /// Sequences generated together, one measurement for each number; 0 for none
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     rows: Vec<u32>,
     /// Tokens of a prompt
@@ -121,7 +121,7 @@ fn language_model(args: &Args, device: DeviceName) -> Result<()> {
 /// Measures a model in its precision.
 fn generate_and_train(args: &Args, config: &ModelConfig, model: &mut CausalLm) -> Result<()> {
     let precision = model.precision().name();
-    for &rows in &args.rows {
+    for &rows in args.rows.iter().filter(|rows| **rows > 0) {
         let generator = Generator::new(model);
         let prompts: Vec<Vec<u32>> = (0..rows)
             .map(|row| tokens(config, row * 97, args.prompt))

@@ -17,6 +17,7 @@ parser.add_argument("--samples", type=int, default=16)
 parser.add_argument("--micro", type=int, default=16)
 parser.add_argument("--repeat", type=int, default=3)
 parser.add_argument("--layers", type=int, default=24)
+parser.add_argument("--static", action="store_true", help="a cache of fixed size, the adapter merged, the step compiled")
 args = parser.parse_args()
 
 torch.manual_seed(0)
@@ -51,17 +52,19 @@ def measure(what, rows, count, work):
         "memory_mib": memory}), flush=True)
 
 model.eval()
+decoder = model.merge_and_unload() if args.static else model
+cache = {"cache_implementation": "static"} if args.static else {}
 for rows in [int(n) for n in args.rows.split(",") if n]:
     ids = torch.tensor([tokens(row * 97, args.prompt) for row in range(rows)], device=args.device)
     mask = torch.ones_like(ids)
     def generate():
         with torch.no_grad():
-            out = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=args.completion,
-                min_new_tokens=args.completion, do_sample=True, top_k=0, top_p=1.0, pad_token_id=0, eos_token_id=None)
+            out = decoder.generate(input_ids=ids, attention_mask=mask, max_new_tokens=args.completion,
+                min_new_tokens=args.completion, do_sample=True, top_k=0, top_p=1.0, pad_token_id=0, eos_token_id=None, **cache)
         assert out.shape[1] == args.prompt + args.completion
-    measure("generate", rows, rows * args.completion, generate)
+    measure("generate, static" if args.static else "generate", rows, rows * args.completion, generate)
 
-if args.samples:
+if args.samples and not args.static:
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-9)
     rows = torch.tensor([tokens(row * 97, args.prompt) + tokens(row * 53 + 17, args.completion)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use sentinel_trainer::lm::{
     AdamOptions, BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, Lora,
     Optimizer, TokenGrads, TokenSelection, TokenValues, TrainedPart,
@@ -10,6 +10,16 @@ use sentinel_trainer::lm::{
 use serde::Deserialize;
 
 use crate::oracle::{LOGITS, Oracle, Recorded, close, device, every_variant, numbers};
+
+/// Returns the largest accepted difference between passes with and without gradients. On the processor they take the
+/// same loops; on other devices passes without gradients have kernels of their own, which round otherwise.
+fn rounding() -> f32 {
+    if device() == Device::flex() {
+        1e-5
+    } else {
+        5e-5
+    }
+}
 
 /// The options and results of recorded training.
 #[derive(Deserialize)]
@@ -87,7 +97,7 @@ fn gradients(case: &Case) -> (f32, Grads) {
         .model
         .backward_by_block(&case.batch, pass, by_block)
         .unwrap();
-    close("loss block by block", &[again], &[value], 1e-5);
+    close("loss block by block", &[again], &[value], rounding());
     same_gradients(&case.model, &blocks, &grads);
     let count = case.selection.len();
     for (max_logits, by_block) in part_sizes(case) {
@@ -110,7 +120,7 @@ fn gradients(case: &Case) -> (f32, Grads) {
             .token_gradients(&case.batch, &case.selection, head, pass, loss)
             .unwrap();
         let mean = found.logps.iter().sum::<f32>() / count as f32;
-        close("loss of parts", &[-mean], &[value], 1e-5);
+        close("loss of parts", &[-mean], &[value], rounding());
         same_gradients(&case.model, &parts, &grads);
     }
     (value, grads)
@@ -136,7 +146,7 @@ fn same_gradients(model: &CausalLm, ours: &Grads, expected: &Grads) {
             continue;
         };
         let (one, two) = (numbers(one.clone()), numbers(two.clone()));
-        relative(parameter.name(), &two, &one, 1e-5);
+        relative(parameter.name(), &two, &one, rounding());
     }
 }
 
@@ -180,7 +190,7 @@ fn parts_of_the_head_change_nothing() {
                 "values without gradients",
                 &values.logps,
                 &found.logps,
-                1e-5,
+                rounding(),
             );
             (found, grads.unwrap())
         };

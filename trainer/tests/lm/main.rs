@@ -11,6 +11,8 @@ mod bf16_figures;
 mod chat_template_kwargs;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device_kernels;
 mod distributed;
 mod evaluation;
 mod files;

@@ -20,14 +20,22 @@ const DEVICE_TESTS: [&str; 8] = [
 /// by which the bindings are generated.
 const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
-/// Checks that training compiles for wgpu and CUDA. This needs no toolkit and no graphics
+/// Checks that training and its kernels compile for wgpu and CUDA, and lints them. This needs no toolkit and no graphics
 /// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no
 /// compiler.
 pub(super) fn devices(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     cargo
-        .args(["check", "-p", "sentinel-trainer", "--lib"])
+        .args([
+            "clippy",
+            "-p",
+            "sentinel-trainer",
+            "--lib",
+            "--bench",
+            "kernels",
+        ])
         .args(["--features", "wgpu,cuda,tuned-kernels"])
+        .args(["--", "-D", "warnings"])
         .env("DOCS_RS", "1");
     ci.one_check("devices", &mut cargo)
 }

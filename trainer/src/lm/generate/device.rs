@@ -10,6 +10,7 @@ use burn::tensor::{Distribution, Int, Tensor, Transaction};
 use super::decoder::{Decoder, DecoderOptions, Window};
 use super::{GenerateOptions, Generator, Row, is_finished, unique_prompts};
 use crate::lm::LmError;
+use crate::lm::model::cube;
 use crate::rng::Rng;
 use crate::tensors::DeviceReadError;
 
@@ -29,10 +30,17 @@ impl Generator<'_> {
     ) -> Result<(), LmError> {
         let device = self.model.device();
         // Parts of a batch that are generated elsewhere have other random numbers.
-        device.seed(match options.first_row {
+        let seed = match options.first_row {
             0 => options.seed,
             row => Rng::indexed(options.seed, row).next(),
-        });
+        };
+        device.seed(seed);
+        let mut draw = cube::Draw {
+            temperature: options.sampling.temperature,
+            greedy: options.greedy,
+            seed: (seed ^ (seed >> 32)) as u32,
+            step: 0,
+        };
         let longest = rows.iter().map(|row| row.prompt.len()).max().unwrap_or(0);
         let settings = DecoderOptions {
             window: Window::Capacity,
@@ -51,7 +59,8 @@ impl Generator<'_> {
             let steps = open.iter().map(remaining).max().unwrap_or(0);
             let mut tokens = Vec::new();
             for _ in 0..steps.min(STEPS_PER_READ) {
-                let (ids, logps) = sample(logits, options);
+                let (ids, logps) = sample(logits, options, draw);
+                draw.step = draw.step.wrapping_add(1);
                 tokens.push((ids.clone(), logps));
                 let [slots, _] = ids.dims();
                 logits = decoder.step(ids.reshape([slots]));
@@ -101,7 +110,14 @@ impl Generator<'_> {
 /// A token is sampled as the argmax of its log-probability plus Gumbel noise, which needs no sum in
 /// the order of the vocabulary. The noise comes from uniform f32 numbers, so tokens of a probability
 /// below about 1e-7 are not drawn.
-fn sample(logits: Tensor<2>, options: &GenerateOptions) -> (Tensor<2, Int>, Tensor<2>) {
+fn sample(
+    logits: Tensor<2>,
+    options: &GenerateOptions,
+    draw: cube::Draw,
+) -> (Tensor<2, Int>, Tensor<2>) {
+    if let Some(drawn) = cube::sample(&logits, draw) {
+        return drawn;
+    }
     let logps = |logits: Tensor<2>| log_softmax(logits, 1);
     if options.greedy {
         let ids = logits.clone().argmax(1);

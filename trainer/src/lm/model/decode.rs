@@ -5,6 +5,7 @@ use burn::tensor::{DType, Tensor};
 
 use super::ForwardOptions;
 use super::cache::LayerCache;
+use super::cube;
 use super::layers::{AttentionContext, Block, Linear, add_bias, head_norm, rms_norm, swiglu};
 use super::precision::{matmul_weight, mixed_matmul};
 use crate::precision::Precision;
@@ -18,6 +19,9 @@ const MAX_TRANSPOSED_ROWS: usize = 64;
 /// then reads the weight in its own memory layout. Otherwise it first copies the weight to another
 /// layout, which took two fifths of generation time on a processor.
 pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
+    if let Some(product) = cube::matmul_weight(&x, weight) {
+        return product;
+    }
     let weight = weight.clone();
     if x.dims()[0] > MAX_TRANSPOSED_ROWS {
         return matmul_weight(x, weight);
@@ -109,8 +113,10 @@ impl DecodeLayer {
         let x = x + matmul_weight_few_rows(mixed, &self.output);
         let y = rms_norm(x.clone(), self.post_norm.clone(), self.epsilon);
         let wide = matmul_weight_few_rows(y, &self.gate_up);
-        let gate = wide.clone().narrow(1, 0, self.inner);
-        let up = wide.narrow(1, self.inner, self.inner);
-        x + matmul_weight_few_rows(swiglu(gate, up), &self.down)
+        let inner = cube::swiglu(&wide).unwrap_or_else(|| {
+            let gate = wide.clone().narrow(1, 0, self.inner);
+            swiglu(gate, wide.narrow(1, self.inner, self.inner))
+        });
+        x + matmul_weight_few_rows(inner, &self.down)
     }
 }

@@ -6,9 +6,9 @@ use std::ops::Range;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
 
-use super::fused;
 use super::precision::mixed_matmul;
 use super::{Batch, CausalLm, ForwardOptions, Segment};
+use super::{cube, fused};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::{Grads, Parameter, indices};
@@ -189,6 +189,11 @@ impl HeadOptions {
     /// Returns the values of tokens from the logits before them, `[n, vocabulary]`.
     fn values(&self, logits: Tensor<2>, targets: &[u32]) -> Result<TokenValues, LmError> {
         if !fused::applies(&logits) {
+            let device = logits.device();
+            let of_targets = indices(targets.iter().map(|id| *id as usize), &device);
+            if let Some(stats) = cube::token_stats(&logits, &of_targets, self.temperature) {
+                return self.read_stats(stats);
+            }
             return TokenValues::read(&self.logprobs(logits, targets));
         }
         let stats = fused::token_stats_of(logits, targets, self.temperature as f32);
@@ -199,6 +204,21 @@ impl HeadOptions {
         if self.entropy != Entropy::Skipped {
             found.entropies = stats.iter().map(|stats| stats.entropy).collect();
             found.max_logps = stats.iter().map(|stats| stats.max_logp).collect();
+        }
+        Ok(found)
+    }
+
+    /// Reads statistics of tokens, `[n, 3]`: log-probability, entropy, log-probability of the most likely token.
+    fn read_stats(&self, stats: Tensor<2>) -> Result<TokenValues, LmError> {
+        let stats = numbers(stats)?;
+        let column = |at: usize| stats.chunks_exact(3).map(|row| row[at]).collect();
+        let mut found = TokenValues {
+            logps: column(0),
+            ..TokenValues::default()
+        };
+        if self.entropy != Entropy::Skipped {
+            found.entropies = column(1);
+            found.max_logps = column(2);
         }
         Ok(found)
     }
@@ -239,17 +259,36 @@ impl HeadOptions {
             let count = values.len();
             Tensor::<2>::from_data(TensorData::new(values, [count, 1]), &device)
         };
+        let count = targets.len();
+        let places = indices(targets.iter().map(|id| *id as usize), &device);
+        let (by_logp, by_entropy) = (column(by_logp), by_entropy.map(column));
+        let flat = |column: &Tensor<2>| column.clone().reshape([count]);
+        let grads_of_entropy = match &by_entropy {
+            Some(by_entropy) => flat(by_entropy),
+            None => Tensor::zeros([count], &device),
+        };
+        if let Some(grad) = cube::logit_grads(
+            &logits,
+            &places,
+            self.temperature,
+            &flat(&by_logp),
+            &grads_of_entropy,
+        ) {
+            return Ok(grad);
+        }
         let logps = log_softmax(logits.div_scalar(self.temperature), 1);
         let shares = logps.clone().exp();
-        let by_logp = column(by_logp);
         let mut grad = shares.clone() * by_logp.clone().neg();
         if let Some(by_entropy) = by_entropy {
             let entropy = (shares.clone() * logps.clone()).sum_dim(1).neg();
-            grad = grad - shares * (logps + entropy) * column(by_entropy);
+            grad = grad - shares * (logps + entropy) * by_entropy;
         }
-        let count = targets.len();
-        let places = indices(targets.iter().map(|id| *id as usize), &device).reshape([count, 1]);
-        let grad = grad.scatter(1, places, by_logp, IndexingUpdateOp::Add);
+        let grad = grad.scatter(
+            1,
+            places.reshape([count, 1]),
+            by_logp,
+            IndexingUpdateOp::Add,
+        );
         Ok(grad.div_scalar(self.temperature))
     }
 

@@ -9,10 +9,11 @@ use burn::tensor::activation::{silu, softmax};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sentinel_lm_kernels::HeadLayout;
 
+use super::attention_mask::{MASKED_SCORE, mask_of_device, mask_of_host};
 use super::cache::LayerCache;
 use super::fused;
 use super::precision::matmul_weight;
-use super::{Batch, ForwardOptions};
+use super::{Batch, ForwardOptions, cube};
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::{Parameter, indices};
 use crate::rng::Rng;
@@ -90,6 +91,9 @@ pub(super) fn add_bias(x: Tensor<2>, bias: Tensor<2>) -> Tensor<2> {
 /// Applies the RMS norm to each row, and multiplies the result by `weight`. It is computed in f32,
 /// and returned in the format of `x`.
 pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
+    if let Some(normed) = cube::rms_norm(&x, &weight, epsilon) {
+        return normed;
+    }
     let kind = x.dtype();
     let x = x.cast(DType::F32);
     if fused::applies(&x) {
@@ -189,42 +193,6 @@ impl Rope {
     }
 }
 
-/// Score offset of masked positions. It is finite, so that a row that attends to nothing (padding)
-/// does not become NaN.
-const MASKED_SCORE: f32 = -1e30;
-
-/// Computes the attention mask of a batch, `[rows, 1, tokens, tokens]`, on the processor.
-fn mask_of_host(batch: &Batch, device: &Device) -> Tensor<4> {
-    let (rows, tokens) = (batch.rows(), batch.tokens());
-    let mut mask = Vec::with_capacity(rows * tokens * tokens);
-    for row in 0..rows {
-        for query in 0..tokens {
-            let seen = |key: usize| batch.can_attend(row, query, key);
-            mask.extend((0..tokens).map(|key| if seen(key) { 0.0 } else { MASKED_SCORE }));
-        }
-    }
-    Tensor::from_data(TensorData::new(mask, [rows, 1, tokens, tokens]), device)
-}
-
-/// Computes the same mask on its device, which gets three numbers per token.
-fn mask_of_device(batch: &Batch, device: &Device) -> Tensor<4> {
-    let (rows, tokens) = (batch.rows(), batch.tokens());
-    let [keys, own, prefixes] = batch
-        .attention_segments()
-        .map(|numbers| indices(numbers, device));
-    let keys = keys.reshape([rows, 1, 1, tokens]);
-    let shape = [rows, 1, tokens, 1];
-    let same = keys.clone().equal(own.reshape(shape));
-    let before = keys.equal(prefixes.reshape(shape));
-    let columns = indices(0..tokens, device);
-    let later = columns
-        .clone()
-        .reshape([1, 1, 1, tokens])
-        .greater(columns.reshape([1, 1, tokens, 1]));
-    let hidden = same.bool_or(before).bool_not().bool_or(later);
-    Tensor::zeros([rows, 1, tokens, tokens], device).mask_fill(hidden, MASKED_SCORE)
-}
-
 /// The shape, rotary embeddings and attention mask of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct AttentionContext {
@@ -318,7 +286,6 @@ impl AttentionContext {
         cache: Option<&mut LayerCache>,
     ) -> Tensor<2> {
         let (rows, tokens, head) = (self.rows, self.tokens, self.head_dim);
-        let kind = query.dtype();
         let scale = 1.0 / (head as f64).sqrt();
         let query = self.split_heads(query, self.heads, Some((&self.rope, scale)));
         let key = self.split_heads(key, self.groups, Some((&self.rope, 1.0)));
@@ -340,13 +307,7 @@ impl AttentionContext {
         let [r, g, q] = grouped;
         let scores = query.reshape([r, g, q, head]).matmul(key.swap_dims(2, 3));
         let scores = scores.reshape([rows, self.heads, tokens, seen]);
-        let scores = scores.cast(DType::F32);
-        let weights = if fused::applies(&scores) {
-            fused::fused_masked_softmax(scores, self.mask.clone())
-        } else {
-            softmax(scores + self.mask.clone(), 3)
-        };
-        let weights = weights.cast(kind).reshape([r, g, q, seen]);
+        let weights = self.softmax(scores).reshape([r, g, q, seen]);
         let mixed = weights.matmul(value);
         let mixed = mixed.reshape([rows, self.heads, tokens, head]);
         if fused::applies(&mixed) {
@@ -355,6 +316,21 @@ impl AttentionContext {
         mixed
             .swap_dims(1, 2)
             .reshape([rows * tokens, self.heads * head])
+    }
+
+    /// Computes the softmax of attention scores, `[rows, heads, tokens, seen]`, in f32; returns it in their format.
+    fn softmax(&self, scores: Tensor<4>) -> Tensor<4> {
+        if let Some(weights) = cube::masked_softmax(&scores, &self.mask) {
+            return weights;
+        }
+        let kind = scores.dtype();
+        let scores = scores.cast(DType::F32);
+        let weights = if fused::applies(&scores) {
+            fused::fused_masked_softmax(scores, self.mask.clone())
+        } else {
+            softmax(scores + self.mask.clone(), 3)
+        };
+        weights.cast(kind)
     }
 
     const fn layout(&self, heads: usize) -> HeadLayout {
@@ -373,6 +349,18 @@ impl AttentionContext {
             let angles = rope.map(|(rope, _)| [rope.cosine.clone(), rope.sine.clone()]);
             let scale = rope.map_or(1.0, |(_, scale)| scale);
             return fused::fused_split_heads(x, self.layout(heads), angles, scale);
+        }
+        if let Some((rope, scale)) = rope {
+            let shape = cube::Heads {
+                rows: self.rows,
+                tokens: self.tokens,
+                heads,
+                head: self.head_dim,
+            };
+            let angles = [&rope.cosine, &rope.sine];
+            if let Some(split) = cube::split_heads(&x, shape, angles, scale) {
+                return split;
+            }
         }
         let x = x.reshape([self.rows, self.tokens, heads, self.head_dim]);
         let Some((rope, scale)) = rope else {
@@ -436,53 +424,5 @@ impl Block {
         }
         all.extend(self.head_norms.iter_mut().flatten());
         all.push(&mut self.post_norm);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lm::{LmError, ModelType, Segment};
-    use crate::tensors::numbers;
-
-    #[test]
-    fn masks_of_host_and_device_are_equal() -> Result<(), LmError> {
-        let config = ModelConfig {
-            model_type: ModelType::Qwen2,
-            vocab_size: 16,
-            hidden_size: 8,
-            intermediate_size: 8,
-            num_hidden_layers: 1,
-            num_attention_heads: 1,
-            num_key_value_heads: 1,
-            head_dim: None,
-            max_position_embeddings: 32,
-            rope_theta: 1e6,
-            rope_scaling: None,
-            rms_norm_eps: 1e-6,
-            tie_word_embeddings: true,
-            initializer_range: 0.02,
-        };
-        let device = Device::flex();
-        let text = |ids, prefix| Segment { ids, prefix };
-        let packed = [
-            vec![
-                text(&[1, 2, 3][..], None),
-                text(&[4, 5], Some(0)),
-                text(&[6], Some(0)),
-                text(&[7, 8], None),
-            ],
-            vec![text(&[1, 2], None), text(&[3], None)],
-        ];
-        let batches = [
-            Batch::packed(&config, &packed, 0)?,
-            Batch::left_padded(&config, &[vec![1, 2, 3], vec![4]], 0)?,
-        ];
-        for batch in batches {
-            let mask = numbers(mask_of_host(&batch, &device))?;
-            assert_eq!(mask, numbers(mask_of_device(&batch, &device))?);
-            assert!(mask.contains(&0.0) && mask.contains(&MASKED_SCORE));
-        }
-        Ok(())
     }
 }

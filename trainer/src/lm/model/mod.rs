@@ -1,9 +1,11 @@
 //! A decoder-only language model on a device: loading, forward and backward passes, and selection of the trained
 //! parameters.
 
+mod attention_mask;
 mod backward;
 mod batch;
 mod cache;
+pub(crate) mod cube;
 mod decode;
 mod fused;
 mod head;

@@ -6,7 +6,7 @@
 
 use burn::tensor::{DType, Device, Tensor};
 
-use super::CausalLm;
+use super::{CausalLm, cube};
 use crate::lm::LmError;
 use crate::precision::Precision;
 
@@ -53,6 +53,9 @@ pub(crate) fn mixed_matmul(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
 
 /// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
 pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
+    if let Some(product) = cube::matmul_weight(&x, &weight) {
+        return product;
+    }
     let kind = x.dtype();
     mixed_matmul(x, weight.transpose()).cast(kind)
 }

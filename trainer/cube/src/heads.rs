@@ -1,0 +1,165 @@
+//! Queries and keys by head, and the softmax of attention.
+
+use super::*;
+
+/// The shape of queries or keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heads {
+    /// Number of sequences of the batch.
+    pub rows: usize,
+    /// Number of tokens of each sequence.
+    pub tokens: usize,
+    /// Number of heads of queries or keys.
+    pub heads: usize,
+    /// Width of a head.
+    pub head: usize,
+}
+
+/// Maps queries or keys, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, rotated by the cosines and
+/// sines of their positions, each with `rows * tokens * head / 2` numbers in f32, and multiplied by `scale`.
+#[must_use]
+pub fn split_heads<const D: usize>(
+    x: &Tensor<2>,
+    shape: Heads,
+    [cosine, sine]: [&Tensor<D>; 2],
+    scale: f64,
+) -> Option<Tensor<4>> {
+    let ((x, pitch), cosine, sine) = (rows_of(x)?, dense(cosine)?, dense(sine)?);
+    let Heads {
+        rows,
+        tokens,
+        heads,
+        head,
+    } = shape;
+    let count = rows * tokens * heads * (head / 2);
+    if count == 0
+        || head % 2 != 0
+        || [&cosine, &sine]
+            .iter()
+            .any(|table| table.dtype != DType::F32)
+    {
+        return None;
+    }
+    let out = empty(&x, [rows, heads, tokens, head], x.dtype);
+    split_heads_kernel::launch(
+        &x.client.clone(),
+        blocks_of_numbers(count),
+        CubeDim::new_1d(UNITS),
+        x.clone().into_tensor_arg(),
+        cosine.into_tensor_arg(),
+        sine.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        tokens,
+        heads,
+        head / 2,
+        pitch,
+        count,
+        scale as f32,
+        dtype_to_elem_type(x.dtype),
+    );
+    Some(Tensor::from_primitive::<Cube>(out))
+}
+
+#[cube(launch)]
+fn split_heads_kernel<F: Float>(
+    x: &Buffer<F>,
+    cosine: &Buffer<f32>,
+    sine: &Buffer<f32>,
+    out: &mut Buffer<F>,
+    tokens: usize,
+    heads: usize,
+    half: usize,
+    pitch: usize,
+    count: usize,
+    scale: f32,
+    #[define(F)] _kind: ElemType,
+) {
+    let at = number_of_thread();
+    if at < count {
+        let i = at % half;
+        let head = at / half % heads;
+        let token = at / half / heads;
+        let angle = token * half + i;
+        let from = token * pitch + head * half * 2 + i;
+        let (a, b) = (f32::cast_from(x[from]), f32::cast_from(x[from + half]));
+        let (c, s) = (cosine[angle], sine[angle]);
+        let to = ((token / tokens * heads + head) * tokens + token % tokens) * half * 2 + i;
+        out[to] = F::cast_from((a * c - b * s) * scale);
+        out[to + half] = F::cast_from((b * c + a * s) * scale);
+    }
+}
+
+/// Computes the softmax over the last dimension of attention scores, `[rows, heads, tokens, seen]`, with the offsets
+/// `mask`, `[rows, 1, tokens, seen]` in f32; returns it in the format of the scores.
+#[must_use]
+pub fn masked_softmax(scores: &Tensor<4>, mask: &Tensor<4>) -> Option<Tensor<4>> {
+    let ([rows, heads, tokens, seen], offsets) = (scores.dims(), mask.dims());
+    let (scores, mask) = (dense(scores)?, dense(mask)?);
+    if offsets != [rows, 1, tokens, seen]
+        || rows * heads * tokens * seen == 0
+        || mask.dtype != DType::F32
+    {
+        return None;
+    }
+    // Few keys need few threads.
+    let units = u32::try_from(seen)
+        .unwrap_or(UNITS)
+        .next_power_of_two()
+        .clamp(32, UNITS);
+    let out = empty(&scores, [rows, heads, tokens, seen], scores.dtype);
+    masked_softmax_kernel::launch(
+        &scores.client.clone(),
+        blocks(rows * heads * tokens),
+        CubeDim::new_1d(units),
+        scores.clone().into_tensor_arg(),
+        mask.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        rows * heads * tokens,
+        heads * tokens,
+        tokens,
+        seen,
+        units,
+        dtype_to_elem_type(scores.dtype),
+    );
+    Some(Tensor::from_primitive::<Cube>(out))
+}
+
+#[cube(launch)]
+fn masked_softmax_kernel<F: Float>(
+    scores: &Buffer<F>,
+    mask: &Buffer<f32>,
+    out: &mut Buffer<F>,
+    count: usize,
+    of_sequence: usize,
+    tokens: usize,
+    seen: usize,
+    #[comptime] units: u32,
+    #[define(F)] _kind: ElemType,
+) {
+    let mut shared = Shared::<[f32]>::new_slice(units as usize);
+    let row = row_of_block();
+    if row < count {
+        let start = row * seen;
+        let offsets = (row / of_sequence * tokens + row % tokens) * seen;
+        let mut most = f32::new(-3e38);
+        let mut i = UNIT_POS as usize;
+        while i < seen {
+            most = max(most, f32::cast_from(scores[start + i]) + mask[offsets + i]);
+            i += units as usize;
+        }
+        let most = block_max(most, &mut shared, units);
+        let mut sum = f32::new(0.0);
+        let mut i = UNIT_POS as usize;
+        while i < seen {
+            sum += (f32::cast_from(scores[start + i]) + mask[offsets + i] - most).exp();
+            i += units as usize;
+        }
+        let total = block_sum(sum, &mut shared, units);
+        let mut i = UNIT_POS as usize;
+        while i < seen {
+            let weight = (f32::cast_from(scores[start + i]) + mask[offsets + i] - most).exp();
+            out[start + i] = F::cast_from(weight / total);
+            i += units as usize;
+        }
+    }
+}

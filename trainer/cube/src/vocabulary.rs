@@ -1,0 +1,332 @@
+//! Distributions over a vocabulary: a token drawn from each, its statistics, and the gradient of a loss of them.
+//!
+//! A row has some hundred thousand logits. Each is computed by one block, of as many threads as a block can have.
+
+use super::*;
+
+/// Number of threads of a block.
+const MANY: u32 = 1024;
+
+/// The options by which tokens are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// Divisor of the logits.
+    pub temperature: f64,
+    /// The most likely token is taken, and not drawn.
+    pub greedy: bool,
+    /// Seed of the random numbers.
+    pub seed: u32,
+    /// Number of the draw; the same seed and number give the same random numbers.
+    pub step: u32,
+}
+
+/// Returns the number of threads of a block of [`MANY`] that a device can have.
+fn units(tensor: &CubeTensor) -> u32 {
+    let most = tensor.client.properties().hardware.max_units_per_cube;
+    // The largest power of two.
+    (1 << most.max(1).ilog2()).min(MANY)
+}
+
+/// Selects a token of each row of logits, `[rows, vocabulary]`; returns it, `[rows, 1]`, with its log-probability.
+///
+/// A token is drawn as the largest of logit plus Gumbel noise. The noise is made of 23 random bits, so that tokens of
+/// a probability below about 1e-7 are not drawn.
+#[must_use]
+pub fn sample(logits: &Tensor<2>, draw: Draw) -> Option<(Tensor<2, burn::tensor::Int>, Tensor<2>)> {
+    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    if rows * width == 0 {
+        return None;
+    }
+    let units = units(&logits);
+    let ids = empty(&logits, [rows, 1], DType::I32);
+    let logps = empty(&logits, [rows, 1], DType::F32);
+    sample_kernel::launch(
+        &logits.client.clone(),
+        blocks(rows),
+        CubeDim::new_1d(units),
+        logits.clone().into_tensor_arg(),
+        ids.clone().into_tensor_arg(),
+        logps.clone().into_tensor_arg(),
+        rows,
+        width,
+        if draw.greedy {
+            1.0
+        } else {
+            (1.0 / draw.temperature) as f32
+        },
+        if draw.greedy { 0.0 } else { 1.0 },
+        draw.seed,
+        draw.step,
+        units,
+        dtype_to_elem_type(logits.dtype),
+    );
+    let ids = Tensor::<2, burn::tensor::Int>::from_primitive::<Cube>(ids);
+    Some((ids, Tensor::from_primitive::<Cube>(logps)))
+}
+
+/// A hash of a number.
+#[cube]
+fn hash(x: u32) -> u32 {
+    let mut h = x;
+    h = (h ^ (h >> 16)) * 0x7feb_352d;
+    h = (h ^ (h >> 15)) * 0x846c_a68b;
+    h ^ (h >> 16)
+}
+
+#[cube(launch)]
+fn sample_kernel<F: Float>(
+    logits: &Buffer<F>,
+    ids: &mut Buffer<i32>,
+    logps: &mut Buffer<f32>,
+    rows: usize,
+    width: usize,
+    inverse_temperature: f32,
+    noise: f32,
+    seed: u32,
+    step: u32,
+    #[comptime] units: u32,
+    #[define(F)] _kind: ElemType,
+) {
+    let mut shared = Shared::<[f32]>::new_slice(units as usize);
+    let mut best = Shared::<[f32]>::new_slice(units as usize);
+    let mut best_id = Shared::<[u32]>::new_slice(units as usize);
+    let row = row_of_block();
+    if row < rows {
+        let start = row * width;
+        let mut top = f32::new(-3e38);
+        let mut top_id = u32::new(0);
+        let mut most = f32::new(-3e38);
+        let mut sum = f32::new(0.0);
+        let key = hash(hash(seed ^ hash(step)) ^ u32::cast_from(row));
+        let mut i = UNIT_POS as usize;
+        while i < width {
+            let z = f32::cast_from(logits[start + i]) * inverse_temperature;
+            // A number above 0 and below 1.
+            let bits = hash(key ^ (u32::cast_from(i) * 0x9e37_79b9)) >> 9;
+            let uniform = (f32::cast_from(bits) + f32::new(0.5)) * f32::new(1.192_092_9e-7);
+            let noisy = z - (-(uniform.ln())).ln() * noise;
+            if noisy > top {
+                top = noisy;
+                top_id = u32::cast_from(i);
+            }
+            if z > most {
+                sum = sum * (most - z).exp() + f32::new(1.0);
+                most = z;
+            } else {
+                sum += (z - most).exp();
+            }
+            i += units as usize;
+        }
+        let largest = block_max(most, &mut shared, units);
+        let total = block_sum(sum * (most - largest).exp(), &mut shared, units);
+        let at = UNIT_POS as usize;
+        best[at] = top;
+        best_id[at] = top_id;
+        sync_cube();
+        let levels = comptime!(units.ilog2() as usize);
+        #[unroll]
+        for level in 0..levels {
+            let half = comptime!((units as usize) >> (level + 1));
+            if at < half {
+                let (other, other_id) = (best[at + half], best_id[at + half]);
+                // Of equal ones the first.
+                if other > best[at] || (other == best[at] && other_id < best_id[at]) {
+                    best[at] = other;
+                    best_id[at] = other_id;
+                }
+            }
+            sync_cube();
+        }
+        if at == 0 {
+            let id = best_id[0];
+            ids[row] = i32::cast_from(id);
+            let z = f32::cast_from(logits[start + id as usize]) * inverse_temperature;
+            logps[row] = z - largest - total.ln();
+        }
+    }
+}
+
+/// Returns the statistics of a target under the distribution of each row of logits, `[rows, vocabulary]`:
+/// `[rows, 3]` with its log-probability, the entropy in nats, and the log-probability of the most likely token.
+#[must_use]
+pub fn token_stats(
+    logits: &Tensor<2>,
+    targets: &Tensor<1, burn::tensor::Int>,
+    temperature: f64,
+) -> Option<Tensor<2>> {
+    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
+    if rows * width == 0 || targets.dtype != DType::I32 {
+        return None;
+    }
+    let units = units(&logits);
+    let out = empty(&logits, [rows, 3], DType::F32);
+    token_stats_kernel::launch(
+        &logits.client.clone(),
+        blocks(rows),
+        CubeDim::new_1d(units),
+        logits.clone().into_tensor_arg(),
+        targets.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        rows,
+        width,
+        (1.0 / temperature) as f32,
+        units,
+        dtype_to_elem_type(logits.dtype),
+    );
+    Some(Tensor::from_primitive::<Cube>(out))
+}
+
+/// The largest of the scaled logits of a row, the sum of `w = exp(z - largest)`, and the sum of `w (z - largest)`.
+#[cube]
+fn mass<F: Float>(
+    logits: &Buffer<F>,
+    start: usize,
+    width: usize,
+    inverse_temperature: f32,
+    shared: &mut Shared<[f32]>,
+    #[comptime] units: u32,
+) -> (f32, f32, f32) {
+    let mut most = f32::new(-3e38);
+    let mut i = UNIT_POS as usize;
+    while i < width {
+        most = max(
+            most,
+            f32::cast_from(logits[start + i]) * inverse_temperature,
+        );
+        i += units as usize;
+    }
+    let largest = block_max(most, shared, units);
+    let mut total = f32::new(0.0);
+    let mut along = f32::new(0.0);
+    let mut i = UNIT_POS as usize;
+    while i < width {
+        let z = f32::cast_from(logits[start + i]) * inverse_temperature - largest;
+        let weight = z.exp();
+        total += weight;
+        // A weight of 0 has no part in it, also at negative infinity.
+        if weight > 0.0 {
+            along += weight * z;
+        }
+        i += units as usize;
+    }
+    let total = block_sum(total, shared, units);
+    let along = block_sum(along, shared, units);
+    (largest, total, along)
+}
+
+#[cube(launch)]
+fn token_stats_kernel<F: Float>(
+    logits: &Buffer<F>,
+    targets: &Buffer<i32>,
+    out: &mut Buffer<f32>,
+    rows: usize,
+    width: usize,
+    inverse_temperature: f32,
+    #[comptime] units: u32,
+    #[define(F)] _kind: ElemType,
+) {
+    let mut shared = Shared::<[f32]>::new_slice(units as usize);
+    let row = row_of_block();
+    if row < rows {
+        let start = row * width;
+        let (largest, total, along) = mass::<F>(
+            logits,
+            start,
+            width,
+            inverse_temperature,
+            &mut shared,
+            units,
+        );
+        if UNIT_POS == 0 {
+            let log_total = total.ln();
+            let target =
+                f32::cast_from(logits[start + targets[row] as usize]) * inverse_temperature;
+            out[3 * row] = target - largest - log_total;
+            out[3 * row + 1] = log_total - along / total;
+            out[3 * row + 2] = -log_total;
+        }
+    }
+}
+
+/// Returns the derivatives of a loss with respect to logits, `[rows, vocabulary]`, from those with respect to the
+/// log-probability of each row's target and to its entropy, both `[rows]` in f32.
+#[must_use]
+pub fn logit_grads(
+    logits: &Tensor<2>,
+    targets: &Tensor<1, burn::tensor::Int>,
+    temperature: f64,
+    by_logp: &Tensor<1>,
+    by_entropy: &Tensor<1>,
+) -> Option<Tensor<2>> {
+    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
+    let (by_logp, by_entropy) = (dense(by_logp)?, dense(by_entropy)?);
+    if rows * width == 0 || targets.dtype != DType::I32 {
+        return None;
+    }
+    let units = units(&logits);
+    let out = empty(&logits, [rows, width], logits.dtype);
+    logit_grads_kernel::launch(
+        &logits.client.clone(),
+        blocks(rows),
+        CubeDim::new_1d(units),
+        logits.clone().into_tensor_arg(),
+        targets.into_tensor_arg(),
+        by_logp.into_tensor_arg(),
+        by_entropy.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        rows,
+        width,
+        (1.0 / temperature) as f32,
+        units,
+        dtype_to_elem_type(logits.dtype),
+    );
+    Some(Tensor::from_primitive::<Cube>(out))
+}
+
+#[cube(launch)]
+fn logit_grads_kernel<F: Float>(
+    logits: &Buffer<F>,
+    targets: &Buffer<i32>,
+    by_logp: &Buffer<f32>,
+    by_entropy: &Buffer<f32>,
+    out: &mut Buffer<F>,
+    rows: usize,
+    width: usize,
+    inverse_temperature: f32,
+    #[comptime] units: u32,
+    #[define(F)] _kind: ElemType,
+) {
+    let mut shared = Shared::<[f32]>::new_slice(units as usize);
+    let row = row_of_block();
+    if row < rows {
+        let start = row * width;
+        let (largest, total, along) = mass::<F>(
+            logits,
+            start,
+            width,
+            inverse_temperature,
+            &mut shared,
+            units,
+        );
+        let log_total = total.ln();
+        let entropy = log_total - along / total;
+        let (of_logp, of_entropy) = (by_logp[row], by_entropy[row]);
+        let target = targets[row] as usize;
+        let mut i = UNIT_POS as usize;
+        while i < width {
+            let z = f32::cast_from(logits[start + i]) * inverse_temperature - largest;
+            let share = z.exp() / total;
+            let mut grad = -share * of_logp;
+            if share > 0.0 {
+                grad -= share * (z - log_total + entropy) * of_entropy;
+            }
+            if i == target {
+                grad += of_logp;
+            }
+            out[start + i] = F::cast_from(grad * inverse_temperature);
+            i += units as usize;
+        }
+    }
+}

@@ -1,6 +1,6 @@
 """The limits of a GPU, and the products of a decode step by cuBLAS, one JSON object for each measurement.
 
-The yardstick of benches/kernels.rs: the same shapes, weights that together do not fit in the cache, recorded graphs.
+The yardstick of benches/kernels: the same shapes, weights that together do not fit in the cache, recorded graphs.
 """
 import json, torch
 

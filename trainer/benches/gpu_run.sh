@@ -7,7 +7,7 @@
 #   DEVICE=<program "device"> KERNELS=<program "kernels"> TESTS=<program "lm"> bash trainer/benches/gpu_run.sh [part ...]
 #
 # Figures go to $OUT/log.txt, one JSON object a line, beside a heading for each part.
-set -u; export DEVICE KERNELS TESTS
+set -u; export DEVICE=${DEVICE:-} KERNELS=${KERNELS:-} TESTS=${TESTS:-}
 OUT=${OUT:-target/gpu}; mkdir -p "$OUT"; export PYTHONUNBUFFERED=1 CUDA_PATH=${CUDA_PATH:-/usr/local/cuda}
 exec > >(tee "$OUT/log.txt") 2>&1
 chosen=" $* "
@@ -23,6 +23,6 @@ part tests      60 env SENTINEL_TEST_DEVICE=cuda "$TESTS" --test-threads 4 devic
 part generate   80 "$DEVICE" --device cuda --precision f32,bf16 --rows 1,64,256 --samples 0 --repeat 2
 part step       70 "$DEVICE" --device cuda --precision f32,bf16 --rows 0 --samples 16 --repeat 2
 part kernels   100 "$KERNELS" --part graph,reductions,products,training
-part torch      60 $torch --precision bf16 --rows 1,64,256 --repeat 1
+part torch      80 $torch --precision bf16 --rows 1,64,256 --repeat 2
 part static     90 $torch --precision bf16 --rows 64 --static --samples 0 --repeat 2
 part ceilings   45 python3 trainer/benches/ceilings.py

@@ -224,15 +224,16 @@ fn seed_of(copy: usize) -> u32 {
 
 /// Launches and replays of a graph of many small kernels.
 fn graph(bench: &Bench) -> Result<()> {
-    let kept = bench.empty(&[64, 896], F32);
-    let step = |fresh: bool| {
+    // A recorded graph writes to its outputs at every replay, so they live as long as it does.
+    let mut kept = vec![bench.empty(&[64, 896], F32)];
+    let mut step = |fresh: bool| {
         for _ in 0..LAUNCHES {
-            let out = if fresh {
-                bench.empty(&[64, 896], F32)
-            } else {
-                kept.clone()
-            };
-            bench.fill(&out, F32, 1, 1.0);
+            if fresh {
+                kept.push(bench.empty(&[64, 896], F32));
+            }
+            if let Some(out) = kept.last() {
+                bench.fill(out, F32, 1, 1.0);
+            }
         }
         Ok(())
     };

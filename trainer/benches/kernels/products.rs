@@ -319,7 +319,7 @@ fn product(
     .map_err(|error| anyhow!("{error:?}"))
 }
 
-/// Returns the largest difference from the product in f64 at eight places, relative to the norm of a row's terms.
+/// Returns the largest difference from the product in f64 at eight places.
 fn largest_error(
     bench: &Bench,
     way: &Way,

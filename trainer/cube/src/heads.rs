@@ -6,7 +6,7 @@ use super::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heads {
     /// Number of sequences of the batch.
-    pub rows: usize,
+    pub sequences: usize,
     /// Number of tokens of each sequence.
     pub tokens: usize,
     /// Number of heads of queries or keys.
@@ -15,8 +15,9 @@ pub struct Heads {
     pub head: usize,
 }
 
-/// Maps queries or keys, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, rotated by the cosines and
-/// sines of their positions, each with `rows * tokens * head / 2` numbers in f32, and multiplied by `scale`.
+/// Maps queries or keys, `[sequences * tokens, heads * head]`, to `[sequences, heads, tokens, head]`, rotated by the
+/// cosines and sines of their positions, and multiplied by `scale`. Each table has `head / 2` numbers in f32 for each token,
+/// in the order of the tokens.
 #[must_use]
 pub fn split_heads<const D: usize>(
     x: &Tensor<2>,
@@ -24,34 +25,33 @@ pub fn split_heads<const D: usize>(
     [cosine, sine]: [&Tensor<D>; 2],
     scale: f64,
 ) -> Option<Tensor<4>> {
-    let ((x, pitch), cosine, sine) = (rows_of(x)?, dense(cosine)?, dense(sine)?);
+    let ((x, pitch), cosine, sine) = (rows_of(x)?, dense_f32(cosine)?, dense_f32(sine)?);
     let Heads {
-        rows,
+        sequences,
         tokens,
         heads,
         head,
     } = shape;
-    let count = rows * tokens * heads * (head / 2);
-    if count == 0
-        || head % 2 != 0
-        || [&cosine, &sine]
-            .iter()
-            .any(|table| table.dtype != DType::F32)
-    {
+    let (all, half) = (sequences * tokens, head / 2);
+    let of_table = |table: &CubeTensor| table.meta.shape().num_elements() == all * half;
+    let fits = x.meta.shape()[..] == [all, heads * head] && of_table(&cosine) && of_table(&sine);
+    let count = all * heads * half;
+    if count == 0 || head % 2 != 0 || !fits {
         return None;
     }
-    let out = empty(&x, [rows, heads, tokens, head], x.dtype);
+    let out = empty(&x, [sequences, heads, tokens, head], x.dtype);
+    let units = units(&x, UNITS);
     split_heads_kernel::launch(
         &x.client.clone(),
-        blocks_of_numbers(count),
-        CubeDim::new_1d(UNITS),
+        blocks_of_numbers(count, units),
+        CubeDim::new_1d(units),
         x.clone().into_tensor_arg(),
         cosine.into_tensor_arg(),
         sine.into_tensor_arg(),
         out.clone().into_tensor_arg(),
         tokens,
         heads,
-        head / 2,
+        half,
         pitch,
         count,
         scale as f32,
@@ -94,18 +94,13 @@ fn split_heads_kernel<F: Float>(
 #[must_use]
 pub fn masked_softmax(scores: &Tensor<4>, mask: &Tensor<4>) -> Option<Tensor<4>> {
     let ([rows, heads, tokens, seen], offsets) = (scores.dims(), mask.dims());
-    let (scores, mask) = (dense(scores)?, dense(mask)?);
-    if offsets != [rows, 1, tokens, seen]
-        || rows * heads * tokens * seen == 0
-        || mask.dtype != DType::F32
-    {
+    if offsets != [rows, 1, tokens, seen] || rows * heads * tokens * seen == 0 {
         return None;
     }
+    let (scores, mask) = (dense(scores)?, dense_f32(mask)?);
     // Few keys need few threads.
-    let units = u32::try_from(seen)
-        .unwrap_or(UNITS)
-        .next_power_of_two()
-        .clamp(32, UNITS);
+    let keys = u32::try_from(seen).unwrap_or(UNITS).min(UNITS);
+    let units = units(&scores, keys.next_power_of_two().max(32));
     let out = empty(&scores, [rows, heads, tokens, seen], scores.dtype);
     masked_softmax_kernel::launch(
         &scores.client.clone(),

@@ -1,10 +1,10 @@
-//! Kernels of a language model for graphics processors: what takes many operations of the tensor library, or one that
-//! keeps most of the processor idle, in one kernel each.
+//! Kernels of a language model for graphics processors. Each replaces several operations of the tensor library, or one that
+//! uses only a few threads.
 //!
-//! A kernel is written once, for f32 and bf16, and runs on CUDA and wgpu. Numbers are computed in f32 and stored in the
-//! format of the activations. Every function returns `None` where it does not apply: to tensors of the processor and
-//! to tensors with gradients, except by `matmul_weight`. The caller then composes the operation of those of the tensor
-//! library.
+//! A kernel is written once, for f32 and bf16, and runs on CUDA and wgpu. Sums and functions are computed in f32, and
+//! stored in the format of the activations. Every function returns `None` for tensors on the CPU, for shapes that do
+//! not fit together or are too large, and, except `matmul_weight`, for tensors with gradients. The caller then uses the
+//! operations of the tensor library.
 //!
 //! It knows shapes and numbers, and no model. Read `products` first, then one kernel of `rows`.
 #![cfg(feature = "device")]
@@ -26,35 +26,58 @@ use cubecl::prelude::{Tensor as Buffer, *};
 pub use heads::{Heads, masked_softmax, split_heads};
 pub use products::matmul_weight;
 pub use rows::{rms_norm, swiglu};
-pub use vocabulary::{Draw, logit_grads, sample, token_stats};
+pub use vocabulary::{SamplingOptions, logit_grads, sample, token_stats};
 
-/// Number of threads of a block that computes a row.
+/// Largest number of threads of a block that computes a row.
 const UNITS: u32 = 256;
 
-/// Returns a tensor as the kernels read it: on a graphics processor, without gradients, in f32 or bf16, its numbers in
-/// row-major order without gaps.
-fn dense<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+/// Returns the largest power of two of threads that a block can have on the device of a tensor, at most `most`.
+fn units(tensor: &CubeTensor, most: u32) -> u32 {
+    let limit = tensor.client.properties().hardware.max_units_per_cube;
+    (1 << limit.max(1).ilog2()).min(most)
+}
+
+/// Returns a tensor on a graphics processor, without gradients, in f32 or bf16; `None` for others.
+fn on_device<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
     if !matches!(tensor.dtype(), DType::F32 | DType::BF16) || tensor.is_autodiff() {
         return None;
     }
-    let tensor = tensor.clone().try_into_primitive::<Cube>().ok()?;
-    // Rows of a tensor of the library can be padded on CUDA.
-    Some(into_contiguous(tensor))
+    tensor.clone().try_into_primitive::<Cube>().ok()
 }
 
-/// Returns a matrix as [`dense`] does, but its rows may have gaps between them: the second value is the distance of
-/// their starts.
-fn rows_of(matrix: &Tensor<2>) -> Option<(CubeTensor, usize)> {
-    if !matches!(matrix.dtype(), DType::F32 | DType::BF16) || matrix.is_autodiff() {
-        return None;
-    }
-    let matrix = matrix.clone().try_into_primitive::<Cube>().ok()?;
+/// Returns `true` if the kernels can count this many numbers: they index with 32 bits.
+fn can_count(numbers: usize) -> bool {
+    u32::try_from(numbers).is_ok()
+}
+
+/// Returns a tensor of [`on_device`] with its numbers in row-major order without gaps, which can be a copy: the library
+/// pads rows on CUDA.
+fn dense<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+    can_count(tensor.shape().num_elements())
+        .then(|| on_device(tensor))?
+        .map(into_contiguous)
+}
+
+/// Returns [`dense`] of a tensor in f32.
+fn dense_f32<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+    (tensor.dtype() == DType::F32).then(|| dense(tensor))?
+}
+
+/// Returns a matrix whose rows are contiguous, with gaps between them or not; a copy of it if they are not.
+fn with_contiguous_rows(matrix: CubeTensor) -> CubeTensor {
     let (width, strides) = (matrix.meta.shape()[1], matrix.meta.strides());
-    let pitch = strides[0];
-    if strides[1] == 1 && pitch >= width {
-        return Some((matrix, pitch));
+    if strides[1] == 1 && strides[0] >= width {
+        return matrix;
     }
-    Some((into_contiguous(matrix), width))
+    into_contiguous(matrix)
+}
+
+/// Returns a matrix of [`on_device`] by [`with_contiguous_rows`], and the distance of the starts of its rows.
+fn rows_of(matrix: &Tensor<2>) -> Option<(CubeTensor, usize)> {
+    let [rows, _] = matrix.dims();
+    let matrix = with_contiguous_rows(on_device(matrix)?);
+    let pitch = matrix.meta.strides()[0];
+    can_count(rows * pitch).then_some((matrix, pitch))
 }
 
 /// Creates a tensor without values beside another one.
@@ -71,8 +94,8 @@ fn blocks(rows: usize) -> CubeCount {
 }
 
 /// Returns the blocks of a kernel that computes each of `count` numbers by a thread of its own.
-fn blocks_of_numbers(count: usize) -> CubeCount {
-    blocks(count.div_ceil(UNITS as usize))
+fn blocks_of_numbers(count: usize, units: u32) -> CubeCount {
+    blocks(count.div_ceil(units as usize))
 }
 
 /// The row that a block computes, with [`blocks`].

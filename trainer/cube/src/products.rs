@@ -1,5 +1,4 @@
-//! Products of activations with weights, each by the kernel that was fastest for its shape on an H200
-//! (docs/benchmarks.md).
+//! Products of activations with weights, each by a kernel that is fast for its shape on an H200: docs/benchmarks.md.
 
 use burn_autodiff::Autodiff;
 use burn_autodiff::checkpoint::base::Checkpointer;
@@ -16,26 +15,31 @@ use cubek::std::InputBinding;
 
 use super::*;
 
-/// Largest weight that up to [`FEW_ROWS`] rows read once each: it stays in the cache.
+/// Largest weight, in numbers, that is read once for each of several rows: it stays in the cache.
 const SMALL_WEIGHT: usize = 5 << 20;
-/// Largest number of rows with a block for each output.
+/// Largest number of rows for which a small weight is read once for each row.
 const FEW_ROWS: usize = 16;
+/// The bytes of which the distance of two rows must be a multiple for the tensor memory accelerator.
+const TMA_ALIGNMENT: usize = 16;
+/// The inputs of which a product by `Gemm` reads several at once.
+const GEMM_INPUTS: usize = 32;
 
 /// Computes `x Wᵀ` for `x`, `[rows, inputs]`, and a weight without gradient, `[outputs, inputs]`, in bf16 if one of them
 /// is in bf16; returns it in the format of `x`, and with its gradient if `x` has one.
 #[must_use]
 pub fn matmul_weight(x: &Tensor<2>, weight: &Tensor<2>) -> Option<Tensor<2>> {
-    let weight = dense(weight)?;
+    let (width, inputs) = (x.dims()[1], weight.dims()[1]);
+    if width != inputs {
+        return None;
+    }
+    let weight = on_device(weight)?;
     if !x.is_autodiff() {
-        return Some(Tensor::from_primitive::<Cube>(product(
-            dense(x)?,
-            weight,
-            Side::Transposed,
-        )?));
+        let out = product(on_device(x)?, weight, Side::Transposed)?;
+        return Some(Tensor::from_primitive::<Cube>(out));
     }
     let x = x.clone().try_into_primitive::<Autodiff<Cube>>().ok()?;
     let (x, node) = x.into_parts();
-    let out = product(into_contiguous(x), weight.clone(), Side::Transposed)?;
+    let out = product(x, weight.clone(), Side::Transposed)?;
     let prepared = FrozenProduct
         .prepare::<NoCheckpointing>([node])
         .compute_bound()
@@ -57,8 +61,8 @@ impl Backward<Cube, 1> for FrozenProduct {
         let grad = grads.consume::<Cube>(&ops.node);
         let [parent] = ops.parents;
         if let Some(parent) = parent {
-            let grad = product(into_contiguous(grad), ops.state, Side::Plain);
-            grads.register::<Cube>(parent.id, grad.expect("the forward pass had this shape"));
+            let grad = product(grad, ops.state, Side::AsStored);
+            grads.register::<Cube>(parent.id, grad.expect("the forward pass had numbers"));
         }
     }
 }
@@ -67,7 +71,7 @@ impl Backward<Cube, 1> for FrozenProduct {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     /// Multiplies rows with the weight as it is stored.
-    Plain,
+    AsStored,
     /// Multiplies rows with the transposed weight.
     Transposed,
 }
@@ -84,29 +88,60 @@ fn product(x: CubeTensor, weight: CubeTensor, side: Side) -> Option<CubeTensor> 
         x.dtype == DType::BF16 || weight.dtype == DType::BF16,
     );
     let kind = if half { DType::BF16 } else { DType::F32 };
-    let (x, weight) = (cast(x, kind), cast(weight, kind));
-    let (mut rhs, mut width) = (weight, inputs);
+    // The library pads rows, and `cast` does: gaps between them are kept, since a copy would take longer.
+    let x = with_contiguous_rows(cast(x, kind));
+    let mut weight = with_contiguous_rows(cast(weight, kind));
+    let shape = ProductShape {
+        rows,
+        inputs: x.meta.shape()[1],
+        weight: outputs * inputs,
+        is_aligned: [&x, &weight].iter().all(|matrix| {
+            let bytes = matrix.meta.strides()[0] * kind.size();
+            bytes.is_multiple_of(TMA_ALIGNMENT)
+        }),
+        side,
+    };
+    let mut width = inputs;
     if side == Side::Transposed {
-        rhs.meta.swap(0, 1);
+        weight.meta.swap(0, 1);
         width = outputs;
     }
     let out = empty(&x, [rows, width], kind);
-    let strategies = strategies(rows, outputs * inputs);
-    let done = (strategies.iter()).any(|strategy| launch(strategy, x.clone(), rhs.clone(), &out));
+    let done = (shape.strategies().iter())
+        .any(|strategy| launch(strategy, x.clone(), weight.clone(), &out));
     done.then(|| cast(out, format))
 }
 
-/// Returns the strategies to try, in this order: what a device does not support is refused before anything runs.
-fn strategies(rows: usize, weight: usize) -> [Strategy; 2] {
-    let first = if rows == 1 || (rows <= FEW_ROWS && weight <= SMALL_WEIGHT) {
-        Routine::Gemm(BlueprintStrategy::default())
-    } else {
-        Routine::SpecializedTmaMma(BlueprintStrategy::Inferred(().into()))
-    };
-    [first.into(), Strategy::Auto]
+/// The properties of a product that decide how it is computed.
+struct ProductShape {
+    rows: usize,
+    /// Length of the sums.
+    inputs: usize,
+    /// Numbers of the weight.
+    weight: usize,
+    /// The rows of both factors start at multiples of [`TMA_ALIGNMENT`].
+    is_aligned: bool,
+    side: Side,
 }
 
-/// Returns `false` if the device does not support the strategy for these shapes.
+impl ProductShape {
+    /// Returns the strategies to try in this order. The first is refused where the device has no such instructions; other
+    /// conditions are checked only when it runs, so they are checked here.
+    fn strategies(&self) -> Vec<Strategy> {
+        let is_small = self.rows == 1 || (self.rows <= FEW_ROWS && self.weight <= SMALL_WEIGHT);
+        let reads_rows = self.side == Side::Transposed && self.inputs.is_multiple_of(GEMM_INPUTS);
+        let mut all = Vec::new();
+        if is_small && reads_rows {
+            all.push(Routine::Gemm(BlueprintStrategy::default()).into());
+        } else if self.is_aligned {
+            all.push(Routine::SpecializedTmaMma(BlueprintStrategy::Inferred(().into())).into());
+        }
+        all.push(Strategy::Auto);
+        all
+    }
+}
+
+/// Returns `false` if the device does not support the strategy.
 fn launch(strategy: &Strategy, lhs: CubeTensor, rhs: CubeTensor, out: &CubeTensor) -> bool {
     let client = out.client.clone();
     let kind = dtype_to_elem_type(out.dtype);

@@ -6,15 +6,15 @@ use super::*;
 /// format of `x`, `[rows, width]`.
 #[must_use]
 pub fn rms_norm(x: &Tensor<2>, weight: &Tensor<2>, epsilon: f64) -> Option<Tensor<2>> {
-    let ([rows, width], (x, pitch), weight) = (x.dims(), rows_of(x)?, dense(weight)?);
-    if rows == 0 || weight.dtype != DType::F32 {
+    let ([rows, width], (x, pitch), weight) = (x.dims(), rows_of(x)?, dense_f32(weight)?);
+    if rows * width == 0 || weight.meta.shape().num_elements() != width {
         return None;
     }
-    let out = empty(&x, [rows, width], x.dtype);
+    let (out, units) = (empty(&x, [rows, width], x.dtype), units(&x, UNITS));
     rms_norm_kernel::launch(
         &x.client.clone(),
         blocks(rows),
-        CubeDim::new_1d(UNITS),
+        CubeDim::new_1d(units),
         x.clone().into_tensor_arg(),
         weight.into_tensor_arg(),
         out.clone().into_tensor_arg(),
@@ -22,7 +22,7 @@ pub fn rms_norm(x: &Tensor<2>, weight: &Tensor<2>, epsilon: f64) -> Option<Tenso
         rows,
         width,
         pitch,
-        UNITS,
+        units,
         dtype_to_elem_type(x.dtype),
     );
     Some(Tensor::from_primitive::<Cube>(out))
@@ -67,14 +67,17 @@ fn rms_norm_kernel<F: Float>(
 pub fn swiglu(gate_up: &Tensor<2>) -> Option<Tensor<2>> {
     let ([rows, width], (gate_up, pitch)) = (gate_up.dims(), rows_of(gate_up)?);
     let inner = width / 2;
-    if rows * inner == 0 {
+    if rows * inner == 0 || width % 2 != 0 {
         return None;
     }
-    let out = empty(&gate_up, [rows, inner], gate_up.dtype);
+    let (out, units) = (
+        empty(&gate_up, [rows, inner], gate_up.dtype),
+        units(&gate_up, UNITS),
+    );
     swiglu_kernel::launch(
         &gate_up.client.clone(),
-        blocks_of_numbers(rows * inner),
-        CubeDim::new_1d(UNITS),
+        blocks_of_numbers(rows * inner, units),
+        CubeDim::new_1d(units),
         gate_up.clone().into_tensor_arg(),
         out.clone().into_tensor_arg(),
         inner,

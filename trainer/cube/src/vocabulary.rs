@@ -4,27 +4,22 @@
 
 use super::*;
 
-/// Number of threads of a block.
-const MANY: u32 = 1024;
+/// Largest number of threads of a block.
+const MAX_UNITS: u32 = 1024;
+/// The least value of `-ln(u)`: that of the largest `u`, which a device may round to 0.
+const LEAST: f32 = 5.96e-8;
 
 /// The options by which tokens are selected.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Draw {
-    /// Divisor of the logits.
+pub struct SamplingOptions {
+    /// Divisor of the logits; 1 is used if `greedy` is set.
     pub temperature: f64,
-    /// The most likely token is taken, and not drawn.
+    /// The most likely token is taken.
     pub greedy: bool,
     /// Seed of the random numbers.
     pub seed: u32,
-    /// Number of the draw; the same seed and number give the same random numbers.
+    /// Number of the step; the same seed and step give the same random numbers.
     pub step: u32,
-}
-
-/// Returns the number of threads of a block of [`MANY`] that a device can have.
-fn units(tensor: &CubeTensor) -> u32 {
-    let most = tensor.client.properties().hardware.max_units_per_cube;
-    // The largest power of two.
-    (1 << most.max(1).ilog2()).min(MANY)
 }
 
 /// Selects a token of each row of logits, `[rows, vocabulary]`; returns it, `[rows, 1]`, with its log-probability.
@@ -32,12 +27,15 @@ fn units(tensor: &CubeTensor) -> u32 {
 /// A token is drawn as the largest of logit plus Gumbel noise. The noise is made of 23 random bits, so that tokens of
 /// a probability below about 1e-7 are not drawn.
 #[must_use]
-pub fn sample(logits: &Tensor<2>, draw: Draw) -> Option<(Tensor<2, burn::tensor::Int>, Tensor<2>)> {
+pub fn sample(
+    logits: &Tensor<2>,
+    options: SamplingOptions,
+) -> Option<(Tensor<2, burn::tensor::Int>, Tensor<2>)> {
     let ([rows, width], logits) = (logits.dims(), dense(logits)?);
     if rows * width == 0 {
         return None;
     }
-    let units = units(&logits);
+    let units = units(&logits, MAX_UNITS);
     let ids = empty(&logits, [rows, 1], DType::I32);
     let logps = empty(&logits, [rows, 1], DType::F32);
     sample_kernel::launch(
@@ -49,14 +47,14 @@ pub fn sample(logits: &Tensor<2>, draw: Draw) -> Option<(Tensor<2, burn::tensor:
         logps.clone().into_tensor_arg(),
         rows,
         width,
-        if draw.greedy {
+        if options.greedy {
             1.0
         } else {
-            (1.0 / draw.temperature) as f32
+            (1.0 / options.temperature) as f32
         },
-        if draw.greedy { 0.0 } else { 1.0 },
-        draw.seed,
-        draw.step,
+        if options.greedy { 0.0 } else { 1.0 },
+        options.seed,
+        options.step,
         units,
         dtype_to_elem_type(logits.dtype),
     );
@@ -88,13 +86,13 @@ fn sample_kernel<F: Float>(
     #[define(F)] _kind: ElemType,
 ) {
     let mut shared = Shared::<[f32]>::new_slice(units as usize);
-    let mut best = Shared::<[f32]>::new_slice(units as usize);
-    let mut best_id = Shared::<[u32]>::new_slice(units as usize);
+    let mut maxima = Shared::<[f32]>::new_slice(units as usize);
+    let mut argmaxes = Shared::<[u32]>::new_slice(units as usize);
     let row = row_of_block();
     if row < rows {
         let start = row * width;
-        let mut top = f32::new(-3e38);
-        let mut top_id = u32::new(0);
+        let mut max_noisy = f32::new(-3e38);
+        let mut argmax = u32::new(0);
         let mut most = f32::new(-3e38);
         let mut sum = f32::new(0.0);
         let key = hash(hash(seed ^ hash(step)) ^ u32::cast_from(row));
@@ -104,10 +102,11 @@ fn sample_kernel<F: Float>(
             // A number above 0 and below 1.
             let bits = hash(key ^ (u32::cast_from(i) * 0x9e37_79b9)) >> 9;
             let uniform = (f32::cast_from(bits) + f32::new(0.5)) * f32::new(1.192_092_9e-7);
-            let noisy = z - (-(uniform.ln())).ln() * noise;
-            if noisy > top {
-                top = noisy;
-                top_id = u32::cast_from(i);
+            let gumbel = -(max(-(uniform.ln()), f32::new(LEAST))).ln();
+            let noisy = z + gumbel * noise;
+            if noisy > max_noisy {
+                max_noisy = noisy;
+                argmax = u32::cast_from(i);
             }
             if z > most {
                 sum = sum * (most - z).exp() + f32::new(1.0);
@@ -120,25 +119,25 @@ fn sample_kernel<F: Float>(
         let largest = block_max(most, &mut shared, units);
         let total = block_sum(sum * (most - largest).exp(), &mut shared, units);
         let at = UNIT_POS as usize;
-        best[at] = top;
-        best_id[at] = top_id;
+        maxima[at] = max_noisy;
+        argmaxes[at] = argmax;
         sync_cube();
         let levels = comptime!(units.ilog2() as usize);
         #[unroll]
         for level in 0..levels {
             let half = comptime!((units as usize) >> (level + 1));
             if at < half {
-                let (other, other_id) = (best[at + half], best_id[at + half]);
+                let (other, other_id) = (maxima[at + half], argmaxes[at + half]);
                 // Of equal ones the first.
-                if other > best[at] || (other == best[at] && other_id < best_id[at]) {
-                    best[at] = other;
-                    best_id[at] = other_id;
+                if other > maxima[at] || (other == maxima[at] && other_id < argmaxes[at]) {
+                    maxima[at] = other;
+                    argmaxes[at] = other_id;
                 }
             }
             sync_cube();
         }
         if at == 0 {
-            let id = best_id[0];
+            let id = argmaxes[0];
             ids[row] = i32::cast_from(id);
             let z = f32::cast_from(logits[start + id as usize]) * inverse_temperature;
             logps[row] = z - largest - total.ln();
@@ -146,7 +145,8 @@ fn sample_kernel<F: Float>(
     }
 }
 
-/// Returns the statistics of a target under the distribution of each row of logits, `[rows, vocabulary]`:
+/// Returns the statistics of a target, a token of the vocabulary, under the distribution of each row of logits,
+/// `[rows, vocabulary]`:
 /// `[rows, 3]` with its log-probability, the entropy in nats, and the log-probability of the most likely token.
 #[must_use]
 pub fn token_stats(
@@ -156,10 +156,10 @@ pub fn token_stats(
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(logits)?);
     let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
-    if rows * width == 0 || targets.dtype != DType::I32 {
+    if rows * width == 0 || targets.dtype != DType::I32 || targets.meta.shape()[0] != rows {
         return None;
     }
-    let units = units(&logits);
+    let units = units(&logits, MAX_UNITS);
     let out = empty(&logits, [rows, 3], DType::F32);
     token_stats_kernel::launch(
         &logits.client.clone(),
@@ -179,7 +179,7 @@ pub fn token_stats(
 
 /// The largest of the scaled logits of a row, the sum of `w = exp(z - largest)`, and the sum of `w (z - largest)`.
 #[cube]
-fn mass<F: Float>(
+fn softmax_sums<F: Float>(
     logits: &Buffer<F>,
     start: usize,
     width: usize,
@@ -198,7 +198,7 @@ fn mass<F: Float>(
     }
     let largest = block_max(most, shared, units);
     let mut total = f32::new(0.0);
-    let mut along = f32::new(0.0);
+    let mut weighted_sum = f32::new(0.0);
     let mut i = UNIT_POS as usize;
     while i < width {
         let z = f32::cast_from(logits[start + i]) * inverse_temperature - largest;
@@ -206,13 +206,13 @@ fn mass<F: Float>(
         total += weight;
         // A weight of 0 has no part in it, also at negative infinity.
         if weight > 0.0 {
-            along += weight * z;
+            weighted_sum += weight * z;
         }
         i += units as usize;
     }
     let total = block_sum(total, shared, units);
-    let along = block_sum(along, shared, units);
-    (largest, total, along)
+    let weighted_sum = block_sum(weighted_sum, shared, units);
+    (largest, total, weighted_sum)
 }
 
 #[cube(launch)]
@@ -230,7 +230,7 @@ fn token_stats_kernel<F: Float>(
     let row = row_of_block();
     if row < rows {
         let start = row * width;
-        let (largest, total, along) = mass::<F>(
+        let (largest, total, weighted_sum) = softmax_sums::<F>(
             logits,
             start,
             width,
@@ -243,7 +243,7 @@ fn token_stats_kernel<F: Float>(
             let target =
                 f32::cast_from(logits[start + targets[row] as usize]) * inverse_temperature;
             out[3 * row] = target - largest - log_total;
-            out[3 * row + 1] = log_total - along / total;
+            out[3 * row + 1] = log_total - weighted_sum / total;
             out[3 * row + 2] = -log_total;
         }
     }
@@ -261,11 +261,17 @@ pub fn logit_grads(
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(logits)?);
     let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
-    let (by_logp, by_entropy) = (dense(by_logp)?, dense(by_entropy)?);
-    if rows * width == 0 || targets.dtype != DType::I32 {
+    let (by_logp, by_entropy) = (dense_f32(by_logp)?, dense_f32(by_entropy)?);
+    if rows * width == 0 || targets.dtype != DType::I32 || targets.meta.shape()[0] != rows {
         return None;
     }
-    let units = units(&logits);
+    if [&by_logp, &by_entropy]
+        .iter()
+        .any(|of| of.meta.shape()[0] != rows)
+    {
+        return None;
+    }
+    let units = units(&logits, MAX_UNITS);
     let out = empty(&logits, [rows, width], logits.dtype);
     logit_grads_kernel::launch(
         &logits.client.clone(),
@@ -302,7 +308,7 @@ fn logit_grads_kernel<F: Float>(
     let row = row_of_block();
     if row < rows {
         let start = row * width;
-        let (largest, total, along) = mass::<F>(
+        let (largest, total, weighted_sum) = softmax_sums::<F>(
             logits,
             start,
             width,
@@ -311,7 +317,7 @@ fn logit_grads_kernel<F: Float>(
             units,
         );
         let log_total = total.ln();
-        let entropy = log_total - along / total;
+        let entropy = log_total - weighted_sum / total;
         let (of_logp, of_entropy) = (by_logp[row], by_entropy[row]);
         let target = targets[row] as usize;
         let mut i = UNIT_POS as usize;

@@ -2,7 +2,7 @@
 
 use burn::tensor::activation::{log_softmax, silu, softmax};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use sentinel_lm_cube::{Draw, Heads};
+use sentinel_lm_cube::{Heads, SamplingOptions};
 
 use crate::oracle::device;
 
@@ -79,13 +79,22 @@ fn device_kernels_norm_rows() {
 #[test]
 fn device_kernels_read_columns_of_a_wider_tensor() {
     for (format, bound) in formats() {
-        let [x, cpu] = both([7, 1000], 3, 3.0, format);
-        let [weight, of_cpu] = both([1, 31], 2, 1.0, DType::F32);
-        let found = sentinel_lm_cube::rms_norm(&x.narrow(1, 900, 31), &weight, 1e-6).unwrap();
-        let cpu = cpu.narrow(1, 900, 31);
-        let mean = cpu.clone().square().mean_dim(1);
-        let expected = cpu * mean.add_scalar(1e-6).sqrt().recip() * of_cpu;
-        assert_close("columns", found, expected, bound);
+        // A view that begins at a multiple of 512 bytes is not copied on CUDA, others are.
+        for start in [0, 256, 900] {
+            let [x, cpu] = both([7, 1024], 3, 3.0, format);
+            let [weight, of_cpu] = both([1, 64], 2, 1.0, DType::F32);
+            let (x, cpu) = (x.narrow(1, start, 64), cpu.narrow(1, start, 64));
+            let found = sentinel_lm_cube::rms_norm(&x, &weight, 1e-6).unwrap();
+            let mean = cpu.clone().square().mean_dim(1);
+            let expected = cpu.clone() * mean.add_scalar(1e-6).sqrt().recip() * of_cpu;
+            assert_close("norms", found, expected, bound);
+            let found = sentinel_lm_cube::swiglu(&x).unwrap();
+            let expected = silu(cpu.clone().narrow(1, 0, 32)) * cpu.clone().narrow(1, 32, 32);
+            assert_close("gated units", found, expected, bound);
+            let [weight, of_cpu] = both([24, 64], 11, 1.0, format);
+            let found = sentinel_lm_cube::matmul_weight(&x, &weight).unwrap();
+            assert_close("products", found, cpu.matmul(of_cpu.transpose()), bound);
+        }
     }
 }
 
@@ -109,7 +118,7 @@ fn device_kernels_rotate_heads() {
             let [cosine, c] = both([rows, tokens, 1, head / 2], 6, 1.0, DType::F32);
             let [sine, s] = both([rows, tokens, 1, head / 2], 7, 1.0, DType::F32);
             let shape = Heads {
-                rows,
+                sequences: rows,
                 tokens,
                 heads,
                 head,
@@ -154,14 +163,37 @@ fn device_kernels_mask_the_softmax() {
     }
 }
 
+/// Pairs of formats of activations and weights that the tested device computes with.
+fn mixed_formats() -> Vec<([DType; 2], f64)> {
+    let all: Vec<_> = formats().collect();
+    let pairs = all.iter().flat_map(|(x, a)| {
+        let of = |(weight, b): &(DType, f64)| ([*x, *weight], a.max(*b));
+        all.iter().map(of).collect::<Vec<_>>()
+    });
+    pairs.collect()
+}
+
+/// Outputs and inputs of weights: of a model, and those whose rows are padded or cannot be read in vectors.
+const WEIGHTS: [[usize; 2]; 8] = [
+    [1152, 896],
+    [96, 64],
+    [40, 72],
+    [896, 2],
+    [64, 1],
+    [33, 36],
+    [1003, 64],
+    [64, 6],
+];
+
 #[test]
 fn device_kernels_multiply_rows_with_weights() {
-    for (format, bound) in formats() {
-        for rows in [1, 2, 16, 17, 64, 300] {
-            for (outputs, inputs) in [(1152, 896), (96, 64), (40, 72)] {
+    for ([format, of_weight], bound) in mixed_formats() {
+        for rows in [1, 2, 16, 17, 300] {
+            for [outputs, inputs] in WEIGHTS {
                 let [x, cpu] = both([rows, inputs], 10, 1.0, format);
-                let [weight, of_cpu] = both([outputs, inputs], 11, 1.0, format);
+                let [weight, of_cpu] = both([outputs, inputs], 11, 1.0, of_weight);
                 let found = sentinel_lm_cube::matmul_weight(&x, &weight).unwrap();
+                assert_eq!(found.dtype(), format);
                 let expected = cpu.matmul(of_cpu.transpose());
                 let what = format!("{format:?} {rows} rows, {outputs} of {inputs}");
                 assert_close(&what, found, expected, bound);
@@ -172,21 +204,19 @@ fn device_kernels_multiply_rows_with_weights() {
 
 #[test]
 fn device_kernels_carry_the_gradient_through_a_frozen_product() {
-    for (format, bound) in formats() {
-        for rows in [2, 17, 300] {
-            let [x, _] = both([rows, 896], 12, 1.0, format);
-            let [weight, of_cpu] = both([1152, 896], 13, 1.0, format);
-            let [by, by_cpu] = both([rows, 1152], 14, 1.0, format);
-            let x = x.autodiff().require_grad();
-            let product = sentinel_lm_cube::matmul_weight(&x, &weight).unwrap();
-            let grads = (product * by).sum().backward();
-            let expected = by_cpu.matmul(of_cpu);
-            assert_close(
-                &format!("{format:?} {rows} rows"),
-                x.grad(&grads).unwrap(),
-                expected,
-                bound,
-            );
+    for ([format, of_weight], bound) in mixed_formats() {
+        for rows in [1, 17, 300] {
+            for [outputs, inputs] in WEIGHTS {
+                let [x, _] = both([rows, inputs], 12, 1.0, format);
+                let [weight, of_cpu] = both([outputs, inputs], 13, 1.0, of_weight);
+                let [by, by_cpu] = both([rows, outputs], 14, 1.0, format);
+                let x = x.autodiff().require_grad();
+                let product = sentinel_lm_cube::matmul_weight(&x, &weight).unwrap();
+                let grads = (product * by).sum().backward();
+                let what = format!("{format:?} {rows} rows, {outputs} of {inputs}");
+                let found = x.grad(&grads).unwrap();
+                assert_close(&what, found, by_cpu.matmul(of_cpu), bound);
+            }
         }
     }
 }
@@ -238,7 +268,7 @@ fn device_kernels_compute_gradients_of_logits() {
 fn device_kernels_take_the_most_likely_token() {
     for (format, _) in formats() {
         let ([logits, cpu], _) = distributions(format);
-        let draw = Draw {
+        let draw = SamplingOptions {
             temperature: 0.5,
             greedy: true,
             seed: 1,
@@ -261,8 +291,8 @@ fn device_kernels_take_the_most_likely_token() {
     }
 }
 
-/// The largest χ² of 15 degrees of freedom that one of a million fair draws exceeds.
-const CHI_SQUARE: f64 = 55.0;
+/// The χ² of 15 degrees of freedom that one of a million fair draws exceeds.
+const CHI_SQUARE: f64 = 56.5;
 
 #[test]
 fn device_kernels_draw_tokens_by_their_probabilities() {
@@ -276,7 +306,7 @@ fn device_kernels_draw_tokens_by_their_probabilities() {
     let logits = logits.cast(format);
     let mut counts = vec![0.0; tokens];
     for step in 0..steps {
-        let draw = Draw {
+        let draw = SamplingOptions {
             temperature: 0.8,
             greedy: false,
             seed: 9,

@@ -35,7 +35,7 @@ impl Generator<'_> {
             row => Rng::indexed(options.seed, row).next(),
         };
         device.seed(seed);
-        let mut draw = cube::Draw {
+        let mut how = cube::SamplingOptions {
             temperature: options.sampling.temperature,
             greedy: options.greedy,
             seed: (seed ^ (seed >> 32)) as u32,
@@ -59,8 +59,8 @@ impl Generator<'_> {
             let steps = open.iter().map(remaining).max().unwrap_or(0);
             let mut tokens = Vec::new();
             for _ in 0..steps.min(STEPS_PER_READ) {
-                let (ids, logps) = sample(logits, options, draw);
-                draw.step = draw.step.wrapping_add(1);
+                let (ids, logps) = sample(logits, options, how);
+                how.step = how.step.wrapping_add(1);
                 tokens.push((ids.clone(), logps));
                 let [slots, _] = ids.dims();
                 logits = decoder.step(ids.reshape([slots]));
@@ -113,9 +113,9 @@ impl Generator<'_> {
 fn sample(
     logits: Tensor<2>,
     options: &GenerateOptions,
-    draw: cube::Draw,
+    how: cube::SamplingOptions,
 ) -> (Tensor<2, Int>, Tensor<2>) {
-    if let Some(drawn) = cube::sample(&logits, draw) {
+    if let Some(drawn) = cube::sample(&logits, how) {
         return drawn;
     }
     let logps = |logits: Tensor<2>| log_softmax(logits, 1);

@@ -1,5 +1,5 @@
-//! Kernels of graphics processors, [`sentinel_lm_cube`]. A build without one of them has the same functions, of which
-//! none applies.
+//! Kernels of graphics processors, [`sentinel_lm_cube`]. Without the features `cuda` and `wgpu`, functions of the same names
+//! return `None`.
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) use sentinel_lm_cube::*;
@@ -14,7 +14,7 @@ mod none {
     #[derive(Clone, Copy)]
     #[expect(dead_code, reason = "no kernel reads it")]
     pub(crate) struct Heads {
-        pub(crate) rows: usize,
+        pub(crate) sequences: usize,
         pub(crate) tokens: usize,
         pub(crate) heads: usize,
         pub(crate) head: usize,
@@ -22,7 +22,7 @@ mod none {
 
     #[derive(Clone, Copy)]
     #[expect(dead_code, reason = "no kernel reads it")]
-    pub(crate) struct Draw {
+    pub(crate) struct SamplingOptions {
         pub(crate) temperature: f64,
         pub(crate) greedy: bool,
         pub(crate) seed: u32,
@@ -54,7 +54,10 @@ mod none {
         None
     }
 
-    pub(crate) const fn sample(_: &Tensor<2>, _: Draw) -> Option<(Tensor<2, Int>, Tensor<2>)> {
+    pub(crate) const fn sample(
+        _: &Tensor<2>,
+        _: SamplingOptions,
+    ) -> Option<(Tensor<2, Int>, Tensor<2>)> {
         None
     }
 

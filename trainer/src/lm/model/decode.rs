@@ -15,9 +15,10 @@ const MAX_TRANSPOSED_ROWS: usize = 64;
 
 /// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
 ///
-/// With few rows, as in decoding, it computes `W xᵀ` and transposes the result: the matrix product
-/// then reads the weight in its own memory layout. Otherwise it first copies the weight to another
-/// layout, which took two fifths of generation time on a processor.
+/// Graphics processors have kernels for it. On the processor, with few rows, as in decoding, it
+/// computes `W xᵀ` and transposes the result: the matrix product then reads the weight in its own
+/// memory layout. Otherwise it first copies the weight to another layout, which took two fifths of
+/// generation time.
 pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     if let Some(product) = cube::matmul_weight(&x, weight) {
         return product;
@@ -74,7 +75,7 @@ impl Block {
         DecodeLayer {
             input_norm: self.input_norm.get(false),
             qkv: joined(&[query, key, value]),
-            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1)),
+            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1).cast(precision.activations())),
             head_norms: (self.head_norms.as_ref())
                 .map(|norms| norms.each_ref().map(|norm| norm.get(false))),
             output: weight(output),

@@ -352,7 +352,7 @@ impl AttentionContext {
         }
         if let Some((rope, scale)) = rope {
             let shape = cube::Heads {
-                rows: self.rows,
+                sequences: self.rows,
                 tokens: self.tokens,
                 heads,
                 head: self.head_dim,

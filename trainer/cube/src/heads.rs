@@ -1,45 +1,34 @@
 //! Queries and keys by head, and the softmax of attention.
 
+use sentinel_lm_kernels::HeadLayout;
+
 use super::*;
 
-/// The shape of queries or keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heads {
-    /// Number of sequences of the batch.
-    pub sequences: usize,
-    /// Number of tokens of each sequence.
-    pub tokens: usize,
-    /// Number of heads of queries or keys.
-    pub heads: usize,
-    /// Width of a head.
-    pub head: usize,
-}
-
-/// Maps queries or keys, `[sequences * tokens, heads * head]`, to `[sequences, heads, tokens, head]`, rotated by the
+/// Maps queries or keys, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, rotated by the
 /// cosines and sines of their positions, and multiplied by `scale`. Each table has `head / 2` numbers in f32 for each token,
 /// in the order of the tokens.
 #[must_use]
 pub fn split_heads<const D: usize>(
     x: &Tensor<2>,
-    shape: Heads,
+    layout: HeadLayout,
     [cosine, sine]: [&Tensor<D>; 2],
     scale: f64,
 ) -> Option<Tensor<4>> {
     let ((x, pitch), cosine, sine) = (rows_of(x)?, dense_f32(cosine)?, dense_f32(sine)?);
-    let Heads {
-        sequences,
+    let HeadLayout {
+        rows,
         tokens,
         heads,
         head,
-    } = shape;
-    let (all, half) = (sequences * tokens, head / 2);
+    } = layout;
+    let (all, half) = (rows * tokens, head / 2);
     let of_table = |table: &CubeTensor| table.meta.shape().num_elements() == all * half;
     let fits = x.meta.shape()[..] == [all, heads * head] && of_table(&cosine) && of_table(&sine);
     let count = all * heads * half;
     if count == 0 || head % 2 != 0 || !fits {
         return None;
     }
-    let out = empty(&x, [sequences, heads, tokens, head], x.dtype);
+    let out = empty(&x, [rows, heads, tokens, head], x.dtype);
     let units = units(&x, UNITS);
     split_heads_kernel::launch(
         &x.client.clone(),

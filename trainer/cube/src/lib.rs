@@ -23,7 +23,7 @@ use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 
-pub use heads::{Heads, masked_softmax, split_heads};
+pub use heads::{masked_softmax, split_heads};
 pub use products::matmul_weight;
 pub use rows::{rms_norm, swiglu};
 pub use vocabulary::{SamplingOptions, logit_grads, sample, token_stats};
@@ -113,26 +113,23 @@ fn number_of_thread() -> usize {
 /// Returns the sum of the values of all threads of a block to each of them. `shared` has a place for each thread.
 #[cube]
 fn block_sum(value: f32, shared: &mut Shared<[f32]>, #[comptime] units: u32) -> f32 {
-    let at = UNIT_POS as usize;
-    sync_cube();
-    shared[at] = value;
-    sync_cube();
-    let levels = comptime!(units.ilog2() as usize);
-    #[unroll]
-    for level in 0..levels {
-        let half = comptime!((units as usize) >> (level + 1));
-        if at < half {
-            let other = shared[at + half];
-            shared[at] += other;
-        }
-        sync_cube();
-    }
-    shared[0]
+    block_reduce(value, shared, units, false)
 }
 
 /// Returns the largest of the values of all threads of a block to each of them.
 #[cube]
 fn block_max(value: f32, shared: &mut Shared<[f32]>, #[comptime] units: u32) -> f32 {
+    block_reduce(value, shared, units, true)
+}
+
+/// Returns the maximum, or else the sum, of the values of all threads of a block to each of them.
+#[cube]
+fn block_reduce(
+    value: f32,
+    shared: &mut Shared<[f32]>,
+    #[comptime] units: u32,
+    #[comptime] is_max: bool,
+) -> f32 {
     let at = UNIT_POS as usize;
     sync_cube();
     shared[at] = value;
@@ -143,7 +140,11 @@ fn block_max(value: f32, shared: &mut Shared<[f32]>, #[comptime] units: u32) -> 
         let half = comptime!((units as usize) >> (level + 1));
         if at < half {
             let other = shared[at + half];
-            shared[at] = max(shared[at], other);
+            if comptime!(is_max) {
+                shared[at] = max(shared[at], other);
+            } else {
+                shared[at] += other;
+            }
         }
         sync_cube();
     }

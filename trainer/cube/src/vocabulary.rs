@@ -145,6 +145,12 @@ fn sample_kernel<F: Float>(
     }
 }
 
+/// Returns the targets of rows, a token for each.
+fn targets_of(targets: &Tensor<1, burn::tensor::Int>, rows: usize) -> Option<CubeTensor> {
+    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
+    (targets.dtype == DType::I32 && targets.meta.shape()[0] == rows).then_some(targets)
+}
+
 /// Returns the statistics of a target, a token of the vocabulary, under the distribution of each row of logits,
 /// `[rows, vocabulary]`:
 /// `[rows, 3]` with its log-probability, the entropy in nats, and the log-probability of the most likely token.
@@ -155,8 +161,8 @@ pub fn token_stats(
     temperature: f64,
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(logits)?);
-    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
-    if rows * width == 0 || targets.dtype != DType::I32 || targets.meta.shape()[0] != rows {
+    let targets = targets_of(targets, rows)?;
+    if rows * width == 0 {
         return None;
     }
     let units = units(&logits, MAX_UNITS);
@@ -250,19 +256,23 @@ fn token_stats_kernel<F: Float>(
 }
 
 /// Returns the derivatives of a loss with respect to logits, `[rows, vocabulary]`, from those with respect to the
-/// log-probability of each row's target and to its entropy, both `[rows]` in f32.
+/// log-probability of each row's target and to its entropy, if the loss depends on it, both `[rows]` in f32.
 #[must_use]
 pub fn logit_grads(
     logits: &Tensor<2>,
     targets: &Tensor<1, burn::tensor::Int>,
     temperature: f64,
     by_logp: &Tensor<1>,
-    by_entropy: &Tensor<1>,
+    by_entropy: Option<&Tensor<1>>,
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(logits)?);
-    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
-    let (by_logp, by_entropy) = (dense_f32(by_logp)?, dense_f32(by_entropy)?);
-    if rows * width == 0 || targets.dtype != DType::I32 || targets.meta.shape()[0] != rows {
+    let targets = targets_of(targets, rows)?;
+    let by_entropy = match by_entropy {
+        Some(by_entropy) => dense_f32(by_entropy)?,
+        None => dense_f32(&Tensor::<1>::zeros([rows], &by_logp.device()))?,
+    };
+    let by_logp = dense_f32(by_logp)?;
+    if rows * width == 0 {
         return None;
     }
     if [&by_logp, &by_entropy]

@@ -2,7 +2,8 @@
 
 use burn::tensor::activation::{log_softmax, silu, softmax};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use sentinel_lm_cube::{Heads, SamplingOptions};
+use sentinel_lm_cube::SamplingOptions;
+use sentinel_lm_kernels::HeadLayout;
 
 use crate::oracle::device;
 
@@ -117,13 +118,13 @@ fn device_kernels_rotate_heads() {
             let [x, cpu] = both([rows * tokens, heads * head], 5, 2.0, format);
             let [cosine, c] = both([rows, tokens, 1, head / 2], 6, 1.0, DType::F32);
             let [sine, s] = both([rows, tokens, 1, head / 2], 7, 1.0, DType::F32);
-            let shape = Heads {
-                sequences: rows,
+            let layout = HeadLayout {
+                rows,
                 tokens,
                 heads,
                 head,
             };
-            let found = sentinel_lm_cube::split_heads(&x, shape, [&cosine, &sine], 0.125).unwrap();
+            let found = sentinel_lm_cube::split_heads(&x, layout, [&cosine, &sine], 0.125).unwrap();
             let cpu = cpu.reshape([rows, tokens, heads, head]);
             let (a, b) = (
                 cpu.clone().narrow(3, 0, head / 2),
@@ -252,7 +253,8 @@ fn device_kernels_compute_gradients_of_logits() {
         let [by_logp, of_logp] = both([3], 16, 1.0, DType::F32);
         let [by_entropy, of_entropy] = both([3], 17, 1.0, DType::F32);
         let of_device = targets(&of, &device());
-        let found = sentinel_lm_cube::logit_grads(&logits, &of_device, 0.7, &by_logp, &by_entropy);
+        let found =
+            sentinel_lm_cube::logit_grads(&logits, &of_device, 0.7, &by_logp, Some(&by_entropy));
         let cpu = cpu.autodiff().require_grad();
         let all = log_softmax(cpu.clone().div_scalar(0.7), 1);
         let places = targets(&of, &Device::flex()).reshape([3, 1]);

@@ -1,5 +1,5 @@
-//! Kernels of graphics processors, [`sentinel_lm_cube`]. Without the features `cuda` and `wgpu`, functions of the same names
-//! return `None`.
+//! Kernels of graphics processors, [`sentinel_lm_cube`]. Without the features `cuda` and `wgpu`, functions of
+//! the same names return `None`.
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) use sentinel_lm_cube::*;
@@ -10,15 +10,7 @@ pub(crate) use none::*;
 #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
 mod none {
     use burn::tensor::{Int, Tensor};
-
-    #[derive(Clone, Copy)]
-    #[expect(dead_code, reason = "no kernel reads it")]
-    pub(crate) struct Heads {
-        pub(crate) sequences: usize,
-        pub(crate) tokens: usize,
-        pub(crate) heads: usize,
-        pub(crate) head: usize,
-    }
+    use sentinel_lm_kernels::HeadLayout;
 
     #[derive(Clone, Copy)]
     #[expect(dead_code, reason = "no kernel reads it")]
@@ -43,7 +35,7 @@ mod none {
 
     pub(crate) const fn split_heads<const D: usize>(
         _: &Tensor<2>,
-        _: Heads,
+        _: HeadLayout,
         _: [&Tensor<D>; 2],
         _: f64,
     ) -> Option<Tensor<4>> {
@@ -74,7 +66,7 @@ mod none {
         _: &Tensor<1, Int>,
         _: f64,
         _: &Tensor<1>,
-        _: &Tensor<1>,
+        _: Option<&Tensor<1>>,
     ) -> Option<Tensor<2>> {
         None
     }

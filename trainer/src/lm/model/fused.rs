@@ -1,6 +1,6 @@
 //! Operations of a layer as one pass each on the processor, with gradients, over the loops of
-//! [`sentinel_lm_kernels`]. Graphics processors have the kernels of [`super::cube`], most of them without gradients, and
-//! compose the rest of the tensor library's operations.
+//! [`sentinel_lm_kernels`]. Graphics processors have the kernels of [`super::cube`], most of them
+//! without gradients, and compose the rest of the tensor library's operations.
 
 use std::fmt::Debug;
 

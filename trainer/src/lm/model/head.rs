@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
+use sentinel_lm_kernels::TokenStats;
 
 use super::precision::mixed_matmul;
-use super::{Batch, CausalLm, ForwardOptions, Segment};
-use super::{cube, fused};
+use super::{Batch, CausalLm, ForwardOptions, Segment, cube, fused};
 use crate::lm::LmError;
 use crate::lm::config::ModelConfig;
 use crate::lm::parameter::{Grads, Parameter, indices};
@@ -188,15 +188,15 @@ impl HeadOptions {
 
     /// Returns the values of tokens from the logits before them, `[n, vocabulary]`.
     fn values(&self, logits: Tensor<2>, targets: &[u32]) -> Result<TokenValues, LmError> {
-        if !fused::applies(&logits) {
-            let device = logits.device();
-            let of_targets = indices(targets.iter().map(|id| *id as usize), &device);
-            if let Some(stats) = cube::token_stats(&logits, &of_targets, self.temperature) {
-                return self.read_stats(stats);
+        let stats = if fused::applies(&logits) {
+            fused::token_stats_of(logits, targets, self.temperature as f32)
+        } else {
+            let of_rows = indices(targets.iter().map(|id| *id as usize), &logits.device());
+            match cube::token_stats(&logits, &of_rows, self.temperature) {
+                Some(stats) => read_stats(stats)?,
+                None => return TokenValues::read(&self.logprobs(logits, targets)),
             }
-            return TokenValues::read(&self.logprobs(logits, targets));
-        }
-        let stats = fused::token_stats_of(logits, targets, self.temperature as f32);
+        };
         let mut found = TokenValues {
             logps: stats.iter().map(|stats| stats.logp).collect(),
             ..TokenValues::default()
@@ -204,21 +204,6 @@ impl HeadOptions {
         if self.entropy != Entropy::Skipped {
             found.entropies = stats.iter().map(|stats| stats.entropy).collect();
             found.max_logps = stats.iter().map(|stats| stats.max_logp).collect();
-        }
-        Ok(found)
-    }
-
-    /// Reads statistics of tokens, `[n, 3]`: log-probability, entropy, log-probability of the most likely token.
-    fn read_stats(&self, stats: Tensor<2>) -> Result<TokenValues, LmError> {
-        let stats = numbers(stats)?;
-        let column = |at: usize| stats.chunks_exact(3).map(|row| row[at]).collect();
-        let mut found = TokenValues {
-            logps: column(0),
-            ..TokenValues::default()
-        };
-        if self.entropy != Entropy::Skipped {
-            found.entropies = column(1);
-            found.max_logps = column(2);
         }
         Ok(found)
     }
@@ -254,41 +239,26 @@ impl HeadOptions {
                 by_entropy.as_deref(),
             ));
         }
-        let device = logits.device();
-        let column = |values: Vec<f32>| {
-            let count = values.len();
-            Tensor::<2>::from_data(TensorData::new(values, [count, 1]), &device)
-        };
-        let count = targets.len();
+        let (count, device) = (targets.len(), logits.device());
+        let flat =
+            |values: Vec<f32>| Tensor::<1>::from_data(TensorData::new(values, [count]), &device);
+        let (by_logp, by_entropy) = (flat(by_logp), by_entropy.map(flat));
         let places = indices(targets.iter().map(|id| *id as usize), &device);
-        let (by_logp, by_entropy) = (column(by_logp), by_entropy.map(column));
-        let flat = |column: &Tensor<2>| column.clone().reshape([count]);
-        let grads_of_entropy = match &by_entropy {
-            Some(by_entropy) => flat(by_entropy),
-            None => Tensor::zeros([count], &device),
-        };
-        if let Some(grad) = cube::logit_grads(
-            &logits,
-            &places,
-            self.temperature,
-            &flat(&by_logp),
-            &grads_of_entropy,
-        ) {
+        let entropy = by_entropy.as_ref();
+        if let Some(grad) = cube::logit_grads(&logits, &places, self.temperature, &by_logp, entropy)
+        {
             return Ok(grad);
         }
+        let column = |of_rows: Tensor<1>| of_rows.reshape([count, 1]);
+        let (by_logp, places) = (column(by_logp), places.reshape([count, 1]));
         let logps = log_softmax(logits.div_scalar(self.temperature), 1);
         let shares = logps.clone().exp();
         let mut grad = shares.clone() * by_logp.clone().neg();
         if let Some(by_entropy) = by_entropy {
             let entropy = (shares.clone() * logps.clone()).sum_dim(1).neg();
-            grad = grad - shares * (logps + entropy) * by_entropy;
+            grad = grad - shares * (logps + entropy) * column(by_entropy);
         }
-        let grad = grad.scatter(
-            1,
-            places.reshape([count, 1]),
-            by_logp,
-            IndexingUpdateOp::Add,
-        );
+        let grad = grad.scatter(1, places, by_logp, IndexingUpdateOp::Add);
         Ok(grad.div_scalar(self.temperature))
     }
 
@@ -318,6 +288,16 @@ impl HeadOptions {
             entropies,
         }
     }
+}
+
+/// Reads statistics of tokens, `[n, 3]`: log-probability, entropy, log-probability of the most likely token.
+fn read_stats(stats: Tensor<2>) -> Result<Vec<TokenStats>, LmError> {
+    let of_token = |row: &[f32]| TokenStats {
+        logp: row[0],
+        entropy: row[1],
+        max_logp: row[2],
+    };
+    Ok(numbers(stats)?.chunks_exact(3).map(of_token).collect())
 }
 
 impl CausalLm {

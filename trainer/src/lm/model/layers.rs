@@ -351,14 +351,8 @@ impl AttentionContext {
             return fused::fused_split_heads(x, self.layout(heads), angles, scale);
         }
         if let Some((rope, scale)) = rope {
-            let shape = cube::Heads {
-                sequences: self.rows,
-                tokens: self.tokens,
-                heads,
-                head: self.head_dim,
-            };
             let angles = [&rope.cosine, &rope.sine];
-            if let Some(split) = cube::split_heads(&x, shape, angles, scale) {
+            if let Some(split) = cube::split_heads(&x, self.layout(heads), angles, scale) {
                 return split;
             }
         }

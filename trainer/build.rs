@@ -7,8 +7,21 @@ use std::process::Command;
 
 /// Paths, relative to this folder, that determine the behavior of the command; changes elsewhere
 /// do not make it `-dirty`.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 22] = [
     "src",
+    "base",
+    "compact",
+    "cube",
+    "evidence",
+    "http",
+    "hub",
+    "kernels",
+    "language",
+    "lm",
+    "play",
+    "rl",
+    "run",
+    "tensor",
     "build.rs",
     "Cargo.toml",
     "../env/src",

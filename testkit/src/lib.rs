@@ -9,6 +9,8 @@ mod compare;
 pub mod digests;
 mod episodes;
 mod golden;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod loopback;
 mod primitives;
 mod shapes;
 #[cfg(not(target_arch = "wasm32"))]

@@ -9,20 +9,20 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use sentinel_compact::config::TrainConfig;
+use sentinel_compact::learn::Learn as _;
+use sentinel_compact::trainer::Trainer;
 use sentinel_env::trust::TrustEnv;
-use sentinel_policy::nn::Weights;
-use sentinel_trainer::algo::lm_grpo::memory_estimate::qwen_presets;
-use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
-use sentinel_trainer::compact::config::TrainConfig;
-use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::learn::Learn as _;
-use sentinel_trainer::compact::trainer::Trainer;
-use sentinel_trainer::distributed::ProcessGroup;
-use sentinel_trainer::lm::{
+use sentinel_language::grpo::memory_estimate::qwen_presets;
+use sentinel_language::grpo::{Objective, Sample, accumulate};
+use sentinel_lm::{
     AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora,
     LoraConfig, ModelConfig, Optimizer, Precision,
 };
-use sentinel_trainer::rl::config::LossConfig;
+use sentinel_policy::nn::Weights;
+use sentinel_rl::config::LossConfig;
+use sentinel_run::distributed::ProcessGroup;
+use sentinel_tensor::device::DeviceName;
 use serde_json::{Value, json};
 
 /// The same allocator as in the program.

@@ -4,13 +4,13 @@
 
 use burn::tensor::Device;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
-use sentinel_trainer::distributed::ProcessGroup;
-use sentinel_trainer::lm::{
+use sentinel_language::grpo::{Objective, Sample, accumulate};
+use sentinel_lm::{
     AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora, LoraConfig,
     ModelConfig, ModelType, Optimizer, TrainedPart,
 };
-use sentinel_trainer::rl::config::LossConfig;
+use sentinel_rl::config::LossConfig;
+use sentinel_run::distributed::ProcessGroup;
 
 /// The same allocator as in the program.
 #[global_allocator]

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use sentinel_trainer::distributed::{DistributedError, ProcessGroup, process_group};
+use sentinel_run::distributed::{DistributedError, ProcessGroup, process_group};
 
 /// Numbers of gradients: adapters of rank 16 on all linear layers of Qwen2.5-0.5B, 1.5B and 7B.
 const COUNTS: [(&str, usize); 3] = [

@@ -10,6 +10,12 @@
 )]
 
 use burn::tensor::Device;
+use sentinel_base::SeedRange;
+use sentinel_compact::evaluate::evaluate_baseline;
+use sentinel_compact::parameter_tensors::{Outputs, ParameterTensors};
+use sentinel_compact::{
+    Learn, NamedPolicy, NetworkWorld, RunDir, SetInputs, TrainConfig, evaluate, load_model, train,
+};
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::{PyRandom, derive_seed};
 use sentinel_env::rules::{NoRuleChange, Rules};
@@ -20,12 +26,6 @@ use sentinel_policy::replay::{
     Fields, Recordable, Replay, RowError, record_episode, to_lines, verify,
 };
 use sentinel_policy::{Player, Policy, nn};
-use sentinel_trainer::SeedRange;
-use sentinel_trainer::compact::evaluate::evaluate_baseline;
-use sentinel_trainer::compact::parameter_tensors::{Outputs, ParameterTensors};
-use sentinel_trainer::compact::{
-    Learn, NamedPolicy, RunDir, SetInputs, TrainConfig, Trainable, evaluate, load_model, train,
-};
 use serde_json::{Value, json};
 
 // 1. The rules: plain types, and an episode that implements `Environment`.
@@ -233,7 +233,7 @@ impl ChoiceSet for LiarBandit {
 
 // 5. Training: the same network on tensors, and the baselines.
 
-impl Trainable for LiarBandit {
+impl NetworkWorld for LiarBandit {
     type Net = SetNet<Self>;
 }
 

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    sentinel_base::provenance::set_commit(env!("SENTINEL_COMMIT"));
     let words: Vec<OsString> = std::env::args_os().collect();
     let (command, given) = match cli::parse(&words) {
         Ok(parsed) => parsed,
@@ -28,13 +29,8 @@ fn main() -> ExitCode {
         Err(error) if error.is::<cli::interrupt::Interrupted>() => ExitCode::from(130),
         Err(error) if error.is::<cli::interrupt::Reported>() => ExitCode::from(1),
         // Errors name their cause themselves.
-        Err(error) => fail(&one_line(&error.to_string()), 1),
+        Err(error) => fail(&cli::output::one_line(&error.to_string()), 1),
     }
-}
-
-/// Returns the words of a text with single spaces in place of line breaks and runs of spaces.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn fail(reason: &str, code: u8) -> ExitCode {

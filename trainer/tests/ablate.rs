@@ -6,19 +6,19 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::common;
-
-use common::{Callback, sentinel};
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{CellArgs, EpisodeArgs, SeedRange};
 use sentinel_env::WorldName;
-use sentinel_policy::text::PromptStyle;
-use sentinel_trainer::ablate::{
+use sentinel_language::ablate::{
     AblateConfig, Ablation, AblationModel, RowKey, ablate, format_table,
 };
-use sentinel_trainer::corpus::rollout::RolloutError;
-use sentinel_trainer::lm_agent::GenerationArgs;
-use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::{CellArgs, EpisodeArgs, SeedRange};
+use sentinel_language::agent::GenerationArgs;
+use sentinel_play::rollout::RolloutError;
+use sentinel_policy::text::PromptStyle;
 use serde_json::Value;
+
+use crate::common;
+use common::{Callback, sentinel};
 
 const ROWS: [&str; 13] = [
     "bandit_only",

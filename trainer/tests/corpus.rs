@@ -4,12 +4,12 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use crate::common;
-
 use std::path::Path;
 
+use sentinel_play::corpus::{Prompt, Role, parse_example, read_corpus};
+
+use crate::common;
 use common::{json, run, run_in};
-use sentinel_trainer::corpus::{Prompt, Role, parse_example, read_corpus};
 
 #[test]
 fn corpus_is_deterministic_and_can_be_read() {
@@ -294,7 +294,7 @@ fn fallback_rows_are_marked() {
 #[test]
 fn rows_of_test_seeds_are_refused() {
     let row = |more: &str| format!(r#"{{"prompt":"a","completion":"b",{more}}}"#);
-    let range = sentinel_trainer::corpus::training_seeds();
+    let range = sentinel_play::corpus::training_seeds();
     let (first, end) = (range.range().start, range.range().end);
     for seed in [first, end - 1] {
         parse_example(&row(&format!(r#""world":"trust","seed":{seed}"#)), 1).unwrap();

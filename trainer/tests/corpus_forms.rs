@@ -4,7 +4,7 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use sentinel_trainer::corpus::{parse_example, read_corpus};
+use sentinel_play::corpus::{parse_example, read_corpus};
 
 fn refused(text: &str, what: &str) {
     let error = parse_example(text, 1).unwrap_err();

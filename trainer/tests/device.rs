@@ -5,13 +5,13 @@
 //! `SENTINEL_TEST_DEVICE=cuda cargo test --release -p sentinel-trainer --features cuda --test device`.
 #![cfg(any(feature = "wgpu", feature = "cuda"))]
 
+use sentinel_compact::config::TrainConfig;
+use sentinel_compact::learn::Learn;
+use sentinel_compact::trainer::Trainer;
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;
 use sentinel_policy::trust::learned::TrustNet;
-use sentinel_trainer::compact::config::TrainConfig;
-use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact::trainer::Trainer;
+use sentinel_tensor::device::DeviceName;
 
 /// Returns the weights after a few updates.
 fn trained(device: DeviceName) -> Weights<TrustNet> {

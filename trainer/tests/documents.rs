@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
+use sentinel_compact::config::{Method, TrainConfig};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
-use sentinel_trainer::compact::config::{Method, TrainConfig};
 use serde_json::Value;
 
 const EVALUATION: &str = include_str!("../../docs/spec/evaluation.md");
@@ -148,7 +148,7 @@ fn sources(folder: &Path) -> String {
 #[test]
 fn forms_of_other_tools_name_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let crates = ["trainer/tests", "trainer/src", "policy", "web/engine"];
+    let crates = ["trainer", "policy", "web/engine"];
     let code: String = crates
         .iter()
         .map(|name| sources(&root.join(name)))

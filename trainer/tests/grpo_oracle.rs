@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use sentinel_trainer::rl::Metrics;
-use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
-use sentinel_trainer::rl::config::{LossConfig, LossType};
-use sentinel_trainer::rl::importance_sampling::{
+use sentinel_rl::Metrics;
+use sentinel_rl::advantage::{AdvantageConfig, Rewards, advantages};
+use sentinel_rl::config::{LossConfig, LossType};
+use sentinel_rl::importance_sampling::{
     ImportanceSamplingConfig, ImportanceSamplingMode, completion_mask, importance_sampling_ratio,
 };
-use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
+use sentinel_rl::loss::{Advantages, LossInput, grpo_loss};
 use serde::Deserialize;
 
 type Table<T> = Vec<Vec<T>>;

@@ -1,14 +1,14 @@
 //! The trainer as a library: every method takes steps, and imitation learns to play.
 
+use sentinel_compact::config::{Method, TrainConfig};
+use sentinel_compact::evaluate::evaluate;
+use sentinel_compact::learn::Learn;
+use sentinel_compact::trainer::Trainer;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
 use sentinel_policy::nn::Weights;
-use sentinel_trainer::compact::config::{Method, TrainConfig};
-use sentinel_trainer::compact::evaluate::evaluate;
-use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact::trainer::Trainer;
-use sentinel_trainer::rl::credit_options::Credit;
+use sentinel_rl::credit_options::Credit;
 
 /// Returns the trainer of a short run, for what the command line does not show.
 fn short<W: Learn>(change: impl Fn(&mut TrainConfig)) -> Trainer<W> {

@@ -4,12 +4,13 @@
 #[allow(dead_code, reason = "its `main` is for the command line")]
 mod liar_bandit;
 
-use liar_bandit::LiarBandit;
+use sentinel_base::SeedRange;
+use sentinel_compact::{Event, Method, RunDir, TrainConfig, train};
 use sentinel_env::task::SingleTask;
 use sentinel_env::{Environment as _, EpisodeSpec, World as _};
 use sentinel_policy::nn::{Choice, Network as _, SetNet};
-use sentinel_trainer::SeedRange;
-use sentinel_trainer::compact::{Event, Method, RunDir, TrainConfig, train};
+
+use liar_bandit::LiarBandit;
 
 /// The network can imitate a policy: each action has a choice.
 #[test]

@@ -2,6 +2,9 @@
 //! trust world and to 1e-4 in the others.
 
 use burn::tensor::Tensor;
+use sentinel_base::files::read_replay_of;
+use sentinel_compact::learn::Learn;
+use sentinel_compact::parameter_tensors::ParameterTensors;
 use sentinel_env::Environment;
 use sentinel_env::cluster::{self, ClusterEnv};
 use sentinel_env::polyguard::{self, MAX_CANDIDATES, PolyguardEnv};
@@ -13,10 +16,7 @@ use sentinel_policy::nn::{Architecture, Network as _, Observe as _, Output, Weig
 use sentinel_policy::polyguard::PolicyName as PolyguardPolicy;
 use sentinel_policy::polyguard::learned::{Observer as PolyguardObserver, PolyguardNet};
 use sentinel_policy::trust::learned::{FeatureSet, Features, Observer, Pooling, TrustNet};
-use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact::parameter_tensors::ParameterTensors;
-use sentinel_trainer::files::read_replay_of;
+use sentinel_tensor::device::DeviceName;
 
 /// The number of observations that are compared.
 const COUNT: usize = 1000;

@@ -6,11 +6,12 @@
 
 use std::path::Path;
 
+use sentinel_compact::config::{Method, TrainConfig};
+use sentinel_compact::outputs;
+use sentinel_compact::outputs::card;
 use sentinel_env::trust::TrustEnv;
-use sentinel_trainer::compact::config::{Method, TrainConfig};
-use sentinel_trainer::compact::outputs::{self, card};
-use sentinel_trainer::rl::Metrics;
-use sentinel_trainer::run::{
+use sentinel_rl::Metrics;
+use sentinel_run::{
     Event, RunHistory, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events,
     read_events, tensorboard,
 };

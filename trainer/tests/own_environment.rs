@@ -5,6 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sentinel_compact::burn::tensor::{Device, Tensor};
+use sentinel_compact::parameter_tensors::{Outputs, ParameterTensors};
+use sentinel_compact::{
+    Event, Learn, Method, NamedPolicy, NetworkWorld, RunDir, TrainConfig, load_model, train,
+    train_until,
+};
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
 use sentinel_env::rules::{NoRuleChange, Rules};
@@ -15,15 +21,9 @@ use sentinel_policy::nn::{
 };
 use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
-use sentinel_trainer::compact::burn::tensor::{Device, Tensor};
-use sentinel_trainer::compact::parameter_tensors::{Outputs, ParameterTensors};
-use sentinel_trainer::compact::{
-    Event, Learn, Method, NamedPolicy, RunDir, TrainConfig, Trainable, load_model, train,
-    train_until,
-};
-use sentinel_trainer::rl::credit_options::Credit;
-use sentinel_trainer::run::{Outcome, read_events};
-use sentinel_trainer::tensors::matrix;
+use sentinel_rl::credit_options::Credit;
+use sentinel_run::{Outcome, read_events};
+use sentinel_tensor::matrix;
 use serde::{Deserialize, Serialize};
 
 /// The number of steps of an episode.
@@ -285,7 +285,7 @@ impl Policy<Signals> for Stubborn {
     }
 }
 
-impl Trainable for Signals {
+impl NetworkWorld for Signals {
     type Net = SignalsNet;
 }
 

@@ -4,11 +4,11 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use crate::common;
-
-use common::{json, repository, run_in};
-use sentinel_trainer::replay_manifest::{MANIFEST_FILE, Manifest};
+use sentinel_play::replay_manifest::{MANIFEST_FILE, Manifest};
 use serde_json::json as value;
+
+use crate::common;
+use common::{json, repository, run_in};
 
 #[test]
 fn recorded_replay_verifies_with_same_scores() {

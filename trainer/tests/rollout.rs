@@ -4,32 +4,29 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use crate::common;
-
-use common::Callback;
-use sentinel_env::Environment;
-use sentinel_env::EpisodeSpec;
-use sentinel_env::Named;
-use sentinel_env::World;
+use sentinel_compact::learn::Learn;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Action, Task, TrustEnv};
+use sentinel_env::{Environment, EpisodeSpec, Named, World};
+use sentinel_play::analyze::PolicySource;
+use sentinel_play::compact_model::load_model;
+use sentinel_play::rollout::{
+    CompletionValue, Ending, GenerationRequest, Group, RolloutConfig, RolloutError, RolloutStats,
+    RolloutSums, Script, TextAgent, generate_groups, rollout, rollout_summaries,
+};
 use sentinel_policy::Scripted;
 use sentinel_policy::nn::TrainedPolicy;
 use sentinel_policy::policy::Player;
 use sentinel_policy::text::{InvalidReward, ParserStrictness, PromptState, PromptStyle, TextWorld};
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::TrustNet;
-use sentinel_trainer::analyze::PolicySource;
-use sentinel_trainer::compact::learn::Learn;
-use sentinel_trainer::compact_model::load_model;
-use sentinel_trainer::corpus::rollout::{
-    CompletionValue, Ending, GenerationRequest, Generator, Group, RolloutConfig, RolloutError,
-    RolloutStats, RolloutSums, Script, generate_groups, rollout, rollout_summaries,
-};
-use sentinel_trainer::rl::advantage::{AdvantageConfig, advantages};
+use sentinel_rl::advantage::{AdvantageConfig, advantages};
+
+use crate::common;
+use common::Callback;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
 const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;
@@ -324,7 +321,7 @@ fn assert_summaries_match_trajectories<W: TextWorld + Learn>(task: W::Task, poli
 /// A model that sees the requests.
 struct Requests<F>(F);
 
-impl<W: TextWorld, F: FnMut(&[GenerationRequest<'_, W>]) -> Vec<String>> Generator<W>
+impl<W: TextWorld, F: FnMut(&[GenerationRequest<'_, W>]) -> Vec<String>> TextAgent<W>
     for Requests<F>
 {
     fn generate(&mut self, _: &[String], requests: &[GenerationRequest<'_, W>]) -> Vec<String> {
@@ -346,7 +343,7 @@ struct Decided {
     asked: Vec<(usize, bool)>,
 }
 
-impl Generator<TrustEnv> for Decided {
+impl TextAgent<TrustEnv> for Decided {
     fn generate(
         &mut self,
         prompts: &[String],
@@ -461,7 +458,7 @@ fn group_members_differ_only_by_completion() {
         ..AdvantageConfig::default()
     };
     let names = &["score"];
-    let rewards = sentinel_trainer::rl::advantage::Rewards {
+    let rewards = sentinel_rl::advantage::Rewards {
         names,
         values: &values,
     };

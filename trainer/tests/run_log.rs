@@ -8,12 +8,12 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sentinel_trainer::Error;
-use sentinel_trainer::rl::Metrics;
-use sentinel_trainer::run::{
-    Evaluation, Event, HistoryFormat, LogPosition, Outcome, RunDir, RunHistory, RunLog,
-    RunSchedule, Scores, TRAINER_STATE_FILE, TrainerState, Training, Update, WallTimes,
-    read_events, run, tensorboard,
+use sentinel_base::Error;
+use sentinel_rl::Metrics;
+use sentinel_run::{
+    Evaluation, Event, HistoryFormat, LogPosition, Outcome, Run, RunDir, RunHistory, RunLog,
+    RunSchedule, Scores, TRAINER_STATE_FILE, TrainerState, UpdateReport, WallTimes, read_events,
+    run_to_end, tensorboard,
 };
 use serde_json::{Value, json};
 
@@ -237,7 +237,7 @@ struct Counting {
 /// The number of steps of such a run.
 const STEPS: usize = 500;
 
-impl Training for Counting {
+impl Run for Counting {
     type Error = Error;
 
     fn start_event(&self) -> Result<Event, Error> {
@@ -252,11 +252,11 @@ impl Training for Counting {
         self.done == STEPS
     }
 
-    fn update(&mut self) -> Result<Update, Error> {
+    fn advance(&mut self) -> Result<UpdateReport, Error> {
         self.done += 1;
-        Ok(Update {
+        Ok(UpdateReport {
             steps: vec![Metrics::from([("loss".to_owned(), 0.5)])],
-            ..Update::default()
+            ..UpdateReport::default()
         })
     }
 
@@ -319,7 +319,7 @@ fn counted(save_total_limit: usize) -> (Counting, Value, u64) {
     let mut nobody = |_: &Event| ();
     let mut log = RunLog::create(folder.path(), format, &mut nobody).unwrap();
     let (mut training, dir) = (Counting::default(), RunDir::new(folder.path()));
-    let ended = run(
+    let ended = run_to_end(
         &mut training,
         &mut log,
         &dir,

@@ -40,7 +40,7 @@ fn interrupted_sweep_continues() {
     let base = &place.report("tiny", "stages")["stages"]["base"];
     assert_eq!(base["status"], "interrupted");
     fs::remove_file(run.join("checkpoint.safetensors")).unwrap();
-    let steps = sentinel_trainer::run::snapshot::steps(&run).unwrap();
+    let steps = sentinel_run::snapshot::steps(&run).unwrap();
     let step = *steps.last().unwrap();
     let text = place.succeeds("sweep --manifest m.toml");
     assert!(text.contains("tiny base: continues"), "{text}");

@@ -1,17 +1,17 @@
 //! Tests of `sentinel train`: it learns, it can be killed and resumed, and it refuses invalid
 //! options.
 
-use crate::common;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Run, json, sentinel};
+use sentinel_compact::config::TrainConfig;
+use sentinel_compact::load_model;
 use sentinel_policy::trust::learned::TrustNet;
-use sentinel_trainer::compact::config::TrainConfig;
-use sentinel_trainer::compact::load_model;
 use serde_json::Value;
+
+use crate::common;
+use common::{Run, json, sentinel};
 
 /// The options of a run that takes a moment, also without optimization.
 const TINY: [&str; 18] = [

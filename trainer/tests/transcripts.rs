@@ -4,20 +4,19 @@
     reason = "a test stops at the first thing that is not there"
 )]
 
-use crate::common;
-
-use common::Callback;
-use sentinel_env::EpisodeSpec;
-use sentinel_env::World;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::{PolyguardEnv, TaskSpec};
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::trust::{Task, TrustEnv};
+use sentinel_env::{EpisodeSpec, World};
+use sentinel_play::corpus::record_transcripts::record_transcripts;
+use sentinel_play::rollout::RolloutConfig;
 use sentinel_policy::replay::{Recordable, Replay, ReplayRow, to_lines, verify};
 use sentinel_policy::text::ParserStrictness;
-use sentinel_trainer::corpus::record_transcripts::record_transcripts;
-use sentinel_trainer::corpus::rollout::RolloutConfig;
+
+use crate::common;
+use common::Callback;
 
 const SKIP: &str = r#"{"action_type":"skip"}"#;
 const SOLVE: &str = r#"{"action_type":"solve_independently","subtask_response":"x"}"#;

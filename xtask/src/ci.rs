@@ -1,28 +1,26 @@
 //! `cargo xtask test` and `cargo xtask lint`: everything that CI runs, part by part, with a summary at the end.
 
 mod browser_parts;
+mod context;
 mod openenv_part;
 mod python_parts;
 mod trainer_parts;
 
 use crate::dirs::{Dirs, running_program};
 use crate::page;
-use crate::run::{Finished, Steps, logged, print_line, print_note};
+use crate::run::{Steps, print_line, print_note};
 use crate::size;
-use crate::test_counts::{Tally, count};
+use crate::test_counts::Tally;
 use crate::tidy;
 use crate::tools;
-use crate::wasm_target::{self, WasmTarget};
 use anyhow::{Result, bail};
 use browser_parts::{e2e, firefox, site, wasm};
+use context::{Ci, WORKSPACE};
 use openenv_part::openenv;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use trainer_parts::{devices, mpi, wgpu};
-
-/// The maximum number of lines of a failing part that are shown, without those that report success.
-const SHOWN: usize = 150;
 
 /// One part of a run.
 pub struct Part {
@@ -45,10 +43,6 @@ pub enum Set {
     /// `cargo xtask test --full` alone: what takes long.
     Full,
 }
-
-/// The packages of a test run: all but the library for Python, which maturin builds. Every run selects
-/// the same ones, so that no crate is compiled again with other features.
-const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "sentinel-python"];
 
 /// All parts, in the order of a run.
 pub const PARTS: [Part; 23] = [
@@ -201,12 +195,6 @@ const fn part(
     }
 }
 
-/// State that the parts share.
-pub struct Ci {
-    dirs: Dirs,
-    target: Option<WasmTarget>,
-}
-
 /// Runs the parts of `sets`, or those in `only`; returns the sum of their counts.
 ///
 /// # Errors
@@ -224,10 +212,7 @@ pub fn run(dirs: &Dirs, sets: &[Set], only: &[String]) -> Result<Tally> {
     };
     let chosen: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
     let mut steps = Steps::new(chosen.len());
-    let mut ci = Ci {
-        dirs: dirs.clone(),
-        target: None,
-    };
+    let mut ci = Ci::new(dirs);
     let mut results = Vec::new();
     for part in chosen {
         steps.next(&format!("{}: {}…", part.name, part.what));
@@ -332,7 +317,10 @@ fn check_tidy(ci: &mut Ci) -> Result<Tally> {
     for line in &report.broken {
         print_line(line);
     }
-    print_note(&format!("{} files read", report.files));
+    print_note(&format!(
+        "{} files read, {} imports resolved",
+        report.files, report.imports
+    ));
     print_note(&report.docs.summary());
     let failed = report.broken.len() as u64;
     Ok(Tally {
@@ -371,76 +359,6 @@ fn check_size(ci: &mut Ci) -> Result<Tally> {
         passed: 1,
         failed: 0,
     })
-}
-
-impl Ci {
-    fn wasm_target(&mut self) -> Result<WasmTarget> {
-        if let Some(target) = &self.target {
-            return Ok(target.clone());
-        }
-        let target = wasm_target::ensure(&self.dirs, &mut Steps::inside(1))?;
-        self.target = Some(target.clone());
-        Ok(target)
-    }
-
-    /// Runs a command that either passes or fails as a whole.
-    fn one_check(&self, name: &str, command: &mut Command) -> Result<Tally> {
-        let finished = logged(command, &self.dirs.log(name), None)?;
-        if !finished.ok {
-            show(&finished);
-        }
-        Ok(Tally {
-            passed: u64::from(finished.ok),
-            failed: u64::from(!finished.ok),
-        })
-    }
-
-    /// Runs a `cargo test` and counts its tests.
-    fn cargo_test(&self, name: &str, command: &mut Command) -> Result<Tally> {
-        // A failed assertion names its line; traces would push it out of the lines that are shown.
-        command.env("RUST_BACKTRACE", "0");
-        let finished = logged(command, &self.dirs.log(name), None)?;
-        let skipped = finished
-            .lines
-            .iter()
-            .filter(|line| line.starts_with("skipped: "));
-        skipped.for_each(|line| print_note(line));
-        Ok(checked_tally(&finished, count(&finished.lines)))
-    }
-}
-
-/// Returns the counts of a finished run of tests, as a failure if it failed otherwise or ran no test.
-fn checked_tally(finished: &Finished, mut tally: Tally) -> Tally {
-    if !finished.ok {
-        show(finished);
-        // It did not compile, or a test process died before it could count.
-        tally.failed = tally.failed.max(1);
-    } else if tally.passed == 0 {
-        print_line(&format!("no test ran: {}", finished.log.display()));
-        tally.failed += 1;
-    }
-    tally
-}
-
-/// Prints the relevant lines of a failed command.
-fn show(finished: &Finished) {
-    let noise = [
-        "Compiling ",
-        "Checking ",
-        "Downloaded ",
-        "Running ",
-        "Fresh ",
-    ];
-    let telling: Vec<&String> = finished
-        .lines
-        .iter()
-        .filter(|line| !noise.iter().any(|word| line.trim_start().starts_with(word)))
-        .filter(|line| !(line.starts_with("test ") && line.ends_with(" ok")))
-        .collect();
-    for line in telling.iter().skip(telling.len().saturating_sub(SHOWN)) {
-        print_line(line);
-    }
-    print_line(&format!("full log: {}", finished.log.display()));
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //!
 //! Overview: `main` reads the command line; [`demo`], [`site`], [`ci`], [`size`], [`golden`] and
 //! [`e2e`] are the tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`]
-//! below it) and [`tools`]; [`run`] runs every child process; [`dirs`] has every folder.
+//! below it) and [`tools`]; [`tidy`] checks the rules of the repository, with [`comments`], [`links`] and
+//! [`imports`]; [`run`] runs every child process; [`dirs`] has every folder.
 
 pub mod apt;
 pub mod browser;
@@ -14,8 +15,7 @@ pub mod demo;
 pub mod dirs;
 pub mod e2e;
 pub mod golden;
-#[cfg(test)]
-mod imports;
+pub mod imports;
 pub mod links;
 pub mod page;
 pub mod run;

@@ -1,11 +1,11 @@
-//! `cargo xtask test --only tidy`: rules of this repository that no other tool checks.
+//! `cargo xtask lint --only tidy`: rules of this repository that no other tool checks.
 
 use crate::comments;
 use crate::dirs::Dirs;
+use crate::imports;
 use crate::links;
 use crate::run::output;
 use anyhow::{Context, Result};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// No source file is longer than this many lines.
@@ -21,113 +21,14 @@ const SKIPPED: [&str; 8] = [
     ".git",
     ".tmp",
 ];
-/// Words that code in some folders must not contain.
-struct Layer {
-    /// The folders, with the slash at their end.
-    folders: &'static [&'static str],
-    forbidden: &'static [&'static str],
-    /// The reason, as the end of a sentence.
-    because: &'static str,
-}
-
-/// The layers inside of crates; [`MAY_USE`] has those between crates.
-const LAYERS: [Layer; 4] = [
-    Layer {
-        folders: &["env/src/"],
-        forbidden: &[
-            "std::time",
-            "std::thread",
-            "std::fs",
-            "std::net",
-            "std::env",
-            "std::process",
-            "static mut",
-            "HashMap",
-            "HashSet",
-            "thread_local!",
-        ],
-        because: "env knows no outside",
-    },
-    Layer {
-        folders: &[
-            "trainer/src/corpus/",
-            "trainer/src/rl/",
-            "trainer/src/eval/",
-            "trainer/src/evidence/",
-            "trainer/src/http/",
-            "trainer/src/hub/",
-            "trainer/src/rules/",
-            "trainer/src/run/",
-            "trainer/src/worlds/",
-        ],
-        forbidden: &[
-            "burn::",
-            "tokenizers::",
-            "crate::lm",
-            "crate::compact::",
-            "crate::algo",
-            "crate::finetune",
-        ],
-        because: "this compiles without the trainer's feature `burn`",
-    },
-    Layer {
-        folders: &["trainer/src/lm/"],
-        forbidden: &[
-            "sentinel_env",
-            "sentinel_policy",
-            "crate::rl",
-            "crate::run",
-            "crate::corpus",
-            "crate::algo",
-            "crate::finetune",
-            "crate::compact::",
-            "crate::lm_agent",
-        ],
-        because: "the language-model library knows no environment and no algorithm",
-    },
-    Layer {
-        folders: &["trainer/src/distributed/"],
-        forbidden: &[
-            "burn::",
-            "sentinel_env",
-            "sentinel_policy",
-            "crate::lm",
-            "crate::run",
-            "crate::rl",
-            "crate::corpus",
-            "crate::algo",
-            "crate::finetune",
-        ],
-        because: "ranks exchange bytes and know no algorithm",
-    },
-];
-/// The crates that each of these may depend on, of this workspace; others are free but for [`TOPS`].
-const MAY_USE: [(&str, &[&str]); 9] = [
-    // Itself: its tests switch a feature on.
-    ("sentinel-env", &["sentinel-env"]),
-    ("sentinel-kernels", &[]),
-    ("sentinel-policy", &["sentinel-env", "sentinel-kernels"]),
-    ("sentinel-python", &["sentinel-env", "sentinel-policy"]),
-    // No tensor library: what needs one is handed to it as a policy.
-    ("sentinel-server", &["sentinel-env", "sentinel-policy"]),
-    ("xtask", &[]),
-    ("sentinel-page-protocol", &[]),
-    // The page's shell draws data and knows no world.
-    ("sentinel-page", &["sentinel-page-protocol"]),
-    (
-        "sentinel-page-engine",
-        // The environment twice: its tests switch a feature on.
-        &["sentinel-env", "sentinel-policy", "sentinel-page-protocol"],
-    ),
-];
-/// Nothing depends on these.
-const TOPS: [&str; 3] = ["sentinel-page", "sentinel-python", "sentinel-trainer"];
 
 /// The result of a check of the whole repository.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Files that were read.
     pub files: usize,
+    /// Imports of all crates that were resolved.
+    pub imports: usize,
     /// One line for each broken rule: place, rule.
     pub broken: Vec<String>,
     /// Documentation comments of all crates but the page's.
@@ -169,7 +70,9 @@ pub fn check(dirs: &Dirs) -> Result<Report> {
     ]))
     .context("`cargo metadata --no-deps` failed: is a Cargo.toml broken?")?;
     let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
-    report.broken.extend(check_directions(&metadata));
+    let checked = imports::check(&dirs.root, &metadata);
+    report.imports = checked.imports;
+    report.broken.extend(checked.broken);
     Ok(report)
 }
 
@@ -249,49 +152,12 @@ fn check_rust(name: &Path, text: &str) -> Vec<String> {
             "{shown}:1: must begin with `//!` and a description of the file"
         ));
     }
-    let path = name.to_string_lossy();
-    let is_in = |layer: &&Layer| layer.folders.iter().any(|folder| path.starts_with(folder));
-    let layers: Vec<&Layer> = LAYERS.iter().filter(is_in).collect();
-    let code = text.lines().enumerate();
-    for (index, line) in code.filter(|(_, line)| !line.trim_start().starts_with("//")) {
-        for layer in &layers {
-            for word in layer.forbidden.iter().filter(|word| line.contains(**word)) {
-                let because = layer.because;
-                broken.push(format!("{shown}:{}: `{word}`, but {because}", index + 1));
-            }
-        }
-    }
-    broken
-}
-
-/// The dependencies, of `cargo metadata --no-deps`, that point the wrong way.
-fn check_directions(metadata: &Value) -> Vec<String> {
-    let empty = Vec::new();
-    let packages = metadata["packages"].as_array().unwrap_or(&empty);
-    let ours: Vec<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
-    let mut broken = Vec::new();
-    for package in packages {
-        let name = package["name"].as_str().unwrap_or_default();
-        let rule = MAY_USE.iter().find(|(from, _)| *from == name);
-        let dependencies = package["dependencies"].as_array().unwrap_or(&empty);
-        for dependency in dependencies.iter().filter_map(|d| d["name"].as_str()) {
-            let refused = rule.is_some_and(|(_, allowed)| {
-                ours.contains(&dependency) && !allowed.contains(&dependency)
-            });
-            if refused || TOPS.contains(&dependency) {
-                broken.push(format!(
-                    "{name} depends on {dependency}: dependencies point to env only"
-                ));
-            }
-        }
-    }
     broken
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn broken(name: &str, text: &str) -> Vec<String> {
         check_file(Path::new(name), text)
@@ -329,53 +195,5 @@ mod tests {
         assert!(found[0].starts_with("web/shell/style.css:2: "), "{found:?}");
         let inner = ".page:has(> .watch) main { margin: 0; }\n";
         assert_eq!(broken("web/shell/style.css", inner).len(), 0);
-    }
-
-    #[test]
-    fn env_sources_must_not_use_clock() {
-        let text = "//! D.\nuse std::time::Instant;\n// HashMap in a comment is fine\n";
-        assert_eq!(broken("env/src/a.rs", text).len(), 1);
-        assert_eq!(broken("trainer/src/a.rs", text).len(), 0);
-        assert_eq!(broken("env/tests/a.rs", text).len(), 0);
-    }
-
-    #[test]
-    fn tensor_free_module_must_not_import_tensor_code() {
-        let text = "//! D.\nuse crate::lm::CausalLm;\nuse crate::compact_model::load_model;\n";
-        assert_eq!(broken("trainer/src/corpus/a.rs", text).len(), 1);
-        assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 0);
-    }
-
-    #[test]
-    fn lm_module_must_not_import_algorithms() {
-        let text = "//! D.\nuse crate::rl::Metrics;\n";
-        assert_eq!(broken("trainer/src/lm/a.rs", text).len(), 1);
-        assert_eq!(broken("trainer/src/lm_agent/a.rs", text).len(), 0);
-    }
-
-    #[test]
-    fn reverse_crate_dependencies_are_reported() {
-        let package = |name: &str, uses: &[&str]| {
-            let uses: Vec<Value> = uses.iter().map(|name| json!({"name": name})).collect();
-            json!({"name": name, "dependencies": uses})
-        };
-        let good = json!({"packages": [
-            package("sentinel-env", &["serde"]),
-            package("sentinel-policy", &["sentinel-env", "serde"]),
-            package("sentinel-page", &["sentinel-page-protocol"]),
-        ]});
-        assert_eq!(check_directions(&good), Vec::<String>::new());
-        let bad = json!({"packages": [
-            package("sentinel-env", &["sentinel-policy"]),
-            package("sentinel-policy", &["sentinel-testkit"]),
-            package("sentinel-testkit", &["sentinel-page"]),
-            package("sentinel-page", &["sentinel-env"]),
-        ]});
-        assert_eq!(
-            check_directions(&bad).len(),
-            4,
-            "{:?}",
-            check_directions(&bad)
-        );
     }
 }

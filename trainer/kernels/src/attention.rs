@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use crate::exp::exp;
-use crate::{largest, sum, sum_pairs};
+use crate::reduce::{largest, sum, sum_pairs};
 
 /// Replaces scores, `[rows, heads, queries, seen]`, by the softmax of `scores + mask` over the last
 /// axis. The mask is `[rows, 1, queries, seen]`.

@@ -2,8 +2,8 @@
 
 use pulp::Arch;
 
-use crate::Rows;
 use crate::exp::exp;
+use crate::rows::Rows;
 
 #[inline(always)]
 fn sigmoid(x: f32) -> f32 {

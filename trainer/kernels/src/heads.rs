@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use crate::Rows;
+use crate::rows::Rows;
 
 /// The shape of queries, keys or values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

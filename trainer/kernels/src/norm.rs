@@ -2,7 +2,8 @@
 
 use pulp::Arch;
 
-use crate::{Rows, sum, sum_pairs};
+use crate::reduce::{sum, sum_pairs};
+use crate::rows::Rows;
 
 /// Computes `x / sqrt(mean(x²) + epsilon) * weight` for each row, and writes the factor of each row,
 /// which the gradient needs, to `factors`.

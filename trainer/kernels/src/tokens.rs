@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use crate::exp::exp;
-use crate::largest;
+use crate::reduce::largest;
 
 /// Number of logits whose exponentials are computed before they are added.
 const BLOCK: usize = 256;

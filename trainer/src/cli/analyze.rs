@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use sentinel_trainer::analyze::{self, AnalyzeConfig, EpisodeAnalysis, Event};
-use sentinel_trainer::files;
+use sentinel_base::files;
+use sentinel_play::analyze;
+use sentinel_play::analyze::{AnalyzeConfig, EpisodeAnalysis, Event};
 
 use super::interrupt::{Interrupted, on_interrupt};
 use super::output::{arguments, print};

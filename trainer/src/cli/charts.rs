@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{CellArgs, EpisodeArgs, Progress, files};
 use sentinel_env::{TaskName as _, in_world};
+use sentinel_evidence::cluster_health::ClusterHealthConfig;
+use sentinel_evidence::plots::PlotsConfig;
+use sentinel_evidence::reward_report::RewardReportConfig;
+use sentinel_evidence::{cluster_health, plots, reward_report};
+use sentinel_language::agent::GenerationArgs;
+use sentinel_language::record;
+use sentinel_language::record::RecordConfig;
+use sentinel_play::compact_model::ModelKind;
+use sentinel_play::eval::TrainedSource;
+use sentinel_play::trace::Traced;
 use sentinel_policy::replay::AnyReplay;
-use sentinel_trainer::compact_model::ModelKind;
-use sentinel_trainer::eval::TrainedSource;
-use sentinel_trainer::evidence::cluster_health::{self, ClusterHealthConfig};
-use sentinel_trainer::evidence::plots::{self, PlotsConfig};
-use sentinel_trainer::evidence::reward_report::{self, RewardReportConfig};
-use sentinel_trainer::lm_agent::GenerationArgs;
-use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::record::{self, RecordConfig};
-use sentinel_trainer::trace::Traced;
-use sentinel_trainer::{CellArgs, EpisodeArgs, Progress, files};
 
 use super::output::print;
 use super::progress_bar::EpisodeBar;

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use clap::ArgMatches;
+use sentinel_compact as compact;
+use sentinel_compact::command::TrainCommand;
+use sentinel_compact::run::MODEL_FILE;
+use sentinel_compact::{Event, Learn, Method, Scores, TrainConfig, command};
 use sentinel_env::in_world;
-use sentinel_trainer::compact::command::{self, TrainCommand};
-use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::compact::run::MODEL_FILE;
-use sentinel_trainer::compact::{self, Event, Learn, Method, Scores, TrainConfig};
-use sentinel_trainer::distributed::refuse_ranks;
-use sentinel_trainer::run::Outcome;
+use sentinel_run::Outcome;
+use sentinel_run::distributed::refuse_ranks;
+use sentinel_tensor::device::DeviceName;
 
 use super::interrupt::{interrupted, on_interrupt, print_start};
 use super::progress_bar::RunBar;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
-use sentinel_trainer::corpus::builder::{BuildConfig, BuildError, NetworkAccess, build};
+use sentinel_play::corpus::builder::{BuildConfig, BuildError, NetworkAccess, build};
 
 use super::interrupt::{Interrupted, on_interrupt};
 use super::output::{note, print};

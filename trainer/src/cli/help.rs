@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
+use sentinel_compact::command::with_defaults;
+use sentinel_compact::config::Method;
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Named as _, TaskName as _, WorldName, in_world};
-use sentinel_trainer::compact::command::with_defaults;
-use sentinel_trainer::compact::config::Method;
-use sentinel_trainer::eval::Evaluated;
+use sentinel_play::eval::Evaluated;
 
 /// The groups of commands; of `lm`, the help lists the subcommands.
 const GROUPS: [(&str, &[&str]); 7] = [

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
-use sentinel_trainer::http::{HfEnvironment, HttpError, sleep_unless};
-use sentinel_trainer::hub::job::{JobConfig, JobSpec, submit};
-use sentinel_trainer::hub::pull::{self, PullConfig};
-use sentinel_trainer::hub::upload::{self, UploadConfig, UploadEvent, UploadPlan};
-use sentinel_trainer::hub::{HubClient, HubError};
+use sentinel_http::{HfEnvironment, HttpError, sleep_unless};
+use sentinel_hub::job::{JobConfig, JobSpec, submit};
+use sentinel_hub::pull::PullConfig;
+use sentinel_hub::upload::{UploadConfig, UploadEvent, UploadPlan};
+use sentinel_hub::{HubClient, HubError, pull, upload};
 
 use super::interrupt::{Interrupted, on_interrupt};
 use super::output::{note, print, warn};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use sentinel_trainer::Error;
-use sentinel_trainer::run::{RunDir, RunDirArgs};
+use sentinel_base::Error;
+use sentinel_run::{RunDir, RunDirArgs};
 
 use super::output::note;
 

@@ -6,25 +6,27 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use sentinel_trainer::algo::lm_grpo::{self, GrpoConfig};
-use sentinel_trainer::algo::sft::{self, SftConfig};
-use sentinel_trainer::corpus::rollout::{RolloutArgs, dry_run};
-use sentinel_trainer::corpus::{self, CorpusConfig, read_corpus};
-use sentinel_trainer::distributed::{ProcessGroup, process_group, refuse_ranks};
-use sentinel_trainer::evidence::json_file;
-use sentinel_trainer::evidence::run_report::{RunOrigin, RunReport, RunStatus};
-use sentinel_trainer::finetune::checkpoint::Header;
-use sentinel_trainer::finetune::{
+use sentinel_base::options_file::to_current_form;
+use sentinel_base::provenance::Provenance;
+use sentinel_base::seeds::SeedError;
+use sentinel_base::{EpisodeArgs, Error, files};
+use sentinel_evidence::json_file;
+use sentinel_evidence::run_report::{ReportStatus, RunOrigin, RunReport};
+use sentinel_language::agent::{EvalArgs, GenerationArgs};
+use sentinel_language::grpo::GrpoConfig;
+use sentinel_language::sft::SftConfig;
+use sentinel_language::training::checkpoint::Header;
+use sentinel_language::training::{
     Outcome, RunError, RunOptions, merge_options, option_facts, options_file, write_options,
 };
-use sentinel_trainer::lm::init::{InitOptions, create};
-use sentinel_trainer::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
-use sentinel_trainer::lm_agent::{self, EvalArgs, GenerationArgs};
-use sentinel_trainer::options_file::to_current_form;
-use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::run::{RunDir, RunDirArgs};
-use sentinel_trainer::seeds::SeedError;
-use sentinel_trainer::{EpisodeArgs, Error, files};
+use sentinel_language::{agent as lm_agent, grpo as lm_grpo, sft};
+use sentinel_lm::init::{InitOptions, create};
+use sentinel_lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
+use sentinel_play::corpus;
+use sentinel_play::corpus::{CorpusConfig, read_corpus};
+use sentinel_play::rollout::{RolloutArgs, dry_run};
+use sentinel_run::distributed::{ProcessGroup, process_group, refuse_ranks};
+use sentinel_run::{RunDir, RunDirArgs};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -33,7 +35,7 @@ use super::interrupt::{
 };
 use super::lm_estimate::print_estimates;
 use super::lm_progress::LmProgress;
-use super::output::{note, print, warn};
+use super::output::{note, one_line, print, warn};
 use super::progress_bar::EpisodeBar;
 use super::resolve_active_model;
 
@@ -227,7 +229,7 @@ pub(crate) fn grpo(command: &GrpoCommand, matches: &ArgMatches) -> Result<()> {
             return error;
         }
         if group.is_main() {
-            note(&format!("error: {}", crate::one_line(&error.to_string())));
+            note(&format!("error: {}", one_line(&error.to_string())));
         }
         Reported.into()
     });
@@ -344,7 +346,7 @@ fn allow_fallback(run: &mut RunOptions) {
 /// The report of a run that `--report-path` requests.
 struct Report<'a> {
     path: Option<&'a Path>,
-    status: RunStatus,
+    status: ReportStatus,
     error: Option<String>,
     origin: RunOrigin,
 }
@@ -352,9 +354,9 @@ struct Report<'a> {
 impl<'a> Report<'a> {
     fn new(path: Option<&'a Path>, done: &Result<Outcome, RunError>, origin: RunOrigin) -> Self {
         let status = match done {
-            Ok(Outcome::Finished) => RunStatus::Ok,
-            Ok(Outcome::Interrupted) => RunStatus::Interrupted,
-            Err(_) => RunStatus::Failed,
+            Ok(Outcome::Finished) => ReportStatus::Ok,
+            Ok(Outcome::Interrupted) => ReportStatus::Interrupted,
+            Err(_) => ReportStatus::Failed,
         };
         let error = done.as_ref().err().map(ToString::to_string);
         Self {
@@ -369,7 +371,7 @@ impl<'a> Report<'a> {
         let Some(path) = self.path else {
             return Ok(());
         };
-        let report = if self.status == RunStatus::Ok {
+        let report = if self.status == ReportStatus::Ok {
             RunReport::from_folder(&dir.path, &self.origin)?
         } else {
             RunReport::stopped(self.status, self.error, &self.origin, &self.origin.model_id)

@@ -3,11 +3,9 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use sentinel_trainer::algo::lm_grpo::GrpoConfig;
-use sentinel_trainer::algo::lm_grpo::memory_estimate::{
-    MemoryEstimate, estimate_memory, qwen_presets,
-};
-use sentinel_trainer::lm::{HubOptions, ModelConfig, Precision, find_model};
+use sentinel_language::grpo::GrpoConfig;
+use sentinel_language::grpo::memory_estimate::{MemoryEstimate, estimate_memory, qwen_presets};
+use sentinel_lm::{HubOptions, ModelConfig, Precision, find_model};
 
 use super::output::print;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use sentinel_trainer::finetune::Event;
-use sentinel_trainer::rl::Metrics;
+use sentinel_language::training::Event;
+use sentinel_rl::Metrics;
 
 use super::progress_bar::RunBar;
 

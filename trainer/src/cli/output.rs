@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::Result;
-use sentinel_trainer::Error;
+use sentinel_base::Error;
 
 /// Prints a text to standard output.
 ///
@@ -32,4 +32,9 @@ pub(crate) fn warn(text: &impl std::fmt::Display) {
 pub(crate) fn note(text: &str) {
     // A failure of standard error cannot be reported anywhere.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Returns the words of a text with single spaces in place of line breaks and runs of spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

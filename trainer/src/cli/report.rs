@@ -1,7 +1,7 @@
 //! The command line of `sentinel report`.
 
 use anyhow::Result;
-use sentinel_trainer::evidence::report::{ReportConfig, write_report};
+use sentinel_evidence::report::{ReportConfig, write_report};
 
 use super::output::print;
 

@@ -6,20 +6,20 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{EpisodeArgs, EvalPolicy};
 use sentinel_env::{TaskName as _, WorldName};
+use sentinel_evidence::active_model::{ActiveModel, MANIFEST_FILE, manifest_path};
+use sentinel_evidence::run_paths::CHECKPOINTS_DIR;
+use sentinel_language::ablate::AblateConfig;
+use sentinel_language::agent::{EvalArgs, GenerationArgs};
+use sentinel_language::record::{RecordConfig, play_language_model};
+use sentinel_play::eval::{EvalConfig, Evaluated, Plan, TrainedSource};
 use sentinel_policy::replay::{AnyReplay, Replay};
 use sentinel_policy::text::TextWorld;
-use sentinel_trainer::ablate::AblateConfig;
-use sentinel_trainer::eval::{EvalConfig, Evaluated, Plan, TrainedSource};
-use sentinel_trainer::evidence::active_model::{ActiveModel, MANIFEST_FILE, manifest_path};
-use sentinel_trainer::evidence::run_paths::CHECKPOINTS_DIR;
-use sentinel_trainer::lm_agent::{EvalArgs, GenerationArgs};
-use sentinel_trainer::provenance::Provenance;
-use sentinel_trainer::record::{RecordConfig, play_language_model};
 use sentinel_trainer::sweep::find_active_model::{
     check_trained_world, find_active_model, generation_args, is_active, require_active_model,
 };
-use sentinel_trainer::{EpisodeArgs, EvalPolicy};
 
 use super::output::note;
 use super::progress_bar::EpisodeBar;

@@ -4,7 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow, bail};
+use sentinel_base::Error;
 use sentinel_env::{Named as _, WorldName, in_world};
+use sentinel_evidence::active_model::ActiveModel;
+use sentinel_language::agent::{
+    GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions, ModelKind, detect_model_kind,
+};
+use sentinel_play::compact_model::load_model;
+use sentinel_play::network_world::NetworkWorld;
 use sentinel_policy::nn::TrainedPolicy;
 use sentinel_policy::text::{
     InvalidActionPolicy, ParserStrictness, PromptState, PromptStyle, TextWorld,
@@ -13,16 +20,9 @@ use sentinel_policy::{Playable, Player};
 use sentinel_server::policy::{Actor, PlayerActor, ServedPolicy};
 use sentinel_server::worlds::Served;
 use sentinel_server::{ServeOptions, Server};
-use sentinel_trainer::Error;
-use sentinel_trainer::compact_model::load_model;
-use sentinel_trainer::evidence::active_model::ActiveModel;
-use sentinel_trainer::lm_agent::{
-    GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions, ModelKind,
-};
 use sentinel_trainer::sweep::find_active_model::{
     check_trained_world, find_active_model, generation_args, is_active, require_active_model,
 };
-use sentinel_trainer::trainable::Trainable;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
@@ -153,12 +153,12 @@ fn active_policy(
 }
 
 /// Loads a compact model or a language model.
-fn model_policy<W: Served + Trainable>(
+fn model_policy<W: Served + NetworkWorld>(
     world: WorldName,
     name: &str,
     generation: &GenerationArgs,
 ) -> Result<ServedPolicy> {
-    if ModelKind::detect(Path::new(name))? == ModelKind::Language {
+    if detect_model_kind(Path::new(name))? == ModelKind::Language {
         let (style, reader) = (PromptStyle::default(), ParserStrictness::default());
         return language_policy::<W>(world, name, generation, style, reader, None);
     }

@@ -7,20 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use sentinel_trainer::Error;
-use sentinel_trainer::distributed::refuse_ranks;
-use sentinel_trainer::evidence::active_model::{
-    self, ActivationOptions, ActivationSource, ActiveModel, activate,
-};
-use sentinel_trainer::evidence::artifact::ArtifactKind;
-use sentinel_trainer::evidence::artifact_index::{ArtifactIndex, INDEX_FILE, parse_link};
-use sentinel_trainer::evidence::check::{CheckOptions, EPISODES_DEFAULT, check_folder};
-use sentinel_trainer::evidence::gate::{self, GATE_REPORT, GateOptions};
-use sentinel_trainer::evidence::json_file;
-use sentinel_trainer::evidence::run_paths::{
-    CHECKPOINTS_DIR, REPORTS_DIR, RESULTS_DIR, RunPathArgs,
-};
-use sentinel_trainer::finetune::Event;
+use sentinel_base::Error;
+use sentinel_evidence::active_model::{ActivationOptions, ActivationSource, ActiveModel, activate};
+use sentinel_evidence::artifact::ArtifactKind;
+use sentinel_evidence::artifact_index::{ArtifactIndex, INDEX_FILE, parse_link};
+use sentinel_evidence::check::{CheckOptions, EPISODES_DEFAULT, check_folder};
+use sentinel_evidence::gate::{GATE_REPORT, GateOptions};
+use sentinel_evidence::run_paths::{CHECKPOINTS_DIR, REPORTS_DIR, RESULTS_DIR, RunPathArgs};
+use sentinel_evidence::{active_model, gate, json_file};
+use sentinel_language::training::Event;
+use sentinel_run::distributed::refuse_ranks;
 use sentinel_trainer::sweep::{
     self, ImprovementArgs, PlanEntry, PostSaveArgs, SweepActivity, SweepArgs, SweepEvent,
     SweepOptions, memory,

@@ -3,21 +3,20 @@
 
 use std::path::PathBuf;
 
+use sentinel_base::arg_parsers::named_enum_parser;
+use sentinel_base::options_file::to_current_form;
+use sentinel_base::{CellArgs, EpisodeArgs, Error, arg_parsers, task_selection};
 use sentinel_env::{WorldName, in_world};
+use sentinel_evidence::artifact::{Artifact, ArtifactKind};
+use sentinel_evidence::json_file;
+use sentinel_evidence::run_paths::RunPaths;
+use sentinel_language::agent::{GenerationArgs, LoadedModel};
+use sentinel_language::grpo::GrpoConfig;
+use sentinel_language::training::RunError;
+use sentinel_play::rollout::RolloutConfig;
 use sentinel_policy::text::{ParserStrictness, PromptStyle};
+use sentinel_tensor::device::DeviceName;
 use serde_json::Value;
-
-use crate::algo::lm_grpo::GrpoConfig;
-use crate::arg_parsers::{self, named_enum_parser};
-use crate::compact::device::DeviceName;
-use crate::corpus::rollout::RolloutConfig;
-use crate::evidence::artifact::ArtifactKind;
-use crate::evidence::json_file;
-use crate::evidence::run_paths::RunPaths;
-use crate::finetune::RunError;
-use crate::lm_agent::GenerationArgs;
-use crate::options_file::to_current_form;
-use crate::{CellArgs, EpisodeArgs, Error, task_selection};
 
 /// The options of a run, in the folder of its artifact.
 const OPTIONS: &str = "training_options.json";
@@ -66,6 +65,26 @@ pub struct ArtifactEpisodes {
     pub generation: GenerationArgs,
     /// The options of the GRPO run; `None` if its folder has none.
     pub training: Option<GrpoConfig>,
+}
+
+impl ArtifactEpisodes {
+    /// Loads an artifact of a run, with its adapter.
+    ///
+    /// # Errors
+    /// If a file is missing or invalid, or the base model is another one.
+    pub(super) fn load(
+        &self,
+        paths: &RunPaths,
+        kind: ArtifactKind,
+    ) -> Result<(Artifact, LoadedModel), RunError> {
+        let artifact = Artifact::find(&paths.checkpoints, kind)?;
+        let options = GenerationArgs {
+            adapter: artifact.adapter.clone(),
+            ..self.generation.clone()
+        };
+        let model = LoadedModel::load(&artifact.model, &options)?;
+        Ok((artifact, model))
+    }
 }
 
 impl ArtifactEpisodeArgs {

@@ -3,26 +3,25 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{Error, Progress, SeedRange};
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, TaskName as _, in_world};
+use sentinel_evidence::artifact::{ArtifactKind, BASE_DIR};
+use sentinel_evidence::improvement::{
+    IMPROVEMENT_REPORT, ImprovementReport, SEEDS, TaskScores, check_seeds,
+};
+use sentinel_evidence::json_file;
+use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
+use sentinel_language::agent::LoadedModel;
+use sentinel_language::training::RunError;
+use sentinel_play::corpus::validation_seeds;
+use sentinel_play::network_world::NetworkWorld;
+use sentinel_play::rollout::{RolloutError, rollout_summaries};
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 
 use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
-use super::postsave::load;
-use crate::corpus::rollout::{RolloutError, rollout_summaries};
-use crate::corpus::validation_seeds;
-use crate::evidence::artifact::ArtifactKind;
-use crate::evidence::improvement::{
-    IMPROVEMENT_REPORT, ImprovementReport, SEEDS, TaskScores, check_seeds,
-};
-use crate::evidence::json_file;
-use crate::evidence::run_paths::{RunPathArgs, RunPaths};
-use crate::finetune::RunError;
-use crate::lm_agent::LoadedModel;
-use crate::provenance::Provenance;
-use crate::trainable::Trainable;
-use crate::{Error, Progress, SeedRange};
 
 /// Options of `sentinel lm compare`.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
@@ -60,7 +59,7 @@ pub fn improvement(
         (ArtifactKind::GrpoAdapter, "candidate"),
     ] {
         RolloutError::check_stop(stop)?;
-        let (artifact, model) = load(&paths, kind, &play.generation)?;
+        let (artifact, model) = play.load(&paths, kind)?;
         provenance.add_fallbacks(model.provenance.fallbacks.iter().cloned());
         let inputs = model.provenance.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (format!("{name} of the {what}"), digest.clone()));
@@ -96,7 +95,7 @@ pub fn improvement(
 }
 
 /// Plays the seeds of each task greedily; returns the scores by task.
-fn scores_of<W: TextWorld + Trainable>(
+fn scores_of<W: TextWorld + NetworkWorld>(
     play: &ArtifactEpisodes,
     seeds: SeedRange,
     model: &LoadedModel,
@@ -138,7 +137,7 @@ fn used_seeds(paths: &RunPaths, play: &ArtifactEpisodes) -> Result<Vec<SeedRange
         let count = (training.run.eval_episodes as u64).max(1);
         used.push(SeedRange::new(start, start + count));
     }
-    for folder in [ArtifactKind::SftAdapter.name(), super::plan::BASE_FOLDER] {
+    for folder in [ArtifactKind::SftAdapter.name(), BASE_DIR] {
         let path = paths.checkpoints.join(folder).join("training_options.json");
         if path.is_file() {
             let options: Value =

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
+use sentinel_base::Error;
 use sentinel_env::WorldName;
-
-use crate::Error;
-use crate::evidence::active_model::ActiveModel;
-use crate::evidence::run_paths::CHECKPOINTS_DIR;
-use crate::lm_agent::GenerationArgs;
+use sentinel_evidence::active_model::ActiveModel;
+use sentinel_evidence::run_paths::CHECKPOINTS_DIR;
+use sentinel_language::agent::GenerationArgs;
 
 /// The name of the active model on the command line.
 pub const NAME: &str = "active";

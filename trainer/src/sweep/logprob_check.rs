@@ -7,24 +7,23 @@
 
 use std::path::{Path, PathBuf};
 
+use sentinel_base::Error;
+use sentinel_base::precision::Precision;
+use sentinel_evidence::artifact::{Artifact, ArtifactKind};
+use sentinel_evidence::json_file;
+use sentinel_evidence::postsave::{Compared, LogProbDifference, logprob_tolerance};
+use sentinel_evidence::run_paths::RunPaths;
+use sentinel_language::agent::{Generation, LoadedModel};
+use sentinel_language::grpo::{Objective, Sample, completion_logps};
+use sentinel_language::training::{LoggedTokens, RunError};
+use sentinel_lm::{CausalLm, ForwardOptions, Lora};
+use sentinel_rl::config::LossConfig;
+use sentinel_run::TRAINER_STATE_FILE;
+use sentinel_run::distributed::ProcessGroup;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::artifact_episode_args::ArtifactEpisodes;
-use super::postsave::load;
-use crate::Error;
-use crate::algo::lm_grpo::{Objective, Sample, completion_logps};
-use crate::distributed::ProcessGroup;
-use crate::evidence::artifact::{Artifact, ArtifactKind};
-use crate::evidence::json_file;
-use crate::evidence::postsave::{Compared, LogProbDifference, logprob_tolerance};
-use crate::evidence::run_paths::RunPaths;
-use crate::finetune::{LoggedTokens, RunError};
-use crate::lm::{CausalLm, ForwardOptions, Lora};
-use crate::lm_agent::{Generation, LoadedModel};
-use crate::precision::Precision;
-use crate::rl::config::LossConfig;
-use crate::run::TRAINER_STATE_FILE;
 
 /// The number of completions in a batch.
 const MICRO: usize = 8;
@@ -64,7 +63,7 @@ pub(super) fn compare(
     let now = logps(model, &samples, 1.0, pad)?;
     let others = if artifact.kind == ArtifactKind::Merged {
         // Without the adapter there is nothing that the merged weights could be compared with.
-        let Ok((_, other)) = load(paths, ArtifactKind::SftAdapter, &play.generation) else {
+        let Ok((_, other)) = play.load(paths, ArtifactKind::SftAdapter) else {
             return Ok(None);
         };
         logps(other.model(), &samples, 1.0, pad)?
@@ -140,7 +139,7 @@ const RETRAIN: &str = "train the adapter again with `sentinel lm grpo`";
 
 /// A row of a log of completions: only the keys that are needed.
 #[derive(Deserialize)]
-struct Row {
+struct LoggedRow {
     #[serde(flatten)]
     tokens: Option<LoggedTokens>,
 }
@@ -167,7 +166,7 @@ fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     })?;
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let row: Row = serde_json::from_str(line).map_err(|error| {
+        let row: LoggedRow = serde_json::from_str(line).map_err(|error| {
             let reason = format!("line {} is not a completion ({error})", index + 1);
             Error::report(&path, reason, RETRAIN)
         })?;

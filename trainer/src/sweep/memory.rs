@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use clap::{Args as _, Command, FromArgMatches as _};
+use sentinel_language::grpo::GrpoConfig;
+use sentinel_language::grpo::memory_estimate::{estimate_memory, qwen_presets};
+use sentinel_language::sft::SftConfig;
+use sentinel_lm::{HubOptions, ModelConfig, find_model};
 
 use super::plan::PlanEntry;
-use crate::algo::lm_grpo::GrpoConfig;
-use crate::algo::lm_grpo::memory_estimate::{estimate_memory, qwen_presets};
-use crate::algo::sft::SftConfig;
-use crate::lm::{HubOptions, ModelConfig, find_model};
 
 /// Returns the bytes that the largest stage of an entry needs on a processor with `cores` cores;
 /// `None` if the shape of its model is not known without a download.

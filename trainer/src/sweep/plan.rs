@@ -5,7 +5,16 @@ mod file;
 
 use std::path::{Path, PathBuf};
 
+use sentinel_base::{Error, arg_parsers};
 use sentinel_env::WorldName;
+use sentinel_evidence::artifact::{ArtifactKind, BASE_DIR};
+use sentinel_evidence::run_paths::{CHECKPOINTS_DIR, REPORTS_DIR, RunPaths, slug};
+use sentinel_language::ablate::AblateConfig;
+use sentinel_language::agent::EvalArgs;
+use sentinel_language::grpo::GrpoConfig;
+use sentinel_language::sft::SftConfig;
+use sentinel_lm::init::InitOptions;
+use sentinel_play::corpus::CorpusConfig;
 use serde_json::Value;
 
 use self::file::{EntryFile, ManifestFile};
@@ -13,19 +22,7 @@ use super::compare::ImprovementArgs;
 use super::postsave::PostSaveArgs;
 use super::stage_options::{StageOptions, Table, parse, with_dashes};
 use super::state::Stage;
-use crate::Error;
-use crate::ablate::AblateConfig;
-use crate::algo::lm_grpo::GrpoConfig;
-use crate::algo::sft::SftConfig;
-use crate::arg_parsers;
-use crate::corpus::CorpusConfig;
-use crate::evidence::artifact::{ArtifactKind, BASE_DIR};
-use crate::evidence::run_paths::{CHECKPOINTS_DIR, REPORTS_DIR, RunPaths, slug};
-use crate::lm::init::InitOptions;
-use crate::lm_agent::EvalArgs;
 
-/// The folder, beside the artifacts, of a base model that the sweep fine-tuned.
-pub(super) const BASE_FOLDER: &str = BASE_DIR;
 /// The folder of a new model before any training.
 const INIT_FOLDER: &str = "init";
 /// The corpus of a run.
@@ -127,7 +124,7 @@ impl SweepArgs {
             Some(path) => (path.clone(), ManifestFile::load(path)?),
             None => (PathBuf::from("command line"), ManifestFile::default()),
         };
-        file.shared.override_with(self);
+        file.shared.override_with(self.shared_options());
         if let Some(models) = &self.models {
             let named = models.split(',').map(str::trim);
             file.models = Some(named.map(str::to_owned).collect());
@@ -168,6 +165,15 @@ impl SweepArgs {
         })
     }
 
+    /// Returns the options of the command line that several stages share.
+    fn shared_options(&self) -> [(&'static str, Option<String>); 3] {
+        [
+            ("world", self.world.map(|world| world.name().to_owned())),
+            ("task", self.task.clone()),
+            ("rules", self.rules.clone()),
+        ]
+    }
+
     /// Returns the options that name the folders of a run.
     fn run_options(&self, id: &str) -> [(&'static str, String); 3] {
         [
@@ -190,7 +196,7 @@ impl SweepArgs {
             .map_err(|error| Error::checkpoint(place, error.to_string()))?;
         let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
         let preset = PRESETS.contains(&model);
-        let base_model = preset.then(|| folder(BASE_FOLDER));
+        let base_model = preset.then(|| folder(BASE_DIR));
         let base_model = base_model.unwrap_or_else(|| model.to_owned());
         let stages = Stages {
             file,
@@ -432,7 +438,7 @@ impl PlanEntry {
         match stage {
             Stage::Corpus => of(self.corpus.as_ref().map(|one| &one.command)),
             Stage::Init => of(self.init.as_ref().map(|one| &one.command)),
-            Stage::Base => of(self.base.as_ref().map(|one| &one.command)) + &folder(BASE_FOLDER),
+            Stage::Base => of(self.base.as_ref().map(|one| &one.command)) + &folder(BASE_DIR),
             Stage::Sft => self.sft.command.clone() + &folder(ArtifactKind::SftAdapter.name()),
             Stage::Merge => {
                 let adapter = self.paths.checkpoints.join(ArtifactKind::SftAdapter.name());
@@ -458,7 +464,7 @@ impl PlanEntry {
 
     /// Returns the folder of the base model that the sweep fine-tunes.
     pub(super) fn base_folder(&self) -> PathBuf {
-        self.paths.checkpoints.join(BASE_FOLDER)
+        self.paths.checkpoints.join(BASE_DIR)
     }
 
     /// Returns the folder of an artifact.

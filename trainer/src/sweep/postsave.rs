@@ -3,23 +3,25 @@
 use std::path::Path;
 use std::time::Instant;
 
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{Error, SeedRange};
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
+use sentinel_evidence::artifact::{Artifact, ArtifactKind};
+use sentinel_evidence::json_file;
+use sentinel_evidence::postsave::{
+    Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow,
+};
+use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
+use sentinel_language::agent::{Generation, LoadedModel};
+use sentinel_language::training::RunError;
+use sentinel_play::corpus::validation_seeds;
+use sentinel_play::network_world::NetworkWorld;
+use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
 use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
 use super::logprob_check;
-use crate::corpus::rollout::{GenerationRequest, Generator, RolloutError};
-use crate::corpus::validation_seeds;
-use crate::evidence::artifact::{Artifact, ArtifactKind};
-use crate::evidence::json_file;
-use crate::evidence::postsave::{Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow};
-use crate::evidence::run_paths::{RunPathArgs, RunPaths};
-use crate::finetune::RunError;
-use crate::lm_agent::{Generation, GenerationArgs, LoadedModel};
-use crate::provenance::Provenance;
-use crate::trainable::Trainable;
-use crate::{Error, SeedRange};
 
 /// The largest number of samples in one episode, so that several episodes are sampled.
 const STEPS_PER_EPISODE: u32 = 4;
@@ -54,7 +56,7 @@ pub fn postsave(args: &PostSaveArgs) -> Result<PostSaveReport, RunError> {
     let mut attempts = Vec::new();
     let mut loaded = None;
     for kind in ArtifactKind::ALL {
-        match load(&paths, kind, &play.generation) {
+        match play.load(&paths, kind) {
             Ok(found) => {
                 loaded = Some(found);
                 break;
@@ -79,24 +81,6 @@ pub fn postsave(args: &PostSaveArgs) -> Result<PostSaveReport, RunError> {
     report.provenance.command = Some(command);
     json_file::write_json(&paths.report(POSTSAVE_REPORT), &report)?;
     Ok(report)
-}
-
-/// Loads an artifact of a run.
-///
-/// # Errors
-/// If a file is missing or invalid, or the base model is another one.
-pub(super) fn load(
-    paths: &RunPaths,
-    kind: ArtifactKind,
-    generation: &GenerationArgs,
-) -> Result<(Artifact, LoadedModel), RunError> {
-    let artifact = Artifact::find(&paths.checkpoints, kind)?;
-    let options = GenerationArgs {
-        adapter: artifact.adapter.clone(),
-        ..generation.clone()
-    };
-    let model = LoadedModel::load(&artifact.model, &options)?;
-    Ok((artifact, model))
 }
 
 /// Creates the error for a run without an artifact that can be loaded.
@@ -158,7 +142,7 @@ fn scripted(
     ))
 }
 
-fn scripted_rows<W: TextWorld + Trainable>(
+fn scripted_rows<W: TextWorld + NetworkWorld>(
     play: &ArtifactEpisodes,
     samples: usize,
 ) -> Result<Vec<SampleRow>, RunError> {
@@ -176,7 +160,7 @@ struct Heuristic<W: TextWorld> {
     style: PromptStyle,
 }
 
-impl<W: TextWorld> Generator<W> for Heuristic<W> {
+impl<W: TextWorld> TextAgent<W> for Heuristic<W> {
     fn generate(&mut self, _: &[String], requests: &[GenerationRequest<'_, W>]) -> Vec<String> {
         let complete = |request: &GenerationRequest<'_, W>| {
             let state = request.prompt_state;
@@ -195,8 +179,8 @@ fn sample<W, G>(
     generator: &mut G,
 ) -> Result<Vec<SampleRow>, RunError>
 where
-    W: TextWorld + Trainable,
-    G: Generator<W>,
+    W: TextWorld + NetworkWorld,
+    G: TextAgent<W>,
 {
     let rules = play.episode.rules::<W>()?;
     let streams = play.episode.streams_or::<W>(Streams::Independent)?;
@@ -245,8 +229,8 @@ fn complete<W, G>(
     generator: &mut G,
 ) -> Result<(SampleRow, bool), RunError>
 where
-    W: TextWorld + Trainable,
-    G: Generator<W>,
+    W: TextWorld + NetworkWorld,
+    G: TextAgent<W>,
 {
     let config = play.rollout_config;
     let prompt = state.prompt(config.style);

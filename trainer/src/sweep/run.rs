@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use sentinel_base::{Error, files};
+use sentinel_evidence::run_report::{ReportStatus, RunReport};
+use sentinel_evidence::{artifact, json_file};
+use sentinel_language::training::{Event, Outcome, RunDir, RunError};
+
 use super::memory;
 use super::plan::{PlanEntry, SweepPlan};
 use super::stages::{StageContext, base_of, inputs, outputs, report_of, run_folder};
 use super::state::{RunState, Stage, StageRecord, StageStatus, write_sweep};
-use crate::evidence::artifact;
-use crate::evidence::json_file;
-use crate::evidence::run_report::{RunReport, RunStatus};
-use crate::finetune::{Event, Outcome, RunDir, RunError};
-use crate::{Error, files};
 
 /// The options of a run of a sweep.
 #[derive(Clone, Debug)]
@@ -353,7 +353,8 @@ fn failed_report(entry: &PlanEntry, stage: Stage, error: &str) {
     if [Stage::Sft, Stage::Grpo].contains(&stage) {
         let (name, origin) = report_of(entry, stage);
         let error = Some(error.to_owned());
-        let report = RunReport::stopped(RunStatus::Failed, error, &origin, &base_of(entry, stage));
+        let report =
+            RunReport::stopped(ReportStatus::Failed, error, &origin, &base_of(entry, stage));
         let _ = json_file::write_json(&entry.paths.report(name), &report);
     }
 }

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, Command};
+use sentinel_base::Error;
+use sentinel_base::task_selection::shell_quote;
 use serde_json::{Map, Value};
-
-use crate::Error;
-use crate::task_selection::shell_quote;
 
 /// A table of options, by name, with `_` or `-` between the words of a name.
 pub(super) type Table = Map<String, Value>;
@@ -90,8 +89,8 @@ fn words_of(name: &str, value: &Value) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::sft::SftConfig;
-    use crate::precision::Precision;
+    use sentinel_base::precision::Precision;
+    use sentinel_language::sft::SftConfig;
     use serde_json::json;
 
     fn sft(table: &Value) -> Result<StageOptions<SftConfig>, String> {

@@ -8,23 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use burn::tensor::Device;
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{Error, files};
+use sentinel_evidence::artifact::{Artifact, ArtifactKind};
+use sentinel_evidence::run_report::{GRPO_REPORT, ReportStatus, RunOrigin, RunReport, SFT_REPORT};
+use sentinel_evidence::{artifact, json_file};
+use sentinel_language::training::{Event, Outcome, RunDir, RunError, write_options};
+use sentinel_language::{ablate, agent as lm_agent, grpo as lm_grpo, sft};
+use sentinel_lm::init::create;
+use sentinel_lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
+use sentinel_play::corpus::{demonstrate, read_corpus};
+use sentinel_run::distributed::ProcessGroup;
 use serde::Serialize;
 
 use super::plan::PlanEntry;
 use super::state::Stage;
-use crate::algo::lm_grpo;
-use crate::algo::sft;
-use crate::corpus::{demonstrate, read_corpus};
-use crate::distributed::ProcessGroup;
-use crate::evidence::artifact::{self, Artifact, ArtifactKind};
-use crate::evidence::json_file;
-use crate::evidence::run_report::{GRPO_REPORT, RunOrigin, RunReport, RunStatus, SFT_REPORT};
-use crate::finetune::{Event, Outcome, RunDir, RunError, write_options};
-use crate::lm::init::create;
-use crate::lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
-use crate::lm_agent;
-use crate::provenance::Provenance;
-use crate::{Error, ablate, files};
 
 type Digests = BTreeMap<String, String>;
 
@@ -269,7 +267,7 @@ impl StageContext<'_> {
             Outcome::Finished => RunReport::from_folder(&folder, &origin)?,
             Outcome::Interrupted => {
                 let base = base_of(self.entry, stage);
-                RunReport::stopped(RunStatus::Interrupted, None, &origin, &base)
+                RunReport::stopped(ReportStatus::Interrupted, None, &origin, &base)
             }
         };
         json_file::write_json(&self.entry.paths.report(name), &report)?;

@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{Error, files};
+use sentinel_evidence::json_file;
+use sentinel_evidence::run_paths::{RunPaths, SWEEPS_DIR};
 use serde::{Deserialize, Serialize};
-
-use crate::evidence::json_file;
-use crate::evidence::run_paths::{RunPaths, SWEEPS_DIR};
-use crate::provenance::Provenance;
-use crate::{Error, files};
 
 /// The records of a run.
 const STAGES: &str = "stages.json";

@@ -12,14 +12,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sentinel_play::rollout::{GenerationRequest, TextAgent};
 use sentinel_policy::text::TextWorld;
-use sentinel_trainer::corpus::rollout::{GenerationRequest, Generator};
 use serde_json::Value;
 
 /// A model that sees only prompts.
 pub(crate) struct Callback<F>(pub(crate) F);
 
-impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> Generator<W> for Callback<F> {
+impl<W: TextWorld, F: FnMut(&[String]) -> Vec<String>> TextAgent<W> for Callback<F> {
     fn generate(&mut self, prompts: &[String], _asked: &[GenerationRequest<'_, W>]) -> Vec<String> {
         (self.0)(prompts)
     }

@@ -2,10 +2,10 @@
 //! the test `tests/grpo_oracle.rs`, not of the library.
 
 use sentinel_env::rng::derive_seed;
-use sentinel_trainer::rl::RlError;
-use sentinel_trainer::rl::advantage::{AdvantageConfig, Rewards, advantages};
-use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
-use sentinel_trainer::rl::loss::{Advantages, LossInput, grpo_loss};
+use sentinel_rl::RlError;
+use sentinel_rl::advantage::{AdvantageConfig, Rewards, advantages};
+use sentinel_rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
+use sentinel_rl::loss::{Advantages, LossInput, grpo_loss};
 
 use super::near;
 

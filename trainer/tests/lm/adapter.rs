@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::{
+use sentinel_base::provenance::Provenance;
+use sentinel_lm::{
     BaseCheck, Batch, CausalLm, ForwardOptions, GenerationDefaults, LmError, Lora, LoraConfig,
     MergeReport, ModelConfig, ModuleNames, Target, TrainedPart,
 };
-use sentinel_trainer::provenance::Provenance;
 use serde_json::{Value, json};
 
 use crate::oracle::{LOGITS, close, device, every_adapter, numbers, oracle, tensors};

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::{
+use sentinel_base::provenance::Provenance;
+use sentinel_lm::{
     BaseCheck, Batch, CausalLm, ForwardOptions, LmError, Lora, LoraConfig, find_model,
 };
-use sentinel_trainer::provenance::Provenance;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -297,7 +297,7 @@ fn a_path_that_is_no_adapter_says_what_it_is() {
     fails(folder.path(), &["adapter_model.bin", "save it again"]);
 
     let asked = folder.path().display().to_string();
-    let found = find_model(&asked, &sentinel_trainer::lm::HubOptions::default())
+    let found = find_model(&asked, &sentinel_lm::HubOptions::default())
         .unwrap()
         .folder;
     let error: LmError = CausalLm::load(&found, &device()).unwrap_err();

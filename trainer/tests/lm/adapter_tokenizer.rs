@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use sentinel_language::agent::{GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions};
+use sentinel_lm::Tokenizer;
 use sentinel_server::completions::CompletionEngine;
 use sentinel_server::completions::protocol::CompletionRequest;
-use sentinel_trainer::lm::Tokenizer;
-use sentinel_trainer::lm_agent::{GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions};
 use serde_json::{Map, Value, json};
 
 use crate::runs::{fails, made, succeeds};

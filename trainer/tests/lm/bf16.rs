@@ -1,12 +1,12 @@
 //! Frozen weights, and also activations, in bf16 beside an adapter in f32.
 
-use sentinel_trainer::algo::lm_grpo::{Accumulated, Objective, Sample, accumulate};
-use sentinel_trainer::distributed::ProcessGroup;
-use sentinel_trainer::lm::{
+use sentinel_language::grpo::{Accumulated, Objective, Sample, accumulate};
+use sentinel_lm::{
     AdamOptions, Batch, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Lora,
-    LoraConfig, ModelConfig, Optimizer, Precision,
+    LoraConfig, ModelConfig, Optimizer, Precision, check_precision,
 };
-use sentinel_trainer::rl::config::LossConfig;
+use sentinel_rl::config::LossConfig;
+use sentinel_run::distributed::ProcessGroup;
 
 use crate::oracle::{device, numbers, print_note};
 use crate::runs::{adapter, curve, fails, made, succeeds};
@@ -254,7 +254,7 @@ fn precision_needs_device_that_supports_it() {
     let supported = device().supports_dtype(burn::tensor::DType::BF16);
     for precision in Precision::ALL {
         let expected = supported || precision == Precision::F32;
-        assert_eq!(precision.check_device(&device()).is_ok(), expected);
+        assert_eq!(check_precision(precision, &device()).is_ok(), expected);
         assert_eq!(model.lower_precision(precision).is_ok(), expected);
     }
     if !supported {

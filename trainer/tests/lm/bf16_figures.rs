@@ -2,7 +2,7 @@
 //!
 //! `cargo test --test lm -- bf16_figures --nocapture` prints them.
 
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     AdamOptions, CausalLm, Entropy, ForwardOptions, GenerateOptions, GenerationDefaults,
     HeadOptions, Optimizer, Precision, Segment, TokenSelection, TrainedPart,
 };

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::{ModelType, Tokenizer};
-use sentinel_trainer::lm_agent::{GenerationArgs, LoadedModel};
+use sentinel_language::agent::{GenerationArgs, LoadedModel};
+use sentinel_lm::{ModelType, Tokenizer};
 use serde_json::{Value, json};
 
 use crate::init::new_model;

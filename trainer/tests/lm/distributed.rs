@@ -8,11 +8,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use sentinel_trainer::algo::lm_grpo::{GrpoConfig, train};
-use sentinel_trainer::distributed::{Communicator, DistributedError, INDEPENDENT, ProcessGroup};
-use sentinel_trainer::finetune::RunError;
-use sentinel_trainer::lm_agent::{ModelEngine, ModelEngineOptions};
-use sentinel_trainer::run::{Event, Outcome, RunDir};
+use sentinel_language::agent::{ModelEngine, ModelEngineOptions};
+use sentinel_language::grpo::{GrpoConfig, train};
+use sentinel_language::training::RunError;
+use sentinel_run::distributed::{Communicator, DistributedError, INDEPENDENT, ProcessGroup};
+use sentinel_run::{Event, Outcome, RunDir};
 use serde_json::Value;
 
 use crate::common::lm::model_naming_actions;

@@ -4,15 +4,14 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sentinel_base::EpisodeArgs;
 use sentinel_env::WorldName;
-use sentinel_trainer::EpisodeArgs;
-use sentinel_trainer::corpus::rollout::{RolloutConfig, RolloutError};
-use sentinel_trainer::finetune::RunError;
-use sentinel_trainer::lm::{Completion, GenerateOptions, LmError, Tokenizer};
-use sentinel_trainer::lm::{GenerationDefaults, ModelType};
-use sentinel_trainer::lm_agent::{
+use sentinel_language::agent::{
     EvalEpisodes, EvalResult, GenerationBackend, LmAgent, evaluate_agent,
 };
+use sentinel_language::training::RunError;
+use sentinel_lm::{Completion, GenerateOptions, GenerationDefaults, LmError, ModelType, Tokenizer};
+use sentinel_play::rollout::{RolloutConfig, RolloutError};
 
 use crate::init::new_model;
 

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use safetensors::{Dtype, tensor::TensorView};
-use sentinel_trainer::lm::{CausalLm, GenerationDefaults, ModelConfig};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use sentinel_lm::{CausalLm, GenerationDefaults, ModelConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

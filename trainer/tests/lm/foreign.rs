@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     Batch, CausalLm, ForwardOptions, GenerationDefaults, Message, ModelConfig, Tokenizer,
 };
 use serde::Deserialize;

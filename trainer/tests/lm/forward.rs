@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::{CausalLm, Entropy, ForwardOptions, ModelConfig, TokenSelection};
+use sentinel_lm::{CausalLm, Entropy, ForwardOptions, ModelConfig, TokenSelection};
 
 use crate::oracle::{LOGITS, Recorded, close, device, every_variant, numbers, oracle};
 

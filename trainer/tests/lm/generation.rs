@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     BaseCheck, Batch, CausalLm, Completion, Entropy, ForwardOptions, GenerateOptions,
     GenerationDefaults, Generator, LmError, Lora, Sampler, Sampling, TokenSelection,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::{Device, Tensor};
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     AdamOptions, BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, Lora,
     Optimizer, TokenGrads, TokenSelection, TokenValues, TrainedPart,
 };

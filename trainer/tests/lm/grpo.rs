@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate, completion_logps};
-use sentinel_trainer::distributed::ProcessGroup;
-use sentinel_trainer::lm::{
-    AdamOptions, BaseCheck, CausalLm, ForwardOptions, Lora, Optimizer, TrainedPart,
-};
-use sentinel_trainer::rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
+use sentinel_language::grpo::{Objective, Sample, accumulate, completion_logps};
+use sentinel_lm::{AdamOptions, BaseCheck, CausalLm, ForwardOptions, Lora, Optimizer, TrainedPart};
+use sentinel_rl::config::{ImportanceSamplingLevel, LossConfig, LossType};
+use sentinel_run::distributed::ProcessGroup;
 use serde_json::Value;
 
 use crate::oracle::{LOGITS, Oracle, Recorded, close, device, numbers, oracle};

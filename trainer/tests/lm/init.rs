@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use sentinel_trainer::lm::init::{InitOptions, NumberSplitting, create};
-use sentinel_trainer::lm::{CausalLm, Completion, ModelConfig, ModelType, Tokenizer};
-use sentinel_trainer::provenance::Provenance;
+use sentinel_base::provenance::Provenance;
+use sentinel_lm::init::{InitOptions, NumberSplitting, create};
+use sentinel_lm::{CausalLm, Completion, ModelConfig, ModelType, Tokenizer};
 use serde_json::{Value, json};
 
 use crate::oracle::{device, oracle_of};

@@ -1,6 +1,6 @@
 //! Log-probabilities and entropies of completions, for the policy and the reference.
 
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     BaseCheck, Batch, CausalLm, Entropy, ForwardOptions, Lora, TokenSelection, TrainedPart,
 };
 use serde_json::Value;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use safetensors::{Dtype, SafeTensors};
-use sentinel_trainer::algo::sft::SftRow;
-use sentinel_trainer::compact::device::DeviceName;
-use sentinel_trainer::lm::{Batch, ModelConfig, Tokenizer};
+use sentinel_language::sft::SftRow;
+use sentinel_lm::{Batch, ModelConfig, Tokenizer};
+use sentinel_tensor::device::DeviceName;
 use serde::de::DeserializeOwned;
 
 /// Largest accepted difference of logits and log-probabilities from the recorded ones.

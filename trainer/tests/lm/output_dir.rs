@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::finetune::checkpoint::{Checkpoint, Header};
+use sentinel_language::training::checkpoint::{Checkpoint, Header};
 
 use crate::run_errors::assert_contains;
 use crate::runs::{fails, made, succeeds};

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use sentinel_trainer::algo::sft::{SftRow, pack_best_fit, packed_gradient};
-use sentinel_trainer::lm::{CausalLm, ForwardOptions, Grads, Lora, TrainedPart};
+use sentinel_language::sft::{SftRow, pack_best_fit, packed_gradient};
+use sentinel_lm::{CausalLm, ForwardOptions, Grads, Lora, TrainedPart};
 use serde_json::Value;
 
 use crate::oracle::{alone, close, every_variant, numbers};

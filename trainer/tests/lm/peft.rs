@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use safetensors::{Dtype, tensor::TensorView};
-use sentinel_trainer::algo::sft::{SftRow, packed_gradient};
-use sentinel_trainer::lm::{
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use sentinel_language::sft::{SftRow, packed_gradient};
+use sentinel_lm::{
     AdamOptions, BaseCheck, Batch, CausalLm, ForwardOptions, Lora, LoraConfig, Message, ModelType,
     ModuleNames, Optimizer, Target, Tokenizer, TrainedPart,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use sentinel_trainer::distributed::{Communicator, DistributedError, ProcessGroup};
+use sentinel_run::distributed::{Communicator, DistributedError, ProcessGroup};
 
 /// A rank that exchanges bytes over channels. Once it is dropped, the others cannot reach it.
 pub(crate) struct ThreadRank {

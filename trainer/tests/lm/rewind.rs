@@ -9,7 +9,7 @@ use crate::runs::{adapter, curve, fails, made, sentinel, succeeds};
 
 /// Returns the bytes of all checkpoints of a run, by folder.
 fn checkpoints(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let steps = sentinel_trainer::run::snapshot::steps(folder).unwrap();
+    let steps = sentinel_run::snapshot::steps(folder).unwrap();
     let names = steps.into_iter().map(|step| format!("checkpoint-{step}/"));
     names
         .chain([String::new()])

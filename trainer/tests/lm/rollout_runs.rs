@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sentinel_language::agent::{ModelEngine, ModelEngineOptions};
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry};
 use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
-use sentinel_trainer::lm_agent::{ModelEngine, ModelEngineOptions};
 use serde_json::Value;
 
 use crate::common::lm::model_naming_actions;

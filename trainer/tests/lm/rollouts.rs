@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sentinel_language::agent::{GenerationBackend as _, ModelEngine, ModelEngineOptions};
+use sentinel_language::rollout_engine::{Replica, RolloutEngine, RolloutEngineArgs};
+use sentinel_lm::{
+    BaseCheck, CausalLm, Completion, GenerateOptions, GenerationDefaults, Lora, Sampling,
+};
 use sentinel_server::completions::protocol::CompletionRequest;
 use sentinel_server::completions::{CompletionEngine, EngineError};
 use sentinel_server::{ServeOptions, Server};
-use sentinel_trainer::lm::{
-    BaseCheck, CausalLm, Completion, GenerateOptions, GenerationDefaults, Lora, Sampling,
-};
-use sentinel_trainer::lm_agent::{GenerationBackend as _, ModelEngine, ModelEngineOptions};
-use sentinel_trainer::rollout_engine::{Replica, RolloutEngine, RolloutEngineArgs};
 use serde_json::{Value, json};
 
 use crate::oracle::device;
@@ -253,7 +253,7 @@ fn names_keep_their_weights() {
     assert_eq!(complete("base").unwrap(), base);
     assert!(old != base && complete("b").unwrap() != old);
     let message = |result: Result<(), _>| {
-        let error: sentinel_trainer::rollout_engine::RolloutEngineError = result.unwrap_err();
+        let error: sentinel_language::rollout_engine::RolloutEngineError = result.unwrap_err();
         error.to_string()
     };
     let taken = message(server.load_adapter("a", &models.adapters[1]));

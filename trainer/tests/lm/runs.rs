@@ -313,7 +313,7 @@ fn early_stopping_keeps_best_model() {
         evaluated.filter(|e| e.get("eval_reward").is_some()).count(),
         4
     );
-    let snapshots = sentinel_trainer::run::snapshot::steps(&out).unwrap();
+    let snapshots = sentinel_run::snapshot::steps(&out).unwrap();
     assert_eq!(snapshots, [0, 2, 3], "two latest and the best");
     let at = |step: usize| adapter(&out.join(format!("checkpoint-{step}")));
     assert!(adapter(&out) == at(0) && at(0) != at(3));

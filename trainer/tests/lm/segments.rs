@@ -1,12 +1,12 @@
 //! Several segments in one row give the same results as separate rows.
 
-use sentinel_trainer::algo::lm_grpo::{Objective, Sample, accumulate};
-use sentinel_trainer::distributed::ProcessGroup;
-use sentinel_trainer::lm::{
+use sentinel_language::grpo::{Objective, Sample, accumulate};
+use sentinel_lm::{
     Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Segment,
     TokenSelection, TrainedPart,
 };
-use sentinel_trainer::rl::config::{LossConfig, LossType};
+use sentinel_rl::config::{LossConfig, LossType};
+use sentinel_run::distributed::ProcessGroup;
 
 use crate::oracle::{close, device, numbers};
 

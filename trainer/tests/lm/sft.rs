@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sentinel_trainer::algo::sft::{
+use sentinel_language::sft::{
     OverlongRows, PreparedRows, RowOptions, SftRow, packed_gradient, prepare_rows,
 };
-use sentinel_trainer::corpus::{ChatMessage, Example, Prompt, Role, parse_example};
-use sentinel_trainer::lm::{
+use sentinel_lm::{
     AdamOptions, BaseCheck, CausalLm, ChatTemplate, ForwardOptions, LmError, Lora, Optimizer,
     Tokenizer, TrainedPart,
 };
-use sentinel_trainer::run::{Schedule, ScheduleKind};
+use sentinel_play::corpus::{ChatMessage, Example, Prompt, Role, parse_example};
+use sentinel_run::{Schedule, ScheduleKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sentinel_trainer::http::HfEnvironment;
-use sentinel_trainer::lm::{HubOptions, find_model};
+use sentinel_http::HfEnvironment;
+use sentinel_lm::{HubOptions, find_model};
 
 fn cached(cache: &Path, revision: &str, commit: &str) -> PathBuf {
     let folder = cache.join("models--Qwen--Tiny");

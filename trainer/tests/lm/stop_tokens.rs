@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::{GenerationDefaults, Tokenizer};
+use sentinel_lm::{GenerationDefaults, Tokenizer};
 use serde_json::{Value, json};
 
 use crate::runs::{fails, made, warned};

@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use sentinel_trainer::algo::sft::{OverlongRows, RowOptions, prepare_rows};
-use sentinel_trainer::corpus::parse_example;
-use sentinel_trainer::lm::{
-    ChatTemplate, ChatTemplateKwargs, LmError, Message, ModelConfig, Tokenizer,
-};
+use sentinel_language::sft::{OverlongRows, RowOptions, prepare_rows};
+use sentinel_lm::{ChatTemplate, ChatTemplateKwargs, LmError, Message, ModelConfig, Tokenizer};
+use sentinel_play::corpus::parse_example;
 use serde::Deserialize;
 
 use crate::oracle::{oracle, oracle_of};

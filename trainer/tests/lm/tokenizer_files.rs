@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use sentinel_trainer::lm::Tokenizer;
+use sentinel_lm::Tokenizer;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test` that open a real browser: test programs of the crate `sentinel-e2e`.
 
-use super::Ci;
+use super::context::{Ci, WORKSPACE};
 use crate::browser;
 use crate::golden;
 use crate::page;
@@ -51,7 +51,7 @@ fn run_tests(ci: &Ci, name: &str, program: &str, inputs: &[(&str, PathBuf)]) -> 
     let mut cargo = ci.dirs.cargo();
     cargo
         .args(["test", "--no-fail-fast", "--test", program])
-        .args(super::WORKSPACE)
+        .args(WORKSPACE)
         .envs(inputs.iter().map(|(name, path)| (name, path)));
     ci.cargo_test(name, &mut cargo)
 }

@@ -1,6 +1,6 @@
 //! The part of `cargo xtask test` that plays against the server with OpenEnv's Python clients and with verifiers.
 
-use super::Ci;
+use super::context::{Ci, WORKSPACE};
 use crate::test_counts::Tally;
 use crate::tools::{self, PythonEnv};
 use anyhow::Result;
@@ -18,7 +18,7 @@ pub(super) fn openenv(ci: &mut Ci) -> Result<Tally> {
     let mut cargo = ci.dirs.cargo();
     // A build alone would compile the tensor library again, without the features of the tests.
     cargo.args(["test", "--no-run", "--test", "all"]);
-    cargo.args(super::WORKSPACE);
+    cargo.args(WORKSPACE);
     let mut tally = ci.one_check("openenv-build", &mut cargo)?;
     if tally.failed > 0 {
         return Ok(tally);

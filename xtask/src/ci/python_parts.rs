@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test` that need Python: the package `sentinel-env`, and the notebooks.
 
-use super::{Ci, checked_tally};
+use super::context::{Ci, checked_tally};
 use crate::run::logged;
 use crate::test_counts::Tally;
 use crate::tools;

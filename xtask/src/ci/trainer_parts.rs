@@ -1,6 +1,6 @@
 //! The parts that compile or run the trainer for other devices than the processor, or on several ranks.
 
-use super::{Ci, WORKSPACE};
+use super::context::{Ci, WORKSPACE};
 use crate::apt;
 use crate::test_counts::Tally;
 use anyhow::Result;
@@ -16,6 +16,8 @@ const DEVICE_TESTS: [&str; 8] = [
     "packing::",
     "segments::",
 ];
+/// The features of the trainer for graphics processors.
+const DEVICES: &str = "sentinel-trainer/wgpu,sentinel-trainer/cuda,sentinel-trainer/tuned-kernels";
 /// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
 /// by which the bindings are generated.
 const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
@@ -29,12 +31,16 @@ pub(super) fn devices(ci: &mut Ci) -> Result<Tally> {
         .args([
             "clippy",
             "-p",
+            "sentinel-tensor",
+            "-p",
+            "sentinel-lm",
+            "-p",
             "sentinel-trainer",
             "--lib",
             "--bench",
             "kernels",
         ])
-        .args(["--features", "wgpu,cuda,tuned-kernels"])
+        .args(["--features", DEVICES])
         .args(["--", "-D", "warnings"])
         .env("DOCS_RS", "1");
     ci.one_check("devices", &mut cargo)

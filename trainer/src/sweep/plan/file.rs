@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sentinel_base::Error;
 use serde_json::{Map, Value};
 
 use super::super::stage_options::{Table, with_dashes};
-use super::SweepArgs;
-use crate::Error;
 
 /// The stages whose options a manifest can have.
 const STAGES: [&str; 9] = [
@@ -70,14 +69,8 @@ impl EntryFile {
 }
 
 impl Shared {
-    /// Overrides the options with those of the command line.
-    pub(super) fn override_with(&mut self, args: &SweepArgs) {
-        let world = args.world.map(|world| world.name().to_owned());
-        let given = [
-            ("world", world),
-            ("task", args.task.clone()),
-            ("rules", args.rules.clone()),
-        ];
+    /// Overrides the options with those that are given.
+    pub(super) fn override_with(&mut self, given: [(&str, Option<String>); 3]) {
         for (name, value) in given {
             if let Some(value) = value {
                 self.0.insert(name.to_owned(), value.into());

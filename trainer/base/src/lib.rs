@@ -1,0 +1,28 @@
+//! The tools that every part of the trainer shares and that are no part of training: files that are
+//! written whole or not at all, options from files and from the command line, seeds and tasks, random
+//! streams, confidence intervals, and the provenance of a result.
+//!
+//! It must never know a tensor, a model, an algorithm or the format of a result. Everything in the
+//! trainer may use it. It prints nothing.
+//!
+//! Read `files.rs` first: every output of the command is written by it. Then `provenance.rs`, which
+//! says where a result comes from, and `error.rs`, the errors of both.
+
+pub mod arg_parsers;
+pub mod episode_args;
+mod error;
+pub mod files;
+pub mod interval;
+pub mod options_file;
+pub mod precision;
+pub mod provenance;
+pub mod rng;
+pub mod seeds;
+pub mod task_selection;
+
+pub use arg_parsers::EvalPolicy;
+pub use episode_args::{EpisodeArgs, Progress};
+pub use error::Error;
+pub use files::is_zero;
+pub use seeds::SeedRange;
+pub use task_selection::{CellArgs, selected_tasks};

@@ -1,0 +1,172 @@
+//! Training on the trust world.
+
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor};
+use sentinel_base::SeedRange;
+use sentinel_env::PrivilegedState;
+use sentinel_env::slot::SLOTS;
+use sentinel_env::trust::TrustEnv;
+use sentinel_policy::analysis::CompareActions;
+use sentinel_policy::nn::{Choice, Model};
+use sentinel_policy::trust::learned::{
+    Features, GLOBAL, GLOBAL_ACTIONS, PER_SLOT, Pooling, SLOT_ACTIONS, TrustNet, param_index,
+};
+use sentinel_tensor::matrix;
+
+use super::{Learn, NamedPolicy, belief_rollouts, scripted};
+use crate::config::{Method, TrainConfig};
+use crate::option_values::display_value;
+use crate::parameter_tensors::{Outputs, ParameterTensors};
+
+/// The tolerance within which a teacher's action values tie with its best.
+const TIE: f64 = 1e-9;
+
+/// A batch of observations on a device.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The features of the specialists' slots, `[batch * slots, features]`.
+    slots: Tensor<2>,
+    /// The global features, `[batch, features]`.
+    global: Tensor<2>,
+}
+
+impl Learn for TrustEnv {
+    type Inputs = Inputs;
+
+    const OPTIONS: &'static [&'static str] = &["pooling", "features"];
+    const BASELINES: &'static [&'static str] =
+        &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
+
+    fn net(config: &TrainConfig) -> TrustNet {
+        TrustNet {
+            features: config.features,
+            hidden: config.hidden,
+            pooling: config.pooling,
+            ..TrustNet::default()
+        }
+    }
+
+    fn describe(net: &TrustNet) -> String {
+        format!(
+            "an orchestrator that hands out work and finds out, from public observations alone, \
+             which of five specialists to believe. It is a small network (two layers of {} hidden \
+             units over each slot, pooling between them: {}, features: {}, version {}); it plays \
+             the most probable action.",
+            net.hidden,
+            display_value(&net.pooling),
+            display_value(&net.features),
+            net.feature_version,
+        )
+    }
+
+    fn preset(config: &mut TrainConfig, quick: bool) {
+        if config.method == Method::Imitation {
+            config.episodes_per_update = 96;
+        }
+        if !quick {
+            return;
+        }
+        match config.method {
+            Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
+            Method::Imitation => config.max_steps = 25,
+            Method::ExpertIteration => config.max_steps = 10,
+        }
+        // Evaluations play fewer episodes too; the look-ahead of `bayes` takes most of their time.
+        config.validation_seeds = SeedRange::new(5_000, 5_300);
+        config.test_seeds = SeedRange::new(1_000, 1_400);
+    }
+
+    fn policies() -> Vec<NamedPolicy<Self>> {
+        scripted()
+    }
+
+    fn action_comparison(
+        model: &Arc<Model<Self::Net>>,
+        setup: &Self::Setup,
+    ) -> Option<Box<dyn CompareActions<Self>>> {
+        belief_rollouts(model, setup)
+    }
+
+    fn best_choices(action_values: &[f64]) -> Option<Vec<Choice>> {
+        let best = (action_values.iter().copied()).fold(f64::NEG_INFINITY, f64::max);
+        let good = (0..action_values.len()).filter(|index| action_values[*index] >= best - TIE);
+        Some(good.map(Choice::single).collect())
+    }
+
+    fn belief_targets(&self) -> Vec<u8> {
+        let behaviors = self.hidden().assignment.0;
+        behaviors.map(|behavior| behavior as u8).to_vec()
+    }
+
+    fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
+        let (mut slots, mut global, mut batch) = (Vec::new(), Vec::new(), 0);
+        for one in features {
+            slots.extend(one.slots.iter().flatten());
+            global.extend_from_slice(&one.global);
+            batch += 1;
+        }
+        Inputs {
+            slots: matrix(slots, [batch * SLOTS, PER_SLOT], device),
+            global: matrix(global, [batch, GLOBAL], device),
+        }
+    }
+
+    /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
+    fn forward(net: &ParameterTensors<TrustNet>, inputs: &Inputs) -> Outputs {
+        let config = net.config();
+        let hidden = config.hidden;
+        let [batch, _] = inputs.global.dims();
+        let shared = net.linear(
+            inputs.global.clone(),
+            param_index::GLOBAL_INPUT,
+            param_index::INPUT_BIAS,
+        );
+        let first = net.set_layer(inputs.slots.clone(), param_index::SLOT_INPUT, shared);
+        let pooled = match config.pooling {
+            Pooling::None => None,
+            Pooling::Mean => Some(first.clone().mean_dim(1)),
+            Pooling::Max => Some(first.clone().max_dim(1)),
+        };
+        let shared = match pooled {
+            Some(pooled) => net.linear(
+                pooled.reshape([batch, hidden]),
+                param_index::POOL_HIDDEN,
+                param_index::HIDDEN_BIAS,
+            ),
+            None => net
+                .parameter(param_index::HIDDEN_BIAS)
+                .expand([batch, hidden]),
+        };
+        let rows = first.reshape([batch * SLOTS, hidden]);
+        heads(
+            net,
+            net.set_layer(rows, param_index::SLOT_HIDDEN, shared),
+            batch,
+        )
+    }
+}
+
+/// Computes the outputs from the second layer, `[batch, slots, hidden]`.
+fn heads(net: &ParameterTensors<TrustNet>, second: Tensor<3>, batch: usize) -> Outputs {
+    let hidden = net.config().hidden;
+    let mean = second.clone().mean_dim(1).reshape([batch, hidden]);
+    let rows = second.reshape([batch * SLOTS, hidden]);
+    let slots = net.linear(
+        rows.clone(),
+        param_index::SLOT_ACTIONS,
+        param_index::SLOT_ACTIONS_BIAS,
+    );
+    let by_action = slots.reshape([batch, SLOTS, SLOT_ACTIONS]).swap_dims(1, 2);
+    let others = net.linear(
+        mean,
+        param_index::GLOBAL_ACTIONS,
+        param_index::GLOBAL_ACTIONS_BIAS,
+    );
+    debug_assert_eq!(others.dims(), [batch, GLOBAL_ACTIONS]);
+    let by_action = by_action.reshape([batch, SLOTS * SLOT_ACTIONS]);
+    Outputs {
+        logits: Tensor::cat(vec![by_action, others], 1),
+        beliefs: Some(net.linear(rows, param_index::BELIEF, param_index::BELIEF_BIAS)),
+    }
+}

@@ -1,0 +1,54 @@
+//! Training of compact policies: GRPO, imitation of a teacher, and expert iteration over look-ahead.
+//!
+//! It must never know a language model, a report or a chart. Everything here but the command line is
+//! generic over the environment. An environment of another crate implements
+//! [`World`](sentinel_env::World), a network with [`Network`](sentinel_policy::nn::Network) and
+//! [`Learn`]; [`train`] then runs GRPO on it:
+//!
+//! ```ignore
+//! let config = TrainConfig {
+//!     max_steps: 100,
+//!     ..TrainConfig::preset::<MyWorld>(Method::Grpo, false)
+//! };
+//! train::<MyWorld>(&config, &RunDir::new("outputs/mine"), &mut |event| println!("{event:?}"))?;
+//! let model = load_model::<MyNet>("outputs/mine".as_ref())?;
+//! ```
+//!
+//! Read `grpo.rs` first: rollouts, advantages and the loss of one update, which `trainer.rs` takes.
+//! [`imitation`] and [`expert_iteration`] collect other targets for the same update. `step.rs`
+//! updates the parameters, `run.rs` is the loop of a run. Rollouts use the plain forward pass of
+//! `sentinel_policy::nn`; only gradients need tensors, in [`Learn::forward`], whose library is
+//! [`burn`].
+
+pub mod actor;
+pub mod batch;
+pub mod checkpoint;
+pub mod command;
+pub mod config;
+mod error;
+pub mod evaluate;
+pub mod expert_iteration;
+pub mod grpo;
+pub mod imitation;
+pub mod learn;
+pub mod optimizer;
+mod option_values;
+pub mod outputs;
+pub mod parameter_tensors;
+pub mod run;
+mod set_net;
+pub mod step;
+pub mod trainer;
+
+pub use burn;
+pub use config::{Method, TrainConfig};
+pub use error::TrainError;
+pub use evaluate::{Scores, evaluate};
+pub use learn::{Learn, NamedPolicy};
+pub use run::{train, train_until};
+pub use set_net::SetInputs;
+pub use trainer::Trainer;
+
+pub use sentinel_play::compact_model::{load_model, save_model};
+pub use sentinel_play::network_world::NetworkWorld;
+pub use sentinel_run::{Event, RunDir};

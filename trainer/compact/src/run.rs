@@ -1,0 +1,278 @@
+//! A training run in its folder: train, evaluate, save, and resume after an interruption.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use sentinel_base::provenance::Provenance;
+use sentinel_base::{Error, files, provenance};
+use sentinel_policy::nn::{Model, Weights};
+
+use super::checkpoint::{self, Checkpoint};
+use super::config::{Method, TrainConfig};
+use super::evaluate::{evaluate, evaluate_baseline};
+use super::learn::{self, Learn};
+use super::trainer::Trainer;
+use super::{TrainError, outputs};
+pub use sentinel_play::compact_model::MODEL_FILE;
+use sentinel_play::compact_model::{load_model, save_model};
+use sentinel_rl::Metrics;
+use sentinel_run::{
+    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, Run, RunDir, RunHistory,
+    RunLock, RunLog, TENSORBOARD_DIR, UpdateReport, run_to_end, snapshot, unix_time,
+};
+
+/// The name of the configuration file in a run's folder.
+pub const CONFIG_FILE: &str = "config.json";
+
+/// Trains to the end and calls `listen` with every event. The resulting model is the policy that
+/// scored best on the validation seeds (Hugging Face's `load_best_model_at_end`).
+///
+/// # Errors
+/// Returns an error if the configuration is invalid or for another environment, the folder holds
+/// another run, a file cannot be written, or a number is not finite. The last checkpoint stays
+/// valid in any case.
+pub fn train<W: Learn>(
+    config: &TrainConfig,
+    run_dir: &RunDir,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, TrainError> {
+    train_until::<W>(config, run_dir, &AtomicBool::new(false), listen)
+}
+
+/// Trains like [`train`] until the end or until `stop` is set; a stopped run is saved and can be
+/// resumed.
+///
+/// # Errors
+/// Returns the errors of [`train`].
+pub fn train_until<W: Learn>(
+    config: &TrainConfig,
+    run_dir: &RunDir,
+    stop: &AtomicBool,
+    listen: &mut dyn FnMut(&Event),
+) -> Result<Outcome, TrainError> {
+    let Opened {
+        trainer,
+        position,
+        lock: _lock,
+    } = open::<W>(config, run_dir)?;
+    let (format, folder) = (outputs::history_format::<W>(config)?, &run_dir.path);
+    let mut log = match position {
+        None => RunLog::create(folder, format, listen),
+        Some(position) => RunLog::resume(folder, format, position, trainer.updates_done(), listen),
+    }?;
+    let mut compact_run = CompactRun {
+        trainer,
+        fallback: Provenance::is_fallback_model(folder)?,
+    };
+    run_to_end(
+        &mut compact_run,
+        &mut log,
+        run_dir,
+        &config.run_schedule(),
+        stop,
+    )
+}
+
+/// A trainer, with a flag for a model that was trained with a fallback.
+struct CompactRun<W: Learn> {
+    trainer: Trainer<W>,
+    fallback: bool,
+}
+
+impl<W: Learn> Run for CompactRun<W> {
+    type Error = TrainError;
+
+    fn start_event(&self) -> Result<Event, TrainError> {
+        Ok(started(&self.trainer, self.fallback)?)
+    }
+
+    fn steps_done(&self) -> usize {
+        self.trainer.updates_done()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.trainer.finished()
+    }
+
+    fn advance(&mut self) -> Result<UpdateReport, TrainError> {
+        let metrics = self.trainer.update()?;
+        Ok(UpdateReport {
+            steps: vec![metrics],
+            ..UpdateReport::default()
+        })
+    }
+
+    fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
+        let config = self.trainer.config();
+        let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
+        let seeds = config.validation_seeds;
+        Ok(Evaluation {
+            scores: evaluate::<W>(self.trainer.weights(), rules, &tasks, seeds),
+            metrics: Metrics::new(),
+        })
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        let best = self.trainer.best.as_ref();
+        best.map(|best| (best.step, best.score))
+    }
+
+    fn keep_best(&mut self, score: f64) -> Result<(), TrainError> {
+        self.trainer.keep_best(score);
+        Ok(())
+    }
+
+    fn finish(&mut self, _seconds: f64) -> Result<Event, TrainError> {
+        finished(&self.trainer)
+    }
+
+    fn save_checkpoint(&self, folder: &Path, position: LogPosition) -> Result<(), TrainError> {
+        checkpoint::save(&self.trainer, position, folder)
+    }
+
+    fn save_model(&self, folder: &Path, current: bool) -> Result<(), TrainError> {
+        let weights = if current {
+            self.trainer.weights()
+        } else {
+            self.trainer.best_weights()
+        };
+        let model = Model {
+            config: learn::model_config::<W>(self.trainer.config()),
+            weights: weights.clone(),
+        };
+        Ok(save_model(&model, folder)?)
+    }
+
+    fn save_trainer_state(
+        &self,
+        folder: &Path,
+        history: &mut RunHistory,
+    ) -> Result<(), TrainError> {
+        let config = self.trainer.config();
+        Ok(outputs::write_trainer_state(folder, config, history)?)
+    }
+
+    fn save_summaries(&self, folder: &Path, history: &RunHistory) -> Result<(), TrainError> {
+        let config = self.trainer.config();
+        Ok(outputs::write_card::<W>(folder, config, history)?)
+    }
+
+    fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
+        match step {
+            Some(step) => error.with_checkpoint(folder, step),
+            None => error,
+        }
+    }
+}
+
+fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Error> {
+    let (config, parameters) = (trainer.config(), trainer.weights().count());
+    // Convert via text: a value would hold an f32 with the digits of an f64.
+    let text = serde_json::to_string(config)?;
+    Ok(Event::Started {
+        method: match config.method {
+            Method::Grpo => "grpo".to_owned(),
+            Method::Imitation => "imitation".to_owned(),
+            Method::ExpertIteration => "expert_iteration".to_owned(),
+        },
+        config: serde_json::from_str(&text)?,
+        resumed_at: trainer.updates_done(),
+        total: config.max_steps,
+        parameters,
+        trained: parameters,
+        fallback,
+        unix_time: unix_time(),
+    })
+}
+
+/// Evaluates the best policy and the baselines on the test seeds.
+fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
+    let config = trainer.config();
+    let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
+    let baselines = W::baselines().map(|policy| {
+        let scores = evaluate_baseline::<W>(&policy, rules, &tasks, config.test_seeds);
+        (policy.name().to_owned(), scores)
+    });
+    let scores = evaluate::<W>(trainer.best_weights(), rules, &tasks, config.test_seeds);
+    Ok(Event::Finished {
+        step: trainer.updates_done(),
+        seconds: None,
+        baselines: baselines.collect(),
+        scores: Some(scores),
+    })
+}
+
+/// A trainer at its start or at a checkpoint.
+struct Opened<W: Learn> {
+    trainer: Trainer<W>,
+    /// The position in the log of a resumed run; `None` for a new run.
+    position: Option<LogPosition>,
+    lock: RunLock,
+}
+
+fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, TrainError> {
+    config.check::<W>()?;
+    if run_dir.resume {
+        let lock = run_dir.lock()?;
+        let checkpoint = Checkpoint::<W>::load(run_dir.checkpoint_folder())?;
+        if let Some(reason) = config.differs_from(checkpoint.config()) {
+            let path = run_dir.checkpoint_folder().join(CHECKPOINT_FILE);
+            return Err(Error::checkpoint(&path, reason).into());
+        }
+        let (trainer, position) = checkpoint.resume()?;
+        snapshot::rewind(run_dir)?;
+        Provenance::update_program_version(&run_dir.path)?;
+        return Ok(Opened {
+            trainer,
+            position: Some(position),
+            lock,
+        });
+    }
+    // A run that was killed before its first checkpoint left only its options and its log.
+    run_dir.check_free(
+        CHECKPOINT_FILE,
+        &[
+            CONFIG_FILE,
+            provenance::PROVENANCE_FILE,
+            EVENTS_FILE,
+            TENSORBOARD_DIR,
+        ],
+    )?;
+    let start = match config.init.as_str() {
+        "" => Weights::init(W::net(config), config.seed),
+        folder => start_from::<W>(config, Path::new(folder))?,
+    };
+    // Open the device before writing anything.
+    let trainer = Trainer::new(config.clone(), start)?;
+    let lock = run_dir.lock()?;
+    let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
+    files::write_atomic(&run_dir.path.join(CONFIG_FILE), text.as_bytes())?;
+    let mut provenance = Provenance::new();
+    if !config.init.is_empty() {
+        provenance.add_model("initial model", Path::new(&config.init))?;
+    }
+    provenance.write(&run_dir.path)?;
+    Ok(Opened {
+        trainer,
+        position: None,
+        lock,
+    })
+}
+
+/// Returns the weights of an earlier run with a network of the same shape.
+fn start_from<W: Learn>(
+    config: &TrainConfig,
+    folder: &Path,
+) -> Result<Weights<W::Net>, TrainError> {
+    let model = load_model::<W::Net>(folder)?;
+    if model.config.net == W::net(config) {
+        return Ok(model.weights);
+    }
+    let shape = |net: &W::Net| serde_json::to_string(net).unwrap_or_default();
+    let reason = format!(
+        "its network is {}, and the run's is {}: give the run the same options",
+        shape(&model.config.net),
+        shape(&W::net(config))
+    );
+    Err(Error::checkpoint(&folder.join(MODEL_FILE), reason).into())
+}

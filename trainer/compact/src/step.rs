@@ -1,0 +1,243 @@
+//! One optimizer step: the loss of a mini-batch, its gradient, and the update of the parameters.
+
+use std::marker::PhantomData;
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Int, Tensor, TensorData};
+use sentinel_policy::nn::Network;
+use sentinel_rl::Metrics;
+use sentinel_tensor::{matrix, numbers};
+
+use super::TrainError;
+use super::batch::{Batch, Token};
+use super::learn::Learn;
+use super::optimizer::Optimizer;
+use super::parameter_tensors::ParameterTensors;
+
+/// The number added to the logits of columns that cannot be chosen.
+const MASKED: f32 = -1e9;
+
+/// The options of an optimizer step.
+#[derive(Clone, Debug)]
+pub struct StepOptions {
+    /// The weight of the belief's cross-entropy.
+    pub belief_coef: f64,
+    /// The learning rate of the step.
+    pub learning_rate: f64,
+}
+
+/// A loss, and its gradient with respect to the log-probabilities `[samples, columns]` and
+/// entropies `[samples, factors]`.
+#[derive(Clone, Debug)]
+pub struct LossGrad {
+    /// The loss of the mini-batch.
+    pub loss: f64,
+    /// The gradient with respect to the log-probabilities.
+    pub by_logp: Vec<f32>,
+    /// The gradient with respect to the entropies, if the loss depends on them.
+    pub by_entropy: Option<Vec<f32>>,
+    /// The logged metrics of the mini-batch.
+    pub metrics: Metrics,
+}
+
+/// Log-probabilities and entropies of a batch, on the device.
+struct PolicyOutputs {
+    logps: Tensor<2>,
+    entropies: Tensor<2>,
+    beliefs: Option<Tensor<2>>,
+}
+
+/// Takes one optimizer step on the sequences `rows` of a batch; returns its metrics.
+///
+/// `policy_loss` computes the policy's part of the loss from log-probabilities `[samples, columns]`
+/// and entropies `[samples, factors]`.
+///
+/// # Errors
+/// Returns an error if the loss or the gradient is not finite; the parameters then stay as they
+/// were.
+pub fn step<W: Learn>(
+    net: &mut ParameterTensors<W::Net>,
+    optimizer: &mut Optimizer,
+    options: &StepOptions,
+    batch: &Batch<W>,
+    rows: &[usize],
+    policy_loss: impl FnOnce(&TokenTable<W>, &[f32], &[f32]) -> Result<LossGrad, TrainError>,
+) -> Result<Metrics, TrainError> {
+    let chosen = TokenTable::new(batch, rows);
+    let outputs = policy_outputs::<W>(net, batch, &chosen.samples);
+    let logps = numbers(outputs.logps.clone())?;
+    let entropies = numbers(outputs.entropies.clone())?;
+    let LossGrad {
+        loss,
+        by_logp,
+        by_entropy,
+        mut metrics,
+    } = policy_loss(&chosen, &logps, &entropies)?;
+
+    let size = [chosen.samples.len(), <W::Net as Network>::LOGITS];
+    let device = net.device().clone();
+    // Propagate the gradient of the pure function through the network.
+    let mut objective = (outputs.logps * matrix(by_logp, size, &device)).sum();
+    if let Some(by_entropy) = by_entropy {
+        let by_entropy = matrix(
+            by_entropy,
+            [size[0], <W::Net as Network>::FACTOR_COLUMNS.len()],
+            &device,
+        );
+        objective = objective + (outputs.entropies * by_entropy).sum();
+    }
+    let mut total = loss;
+    if let Some(beliefs) = outputs.beliefs {
+        let belief_loss = belief_loss(beliefs, batch, &chosen.samples);
+        let value = numbers(belief_loss.clone())?
+            .first()
+            .map_or(0.0, |v| f64::from(*v));
+        objective = objective + belief_loss.mul_scalar(options.belief_coef);
+        total += options.belief_coef * value;
+        metrics.insert("belief_loss".into(), value);
+    }
+    if !total.is_finite() {
+        return Err(TrainError::NotFinite("loss"));
+    }
+    let gradients = net.gradients(&objective.backward());
+    let norm = optimizer.step(net, gradients, options.learning_rate)?;
+    if !norm.is_finite() {
+        return Err(TrainError::NotFinite("gradient"));
+    }
+    metrics.insert("loss".into(), total);
+    metrics.insert("grad_norm".into(), norm);
+    Ok(metrics)
+}
+
+/// Runs the network on samples; masked columns get probability 0.
+fn policy_outputs<W: Learn>(
+    net: &ParameterTensors<W::Net>,
+    batch: &Batch<W>,
+    samples: &[u32],
+) -> PolicyOutputs {
+    let of = |index: &u32| &batch.samples[*index as usize];
+    let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
+    let outputs = W::forward(net, &inputs);
+    let mask: Vec<f32> = (samples.iter())
+        .flat_map(|index| {
+            of(index)
+                .action_mask
+                .iter()
+                .map(|on| if *on { 0.0 } else { MASKED })
+        })
+        .collect();
+    let mut logits = outputs.logits;
+    if mask.iter().any(|value| *value != 0.0) {
+        logits = logits
+            + matrix(
+                mask,
+                [samples.len(), <W::Net as Network>::LOGITS],
+                net.device(),
+            );
+    }
+    let (mut logps, mut entropies) = (Vec::new(), Vec::new());
+    for range in <W::Net as Network>::FACTOR_COLUMNS {
+        let part = logits.clone().slice([0..samples.len(), range.clone()]);
+        let factor = log_softmax(part, 1);
+        entropies.push(-(factor.clone().exp() * factor.clone()).sum_dim(1));
+        logps.push(factor);
+    }
+    PolicyOutputs {
+        logps: Tensor::cat(logps, 1),
+        entropies: Tensor::cat(entropies, 1),
+        beliefs: outputs.beliefs,
+    }
+}
+
+/// Computes the cross-entropy of the belief against the hidden state, averaged over its rows.
+fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -> Tensor<1> {
+    let truth: Vec<i32> = (samples.iter())
+        .flat_map(|index| &batch.samples[*index as usize].belief_targets)
+        .map(|target| i32::from(*target))
+        .collect();
+    let device = logits.device().inner();
+    let rows = truth.len();
+    let truth = TensorData::new(truth, [rows, 1]);
+    let truth = Tensor::<2, Int>::from_data(truth, &device);
+    -log_softmax(logits, 1).gather(1, truth).mean()
+}
+
+/// Some sequences of a batch as a table of tokens, with the samples that they refer to.
+pub struct TokenTable<'a, W: Learn> {
+    environment: PhantomData<W>,
+    /// The tokens of each sequence.
+    pub rows: Vec<&'a [Token]>,
+    /// The length of the longest sequence.
+    pub width: usize,
+    /// Indices into the batch's samples, without duplicates.
+    pub samples: Vec<u32>,
+    /// For each cell of the table, the position of its sample in `samples`.
+    places: Vec<u32>,
+    /// The factor that each column belongs to.
+    factor_of_column: Vec<u8>,
+}
+
+impl<'a, W: Learn> TokenTable<'a, W> {
+    fn new(batch: &'a Batch<W>, rows: &[usize]) -> Self {
+        let rows: Vec<&[Token]> = rows.iter().map(|row| &batch.sequences[*row][..]).collect();
+        let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let mut samples: Vec<u32> = rows
+            .iter()
+            .flat_map(|r| r.iter().map(|t| t.sample))
+            .collect();
+        samples.sort_unstable();
+        samples.dedup();
+        let mut places = vec![0; rows.len() * width];
+        for (row, tokens) in rows.iter().enumerate() {
+            for (column, token) in tokens.iter().enumerate() {
+                let place = samples.partition_point(|sample| *sample < token.sample);
+                places[row * width + column] = place as u32;
+            }
+        }
+        let columns = |(factor, range): (u8, &std::ops::Range<usize>)| {
+            std::iter::repeat_n(factor, range.len())
+        };
+        Self {
+            environment: PhantomData,
+            rows,
+            width,
+            samples,
+            places,
+            factor_of_column: (0..)
+                .zip(<W::Net as Network>::FACTOR_COLUMNS)
+                .flat_map(columns)
+                .collect(),
+        }
+    }
+
+    /// Returns a table of one value per token, `[sequences, width]`, with `empty` in cells without
+    /// a token. `value` gets the position of the token's sample in `samples`, and the token.
+    pub fn table<T: Copy>(&self, empty: T, value: impl Fn(usize, &Token) -> T) -> Vec<T> {
+        let mut table = vec![empty; self.places.len()];
+        for (cell, place, token) in self.cells() {
+            table[cell] = value(place, token);
+        }
+        table
+    }
+
+    /// Iterates over the tokens: index of the cell, position of the sample in `samples`, token.
+    pub fn cells(&self) -> impl Iterator<Item = (usize, usize, &'a Token)> {
+        (self.rows.iter().enumerate()).flat_map(move |(row, tokens)| {
+            tokens.iter().enumerate().map(move |(column, token)| {
+                let cell = row * self.width + column;
+                (cell, self.places[cell] as usize, token)
+            })
+        })
+    }
+
+    /// Returns the index of a token's log-probability in `[samples, columns]`.
+    pub fn logp_index(&self, place: usize, token: &Token) -> usize {
+        place * <W::Net as Network>::LOGITS + usize::from(token.column)
+    }
+
+    /// Returns the index of the entropy of a token's factor in `[samples, factors]`.
+    pub fn entropy_index(&self, place: usize, token: &Token) -> usize {
+        let factors = <W::Net as Network>::FACTOR_COLUMNS.len();
+        place * factors + usize::from(self.factor_of_column[usize::from(token.column)])
+    }
+}

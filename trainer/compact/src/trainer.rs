@@ -1,0 +1,197 @@
+//! The trainer: the state between updates, and the update itself.
+
+use sentinel_base::rng::Rng;
+use sentinel_policy::nn::Weights;
+use sentinel_rl::Metrics;
+
+use super::TrainError;
+use super::batch::Batch;
+use super::config::{Method, TrainConfig};
+use super::learn::Learn;
+use super::optimizer::Optimizer;
+use super::parameter_tensors::ParameterTensors;
+use super::step::{StepOptions, step};
+use crate::grpo::Collected;
+use crate::{expert_iteration, grpo, imitation};
+
+/// The seed of the order of mini-batches; no update has this number.
+const ORDER: u64 = u64::MAX - 1;
+
+/// The state that changes from update to update.
+pub struct Trainer<W: Learn> {
+    pub(super) config: TrainConfig,
+    pub(super) net: ParameterTensors<W::Net>,
+    pub(super) optimizer: Optimizer,
+    /// The parameters as plain numbers, for playing.
+    pub(super) weights: Weights<W::Net>,
+    /// The policy that training started from, if the divergence from it is penalized.
+    pub(super) reference: Option<Weights<W::Net>>,
+    /// The number of updates done.
+    pub(super) done: usize,
+    /// The number of environment steps taken so far.
+    pub(super) env_steps: u64,
+    /// The policy with the best score on the validation seeds so far.
+    pub(super) best: Option<Best<W::Net>>,
+}
+
+/// The best policy so far, a copy from an earlier update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best<A> {
+    /// The number of updates done by then.
+    pub step: usize,
+    /// The mean score on the validation seeds.
+    pub score: f64,
+    /// The parameters of the policy.
+    pub weights: Weights<A>,
+}
+
+impl<W: Learn> Trainer<W> {
+    /// Creates a trainer before its first update.
+    ///
+    /// # Errors
+    /// Returns an error if an option is invalid, or the device is not available.
+    pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
+        config.check::<W>()?;
+        let device = config.device.open()?;
+        let net = ParameterTensors::new(&start, &device);
+        let reference = (config.beta > 0.0).then(|| start.clone());
+        Ok(Self {
+            optimizer: Optimizer::new(&config.adam(), net.tensors.len()),
+            weights: start,
+            config,
+            net,
+            reference,
+            done: 0,
+            env_steps: 0,
+            best: None,
+        })
+    }
+
+    /// Returns the current policy.
+    #[must_use]
+    pub const fn weights(&self) -> &Weights<W::Net> {
+        &self.weights
+    }
+
+    /// Stores the current policy as the best one so far.
+    pub fn keep_best(&mut self, score: f64) {
+        self.best = Some(Best {
+            step: self.done,
+            score,
+            weights: self.weights.clone(),
+        });
+    }
+
+    /// Returns the policy with the best score on the validation seeds; the current one before the
+    /// first evaluation.
+    #[must_use]
+    pub fn best_weights(&self) -> &Weights<W::Net> {
+        self.best
+            .as_ref()
+            .map_or(&self.weights, |best| &best.weights)
+    }
+
+    /// Returns the configuration of the run.
+    #[must_use]
+    pub const fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// Returns the number of updates done.
+    #[must_use]
+    pub const fn updates_done(&self) -> usize {
+        self.done
+    }
+
+    /// Returns `true` if all updates are done.
+    #[must_use]
+    pub const fn finished(&self) -> bool {
+        self.done >= self.config.max_steps
+    }
+
+    /// Plays the episodes of an update and trains on them.
+    ///
+    /// # Errors
+    /// Returns an error if a number is not finite; it names the update and its seeds.
+    pub fn update(&mut self) -> Result<Metrics, TrainError> {
+        let update = self.done as u64;
+        let collected = match self.config.method {
+            Method::Imitation => imitation::collect(&self.config, &self.weights, update)?,
+            Method::ExpertIteration => {
+                expert_iteration::collect(&self.config, &self.weights, update)?
+            }
+            Method::Grpo => {
+                grpo::collect(&self.config, &self.weights, self.reference.as_ref(), update)?
+            }
+        };
+        let Collected {
+            batch,
+            mut metrics,
+            steps,
+            seeds,
+        } = collected;
+        let learned = self.learn(&batch).map_err(|source| TrainError::Diverged {
+            update: self.done + 1,
+            source: Box::new(source),
+            seeds,
+            saved: "nothing was saved yet".to_owned(),
+        })?;
+        metrics.extend(learned);
+        self.weights = self.net.weights()?;
+        self.done += 1;
+        self.env_steps += steps;
+        metrics.insert("num_env_steps".into(), self.env_steps as f64);
+        // JSON has no infinities or nan; the deviation of an empty set is nan.
+        metrics.retain(|_, value| value.is_finite());
+        Ok(metrics)
+    }
+
+    /// Takes the optimizer steps of a batch; returns the means of their metrics.
+    fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, TrainError> {
+        let left = self.config.schedule(self.done);
+        let options = StepOptions {
+            belief_coef: self.config.belief_coef,
+            learning_rate: self.config.learning_rate * left,
+        };
+        let (method, loss) = (self.config.method, self.config.loss(self.done));
+        // Sequences that share an observation stay together, so that the network runs on it once.
+        let size = match method {
+            Method::Imitation | Method::ExpertIteration => 1,
+            Method::Grpo => self.config.num_generations,
+        };
+        let mut groups: Vec<usize> = (0..batch.sequences.len() / size).collect();
+        let mut sums = Metrics::new();
+        let mut steps = 0.0;
+        for iteration in 0..self.config.num_iterations {
+            let path = [ORDER, self.done as u64, iteration as u64];
+            Rng::new(self.config.seed, &path).shuffle(&mut groups);
+            for part in groups.chunks(groups.len().div_ceil(self.config.mini_batches).max(1)) {
+                let rows: Vec<usize> = part.iter().flat_map(|g| g * size..(g + 1) * size).collect();
+                let (net, optimizer) = (&mut self.net, &mut self.optimizer);
+                let metrics = step(
+                    net,
+                    optimizer,
+                    &options,
+                    batch,
+                    &rows,
+                    |tokens, logps, entropies| match method {
+                        Method::Imitation | Method::ExpertIteration => {
+                            Ok(imitation::loss(tokens, logps))
+                        }
+                        Method::Grpo => grpo::loss(&loss, tokens, logps, entropies),
+                    },
+                )?;
+                for (name, value) in metrics {
+                    *sums.entry(name).or_insert(0.0) += value;
+                }
+                steps += 1.0;
+            }
+        }
+        let mut means: Metrics = sums
+            .into_iter()
+            .map(|(name, sum)| (name, sum / steps))
+            .collect();
+        means.insert("learning_rate".into(), options.learning_rate);
+        Ok(means)
+    }
+}

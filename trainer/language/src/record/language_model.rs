@@ -1,0 +1,51 @@
+//! Recording a language model: its prompts and completions beside its actions.
+
+use std::path::Path;
+
+use sentinel_base::Progress;
+use sentinel_env::EpisodeSpec;
+use sentinel_env::rng::Streams;
+use sentinel_play::corpus::record_transcripts::record_transcripts;
+use sentinel_play::rollout::RolloutConfig;
+use sentinel_policy::replay::ReplayRow;
+use sentinel_policy::text::TextWorld;
+
+use super::config::RecordConfig;
+use crate::agent::LoadedModel;
+use crate::training::RunError;
+
+/// Plays the episodes of each task in parallel; returns the rows in the order task, seed, step.
+pub(super) fn play_all<W: TextWorld>(
+    config: &RecordConfig,
+    model: &Path,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow<W>>, RunError> {
+    let loaded = LoadedModel::load(&model.to_string_lossy(), &config.generation)?;
+    let mut agent = loaded.agent();
+    let rules = config.episode.rules::<W>()?;
+    let streams = config.episode.streams_or::<W>(Streams::Reference)?;
+    let rollout_config = RolloutConfig {
+        style: config.prompt.unwrap_or_default(),
+        reader: config.reader.unwrap_or_default(),
+        ..RolloutConfig::default()
+    };
+    let mut rows = Vec::new();
+    for task in config.selected::<W>()? {
+        let setup = |seed| {
+            EpisodeSpec::<W> {
+                task,
+                seed,
+                streams,
+                rules,
+            }
+            .setup()
+        };
+        let setups: Vec<<W as sentinel_env::Environment>::Setup> =
+            config.seeds().range().map(setup).collect();
+        let played = agent.run(|agent| {
+            record_transcripts::<W>(&setups, rollout_config, &loaded.name, agent, progress)
+        })?;
+        rows.extend(played.rows);
+    }
+    Ok(rows)
+}

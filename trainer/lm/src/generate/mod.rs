@@ -1,0 +1,243 @@
+//! Batched generation of completions with a key-value cache.
+
+mod choices;
+mod decoder;
+mod device;
+mod host;
+mod options;
+mod sampling;
+
+pub use choices::Choices;
+pub use options::{GenerateOptions, Sampling};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor};
+use sentinel_base::rng::Rng;
+
+use self::choices::RemainingChoices;
+use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths, round_weight};
+use super::parallel::par_map_ordered;
+use super::{CausalLm, LmError, Tokenizer};
+
+/// Target number of rows in a part, and largest number of parts that a batch is divided into:
+/// enough for a few cores, and few enough that each reads the weights for many rows.
+const ROWS_PER_PART: usize = 8;
+const MAX_PARTS: usize = 4;
+
+/// A completion of a prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Completion {
+    /// Tokens of the completion, including the stop token.
+    pub ids: Vec<u32>,
+    /// Log-probabilities of the tokens under the model at the options' temperature (1 for greedy
+    /// decoding), before filters and penalty, as a training pass computes them.
+    pub logps: Vec<f32>,
+    /// `true` if a stop token ended the completion, `false` if it reached `max_new_tokens`.
+    pub stopped: bool,
+}
+
+impl Completion {
+    /// Decodes the completion without its stop token. Other special tokens are kept as text.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot decode it.
+    pub fn text(&self, tokenizer: &Tokenizer) -> Result<String, LmError> {
+        let end = self.ids.len() - usize::from(self.stopped && !self.ids.is_empty());
+        tokenizer.decode(&self.ids[..end], false)
+    }
+}
+
+/// The machine that selects the next tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampler {
+    /// The processor, which reads the logits of every token. GeneratedRow `i` is sampled with a random stream
+    /// derived from the seed and `i`, whatever other rows there are.
+    Host,
+    /// The model's device: tokens and log-probabilities are read every few steps, and waiting
+    /// prompts take the place of finished rows. The random numbers are the device's, in an order
+    /// that depends on all rows. Options that filter or penalize tokens need [`Self::Host`].
+    Device,
+}
+
+/// The layers of a model prepared for generation: the adapter is added to the weights, and weights
+/// are rounded once if activations are in bf16. They take as much memory as the weights without the
+/// embedding. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct PreparedLayers {
+    layers: Arc<Vec<DecodeLayer>>,
+    /// Weight of the head, `[vocabulary, hidden]`.
+    head: Tensor<2>,
+}
+
+/// A model prepared for generation. It is built once per set of weights.
+pub struct Generator<'a> {
+    model: &'a CausalLm,
+    layers: PreparedLayers,
+    sampler: Sampler,
+}
+
+/// A row that is being generated.
+struct GeneratedRow<'a> {
+    prompt: &'a [u32],
+    random: Rng,
+    done: Completion,
+    /// The completions that are still possible; `None` for all.
+    choices: Option<RemainingChoices>,
+}
+
+impl CausalLm {
+    /// Prepares the layers for generation.
+    #[must_use]
+    pub fn prepare_layers(&self) -> PreparedLayers {
+        let decode_layer =
+            |block: &Block| block.decode_layer(ForwardOptions::EVALUATION, self.precision);
+        PreparedLayers {
+            layers: Arc::new(self.blocks.iter().map(decode_layer).collect()),
+            head: round_weight(self.precision, self.head_weight(ForwardOptions::EVALUATION)),
+        }
+    }
+
+    /// Generates one completion per prompt; [`Generator::generate`] with a new [`Generator`].
+    ///
+    /// # Errors
+    /// As [`Generator::generate`].
+    pub fn generate(
+        &self,
+        prompts: &[impl AsRef<[u32]>],
+        options: &GenerateOptions,
+    ) -> Result<Vec<Completion>, LmError> {
+        Generator::new(self).generate(prompts, options)
+    }
+}
+
+impl<'a> Generator<'a> {
+    /// Prepares a model. Tokens are sampled on its device if that is an accelerator.
+    #[must_use]
+    pub fn new(model: &'a CausalLm) -> Self {
+        Self::from_layers(model, model.prepare_layers())
+    }
+
+    /// Creates a generator of layers that were prepared for this model and its adapter.
+    #[must_use]
+    pub fn from_layers(model: &'a CausalLm, layers: PreparedLayers) -> Self {
+        let on_host = *model.device() == Device::flex();
+        Self {
+            model,
+            layers,
+            sampler: if on_host {
+                Sampler::Host
+            } else {
+                Sampler::Device
+            },
+        }
+    }
+
+    /// Returns the generator with another sampler.
+    #[must_use]
+    pub fn with_sampler(self, sampler: Sampler) -> Self {
+        Self { sampler, ..self }
+    }
+
+    /// Returns the sampler for these options.
+    fn sampler(&self, options: &GenerateOptions) -> Sampler {
+        match self.sampler {
+            Sampler::Device if options.keeps_distribution() => Sampler::Device,
+            _ => Sampler::Host,
+        }
+    }
+
+    /// Generates one completion per prompt. Equal prompts that are read together are read once.
+    ///
+    /// # Errors
+    /// If an option is invalid, a prompt is empty, has unknown tokens or is too long (prompts are
+    /// never truncated), or the device cannot be read.
+    pub fn generate(
+        &self,
+        prompts: &[impl AsRef<[u32]>],
+        options: &GenerateOptions,
+    ) -> Result<Vec<Completion>, LmError> {
+        options.check(self.model.config(), prompts.len())?;
+        let rows = prompts.iter().map(AsRef::as_ref).enumerate();
+        let mut rows: Vec<GeneratedRow<'_>> = rows
+            .map(|(index, prompt)| GeneratedRow {
+                prompt,
+                random: Rng::indexed(options.seed, options.first_row.wrapping_add(index as u64)),
+                done: Completion::default(),
+                choices: options
+                    .choices
+                    .get(index)
+                    .cloned()
+                    .map(RemainingChoices::new),
+            })
+            .collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.check_prompts(&rows, options)?;
+        match self.sampler(options) {
+            Sampler::Device => self.sample_on_device(&mut rows, options)?,
+            Sampler::Host => {
+                let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
+                let size = rows.len().div_ceil(parts);
+                let parts: Vec<&mut [GeneratedRow<'_>]> = rows.chunks_mut(size).collect();
+                let sample = |rows: &mut [GeneratedRow<'_>]| self.sample_on_host(rows, options);
+                par_map_ordered(self.model.device(), parts, sample, |()| ())?;
+            }
+        }
+        Ok(rows.into_iter().map(|row| row.done).collect())
+    }
+
+    fn check_prompts(
+        &self,
+        rows: &[GeneratedRow<'_>],
+        options: &GenerateOptions,
+    ) -> Result<(), LmError> {
+        let lengths: Vec<usize> = rows.iter().map(|row| row.prompt.len()).collect();
+        let room = self.model.config().max_position_embeddings - options.max_new_tokens;
+        check_lengths(
+            &lengths,
+            options.max_prompt_tokens.unwrap_or(room).min(room),
+        )?;
+        if lengths.contains(&0) {
+            return Err(LmError::Length {
+                what: "a prompt",
+                found: 0,
+                expected: 1,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the distinct prompts, and for each row the index of its prompt.
+fn unique_prompts<'a>(prompts: impl Iterator<Item = &'a [u32]>) -> (Vec<&'a [u32]>, Vec<usize>) {
+    let mut unique = Vec::new();
+    let mut places = BTreeMap::new();
+    let place = |prompt: &'a [u32]| {
+        *places.entry(prompt).or_insert_with(|| {
+            unique.push(prompt);
+            unique.len() - 1
+        })
+    };
+    let of_row = prompts.map(place).collect();
+    (unique, of_row)
+}
+
+/// Returns `true` if the row's completion has ended.
+fn is_finished(row: &GeneratedRow<'_>, options: &GenerateOptions) -> bool {
+    row.done.stopped || row.done.ids.len() >= options.max_new_tokens
+}
+
+impl GeneratedRow<'_> {
+    /// Appends a token to the completion.
+    fn push(&mut self, id: u32, logp: f32, options: &GenerateOptions) {
+        self.done.ids.push(id);
+        self.done.logps.push(logp);
+        self.done.stopped = options.stop_tokens.contains(&id);
+        if let Some(choices) = &mut self.choices {
+            choices.push(id);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Merging an adapter into the weights of its base model, and writing the result as a plain
+//! checkpoint.
+
+use std::path::Path;
+
+use burn::tensor::DType;
+use sentinel_base::Error;
+use sentinel_base::provenance::Provenance;
+use sentinel_tensor::numbers;
+
+use super::Lora;
+use super::files::no_adapter;
+use crate::companion_files::{copy_companions, tokenizer_folder};
+use crate::config::special_tokens;
+use crate::stop_tokens::save_stop_tokens;
+use crate::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError, Tokenizer};
+
+/// Largest allowed difference of a logit, relative to the largest absolute logit or 1.
+const TOLERANCE: f32 = 1e-4;
+
+/// The result of the check that follows a merge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MergeReport {
+    /// Largest absolute difference between the logits of the merged checkpoint, after it was
+    /// written and read back, and those of base and adapter.
+    pub difference: f32,
+    /// Largest difference that is accepted.
+    pub tolerance: f32,
+}
+
+impl Lora {
+    /// Returns a model without an adapter and with the same output: each adapted weight is
+    /// `W + scale B A`.
+    #[must_use]
+    pub fn merged(model: &CausalLm) -> CausalLm {
+        let mut merged = model.clone();
+        let linears = merged
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.linears);
+        for linear in linears {
+            let Some(lora) = linear.lora.take() else {
+                continue;
+            };
+            let product = lora.b.get(false).matmul(lora.a.get(false));
+            let weight = linear.weight.get(false).cast(DType::F32) + product.mul_scalar(lora.scale);
+            linear.weight.set(weight);
+        }
+        merged.adapter = None;
+        merged.changed_by_adapter = None;
+        merged.digest = None;
+        merged
+    }
+
+    /// Writes the merged model as a plain checkpoint into folder `target`.
+    ///
+    /// The other files of the base model's folder `source`, such as the tokenizer, are copied. If the adapter's
+    /// folder `adapter` has its own tokenizer, stop tokens or variables of the chat template, those are taken. `provenance`
+    /// is written beside them. The result is read back and compared with base and adapter before it
+    /// replaces `target` as a whole.
+    ///
+    /// # Errors
+    /// If there is no adapter, `target` is not empty and `force` is false, the comparison fails, or
+    /// a file cannot be written.
+    pub fn merge_into(
+        model: &CausalLm,
+        source: &Path,
+        adapter: Option<&Path>,
+        target: &Path,
+        provenance: &Provenance,
+        force: bool,
+    ) -> Result<MergeReport, LmError> {
+        if model.adapter().is_none() {
+            return Err(no_adapter());
+        }
+        if !force && sentinel_base::files::is_occupied(target, &[]) {
+            return Err(Error::DirNotEmpty(target.to_owned()).into());
+        }
+        let parent = sentinel_base::files::parent_folder(target);
+        let failed = |error| LmError::write(target, error);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".sentinel-merge-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let new = builder.tempdir_in(parent).map_err(failed)?;
+        Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
+        let folder = tokenizer_folder(source, adapter)?;
+        if folder != source {
+            Tokenizer::load(folder)?.check_fits(&model.config)?;
+        }
+        copy_companions(source, folder, new.path())?;
+        if let Some(adapter) = adapter {
+            save_stop_tokens(source, adapter, folder, new.path())?;
+        }
+        ChatTemplateKwargs::resolve(None, adapter, source)?.save(new.path(), None)?;
+        provenance.write(new.path())?;
+        let report = compare(model, &CausalLm::load(new.path(), &model.device)?)?;
+        if report.difference.is_nan() || report.difference > report.tolerance {
+            return Err(LmError::Merge {
+                difference: report.difference,
+                tolerance: report.tolerance,
+            });
+        }
+        swap(new, target).map_err(failed)?;
+        Ok(report)
+    }
+}
+
+/// Compares the logits of both models on two rows of random tokens.
+fn compare(model: &CausalLm, merged: &CausalLm) -> Result<MergeReport, LmError> {
+    let tokens = model.config.max_position_embeddings.min(16);
+    let vocabulary = model.config.vocab_size as u64;
+    let mut random = sentinel_base::rng::Rng::new(0, &[]);
+    let ids = (0..2 * tokens).map(|_| (random.next() % vocabulary) as u32);
+    let batch = Batch::new(&model.config, ids.collect(), vec![true; 2 * tokens], tokens)?;
+    let ours = numbers(model.forward(&batch, ForwardOptions::EVALUATION))?;
+    let theirs = numbers(merged.forward(&batch, ForwardOptions::EVALUATION))?;
+    let largest = ours
+        .iter()
+        .fold(1.0_f32, |largest, logit| largest.max(logit.abs()));
+    let apart = ours.iter().zip(&theirs).map(|(a, b)| (a - b).abs());
+    Ok(MergeReport {
+        difference: apart.fold(
+            0.0,
+            |worst: f32, d| if d > worst || d.is_nan() { d } else { worst },
+        ),
+        tolerance: TOLERANCE * largest,
+    })
+}
+
+/// Moves a finished folder to `target`, and restores the previous one if that fails.
+fn swap(new: tempfile::TempDir, target: &Path) -> std::io::Result<()> {
+    let old = target.exists().then(|| {
+        let mut aside = new.path().as_os_str().to_owned();
+        aside.push(".old");
+        std::path::PathBuf::from(aside)
+    });
+    if let Some(aside) = &old {
+        std::fs::rename(target, aside)?;
+    }
+    let path = new.keep();
+    if let Err(error) = std::fs::rename(&path, target) {
+        if let Some(aside) = &old {
+            std::fs::rename(aside, target)?;
+        }
+        let _ = std::fs::remove_dir_all(&path);
+        return Err(error);
+    }
+    match old {
+        Some(aside) if aside.is_dir() => std::fs::remove_dir_all(aside),
+        Some(aside) => std::fs::remove_file(aside),
+        None => Ok(()),
+    }
+}

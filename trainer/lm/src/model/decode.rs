@@ -1,0 +1,122 @@
+//! Decoder layers prepared for inference: the adapter is added to the weights, and layers with
+//! the same input are concatenated, so that a step takes four matrix products per layer.
+
+use burn::tensor::{DType, Tensor};
+use sentinel_base::precision::Precision;
+
+use super::cache::LayerCache;
+use super::layers::{AttentionContext, Block, Linear, add_bias, head_norm, rms_norm, swiglu};
+use super::precision::{activations, matmul_weight, mixed_matmul, round_weight};
+use super::{ForwardOptions, cube};
+
+/// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
+const MAX_TRANSPOSED_ROWS: usize = 64;
+
+/// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
+///
+/// Graphics processors have kernels for it. On the processor, with few rows, as in decoding, it
+/// computes `W xᵀ` and transposes the result: the matrix product then reads the weight in its own
+/// memory layout. Otherwise it first copies the weight to another layout, which took two fifths of
+/// generation time.
+pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
+    if let Some(product) = cube::matmul_weight(&x, weight) {
+        return product;
+    }
+    let weight = weight.clone();
+    if x.dims()[0] > MAX_TRANSPOSED_ROWS {
+        return matmul_weight(x, weight);
+    }
+    let kind = x.dtype();
+    mixed_matmul(weight, x.transpose()).transpose().cast(kind)
+}
+
+/// A decoder layer prepared for inference. Weights are `[outputs, inputs]`.
+#[derive(Clone, Debug)]
+pub(crate) struct DecodeLayer {
+    input_norm: Tensor<2>,
+    /// Concatenated weights of queries, keys and values.
+    qkv: Tensor<2>,
+    qkv_bias: Option<Tensor<2>>,
+    /// Norms of each head's queries and keys, `[1, head]`.
+    head_norms: Option<[Tensor<2>; 2]>,
+    output: Tensor<2>,
+    post_norm: Tensor<2>,
+    /// Concatenated weights of gate and up projection.
+    gate_up: Tensor<2>,
+    down: Tensor<2>,
+    /// Output widths of the query and the key projection.
+    widths: [usize; 2],
+    inner: usize,
+    epsilon: f64,
+}
+
+impl Block {
+    /// Returns the layer for inference, with its adapter added to the weights if the pass uses it.
+    pub(crate) fn decode_layer(&self, pass: ForwardOptions, precision: Precision) -> DecodeLayer {
+        let weight = |linear: &Linear| {
+            let weight = linear.weight.get(false);
+            match linear.lora.as_ref().filter(|_| pass.adapter) {
+                Some(lora) => {
+                    let delta = lora.b.get(false).matmul(lora.a.get(false));
+                    let kind = weight.dtype();
+                    let sum = weight.cast(DType::F32) + delta.mul_scalar(lora.scale);
+                    round_weight(precision, sum.cast(kind))
+                }
+                None => round_weight(precision, weight),
+            }
+        };
+        let joined = |linears: &[&Linear]| {
+            Tensor::cat(linears.iter().map(|linear| weight(linear)).collect(), 0)
+        };
+        let [query, key, value, output, gate, up, down] = &self.linears;
+        let biases = [query, key, value].map(|linear| linear.bias.as_ref().map(|b| b.get(false)));
+        let biases: Option<Vec<_>> = biases.into_iter().collect();
+        DecodeLayer {
+            input_norm: self.input_norm.get(false),
+            qkv: joined(&[query, key, value]),
+            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1).cast(activations(precision))),
+            head_norms: (self.head_norms.as_ref())
+                .map(|norms| norms.each_ref().map(|norm| norm.get(false))),
+            output: weight(output),
+            post_norm: self.post_norm.get(false),
+            gate_up: joined(&[gate, up]),
+            down: weight(down),
+            widths: [query.weight.shape()[0], key.weight.shape()[0]],
+            inner: gate.weight.shape()[0],
+            epsilon: self.epsilon,
+        }
+    }
+}
+
+impl DecodeLayer {
+    /// Maps `[rows * tokens, hidden]` to the same shape, and extends the cache.
+    pub(crate) fn forward(
+        &self,
+        x: Tensor<2>,
+        context: &AttentionContext,
+        cache: &mut LayerCache,
+    ) -> Tensor<2> {
+        let [queries, keys] = self.widths;
+        let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
+        let mut qkv = matmul_weight_few_rows(y, &self.qkv);
+        if let Some(bias) = &self.qkv_bias {
+            qkv = add_bias(qkv, bias.clone());
+        }
+        let mut query = qkv.clone().narrow(1, 0, queries);
+        let mut key = qkv.clone().narrow(1, queries, keys);
+        let value = qkv.narrow(1, queries + keys, keys);
+        if let Some([query_norm, key_norm]) = &self.head_norms {
+            query = head_norm(query, query_norm.clone(), self.epsilon);
+            key = head_norm(key, key_norm.clone(), self.epsilon);
+        }
+        let mixed = context.attend(query, key, value, Some(cache));
+        let x = x + matmul_weight_few_rows(mixed, &self.output);
+        let y = rms_norm(x.clone(), self.post_norm.clone(), self.epsilon);
+        let wide = matmul_weight_few_rows(y, &self.gate_up);
+        let inner = cube::swiglu(&wide).unwrap_or_else(|| {
+            let gate = wide.clone().narrow(1, 0, self.inner);
+            swiglu(gate, wide.narrow(1, self.inner, self.inner))
+        });
+        x + matmul_weight_few_rows(inner, &self.down)
+    }
+}

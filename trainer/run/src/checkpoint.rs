@@ -1,0 +1,168 @@
+//! The file of a checkpoint: tensors of `f32` by name, and a header in JSON, as safetensors.
+//!
+//! The file is replaced atomically: whenever the program is killed, the last one is valid. Each
+//! kind of model defines its header; the header's key in the file's metadata names the kind.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use sentinel_base::{Error, files};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A tensor of a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// The sizes of its axes.
+    pub shape: Vec<usize>,
+    /// The values in row-major order.
+    pub values: Vec<f32>,
+}
+
+/// The tensors of a checkpoint by name; sorted by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tensors(BTreeMap<String, Tensor>);
+
+impl Tensors {
+    /// Adds a tensor under a name.
+    pub fn insert(&mut self, name: String, shape: Vec<usize>, values: Vec<f32>) {
+        self.0.insert(name, Tensor { shape, values });
+    }
+
+    /// Removes a tensor and returns its values; `None` if it is missing or has another number of
+    /// values.
+    pub fn take(&mut self, name: &str, count: usize) -> Option<Vec<f32>> {
+        let tensor = self.0.remove(name)?;
+        (tensor.values.len() == count).then_some(tensor.values)
+    }
+
+    /// Removes a tensor and returns its values; an empty list if it is missing.
+    pub fn take_or_empty(&mut self, name: &str) -> Vec<f32> {
+        self.0
+            .remove(name)
+            .map(|tensor| tensor.values)
+            .unwrap_or_default()
+    }
+}
+
+/// Writes a checkpoint. `key` is the name of the header in the file's metadata.
+///
+/// # Errors
+/// Returns an error if it cannot be written; the previous file then stays.
+pub fn write(
+    path: &Path,
+    key: &str,
+    header: &impl Serialize,
+    tensors: &Tensors,
+) -> Result<(), Error> {
+    let failed = |error: safetensors::SafeTensorError| wrong(path, error.to_string());
+    let bytes: Vec<(&String, &[usize], Vec<u8>)> = (tensors.0.iter())
+        .map(|(name, tensor)| {
+            let bytes = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            (name, &tensor.shape[..], bytes)
+        })
+        .collect();
+    let mut views = Vec::new();
+    for (name, shape, bytes) in &bytes {
+        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes).map_err(failed)?;
+        views.push((name, view));
+    }
+    let metadata = [(key.to_owned(), serde_json::to_string(header)?)];
+    let metadata = Some(metadata.into_iter().collect());
+    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
+    files::write_atomic(path, &bytes)
+}
+
+/// Reads the header and tensors of a checkpoint.
+///
+/// # Errors
+/// Returns an error if there is none, or the file is truncated or something else.
+pub fn read<H: DeserializeOwned>(path: &Path, key: &str) -> Result<(H, Tensors), Error> {
+    let bytes = std::fs::read(path).map_err(|source| unreadable(path, source))?;
+    parse(&bytes, path, key)
+}
+
+/// Parses the header and tensors of a checkpoint from the content of its file; `path` is only named in
+/// errors.
+///
+/// # Errors
+/// Returns an error if the content is truncated or something else.
+pub fn parse<H: DeserializeOwned>(
+    bytes: &[u8],
+    path: &Path,
+    key: &str,
+) -> Result<(H, Tensors), Error> {
+    let read = || -> Result<(H, Tensors), String> {
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
+        let header = parse_header(metadata.metadata().as_ref().and_then(|all| all.get(key)))?;
+        let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+        let mut tensors = Tensors::default();
+        for (name, view) in file.tensors() {
+            if view.dtype() != Dtype::F32 {
+                return Err(format!("{name} is {:?}", view.dtype()));
+            }
+            let words = view.data().as_chunks::<4>().0.iter();
+            let values = words.map(|word| f32::from_le_bytes(*word)).collect();
+            tensors.insert(name, view.shape().to_vec(), values);
+        }
+        Ok((header, tensors))
+    };
+    read().map_err(|reason| no_checkpoint(path, &reason))
+}
+
+/// Reads the header of a checkpoint without its tensors, which may be incomplete.
+///
+/// # Errors
+/// Returns an error if there is no checkpoint, or its beginning is truncated or something else.
+pub fn read_header<H: DeserializeOwned>(path: &Path, key: &str) -> Result<H, Error> {
+    /// The beginning of a safetensors file, reduced to its metadata.
+    #[derive(Deserialize)]
+    struct Beginning {
+        #[serde(rename = "__metadata__", default)]
+        metadata: BTreeMap<String, String>,
+    }
+    let bytes = beginning(path).map_err(|source| unreadable(path, source))?;
+    let found = serde_json::from_slice::<Beginning>(&bytes).map_err(|e| e.to_string());
+    let header = found.and_then(|found| parse_header(found.metadata.get(key)));
+    header.map_err(|reason| no_checkpoint(path, &reason))
+}
+
+/// Returns the bytes before the tensors, whose length is in the first eight bytes. A file that is
+/// shorter is returned whole.
+fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let (mut length, mut bytes) = (Vec::new(), Vec::new());
+    file.by_ref().take(8).read_to_end(&mut length)?;
+    let length = length.try_into().map_or(0, u64::from_le_bytes);
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn parse_header<H: DeserializeOwned>(text: Option<&String>) -> Result<H, String> {
+    let text = text.ok_or("it says nothing of a run")?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn unreadable(path: &Path, source: std::io::Error) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn wrong(path: &Path, reason: String) -> Error {
+    Error::Checkpoint {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+/// Returns the error of a file that cannot be resumed from.
+pub fn no_checkpoint(path: &Path, reason: &str) -> Error {
+    let reason =
+        format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
+    wrong(path, reason)
+}

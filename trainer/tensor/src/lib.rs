@@ -1,0 +1,13 @@
+//! The part of tensors that compact policies and language models share: their device, numbers to it
+//! and back, and AdamW with its moments.
+//!
+//! It must never know a model, an algorithm, a file or a world, and it compiles for wasm32. burn's
+//! features are switched on here, once for all crates.
+//!
+//! Read `adamw.rs` first.
+
+pub mod adamw;
+pub mod device;
+mod transfer;
+
+pub use transfer::{DeviceReadError, matrix, numbers};

@@ -2,7 +2,7 @@
 
 use crate::chrome_command::ChromeCommand;
 use crate::driver::Driver;
-use crate::input;
+use crate::test_input::input;
 use anyhow::{Context, Result, bail};
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;

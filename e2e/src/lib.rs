@@ -9,9 +9,11 @@ pub mod chrome_command;
 pub mod driver;
 pub mod main_thread;
 pub mod pictures;
+mod test_input;
 pub mod testkit;
 
 pub use browser::Browser;
+pub use test_input::input;
 pub use xtask::serve::{Server, serve};
 
 use anyhow::{Context, Result, ensure};
@@ -22,25 +24,6 @@ use std::time::Duration;
 /// The sub-path under which tests serve the page, as a static host would: a page that only works at
 /// the root of a host fails there.
 pub const SUB_PATH: &str = "/some/sub/path/";
-
-/// Returns the path that the environment variable `name` holds.
-///
-/// # Errors
-/// Returns an error if the variable is not set, because the test was not started by
-/// `cargo xtask test`, or if the path cannot be read.
-pub fn input(name: &str) -> Result<PathBuf> {
-    let value = std::env::var_os(name).filter(|value| !value.is_empty());
-    let path = value
-        .map(PathBuf::from)
-        .with_context(|| format!("{name} is not set: run `cargo xtask test`, which sets it"))?;
-    std::fs::metadata(&path).with_context(|| {
-        format!(
-            "{name}={}: cannot be read; run `cargo xtask test`, which builds it",
-            path.display()
-        )
-    })?;
-    Ok(path)
-}
 
 /// Serves the built page under [`SUB_PATH`] on a free port.
 ///
@@ -193,15 +176,4 @@ pub fn screenshots() -> PathBuf {
         },
         PathBuf::from,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_variable_says_what_to_run() {
-        let error = input("SENTINEL_NO_SUCH_VARIABLE").expect_err("not set");
-        assert!(error.to_string().contains("run `cargo xtask test`"));
-    }
 }

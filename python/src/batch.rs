@@ -1,5 +1,6 @@
 //! Many episodes that are stepped together and write into NumPy arrays.
 
+mod any_batch;
 mod episodes;
 
 use std::sync::Mutex;
@@ -9,49 +10,12 @@ use pyo3::prelude::*;
 use sentinel_env::{EpisodeNames, EpisodeSpec, WorldName, in_world};
 use sentinel_policy::SEED_MAX;
 
+use self::any_batch::{AnyBatch, BatchState, StepArrays};
 use self::episodes::BatchOf;
 use crate::arrays::{OutArray, copy_actions, optional_slice, out_slice};
 use crate::spec::{
     NamesState, OwnedNames, lock, native_function, not_a_seed, parse_seed, parse_world, value_error,
 };
-
-/// The arrays that a step writes, one entry or row per episode.
-struct StepArrays<'a> {
-    rewards: &'a mut [f64],
-    terminated: &'a mut [bool],
-    truncated: &'a mut [bool],
-    observations: Option<&'a mut [f32]>,
-    final_observations: Option<&'a mut [f32]>,
-    /// The score after the step, also of an episode that ended.
-    scores: Option<&'a mut [f64]>,
-    /// `true` to write the scores of running episodes too.
-    every_score: bool,
-}
-
-/// The part of an episode of a batch that is needed to play it again: its seed; the seed of the ended episode that
-/// is still shown, if there is one; and the values of the actions of the episode that is shown.
-type EpisodeState = (u64, Option<u64>, Vec<u16>);
-
-/// The seed of the next episode of the range, and the state of every episode.
-type BatchState = (u64, Vec<EpisodeState>);
-
-/// A batch of any world.
-trait AnyBatch: Send + Sync {
-    fn observation_size(&self) -> usize;
-    fn action_sizes(&self) -> &[usize];
-    /// Checks the actions and takes them; returns the number of episodes that ended. Wrong actions
-    /// change nothing.
-    fn step(&mut self, actions: &[i64], arrays: StepArrays<'_>) -> Result<usize, String>;
-    fn seek(&mut self, seed: u64);
-    fn reset_at(&mut self, index: usize, seed: Option<u64>);
-    fn write_observations(&mut self, out: &mut [f32]);
-    fn write_masks(&mut self, out: &mut [bool]);
-    fn write_seeds(&self, out: &mut [u64]);
-    fn boxed_clone(&self) -> Box<dyn AnyBatch>;
-    fn state(&self) -> Result<BatchState, String>;
-    /// Plays the episodes of a state in a new batch.
-    fn restore(&mut self, state: &BatchState) -> Result<(), String>;
-}
 
 /// The arguments from which a batch was made.
 #[derive(Clone)]

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use sentinel_compact::config::TrainConfig;
 use sentinel_compact::learn::Learn as _;
+use sentinel_compact::run::Threads;
 use sentinel_compact::trainer::Trainer;
 use sentinel_env::trust::TrustEnv;
 use sentinel_language::grpo::memory_estimate::qwen_presets;
@@ -96,7 +97,7 @@ fn compact(args: &Args, device: DeviceName) -> Result<()> {
     let mut trainer = Trainer::<TrustEnv>::new(config, start)?;
     measure(args, "f32", "updates", 0, args.updates as f64, || {
         for _ in 0..args.updates {
-            trainer.update()?;
+            trainer.update(&Threads)?;
         }
         Ok(())
     })

@@ -14,7 +14,8 @@ use sentinel_base::SeedRange;
 use sentinel_compact::evaluate::evaluate_baseline;
 use sentinel_compact::parameter_tensors::{Outputs, ParameterTensors};
 use sentinel_compact::{
-    Learn, NamedPolicy, NetworkWorld, RunDir, SetInputs, TrainConfig, evaluate, load_model, train,
+    Learn, NamedPolicy, NetworkWorld, RunDir, SetInputs, Threads, TrainConfig, evaluate,
+    load_model, train,
 };
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::{PyRandom, derive_seed};
@@ -282,9 +283,11 @@ pub(crate) fn run(
     let model = std::sync::Arc::new(load_model(folder)?);
 
     let (tasks, rules) = ([SingleTask], Rules::REFERENCE);
-    let trained = evaluate::<LiarBandit>(&model.weights, rules, &tasks, config.test_seeds);
+    let trained =
+        evaluate::<LiarBandit>(&Threads, &model.weights, rules, &tasks, config.test_seeds);
     let gullible = LiarBandit::policies().remove(0);
-    let gullible = evaluate_baseline::<LiarBandit>(&gullible, rules, &tasks, config.test_seeds);
+    let gullible =
+        evaluate_baseline::<LiarBandit>(&Threads, &gullible, rules, &tasks, config.test_seeds);
 
     let mut player = Player::Public(Box::new(TrainedPolicy::new(model)));
     let (_, rows) = record_episode(&EpisodeSpec::new(SingleTask, 1_000), &mut player, "grpo");

@@ -1,5 +1,8 @@
 //! The library behind the `sentinel` command: sweeps over several models. Everything else that the
-//! command runs is a crate of its own, below `trainer/`.
+//! command runs is a crate of its own, below `trainer/`. It must never hold what another crate could
+//! use.
+//!
+//! Read `cli/mod.rs` first, the list of commands, and for a sweep `sweep/run.rs`.
 //!
 //! It prints nothing: functions return values, write to a file or to a writer that the caller
 //! provides, and report progress by a callback. One config struct per command serves both clap and

@@ -7,6 +7,7 @@
 
 use sentinel_compact::config::TrainConfig;
 use sentinel_compact::learn::Learn;
+use sentinel_compact::run::Threads;
 use sentinel_compact::trainer::Trainer;
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;
@@ -28,7 +29,7 @@ fn trained(device: DeviceName) -> Weights<TrustNet> {
     let start = Weights::init(TrustEnv::net(&config), config.seed);
     let mut trainer = Trainer::<TrustEnv>::new(config, start).expect("a device of this build");
     while !trainer.finished() {
-        trainer.update().expect("an update");
+        trainer.update(&Threads).expect("an update");
     }
     trainer.weights().clone()
 }

@@ -3,6 +3,7 @@
 use sentinel_compact::config::{Method, TrainConfig};
 use sentinel_compact::evaluate::evaluate;
 use sentinel_compact::learn::Learn;
+use sentinel_compact::run::Threads;
 use sentinel_compact::trainer::Trainer;
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::rules::Rules;
@@ -50,7 +51,7 @@ fn every_loss_and_credit_changes_trust_weights() {
         });
         let before = trainer.weights().clone();
         while !trainer.finished() {
-            let metrics = trainer.update().expect("an update");
+            let metrics = trainer.update(&Threads).expect("an update");
             assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
             assert_eq!(metrics.contains_key("kl"), method == Method::Grpo);
         }
@@ -69,13 +70,25 @@ fn imitation_improves_trust_score() {
         config.learning_rate = 0.01;
     });
     let seeds = "5000..5020".parse().expect("a range");
-    let before =
-        evaluate::<TrustEnv>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
+    let before = evaluate::<TrustEnv>(
+        &Threads,
+        trainer.weights(),
+        Rules::REFERENCE,
+        &Task::ALL,
+        seeds,
+    )
+    .overall;
     while !trainer.finished() {
-        trainer.update().expect("an update");
+        trainer.update(&Threads).expect("an update");
     }
-    let after =
-        evaluate::<TrustEnv>(trainer.weights(), Rules::REFERENCE, &Task::ALL, seeds).overall;
+    let after = evaluate::<TrustEnv>(
+        &Threads,
+        trainer.weights(),
+        Rules::REFERENCE,
+        &Task::ALL,
+        seeds,
+    )
+    .overall;
     assert!(
         after > before + 0.05 && after > 0.80,
         "{before} before, {after} after"
@@ -98,7 +111,7 @@ fn every_method_changes_cluster_weights() {
             (config.episodes_per_update, config.beta) = (3, 0.04);
         });
         let before = trainer.weights().clone();
-        let metrics = trainer.update().expect("an update");
+        let metrics = trainer.update(&Threads).expect("an update");
         assert!(metrics["reward"] > 0.0 && metrics["grad_norm"] > 0.0);
         assert_ne!(&before, trainer.weights(), "{method:?} {credit:?}");
         assert_eq!(trainer.config().world, "cluster");
@@ -119,11 +132,18 @@ fn imitation_improves_cluster_score() {
     });
     let seeds = "5000..5004".parse().expect("a range");
     let play = |trainer: &Trainer<ClusterEnv>| {
-        evaluate::<ClusterEnv>(trainer.weights(), Rules::HARDENED, &Task::ALL, seeds).overall
+        evaluate::<ClusterEnv>(
+            &Threads,
+            trainer.weights(),
+            Rules::HARDENED,
+            &Task::ALL,
+            seeds,
+        )
+        .overall
     };
     let before = play(&trainer);
     while !trainer.finished() {
-        trainer.update().expect("an update");
+        trainer.update(&Threads).expect("an update");
     }
     let after = play(&trainer);
     assert!(after > before + 0.1, "{before} before, {after} after");

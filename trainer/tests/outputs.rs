@@ -7,12 +7,12 @@
 use std::path::Path;
 
 use sentinel_compact::config::{Method, TrainConfig};
-use sentinel_compact::outputs;
-use sentinel_compact::outputs::card;
+use sentinel_compact::run::outputs;
+use sentinel_compact::run::outputs::card;
 use sentinel_env::trust::TrustEnv;
-use sentinel_rl::Metrics;
+use sentinel_rl::{Metrics, Scores};
 use sentinel_run::{
-    Event, RunHistory, Scores, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events,
+    Event, RunHistory, TRAINER_STATE_FILE, WallTimes, default_logging_steps, parse_events,
     read_events, tensorboard,
 };
 use serde_json::Value;

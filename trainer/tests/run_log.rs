@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use sentinel_base::Error;
-use sentinel_rl::Metrics;
+use sentinel_rl::{Metrics, Scores};
 use sentinel_run::{
     Evaluation, Event, HistoryFormat, LogPosition, Outcome, Run, RunDir, RunHistory, RunLog,
-    RunSchedule, Scores, TRAINER_STATE_FILE, TrainerState, UpdateReport, WallTimes, read_events,
+    RunSchedule, TRAINER_STATE_FILE, TrainerState, UpdateReport, WallTimes, read_events,
     run_to_end, tensorboard,
 };
 use serde_json::{Value, json};

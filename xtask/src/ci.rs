@@ -20,7 +20,7 @@ use openenv_part::openenv;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use trainer_parts::{devices, mpi, wgpu};
+use trainer_parts::{devices, mpi, wasm32, wgpu};
 
 /// One part of a run.
 pub struct Part {
@@ -61,9 +61,9 @@ pub const PARTS: [Part; 23] = [
     ),
     part(
         Set::Lint,
-        "features",
-        "the trainer compiles without a tensor library (seconds)",
-        features,
+        "wasm32",
+        "the algorithms of compact policies compile for the browser (about 2 min cold)",
+        wasm32,
     ),
     part(
         Set::Lint,
@@ -270,14 +270,6 @@ fn docs(ci: &mut Ci) -> Result<Tally> {
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     ci.one_check("docs", &mut cargo)
-}
-
-fn features(ci: &mut Ci) -> Result<Tally> {
-    let mut cargo = ci.dirs.cargo();
-    cargo
-        .args(["check", "-p", "sentinel-trainer", "--lib"])
-        .arg("--no-default-features");
-    ci.one_check("features", &mut cargo)
 }
 
 fn book(ci: &mut Ci) -> Result<Tally> {

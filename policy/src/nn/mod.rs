@@ -10,6 +10,7 @@ mod feature_schema;
 mod inference;
 mod model_file;
 mod network;
+mod network_world;
 mod ops;
 mod set_layers;
 pub mod set_net;
@@ -22,6 +23,7 @@ pub use model_file::{Model, ModelConfig, ModelError};
 pub use network::{
     ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
 };
+pub use network_world::{NetworkWorld, StepFacts};
 pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
 pub use set_layers::SetLayers;
 pub use set_net::{ChoiceSet, SetFeatures, SetNet};

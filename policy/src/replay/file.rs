@@ -9,10 +9,8 @@ use sentinel_env::{WorldName, in_world};
 
 use super::fields::{RawRow, RowError, excerpt};
 use super::parse::{LineReader, REASON_MAX};
-use super::row::{LmTranscript, Recordable, ReplayRow};
-use super::row_index::{LocatedRow, Replay};
 use super::verify::{EpisodeCheck, Verification, verify_episode};
-use super::{Diagnostic, PROBLEMS_KEPT};
+use super::{Diagnostic, LmTranscript, LocatedRow, PROBLEMS_KEPT, Recordable, Replay, ReplayRow};
 
 /// A check that has not been made yet: a call replays one episode and compares it with its rows.
 pub type PendingCheck<'a> = Box<dyn Fn() -> EpisodeCheck + Send + Sync + 'a>;

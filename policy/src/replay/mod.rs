@@ -13,20 +13,24 @@
 //! * [`verify()`]: plays every episode again and reports what does not fit.
 //! * [`record_episode`]: runs a player and records its actions.
 
+mod diagnostic;
 mod fields;
 mod file;
 mod parse;
 mod player;
 mod record;
+mod recordable;
 mod row;
+mod row_format;
 mod row_index;
 mod verify;
 
+pub use diagnostic::{Diagnostic, PROBLEMS_KEPT};
 pub use fields::{Fields, RawRow, RowError};
 pub use file::{AnyReplay, PendingCheck, ReplayFile};
-pub use parse::{Diagnostic, PROBLEMS_KEPT};
 pub use player::{ReplayEpisode, ReplayedEpisode, play_replay};
 pub use record::{record_episode, to_lines};
-pub use row::{LmTranscript, Recordable, RecordedAction, ReplayRow};
+pub use recordable::Recordable;
+pub use row::{LmTranscript, RecordedAction, ReplayRow};
 pub use row_index::{EpisodeId, EpisodeRows, LocatedRow, Replay};
 pub use verify::{EpisodeCheck, TaskMean, Verification, verify, verify_episode};

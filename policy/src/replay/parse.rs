@@ -4,31 +4,12 @@ use sentinel_env::truncate::truncate_chars;
 use serde_json::error::Category;
 
 use super::fields::RawRow;
-use super::row::{Recordable, ReplayRow};
-use super::row_index::{LocatedRow, Replay};
+use super::{LocatedRow, Recordable, Replay, ReplayRow};
 use crate::foreign_format::ForeignFormat;
 use crate::python_json::find_non_finite;
 
-/// Largest number of diagnostics that a replay keeps. Further ones are counted only.
-pub const PROBLEMS_KEPT: usize = 1000;
-
 /// Longest error text that quotes part of the file, in characters.
 pub(super) const REASON_MAX: usize = 200;
-
-/// A problem with one line: it cannot be parsed, or its row does not fit the episode.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Diagnostic {
-    /// 1-based line number in the file.
-    pub line: usize,
-    /// Description of the problem.
-    pub reason: String,
-}
-
-impl std::fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {}: {}", self.line, self.reason)
-    }
-}
 
 /// Splits a replay file into rows whose world is not checked yet.
 #[derive(Debug, Default)]

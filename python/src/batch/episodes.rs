@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use sentinel_env::{Batch, EpisodeSpec, Seeded, Transition};
 use sentinel_policy::nn::{Network, Observe};
 
-use super::{AnyBatch, BatchState, StepArrays};
+use super::any_batch::{AnyBatch, BatchState, StepArrays};
 use crate::space_encoding::{
     ObserverOf, PythonWorld, VALUES_MAX, check_values, decode, observation_size, write_mask,
 };

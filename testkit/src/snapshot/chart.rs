@@ -3,7 +3,7 @@
 use sentinel_env::Environment;
 use sentinel_env::polyguard::{Episode, Lab, Medication, Observation, Pair};
 
-use super::{heading, line, number};
+use super::layout::{heading, line, number};
 
 /// Writes the patient and the chart at the start of an episode.
 pub(super) fn start(out: &mut String, episode: &Episode) {

@@ -5,7 +5,7 @@ use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Drug, Episode, Lab, TraceReset};
 
 use super::chart::{list, pair};
-use super::{heading, line, number};
+use super::layout::{heading, line, number};
 
 /// Writes the hidden state at the start, which no agent may see.
 pub(super) fn truth(out: &mut String, episode: &Episode, reset: &TraceReset) {

@@ -8,9 +8,9 @@ use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 mod chart;
 mod hidden;
+mod layout;
 mod steps;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sentinel_env::polyguard::{
@@ -18,6 +18,8 @@ use sentinel_env::polyguard::{
 };
 use sentinel_policy::policy::Player;
 use sentinel_policy::polyguard::RulesOnly;
+
+use self::layout::{heading, line, number};
 
 /// Seed of every episode: the published default.
 const SEED: u64 = 42;
@@ -109,22 +111,6 @@ fn end(out: &mut String, episode: &Episode, steps: &[Step]) {
     );
 }
 
-/// Formats a number with three decimals. The digests cover the remaining ones.
-fn number(value: f64) -> String {
-    // Adding 0 removes the sign of a negative zero.
-    format!("{:.3}", (value * 1000.0).round() / 1000.0 + 0.0)
-}
-
-fn line(out: &mut String, text: &str) {
-    out.push_str(text.trim_end());
-    out.push('\n');
-}
-
-fn heading(out: &mut String, text: &str) {
-    // Writing to a string cannot fail.
-    let _ = write!(out, "\n{text}\n{}\n", "-".repeat(text.len()));
-}
-
 /// Describes the first line in which a text differs from the recorded one, and the command that
 /// records it; `None` if they are equal.
 #[must_use]
@@ -164,14 +150,6 @@ mod tests {
         assert!(
             difference("a.txt", "one\n", "one").is_some(),
             "also a last newline"
-        );
-    }
-
-    #[test]
-    fn negative_zero_is_formatted_without_sign() {
-        assert_eq!(
-            [-0.0001, 0.0, 0.12345].map(number),
-            ["0.000", "0.000", "0.123"]
         );
     }
 }

@@ -4,7 +4,8 @@ use sentinel_env::Environment;
 use sentinel_env::PrivilegedState;
 use sentinel_env::polyguard::{Action, Candidate, Channel, Component, Episode, Step, text};
 
-use super::{chart, heading, line, number};
+use super::chart;
+use super::layout::{heading, line, number};
 
 /// Writes one step, given the episode before and after it.
 pub(super) fn step(

@@ -1,9 +1,6 @@
 //! Parsers of command-line values, with errors that list the allowed values.
 
-use std::str::FromStr;
-
-use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use sentinel_env::Named;
 use sentinel_env::World;
 use sentinel_env::WorldName;
@@ -11,6 +8,11 @@ use sentinel_env::rules::Rules;
 use sentinel_policy::Playable;
 
 use crate::Error;
+
+pub use sentinel_options::parsers::{
+    named_enum_parser, parse_fraction, parse_number, parse_world, supported_values,
+    world_name_parser,
+};
 
 /// A player in an evaluation.
 #[derive(Debug)]
@@ -109,50 +111,7 @@ pub fn parse_rules<W: World>(text: &str) -> Result<Rules<W::Change>, Error> {
     })
 }
 
-/// Returns a parser of an enum's names, which help, completions and clap's own errors list.
-pub fn named_enum_parser<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(T::NAMES)
-        .try_map(|word| T::parse(&word).ok_or_else(|| format!("{word:?} is unknown")))
-}
-
-/// Returns a parser that accepts only `supported`, some values of an enum.
-pub fn supported_values<T>(supported: &'static [T]) -> impl TypedValueParser<Value = T>
-where
-    T: ValueEnum + Send + Sync,
-{
-    let values = supported.iter().filter_map(ValueEnum::to_possible_value);
-    PossibleValuesParser::new(values).try_map(|word| T::from_str(&word, false))
-}
-
 /// Returns a parser of a world's name.
 pub fn world_parser() -> impl TypedValueParser<Value = WorldName> {
     world_name_parser().try_map(|name| parse_world(&name))
-}
-
-/// Returns a parser of a world that keeps the name, as configurations hold it: users of the library
-/// train environments that the command line does not know.
-pub fn world_name_parser() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(WorldName::ALL.iter().map(|world| world.name()))
-}
-
-/// Parses the name of a world.
-///
-/// # Errors
-/// If there is no such world; the error lists those that exist.
-pub fn parse_world(word: &str) -> Result<WorldName, String> {
-    let known = WorldName::joined_names(" or ");
-    WorldName::parse(word).ok_or_else(|| format!("unknown world {word:?}: use {known}"))
-}
-
-/// Parses a finite number; nan and infinities, which JSON cannot express, are refused.
-pub fn parse_number<T: FromStr + Copy + Into<f64>>(word: &str) -> Result<T, String> {
-    let number = word.parse().ok().filter(|n: &T| (*n).into().is_finite());
-    number.ok_or_else(|| format!("{word:?} is not a finite number"))
-}
-
-/// Parses a number from 0 to 1.
-pub fn parse_fraction(word: &str) -> Result<f64, String> {
-    let number = parse_number(word)?;
-    let fraction = Some(number).filter(|n| (0.0..=1.0).contains(n));
-    fraction.ok_or_else(|| format!("{word:?} is not a number from 0 to 1"))
 }

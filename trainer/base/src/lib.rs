@@ -2,8 +2,10 @@
 //! written whole or not at all, options from files and from the command line, seeds and tasks, random
 //! streams, confidence intervals, and the provenance of a result.
 //!
-//! It must never know a tensor, a model, an algorithm or the format of a result. Everything in the
-//! trainer may use it. It prints nothing.
+//! It must never know a tensor, a model or an algorithm; of the worlds it knows the names of their
+//! tasks, and that a replay is a file. Everything in the trainer may use it. It prints nothing.
+//!
+//! Options that need no file, seeds and random streams are those of `sentinel-options`.
 //!
 //! Read `files.rs` first: every output of the command is written by it. Then `provenance.rs`, which
 //! says where a result comes from, and `error.rs`, the errors of both.
@@ -16,13 +18,11 @@ pub mod interval;
 pub mod options_file;
 pub mod precision;
 pub mod provenance;
-pub mod rng;
-pub mod seeds;
 pub mod task_selection;
 
 pub use arg_parsers::EvalPolicy;
 pub use episode_args::{EpisodeArgs, Progress};
 pub use error::Error;
 pub use files::is_zero;
-pub use seeds::SeedRange;
+pub use sentinel_options::{SAVE_TOTAL_LIMIT, SeedRange, rng, seeds};
 pub use task_selection::{CellArgs, selected_tasks};

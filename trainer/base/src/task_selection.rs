@@ -1,13 +1,14 @@
 //! Tasks and stream modes that a command line selects, once the world is known.
 
-use std::fmt;
-
 use sentinel_env::World;
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
 use sentinel_env::task::{TaskName as _, TaskSelection};
+use sentinel_options::tasks::parse_selection;
 
 use crate::Error;
+
+pub use sentinel_options::tasks::{TasksError, TypedSelection, shell_quote};
 
 /// The options that select tasks by row and column, in a world whose tasks are the cells of a grid.
 #[derive(
@@ -41,25 +42,6 @@ impl CellArgs {
     }
 }
 
-/// A selection of tasks that is displayed as the options that give it, such as `--task all`.
-pub struct TypedSelection<'a>(pub &'static str, pub TaskSelection<'a>);
-
-impl fmt::Display for TypedSelection<'_> {
-    /// Writes the tasks under the option name of the command, then the axes; with neither, all
-    /// tasks.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(option, selection) = self;
-        let of_cells = || selection.axes().map(|(axis, text)| (axis.option, text));
-        let usual = of_cells().next().is_none().then_some("all");
-        let tasks = selection.tasks.or(usual).map(|tasks| (*option, tasks));
-        for (place, (option, text)) in tasks.into_iter().chain(of_cells()).enumerate() {
-            let space = if place == 0 { "" } else { " " };
-            write!(f, "{space}--{option} {}", shell_quote(text))?;
-        }
-        Ok(())
-    }
-}
-
 /// Returns the tasks that a command line selects, in its order; all tasks of the world if it
 /// selects none.
 ///
@@ -69,7 +51,7 @@ pub fn selected_tasks<W: World>(
     tasks: Option<&str>,
     cells: &CellArgs,
 ) -> Result<Vec<W::Task>, Error> {
-    parse_selection::<W>(&cells.selection(tasks))
+    Ok(parse_selection::<W>(&cells.selection(tasks))?)
 }
 
 /// Returns the selected tasks for training: unless `cells` names a split, each becomes its variant
@@ -86,22 +68,6 @@ pub fn training_tasks<W: World>(
         found
             .iter_mut()
             .for_each(|task| *task = task.training_variant());
-    }
-    Ok(found)
-}
-
-/// Returns the tasks that a selection names.
-///
-/// # Errors
-/// If the world does not know them, or there is none.
-pub fn parse_selection<W: World>(selection: &TaskSelection<'_>) -> Result<Vec<W::Task>, Error> {
-    let refused = |reason| Error::Tasks {
-        reason,
-        world: W::NAME,
-    };
-    let found = W::Task::select(selection).map_err(refused)?;
-    if found.is_empty() {
-        return Err(refused("the options choose no task".to_owned()));
     }
     Ok(found)
 }
@@ -127,27 +93,9 @@ pub fn streams_or_default<W: World>(
     }
 }
 
-/// Returns `word` as a shell reads it back: quoted if it needs quotes, as an empty word does.
-pub fn shell_quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_shell() {
-        assert_eq!(shell_quote("Qwen/Qwen2.5-0.5B"), "Qwen/Qwen2.5-0.5B");
-        assert_eq!(shell_quote("a b"), "'a b'");
-        assert_eq!(shell_quote("$(rm -rf x); 'y'"), r"'$(rm -rf x); '\''y'\'''");
-        assert_eq!(shell_quote(""), "''");
-    }
 
     #[test]
     fn cell_selection_is_written_as_options() {

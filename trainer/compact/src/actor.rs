@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sentinel_base::rng::{Rng, weighted_index};
+use sentinel_options::rng::{Rng, weighted_index};
 use sentinel_policy::nn::{Choice, Inference, Network, Observe as _, Weights};
 
 use super::learn::{FeaturesOf, Learn, ObserverOf};

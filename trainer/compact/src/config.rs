@@ -2,24 +2,23 @@
 //! the log. Names and meanings are those of TRL where TRL has them.
 
 use clap::builder::{EnumValueParser, ValueParser};
-use sentinel_base::arg_parsers::{supported_values, world_name_parser};
-use sentinel_base::task_selection::{TypedSelection, parse_selection};
-use sentinel_base::{Error, SeedRange, seeds};
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rules::Rules;
 use sentinel_env::task::TaskSelection;
 use sentinel_env::{TaskName, World};
+use sentinel_options::parsers::{supported_values, world_name_parser};
+use sentinel_options::tasks::{TypedSelection, parse_selection};
+use sentinel_options::{SAVE_TOTAL_LIMIT, SeedRange, seeds};
 use sentinel_policy::trust::learned::{FeatureSet, Pooling};
-use sentinel_rl::LossArgs;
 use sentinel_rl::advantage::ScaleRewards;
 use sentinel_rl::config::{LossConfig, LossType};
 use sentinel_rl::credit_options::{Continuation, Credit};
-use sentinel_run::{RunSchedule, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
+use sentinel_rl::{LossArgs, Schedule, ScheduleKind};
 use sentinel_tensor::adamw::AdamOptions;
 use sentinel_tensor::device::DeviceName;
 use serde::{Deserialize, Serialize};
 
-use super::TrainError;
+use super::Error;
 use super::option_values::{OptionValue, fields};
 
 /// The algorithm that trains a policy.
@@ -218,8 +217,8 @@ impl TrainConfig {
     ///
     /// # Errors
     /// Returns an error if the environment does not know them.
-    pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, TrainError> {
-        Rules::parse(&self.rules).map_err(|error| TrainError::Rules(error.to_string()))
+    pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, Error> {
+        Rules::parse(&self.rules).map_err(|error| Error::Rules(error.to_string()))
     }
 
     /// Returns the options that select tasks.
@@ -248,7 +247,7 @@ impl TrainConfig {
     /// # Errors
     /// Returns an error if the environment has no such tasks.
     pub fn selected<W: World>(&self) -> Result<Vec<W::Task>, Error> {
-        parse_selection::<W>(&self.selection())
+        Ok(parse_selection::<W>(&self.selection())?)
     }
 
     /// Returns the names of the tasks to play.
@@ -258,17 +257,6 @@ impl TrainConfig {
     pub fn task_names<W: World>(&self) -> Result<Vec<&'static str>, Error> {
         let tasks = self.selected::<W>()?;
         Ok(tasks.into_iter().map(TaskName::name).collect())
-    }
-
-    /// Returns the steps at which the run evaluates and saves, and its early stopping.
-    #[must_use]
-    pub fn run_schedule(&self) -> RunSchedule {
-        RunSchedule {
-            eval_steps: Some(self.eval_steps),
-            save_steps: self.save_steps,
-            save_total_limit: self.save_total_limit,
-            early_stopping_patience: Some(self.early_stopping_patience).filter(|n| *n > 0),
-        }
     }
 
     /// Returns the options of the optimizer.
@@ -316,7 +304,7 @@ impl TrainConfig {
         self.train_seeds.range().start + index % self.train_seeds.count()
     }
 
-    pub(super) fn check_numbers(&self) -> Result<(), TrainError> {
+    pub(super) fn check_numbers(&self) -> Result<(), Error> {
         let sizes = [
             ("hidden", self.hidden),
             ("max_steps", self.max_steps),
@@ -328,7 +316,7 @@ impl TrainConfig {
             ("eval_steps", self.eval_steps),
             ("save_steps", self.save_steps),
         ];
-        let refuse = |option, allowed| Err(TrainError::Option { option, allowed });
+        let refuse = |option, allowed| Err(Error::Option { option, allowed });
         for (option, value) in sizes {
             if value == 0 {
                 return refuse(option, "a whole number above 0");
@@ -376,26 +364,8 @@ impl TrainConfig {
         Ok(self.loss(0).check()?)
     }
 
-    /// Describes the first option that differs from those of a saved configuration, if any does.
-    #[must_use]
-    pub fn differs_from(&self, saved: &Self) -> Option<String> {
-        let fields = |config: &Self| match serde_json::to_value(config) {
-            Ok(serde_json::Value::Object(fields)) => fields,
-            _ => serde_json::Map::new(),
-        };
-        let (ours, theirs) = (fields(self), fields(saved));
-        let (name, value) = ours
-            .iter()
-            .find(|(name, value)| theirs.get(*name) != Some(value))?;
-        let other = theirs.get(name).cloned().unwrap_or_default();
-        Some(format!(
-            "it was made with {name} = {other}, and {value} is asked for: use the same value, or \
-             start another run"
-        ))
-    }
-
     /// Checks that no seed belongs to two of the ranges for training, validation and testing.
-    pub(super) fn check_seeds(&self) -> Result<(), TrainError> {
+    pub(super) fn check_seeds(&self) -> Result<(), Error> {
         let ranges = [
             ("train_seeds", self.train_seeds),
             ("validation_seeds", self.validation_seeds),
@@ -404,7 +374,7 @@ impl TrainConfig {
         for (index, (one, a)) in ranges.iter().enumerate() {
             for (other, b) in &ranges[index + 1..] {
                 if a.overlaps(*b) {
-                    return Err(TrainError::Seeds {
+                    return Err(Error::Seeds {
                         one,
                         a: *a,
                         other,

@@ -1,14 +1,15 @@
-//! Errors of compact training.
+//! Errors of the algorithms.
 
-use sentinel_base::{Error, SeedRange};
+use sentinel_options::SeedRange;
+use sentinel_options::tasks::TasksError;
 use sentinel_policy::nn::ModelError;
 use sentinel_rl::RlError;
 use sentinel_tensor::DeviceReadError;
 use sentinel_tensor::device::DeviceError;
 
-/// The reason why training could not start or stopped.
+/// The reason why an update cannot be made.
 #[derive(Debug, thiserror::Error)]
-pub enum TrainError {
+pub enum Error {
     /// An option with an invalid value.
     #[error("option {option} should be {allowed}")]
     Option {
@@ -40,6 +41,9 @@ pub enum TrainError {
     /// Rules that the world does not know.
     #[error("option rules: {0}")]
     Rules(String),
+    /// Tasks that the world does not know.
+    #[error(transparent)]
+    Tasks(#[from] TasksError),
     /// A teacher that the world does not have.
     #[error("unknown teacher {name:?}: use one of {}", known.join(", "))]
     Teacher {
@@ -79,43 +83,15 @@ pub enum TrainError {
     NotFinite(&'static str),
     /// A loss or gradient that is not finite, with the information that reproduces it.
     #[error(
-        "update {update}: {source}; it played seeds {}..{} of each task; {saved}",
+        "update {update}: {source}; it played seeds {}..{} of each task",
         seeds.start, seeds.end
     )]
     Diverged {
         /// The number of the update.
         update: usize,
         /// The value that was not finite.
-        source: Box<TrainError>,
+        source: Box<Error>,
         /// The range of seeds that the update played.
         seeds: std::ops::Range<u64>,
-        /// The checkpoint from which training can resume, in words.
-        saved: String,
     },
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] Error),
-}
-
-impl TrainError {
-    /// Adds the checkpoint from which training can resume to a divergence.
-    pub(super) fn with_checkpoint(self, folder: &std::path::Path, step: usize) -> Self {
-        match self {
-            Self::Diverged {
-                update,
-                source,
-                seeds,
-                ..
-            } => Self::Diverged {
-                update,
-                source,
-                seeds,
-                saved: format!(
-                    "the last good checkpoint is {}, after update {step}",
-                    folder.join(sentinel_run::CHECKPOINT_FILE).display()
-                ),
-            },
-            other => other,
-        }
-    }
 }

@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use sentinel_base::rng::Rng;
+use sentinel_options::rng::Rng;
 use sentinel_policy::analysis::{ActionGain, CompareActions};
 use sentinel_policy::nn::{Choice, Model, Network as _, Weights};
 use sentinel_rl::Metrics;
@@ -26,11 +26,12 @@ use sentinel_rl::advantage::improved_policy;
 
 use super::grpo::{Collected, Episodes, sample};
 use super::imitation::label_tokens;
-use crate::TrainError;
+use crate::Error;
 use crate::actor::{ActionDistribution, Actor, Rollout};
 use crate::batch::Batch;
 use crate::config::TrainConfig;
 use crate::learn::{Learn, model_config};
+use crate::workers::Workers;
 
 /// Lowest probability of an action in the target's prior, so that an action which the policy has
 /// given up can come back.
@@ -44,16 +45,17 @@ const UNTRIED: f64 = 1e-4;
 /// # Errors
 /// If the world cannot sample hidden states, or no step has a target.
 pub fn collect<W: Learn>(
+    workers: &impl Workers,
     config: &TrainConfig,
     weights: &Weights<W::Net>,
     update: u64,
-) -> Result<Collected<W>, TrainError> {
+) -> Result<Collected<W>, Error> {
     let episodes = Episodes::<W>::new(config, update)?;
     let model = Arc::new(Model {
         config: model_config::<W>(config),
         weights: weights.clone(),
     });
-    let played = episodes.play(weights, |actor, index, setup, start| {
+    let played = episodes.play(workers, weights, |actor, index, setup, start| {
         let rng = Rng::new(config.seed, &[update, index]);
         let comparison = W::action_comparison(&model, setup)?;
         Some(one_episode(config, actor, start, comparison, rng))
@@ -61,7 +63,7 @@ pub fn collect<W: Learn>(
     let mut all = Played::<W>::default();
     let count = played.len() as f64;
     for one in played {
-        let one = one.ok_or(TrainError::NoHiddenStates { world: W::NAME })?;
+        let one = one.ok_or(Error::NoHiddenStates { world: W::NAME })?;
         all.batch.append(one.batch);
         all.score += one.score / count;
         all.steps += one.steps;
@@ -70,7 +72,7 @@ pub fn collect<W: Learn>(
     }
     let compared = all.batch.samples.len() as f64;
     if compared == 0.0 {
-        return Err(TrainError::NoLabels("look-ahead".to_owned()));
+        return Err(Error::NoLabels("look-ahead".to_owned()));
     }
     Ok(Collected {
         metrics: Metrics::from([
@@ -209,6 +211,7 @@ fn label_weights(target: &[f64], probabilities: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::config::Method;
+    use crate::workers::Sequential;
 
     #[test]
     fn untried_actions_keep_their_probability() {
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn update_labels_steps_and_does_not_depend_on_threads() -> Result<(), TrainError> {
+    fn update_labels_steps() -> Result<(), Error> {
         use sentinel_env::polyguard::PolyguardEnv;
 
         let config = TrainConfig {
@@ -236,12 +239,7 @@ mod tests {
             ..TrainConfig::preset::<PolyguardEnv>(Method::ExpertIteration, true)
         };
         let weights = Weights::init(PolyguardEnv::net(&config), 1);
-        let one = collect::<PolyguardEnv>(&config, &weights, 0)?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|error| TrainError::NoLabels(error.to_string()))?;
-        let other = pool.install(|| collect::<PolyguardEnv>(&config, &weights, 0))?;
-        assert_eq!(one.batch.sequences, other.batch.sequences);
-        assert_eq!(one.metrics, other.metrics);
+        let one = collect::<PolyguardEnv>(&Sequential, &config, &weights, 0)?;
         assert_eq!(one.batch.samples.len(), one.batch.sequences.len());
         // Each candidate is one token here, so the shares of a sample sum to 1.
         for sequence in &one.batch.sequences {

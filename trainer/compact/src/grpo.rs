@@ -15,11 +15,10 @@
 //!    entropies; [`step`](crate::step) carries them through the network and takes the
 //!    optimizer step.
 
-use rayon::prelude::*;
-use sentinel_base::rng::Rng;
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
+use sentinel_options::rng::Rng;
 use sentinel_policy::nn::{Choice, Network as _, Output, Weights, action_probabilities};
 use sentinel_rl::Metrics;
 use sentinel_rl::advantage::{AdvantageConfig, Rewards, advantages};
@@ -27,12 +26,13 @@ use sentinel_rl::config::LossConfig;
 use sentinel_rl::credit_options::{Continuation, Credit};
 use sentinel_rl::loss::{Advantages, LossInput, grpo_loss};
 
-use crate::TrainError;
+use crate::Error;
 use crate::actor::{ActionDistribution, Actor, Rollout};
 use crate::batch::{Batch, Sample, Token};
 use crate::config::TrainConfig;
 use crate::learn::Learn;
 use crate::step::{LossGrad, TokenTable};
+use crate::workers::Workers;
 
 /// A group of rollouts without advantages yet, and the returns that determine them.
 struct Group<W: Learn> {
@@ -66,13 +66,14 @@ pub struct Collected<W: Learn> {
 /// If the rewards have no advantages or the rules are unknown; neither occurs with a valid
 /// configuration.
 pub fn collect<W: Learn>(
+    workers: &impl Workers,
     config: &TrainConfig,
     weights: &Weights<W::Net>,
     reference: Option<&Weights<W::Net>>,
     update: u64,
-) -> Result<Collected<W>, TrainError> {
+) -> Result<Collected<W>, Error> {
     let episodes = Episodes::<W>::new(config, update)?;
-    let played = episodes.play(weights, |actor, group, _, start| {
+    let played = episodes.play(workers, weights, |actor, group, _, start| {
         let rng = |member| Rng::new(config.seed, &[update, group, member]);
         match config.credit {
             Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
@@ -106,7 +107,7 @@ pub(super) struct Episodes<'a, W: Learn> {
 }
 
 impl<'a, W: Learn> Episodes<'a, W> {
-    pub(super) fn new(config: &'a TrainConfig, update: u64) -> Result<Self, TrainError> {
+    pub(super) fn new(config: &'a TrainConfig, update: u64) -> Result<Self, Error> {
         let count = config.episodes_per_update as u64;
         let tasks = config.selected::<W>()?;
         Ok(Self {
@@ -118,22 +119,23 @@ impl<'a, W: Learn> Episodes<'a, W> {
         })
     }
 
-    /// Calls `play` for every episode, in parallel, with an actor, the episode's index, its setup and
-    /// its start. Returns the results in the order of the indices.
+    /// Calls `play` for every episode, by any of the workers, with an actor, the episode's index, its
+    /// setup and its start. Returns the results in the order of the indices.
     pub(super) fn play<T: Send>(
         &self,
+        workers: &impl Workers,
         weights: &Weights<W::Net>,
-        play: impl Fn(&mut Actor<'_, W>, u64, &W::Setup, Rollout<W>) -> T + Sync,
+        play: impl Fn(&mut Actor<'_, W>, u64, &W::Setup, Rollout<W>) -> T + Sync + Send,
     ) -> Vec<T> {
-        let each = (0..self.count).into_par_iter().map_init(
+        workers.map(
+            0..self.count,
             || Actor::<W>::new(weights),
             |actor, index| {
                 let setup = self.setup(index);
                 let start = Rollout::new(W::reset(&setup), weights.config());
                 play(actor, index, &setup, start)
             },
-        );
-        each.collect()
+        )
     }
 
     /// Returns the setup of the episode with this index.
@@ -316,7 +318,7 @@ impl<W: Learn> Group<W> {
 fn with_advantages<W: Learn>(
     config: &TrainConfig,
     groups: Vec<Group<W>>,
-) -> Result<(Batch<W>, Metrics), TrainError> {
+) -> Result<(Batch<W>, Metrics), Error> {
     let options = AdvantageConfig {
         num_generations: config.num_generations,
         scale_rewards: config.scale_rewards,
@@ -407,7 +409,7 @@ pub fn loss<W: Learn>(
     tokens: &TokenTable<'_, W>,
     logps: &[f32],
     entropies: &[f32],
-) -> Result<LossGrad, TrainError> {
+) -> Result<LossGrad, Error> {
     let entropy = tokens.table(0.0, |place, token| {
         f64::from(entropies[tokens.entropy_index(place, token)])
     });

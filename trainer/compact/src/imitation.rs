@@ -1,18 +1,19 @@
 //! Imitation on the learner's own episodes: the learner acts, and the teacher labels every step
 //! (DAgger, arXiv:1011.0686).
 
-use sentinel_base::rng::Rng;
+use sentinel_options::rng::Rng;
 use sentinel_policy::nn::{Choice, Network as _, Weights};
 use sentinel_policy::policy::Player;
 use sentinel_rl::Metrics;
 
 use super::grpo::{Collected, Episodes, sample};
-use crate::TrainError;
+use crate::Error;
 use crate::actor::{Actor, Rollout};
 use crate::batch::{Batch, Token};
 use crate::config::TrainConfig;
 use crate::learn::Learn;
 use crate::step::{LossGrad, TokenTable};
+use crate::workers::Workers;
 
 /// Plays the episodes of an update and queries the teacher at every step. The `advantage` of a
 /// token is the teacher's probability of its action.
@@ -20,13 +21,14 @@ use crate::step::{LossGrad, TokenTable};
 /// # Errors
 /// If the world has no teacher with that name, or the teacher labels no step.
 pub fn collect<W: Learn>(
+    workers: &impl Workers,
     config: &TrainConfig,
     weights: &Weights<W::Net>,
     update: u64,
-) -> Result<Collected<W>, TrainError> {
+) -> Result<Collected<W>, Error> {
     let teacher = config.teacher::<W>()?;
     let episodes = Episodes::<W>::new(config, update)?;
-    let played = episodes.play(weights, |actor, index, setup, start| {
+    let played = episodes.play(workers, weights, |actor, index, setup, start| {
         let rng = Rng::new(config.seed, &[update, index]);
         one_episode(teacher.start(setup), actor, start, rng)
     });
@@ -37,7 +39,7 @@ pub fn collect<W: Learn>(
         reward += score / count;
     }
     if batch.sequences.iter().all(Vec::is_empty) {
-        return Err(TrainError::NoLabels(config.teacher.clone()));
+        return Err(Error::NoLabels(config.teacher.clone()));
     }
     let steps = batch.samples.len() as u64;
     Ok(Collected {

@@ -1,9 +1,11 @@
 //! Training of compact policies: GRPO, imitation of a teacher, and expert iteration over look-ahead.
 //!
-//! It must never know a language model, a report or a chart. Everything here but the command line is
-//! generic over the environment. An environment of another crate implements
+//! It must never know a language model, a report or a chart. The algorithms know no file, thread,
+//! clock or command line either, and compile for wasm32: the caller hands in a start policy and
+//! [`Workers`] that play. The folder `run/` has all of that, for native programs only. Everything but
+//! its command line is generic over the environment. An environment of another crate implements
 //! [`World`](sentinel_env::World), a network with [`Network`](sentinel_policy::nn::Network) and
-//! [`Learn`]; [`train`] then runs GRPO on it:
+//! [`Learn`]; `train` then runs GRPO on it:
 //!
 //! ```ignore
 //! let config = TrainConfig {
@@ -16,14 +18,12 @@
 //!
 //! Read `grpo.rs` first: rollouts, advantages and the loss of one update, which `trainer.rs` takes.
 //! [`imitation`] and [`expert_iteration`] collect other targets for the same update. `step.rs`
-//! updates the parameters, `run.rs` is the loop of a run. Rollouts use the plain forward pass of
+//! updates the parameters, `run/mod.rs` is the loop of a run. Rollouts use the plain forward pass of
 //! `sentinel_policy::nn`; only gradients need tensors, in [`Learn::forward`], whose library is
 //! [`burn`].
 
 pub mod actor;
 pub mod batch;
-pub mod checkpoint;
-pub mod command;
 pub mod config;
 mod error;
 pub mod evaluate;
@@ -33,22 +33,25 @@ pub mod imitation;
 pub mod learn;
 pub mod optimizer;
 mod option_values;
-pub mod outputs;
 pub mod parameter_tensors;
+#[cfg(not(target_family = "wasm"))]
 pub mod run;
 mod set_net;
 pub mod step;
 pub mod trainer;
+pub mod workers;
 
 pub use burn;
 pub use config::{Method, TrainConfig};
-pub use error::TrainError;
-pub use evaluate::{Scores, evaluate};
+pub use error::Error;
+pub use evaluate::evaluate;
 pub use learn::{Learn, NamedPolicy};
-pub use run::{train, train_until};
 pub use set_net::SetInputs;
 pub use trainer::Trainer;
+pub use workers::{Sequential, Workers};
 
-pub use sentinel_play::compact_model::{load_model, save_model};
-pub use sentinel_play::network_world::NetworkWorld;
-pub use sentinel_run::{Event, RunDir};
+pub use sentinel_policy::nn::NetworkWorld;
+pub use sentinel_rl::Scores;
+
+#[cfg(not(target_family = "wasm"))]
+pub use run::{Event, RunDir, Threads, TrainError, load_model, save_model, train, train_until};

@@ -6,7 +6,7 @@ use sentinel_policy::nn::Architecture;
 use sentinel_tensor::adamw::{AdamOptions, Moments, clip_factor};
 use sentinel_tensor::numbers;
 
-use super::TrainError;
+use super::Error;
 use super::parameter_tensors::ParameterTensors;
 
 /// The optimizer with its moments.
@@ -37,7 +37,7 @@ impl Optimizer {
         net: &mut ParameterTensors<A>,
         gradients: Vec<Option<Tensor<2>>>,
         learning_rate: f64,
-    ) -> Result<f64, TrainError> {
+    ) -> Result<f64, Error> {
         let mut squares = 0.0;
         for gradient in gradients.iter().flatten() {
             let sum = numbers(gradient.clone().square().sum())?;
@@ -72,7 +72,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// Returns an error if the device cannot be read.
-    pub fn moments(&self) -> Result<Vec<Option<Moments>>, TrainError> {
+    pub fn moments(&self) -> Result<Vec<Option<Moments>>, Error> {
         let plain = |state: &Option<AdamWState<2>>| {
             let moments = state.as_ref().map(Moments::from_device);
             Ok(moments.transpose()?)

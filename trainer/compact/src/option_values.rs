@@ -4,13 +4,13 @@ use clap::builder::{
     EnumValueParser, OsStr, PossibleValuesParser, Resettable, TypedValueParser, ValueParser,
 };
 use clap::value_parser;
-use sentinel_base::arg_parsers::parse_number;
-use sentinel_base::{SeedRange, arg_parsers};
+use sentinel_options::SeedRange;
+use sentinel_options::parsers::{named_enum_parser, parse_number};
 use sentinel_policy::trust::learned::{FeatureSet, Pooling};
+use sentinel_rl::ScheduleKind;
 use sentinel_rl::advantage::ScaleRewards;
 use sentinel_rl::config::LossType;
 use sentinel_rl::credit_options::{Continuation, Credit};
-use sentinel_run::ScheduleKind;
 use sentinel_tensor::device::DeviceName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -99,7 +99,7 @@ parsed_by! {
     f32: parse_number::<f32>,
     f64: parse_number::<f64>,
     SeedRange: str::parse::<SeedRange>,
-    DeviceName: arg_parsers::named_enum_parser::<DeviceName>(),
+    DeviceName: named_enum_parser::<DeviceName>(),
     Credit: EnumValueParser::<Credit>::new(),
     Continuation: EnumValueParser::<Continuation>::new(),
     ScheduleKind: EnumValueParser::<ScheduleKind>::new(),

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Gradients, Tensor};
 use sentinel_policy::nn::{Architecture, Shape, Weights};
 use sentinel_tensor::{DeviceReadError, matrix, numbers};
 
-use super::TrainError;
+use super::Error;
 
 /// Parameters on a device, in the order of [`Architecture::shapes`].
 #[derive(Clone, Debug)]
@@ -64,14 +64,13 @@ impl<A: Architecture> ParameterTensors<A> {
     ///
     /// # Errors
     /// Returns an error if the device cannot be read.
-    pub fn weights(&self) -> Result<Weights<A>, TrainError> {
+    pub fn weights(&self) -> Result<Weights<A>, Error> {
         let read = |tensor: &Option<Tensor<2>>| match tensor {
             Some(tensor) => numbers(tensor.clone()),
             None => Ok(Vec::new()),
         };
         let values: Result<_, DeviceReadError> = self.tensors.iter().map(read).collect();
-        let lost =
-            || TrainError::Device(DeviceReadError("a parameter changed its shape".to_owned()));
+        let lost = || Error::Device(DeviceReadError("a parameter changed its shape".to_owned()));
         Weights::from_tensors(self.config, values?).ok_or_else(lost)
     }
 

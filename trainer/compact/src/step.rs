@@ -8,7 +8,7 @@ use sentinel_policy::nn::Network;
 use sentinel_rl::Metrics;
 use sentinel_tensor::{matrix, numbers};
 
-use super::TrainError;
+use super::Error;
 use super::batch::{Batch, Token};
 use super::learn::Learn;
 use super::optimizer::Optimizer;
@@ -61,8 +61,8 @@ pub fn step<W: Learn>(
     options: &StepOptions,
     batch: &Batch<W>,
     rows: &[usize],
-    policy_loss: impl FnOnce(&TokenTable<W>, &[f32], &[f32]) -> Result<LossGrad, TrainError>,
-) -> Result<Metrics, TrainError> {
+    policy_loss: impl FnOnce(&TokenTable<W>, &[f32], &[f32]) -> Result<LossGrad, Error>,
+) -> Result<Metrics, Error> {
     let chosen = TokenTable::new(batch, rows);
     let outputs = policy_outputs::<W>(net, batch, &chosen.samples);
     let logps = numbers(outputs.logps.clone())?;
@@ -97,12 +97,12 @@ pub fn step<W: Learn>(
         metrics.insert("belief_loss".into(), value);
     }
     if !total.is_finite() {
-        return Err(TrainError::NotFinite("loss"));
+        return Err(Error::NotFinite("loss"));
     }
     let gradients = net.gradients(&objective.backward());
     let norm = optimizer.step(net, gradients, options.learning_rate)?;
     if !norm.is_finite() {
-        return Err(TrainError::NotFinite("gradient"));
+        return Err(Error::NotFinite("gradient"));
     }
     metrics.insert("loss".into(), total);
     metrics.insert("grad_norm".into(), norm);

@@ -1,16 +1,17 @@
 //! The trainer: the state between updates, and the update itself.
 
-use sentinel_base::rng::Rng;
+use sentinel_options::rng::Rng;
 use sentinel_policy::nn::Weights;
 use sentinel_rl::Metrics;
 
-use super::TrainError;
+use super::Error;
 use super::batch::Batch;
 use super::config::{Method, TrainConfig};
 use super::learn::Learn;
 use super::optimizer::Optimizer;
 use super::parameter_tensors::ParameterTensors;
 use super::step::{StepOptions, step};
+use super::workers::Workers;
 use crate::grpo::Collected;
 use crate::{expert_iteration, grpo, imitation};
 
@@ -50,7 +51,7 @@ impl<W: Learn> Trainer<W> {
     ///
     /// # Errors
     /// Returns an error if an option is invalid, or the device is not available.
-    pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, TrainError> {
+    pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, Error> {
         config.check::<W>()?;
         let device = config.device.open()?;
         let net = ParameterTensors::new(&start, &device);
@@ -109,19 +110,20 @@ impl<W: Learn> Trainer<W> {
         self.done >= self.config.max_steps
     }
 
-    /// Plays the episodes of an update and trains on them.
+    /// Plays the episodes of an update by `workers`, and trains on them.
     ///
     /// # Errors
     /// Returns an error if a number is not finite; it names the update and its seeds.
-    pub fn update(&mut self) -> Result<Metrics, TrainError> {
+    pub fn update(&mut self, workers: &impl Workers) -> Result<Metrics, Error> {
         let update = self.done as u64;
         let collected = match self.config.method {
-            Method::Imitation => imitation::collect(&self.config, &self.weights, update)?,
+            Method::Imitation => imitation::collect(workers, &self.config, &self.weights, update)?,
             Method::ExpertIteration => {
-                expert_iteration::collect(&self.config, &self.weights, update)?
+                expert_iteration::collect(workers, &self.config, &self.weights, update)?
             }
             Method::Grpo => {
-                grpo::collect(&self.config, &self.weights, self.reference.as_ref(), update)?
+                let reference = self.reference.as_ref();
+                grpo::collect(workers, &self.config, &self.weights, reference, update)?
             }
         };
         let Collected {
@@ -130,11 +132,10 @@ impl<W: Learn> Trainer<W> {
             steps,
             seeds,
         } = collected;
-        let learned = self.learn(&batch).map_err(|source| TrainError::Diverged {
+        let learned = self.learn(&batch).map_err(|source| Error::Diverged {
             update: self.done + 1,
             source: Box::new(source),
             seeds,
-            saved: "nothing was saved yet".to_owned(),
         })?;
         metrics.extend(learned);
         self.weights = self.net.weights()?;
@@ -147,7 +148,7 @@ impl<W: Learn> Trainer<W> {
     }
 
     /// Takes the optimizer steps of a batch; returns the means of their metrics.
-    fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, TrainError> {
+    fn learn(&mut self, batch: &Batch<W>) -> Result<Metrics, Error> {
         let left = self.config.schedule(self.done);
         let options = StepOptions {
             belief_coef: self.config.belief_coef,

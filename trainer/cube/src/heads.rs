@@ -1,8 +1,16 @@
 //! Queries and keys by head, and the softmax of attention.
 
+use burn::tensor::Tensor;
+use burn_backend::cubecl::dtype_to_elem_type;
+use burn_cubecl::Cube;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::{Tensor as Buffer, *};
 use sentinel_lm_kernels::HeadLayout;
 
-use super::*;
+use super::block::{
+    UNITS, block_max, block_sum, blocks, blocks_of_numbers, number_of_thread, row_of_block, units,
+};
+use super::device_tensor::{dense, dense_f32, empty, rows_of};
 
 /// Maps queries or keys, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, rotated by the
 /// cosines and sines of their positions, and multiplied by `scale`. Each table has `head / 2` numbers in f32 for each token,

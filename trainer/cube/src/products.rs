@@ -1,11 +1,15 @@
 //! Products of activations with weights, each by a kernel that is fast for its shape on an H200: docs/benchmarks.md.
 
+use burn::tensor::{DType, Tensor};
 use burn_autodiff::Autodiff;
 use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::NoCheckpointing;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
+use burn_backend::cubecl::dtype_to_elem_type;
+use burn_cubecl::Cube;
 use burn_cubecl::kernel::cast;
+use burn_cubecl::tensor::CubeTensor;
 use cubek::matmul::definition::{MatmulElems, MatmulGlobalElems};
 use cubek::matmul::launch::launch_ref;
 use cubek::matmul::multi_level::Strategy as Routine;
@@ -13,7 +17,7 @@ use cubek::matmul::routine::BlueprintStrategy;
 use cubek::matmul::strategy::Strategy;
 use cubek::std::InputBinding;
 
-use super::*;
+use super::device_tensor::{empty, on_device, with_contiguous_rows};
 
 /// Largest weight, in numbers, that is read once for each of several rows: it stays in the cache.
 const SMALL_WEIGHT: usize = 5 << 20;

@@ -1,6 +1,14 @@
 //! Norms and gated units of rows.
 
-use super::*;
+use burn::tensor::Tensor;
+use burn_backend::cubecl::dtype_to_elem_type;
+use burn_cubecl::Cube;
+use cubecl::prelude::{Tensor as Buffer, *};
+
+use super::block::{
+    UNITS, block_sum, blocks, blocks_of_numbers, number_of_thread, row_of_block, units,
+};
+use super::device_tensor::{dense_f32, empty, rows_of};
 
 /// Applies the RMS norm to each row, and multiplies the result by `weight`, `[1, width]` in f32; returns it in the
 /// format of `x`, `[rows, width]`.

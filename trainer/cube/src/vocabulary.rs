@@ -2,7 +2,15 @@
 //!
 //! A row has some hundred thousand logits. Each is computed by one block, of as many threads as a block can have.
 
-use super::*;
+use burn::tensor::{DType, Tensor};
+use burn_backend::cubecl::dtype_to_elem_type;
+use burn_cubecl::Cube;
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::{Tensor as Buffer, *};
+
+use super::block::{block_max, block_sum, blocks, row_of_block, units};
+use super::device_tensor::{dense, dense_f32, empty};
 
 /// Largest number of threads of a block.
 const MAX_UNITS: u32 = 1024;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::artifact::{self, Artifact, ArtifactKind};
 use super::gate::{GATE_REPORT, GateReport};
 use super::improvement::ImprovementReport;
-use super::json_file;
+use super::json_file::{self, report_error};
 use super::run_paths::{RunPaths, SWEEPS_DIR};
 use super::run_report::{FileDigest, GRPO_REPORT, RunReport, SFT_REPORT};
 
@@ -133,7 +133,7 @@ pub fn activate(activation: &ActivationOptions) -> Result<(ActiveModel, Vec<Path
             "see `sentinel gate{}`, or activate the run nevertheless with --allow-rejected",
             paths.options()
         );
-        return Err(Error::report(&paths.reports, reason.clone(), remedy));
+        return Err(report_error(&paths.reports, reason.clone(), remedy));
     }
     let found = |kind| Artifact::find(&paths.checkpoints, kind);
     let artifact = found(activation.preferred)?;
@@ -262,18 +262,18 @@ impl ActiveModel {
         let path = &self.artifact.path;
         if !path.is_dir() {
             let reason = "the folder of the active model was deleted";
-            return Err(Error::report(path, reason, ACTIVATE));
+            return Err(report_error(path, reason, ACTIVATE));
         }
         let has_base = (self.digests.keys()).any(|name| name.starts_with(artifact::BASE_DIR));
         let base = Path::new(&self.artifact.model);
         if has_base && !base.is_dir() {
             let reason = "the folder of the active model's base was deleted";
-            return Err(Error::report(base, reason, ACTIVATE));
+            return Err(report_error(base, reason, ACTIVATE));
         }
         match artifact::difference(&self.digests, &self.artifact.digests()?) {
             Some(change) => {
                 let reason = format!("{change} since the model was activated");
-                Err(Error::report(path, reason, ACTIVATE))
+                Err(report_error(path, reason, ACTIVATE))
             }
             None => Ok(()),
         }

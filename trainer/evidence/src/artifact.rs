@@ -9,6 +9,8 @@ use sentinel_base::provenance::Provenance;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::json_file::report_error;
+
 /// The configuration of an adapter.
 const ADAPTER_CONFIG: &str = "adapter_config.json";
 /// The weights of an adapter.
@@ -62,12 +64,12 @@ impl Artifact {
         let remedy = "train the run with `sentinel sweep`, or name its folder with \
                       --checkpoints-dir or --run";
         if !path.is_dir() {
-            return Err(Error::report(&path, "there is no such folder", remedy));
+            return Err(report_error(&path, "there is no such folder", remedy));
         }
         if kind == ArtifactKind::Merged {
             if !path.join("config.json").is_file() {
                 let reason = "it holds no model: config.json is missing";
-                return Err(Error::report(&path, reason, remedy));
+                return Err(report_error(&path, reason, remedy));
             }
             let model = path.display().to_string();
             return Ok(Self {
@@ -80,7 +82,7 @@ impl Artifact {
         for name in [ADAPTER_CONFIG, ADAPTER_WEIGHTS] {
             if !path.join(name).is_file() {
                 let reason = format!("it holds no adapter: {name} is missing");
-                return Err(Error::report(&path, reason, remedy));
+                return Err(report_error(&path, reason, remedy));
             }
         }
         Ok(Self {
@@ -111,7 +113,7 @@ impl Artifact {
 /// be moved as a whole; the weights are compared when the adapter is loaded.
 fn base_of(config: &Path, checkpoints: &Path) -> Result<String, Error> {
     let invalid = |reason: String| {
-        Error::report(
+        report_error(
             config,
             reason,
             "train the adapter again with `sentinel sweep`",

@@ -7,7 +7,7 @@ use sentinel_base::Error;
 use sentinel_base::provenance::Provenance;
 use serde::{Deserialize, Serialize};
 
-use super::json_file;
+use super::json_file::{self, report_error};
 
 /// The name of the index in its folder.
 pub const INDEX_FILE: &str = "artifact_index.json";
@@ -79,7 +79,7 @@ impl ArtifactIndex {
         }
         if index.files.is_empty() {
             let remedy = "write results into it first, or name another folder";
-            return Err(Error::report(folder, "it holds no file", remedy));
+            return Err(report_error(folder, "it holds no file", remedy));
         }
         Ok(index)
     }

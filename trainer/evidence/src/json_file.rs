@@ -1,6 +1,7 @@
 //! Reading and writing of reports: JSON files that are written atomically, with errors that name
 //! the file, its fault and the command that makes it.
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -28,16 +29,18 @@ pub fn read_trainer_state<T: DeserializeOwned>(path: &Path, remedy: &str) -> Res
     read(path, remedy, python_json::from_slice)
 }
 
+/// Returns the error of a report, or of its folder, that is missing, cut off or invalid; `remedy` names
+/// the command that makes it.
+pub fn report_error(path: &Path, reason: impl Display, remedy: impl Display) -> Error {
+    Error::invalid(path, format!("{reason}; {remedy}"))
+}
+
 fn read<T>(
     path: &Path,
     remedy: &str,
     parse: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
 ) -> Result<T, Error> {
-    let report = |reason: String| Error::Report {
-        path: path.to_owned(),
-        reason,
-        remedy: remedy.to_owned(),
-    };
+    let report = |reason: String| report_error(path, reason, remedy);
     let bytes = std::fs::read(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => report("there is no such file".to_owned()),
         _ => Error::Read {

@@ -2,8 +2,9 @@
 //! the gate that a model passes before it is used.
 //!
 //! It must never know a tensor or train anything: it reads what other parts wrote, and plays
-//! episodes. Read `gate.rs` first, which judges all reports of a run. To add a chart: a file in
-//! `plots/` that describes it with [`charts`], and its name and its line in `plots/mod.rs`.
+//! episodes. Read `gate.rs` first, which judges all reports of a run. To add a chart: a function in
+//! `plots/` that describes it with [`charts`], and its row in `plots/mod.rs`
+//! (`docs/how-to/extend-the-trainer.md`).
 //!
 //! * [`reward_report`], [`cluster_health`]: reports of single episodes.
 //! * [`charts`], [`plots`]: charts as SVG, PNG and JSON, and the charts of the published system.

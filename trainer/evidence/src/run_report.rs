@@ -12,6 +12,7 @@ use sentinel_run::TRAINER_STATE_FILE;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::json_file::report_error;
 use super::run_paths::RunPaths;
 use super::{artifact, json_file};
 
@@ -143,10 +144,10 @@ impl RunReport {
         let options: Value = json_file::read_json(&folder.join(OPTIONS), remedy)?;
         let file = folder.join(provenance::PROVENANCE_FILE);
         let own = Provenance::load(&file)?;
-        let own = own.ok_or_else(|| Error::report(&file, "there is no such file", remedy))?;
+        let own = own.ok_or_else(|| report_error(&file, "there is no such file", remedy))?;
         let artifact = artifact::digests(folder)?;
         if artifact.is_empty() {
-            return Err(Error::report(folder, "it holds no model", remedy));
+            return Err(report_error(folder, "it holds no model", remedy));
         }
         let log_history = FileDigest::compute(&state_path)?;
         let text = |name: &str| {

@@ -1,8 +1,8 @@
 //! An HTTP client with retries, time limits and size limits, for all commands that talk to a
 //! server.
 //!
-//! It must never know what is asked for, nor any other crate of this workspace. Read [`HttpClient`]
-//! first, then `request.rs`.
+//! It must never know what is asked for (only [`HfEnvironment`] knows where the Hugging Face Hub is and
+//! its token), nor any other crate of this workspace. Read [`HttpClient`] first, then `request.rs`.
 //!
 //! ```no_run
 //! use sentinel_http::{HttpClient, HttpConfig, Request};

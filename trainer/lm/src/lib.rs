@@ -4,8 +4,9 @@
 //! It must never know a world, an episode or an algorithm. Read `model/mod.rs` first: the decoder,
 //! whose layers are in `model/layers.rs`. `weights/` and `config/` read the files of a checkpoint,
 //! `generate/` samples, `lora/` is the adapter. To add a family of models: a variant of [`ModelType`]
-//! in `config/model_type.rs` with what its decoder does differently, its tensors in
-//! `weights/names.rs`, and its numbers of transformers in `testdata/oracle`.
+//! in `config/model_type.rs`, what its `config.json` says in `config/model.rs`, its tensors in
+//! `weights/names.rs`, and its block twice, in `model/layers.rs` and `model/decode.rs`
+//! (`docs/how-to/extend-the-trainer.md`).
 //!
 //! The items in the order in which a trainer needs them:
 //!

@@ -15,6 +15,8 @@ use sentinel_policy::rollout::run_steps;
 use sentinel_policy::{Playable, Scripted};
 use serde::Serialize;
 
+use crate::error::PlayError;
+
 /// The default seeds of the episodes that are repeated.
 const SEEDS: SeedRange = SeedRange::new(0, 64);
 
@@ -117,7 +119,7 @@ fn speed_of<W: Playable + Protocol>(
     limit: Duration,
 ) -> Result<TaskSpeed, Error> {
     let task = W::episode_spec(setup).task.name();
-    let refused = |reason: &dyn std::fmt::Display| Error::Bench {
+    let refused = |reason: &dyn std::fmt::Display| PlayError::Bench {
         task,
         reason: reason.to_string(),
     };

@@ -41,10 +41,7 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
         path: path.clone(),
         source,
     })?;
-    Model::from_bytes(&bytes).map_err(|error| Error::Model {
-        path,
-        reason: error.to_string(),
-    })
+    Model::from_bytes(&bytes).map_err(|error| Error::invalid(&path, error.to_string()))
 }
 
 /// Writes a model into an existing folder, where [`load_model`] finds it.
@@ -53,10 +50,9 @@ pub fn load_model<A: Architecture>(path: &Path) -> Result<Model<A>, Error> {
 /// Returns an error if the file cannot be written.
 pub fn save_model<A: Architecture>(model: &Model<A>, folder: &Path) -> Result<(), Error> {
     let path = folder.join(MODEL_FILE);
-    let bytes = model.to_bytes().map_err(|error| Error::Model {
-        path: path.clone(),
-        reason: error.to_string(),
-    })?;
+    let bytes = model
+        .to_bytes()
+        .map_err(|error| Error::invalid(&path, error.to_string()))?;
     files::write_atomic(&path, &bytes)
 }
 

@@ -13,6 +13,7 @@ use sentinel_env::num::round_to;
 use sentinel_policy::replay::{ReplayFile, Verification};
 use serde::{Deserialize, Serialize};
 
+use crate::error::PlayError;
 use crate::verify::{CompletionCounts, verify_all};
 
 /// The name of the manifest in its folder.
@@ -119,9 +120,11 @@ impl ReplayEntry {
     fn read(path: &Path) -> Result<Self, Error> {
         let replay = files::read_replay(path)?;
         let verification = verify_all(replay.worlds(), &|| {});
-        let unlisted = |reason| Error::CannotList {
-            path: path.to_owned(),
-            reason,
+        let unlisted = |reason| {
+            Error::from(PlayError::CannotList {
+                path: path.to_owned(),
+                reason,
+            })
         };
         let Some(first) = verification.episodes.first() else {
             return Err(unlisted(
@@ -236,11 +239,11 @@ impl Manifest {
             source,
         };
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        let failed = |e: serde_json::Error| Error::Manifest {
+        let failed = |e: serde_json::Error| PlayError::Manifest {
             path: path.to_owned(),
             reason: e.to_string(),
         };
-        serde_json::from_str(&text).map_err(failed)
+        Ok(serde_json::from_str(&text).map_err(failed)?)
     }
 
     /// Describes every `.jsonl` file of a folder, with the origins that `older` recorded.
@@ -285,10 +288,10 @@ pub fn check_can_list(manifest: &Path, replay: &Path) -> Result<(), Error> {
     files::check_writable(manifest)?;
     let place = |path: &Path| files::parent_folder(path).canonicalize().ok();
     let unlisted = |reason| {
-        Err(Error::CannotList {
+        Err(Error::from(PlayError::CannotList {
             path: replay.to_owned(),
             reason,
-        })
+        }))
     };
     if place(manifest) != place(replay) {
         return unlisted("the manifest must lie in the folder of the replay");

@@ -6,6 +6,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::ArgGroup;
+use sentinel_base::task_selection::TasksError;
 use sentinel_base::{EpisodeArgs, Error, arg_parsers};
 use sentinel_env::message::parse_message;
 use sentinel_env::rng::{PyRandom, Streams};
@@ -132,7 +133,7 @@ fn start<W: Traced>(config: &TraceConfig) -> Result<(W::Setup, Session<W>), Erro
         let count = tasks.len();
         let reason = format!("a trace is of one task, not of {count}: name it with --task");
         let world = W::NAME;
-        return Err(Error::Tasks { reason, world });
+        return Err(TasksError { reason, world }.into());
     };
     let setup = EpisodeSpec::<W> {
         task,
@@ -198,7 +199,7 @@ pub fn trace_actions<W: Traced>(
     let (mut bytes, mut taken) = (Vec::new(), 0);
     for line in 1.. {
         bytes.clear();
-        let failed = |reason: String| Error::Action {
+        let failed = |reason: String| Error::Line {
             file: name.to_owned(),
             line,
             // The reason may be as long as the line.

@@ -10,6 +10,8 @@ use sentinel_env::WorldName;
 use sentinel_policy::replay::{AnyReplay, Diagnostic, PendingCheck, Verification};
 use serde::Serialize;
 
+use crate::error::PlayError;
+
 /// The maximum number of diagnostics, and of missed episodes, that are shown; the rest is counted.
 const SHOWN: usize = 20;
 
@@ -98,7 +100,7 @@ impl CompletionCounts {
 pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Error> {
     let replay = files::read_replay(path)?;
     if replay.row_count() == 0 && replay.problem_count() == 0 {
-        return Err(Error::NoRows(path.to_owned()));
+        return Err(PlayError::NoRows(path.to_owned()).into());
     }
     Ok(FileReport {
         file: path.to_owned(),

@@ -1,6 +1,6 @@
 //! Options of the loss that all GRPO commands share, with TRL's names.
 
-use sentinel_base::arg_parsers::parse_number;
+use sentinel_options::parsers::parse_number;
 use serde::{Deserialize, Serialize};
 
 use super::config::{ImportanceSamplingLevel, LossConfig};

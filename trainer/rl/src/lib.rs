@@ -1,8 +1,9 @@
 //! Reinforcement learning as plain arithmetic: advantages and the GRPO family of losses.
 //!
 //! It must never know a tensor, a file or a world. Read `advantage.rs` first, then `loss/mod.rs`. To
-//! add a loss: a variant of [`config::LossType`], its arms in `loss/terms.rs`, and its row in
-//! `trainer/tests/grpo_oracle.rs`, which compares value and gradient with TRL.
+//! add a loss: a variant of [`config::LossType`], its arms in `loss/terms.rs`, and its place in
+//! `trainer/tests/grpo_oracle/slopes.rs`, which checks the gradient
+//! (`docs/how-to/extend-the-trainer.md`).
 //!
 //! Functions take flat `f64` slices in row-major
 //! order, and return the value together with its analytic gradient, so that the compact policy and
@@ -18,7 +19,11 @@ mod error;
 pub mod importance_sampling;
 pub mod loss;
 mod metrics;
+mod schedule;
+mod scores;
 
 pub use args::LossArgs;
 pub use error::RlError;
 pub use metrics::{Metrics, min_mean_max, nan_mean};
+pub use schedule::{Schedule, ScheduleKind};
+pub use scores::Scores;

@@ -154,7 +154,7 @@ fn unreadable(path: &Path, source: std::io::Error) -> Error {
 }
 
 fn wrong(path: &Path, reason: String) -> Error {
-    Error::Checkpoint {
+    Error::Invalid {
         path: path.to_owned(),
         reason,
     }
@@ -165,4 +165,26 @@ pub fn no_checkpoint(path: &Path, reason: &str) -> Error {
     let reason =
         format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
     wrong(path, reason)
+}
+
+/// Returns `true` if a safetensors file has the length that its header describes; `false` if it is missing, cut
+/// off, or something else.
+pub(super) fn is_whole(path: &Path) -> bool {
+    let lengths = || -> Option<(u64, u64)> {
+        let mut file = File::open(path).ok()?;
+        let mut count = [0; 8];
+        file.read_exact(&mut count).ok()?;
+        let count = u64::from_le_bytes(count);
+        let length = file.metadata().ok()?.len();
+        let mut header = Vec::new();
+        file.take(count.min(length)).read_to_end(&mut header).ok()?;
+        let tensors: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&header).ok()?;
+        let ends = tensors
+            .values()
+            .filter_map(|tensor| tensor["data_offsets"][1].as_u64());
+        let data = ends.max().unwrap_or(0);
+        Some((length, count.checked_add(8)?.checked_add(data)?))
+    };
+    lengths().is_some_and(|(length, expected)| length == expected)
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sentinel_base::{Error, files};
 
+use super::error::RunDirError;
+
 /// The name of the state file of Hugging Face's trainer.
 pub const TRAINER_STATE_FILE: &str = "trainer_state.json";
 /// The name of a run's checkpoint file.
@@ -70,7 +72,7 @@ impl RunDir {
     /// identifies a run; `own` are files that a run writes before it.
     ///
     /// # Errors
-    /// Returns [`Error::RunExists`] or [`Error::DirNotEmpty`].
+    /// Returns [`RunDirError::RunExists`] or [`Error::DirNotEmpty`].
     pub fn check_free(&self, marker: &str, own: &[&str]) -> Result<(), Error> {
         if self.resume || self.force {
             return Ok(());
@@ -78,7 +80,7 @@ impl RunDir {
         let mut own = own.to_vec();
         own.push(LOCK_FILE);
         if self.path.join(marker).exists() {
-            Err(Error::RunExists(self.path.clone()))
+            Err(RunDirError::RunExists(self.path.clone()).into())
         } else if files::is_occupied(&self.path, &own) {
             Err(Error::DirNotEmpty(self.path.clone()))
         } else {
@@ -112,7 +114,7 @@ impl RunDir {
     /// Creates the folder and locks it, so that no second run writes into it.
     ///
     /// # Errors
-    /// Returns [`Error::RunLocked`] while another run holds the lock, or an error if the folder
+    /// Returns [`RunDirError::RunLocked`] while another run holds the lock, or an error if the folder
     /// cannot be written.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let failed = |path: &PathBuf, source| Error::Write {
@@ -128,7 +130,9 @@ impl RunDir {
             let file = file.map_err(|source| failed(&path, source))?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(Error::RunLocked(self.path.clone())),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(RunDirError::RunLocked(self.path.clone()).into());
+                }
                 // Some network file systems have no locks; the user must then avoid a second run.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(source)) => return Err(failed(&path, source)),
@@ -170,7 +174,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = RunDir::new(folder.path().join("run"));
         let lock = dir.lock()?;
-        assert!(matches!(dir.lock(), Err(Error::RunLocked(_))));
+        let refused = dir.lock().err().map(|error| error.to_string());
+        assert!(refused.is_some_and(|text| text.starts_with("another run is using")));
         drop(lock);
         assert!(
             !dir.path.exists(),

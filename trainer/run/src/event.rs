@@ -2,18 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sentinel_rl::Metrics;
+use sentinel_rl::{Metrics, Scores};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// Mean scores over a range of seeds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
-    /// The mean score of each task, in the order of the run's tasks.
-    pub tasks: Vec<f64>,
-    /// The mean over the tasks.
-    pub overall: f64,
-}
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,11 +6,11 @@ use std::io::{Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sentinel_base::Error;
-use sentinel_rl::Metrics;
+use sentinel_rl::{Metrics, Scores};
 use serde_json::{Map, Value};
 use tempfile::SpooledTempFile;
 
-use super::event::{Event, Scores, named_scores};
+use super::event::{Event, named_scores};
 
 /// Metrics that grow or follow a schedule, so that their last value is logged instead of a mean.
 const LAST: [&str; 3] = ["learning_rate", "num_env_steps", "num_tokens"];

@@ -4,7 +4,7 @@
 //! It must never know a tensor, a model or a world: a checkpoint is named tensors of numbers, and
 //! ranks exchange bytes. Read `run_loop.rs` first, the loop; then `dir.rs` and `log.rs`.
 //! The file of a checkpoint is `checkpoint.rs`; its content is that of each kind of model, in
-//! `checkpoint.rs` of `sentinel_compact` and of `sentinel_language::training`.
+//! `checkpoint.rs` of `sentinel_compact::run` and of `sentinel_language::training`.
 //!
 //! A run appends each event to `events.jsonl` and each number to TensorBoard's file at once, so
 //! that both can be watched. A checkpoint stores the length of the list of events; a resumed run
@@ -14,27 +14,25 @@ mod args;
 pub mod checkpoint;
 mod dir;
 pub mod distributed;
+mod error;
 mod event;
 mod history;
 mod log;
 pub mod model_card;
 mod run_loop;
-mod schedule;
 pub mod snapshot;
 pub mod tensorboard;
 mod trainer_state;
 
 pub use args::RunDirArgs;
 pub use dir::{CHECKPOINT_FILE, LOCK_FILE, RunDir, RunLock, TRAINER_STATE_FILE};
-pub use event::{Event, Scores, named_scores, score_name, unix_time};
+pub use error::RunDirError;
+pub use event::{Event, named_scores, score_name, unix_time};
 pub use history::{HistoryFormat, RunHistory, rounded};
 pub use log::{
     EVENTS_FILE, EventsError, LogPosition, RunLog, TENSORBOARD_DIR, TENSORBOARD_FILE, parse_events,
     read_events,
 };
-pub use run_loop::{
-    Evaluation, Outcome, Run, RunSchedule, SAVE_TOTAL_LIMIT, UpdateReport, run_to_end,
-};
-pub use schedule::{Schedule, ScheduleKind};
+pub use run_loop::{Evaluation, Outcome, Run, RunSchedule, UpdateReport, run_to_end};
 pub use tensorboard::WallTimes;
 pub use trainer_state::{TrainerState, default_logging_steps};

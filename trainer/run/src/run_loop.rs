@@ -6,16 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use sentinel_base::Error;
-use sentinel_rl::Metrics;
+use sentinel_rl::{Metrics, Scores};
 
 use super::dir::RunDir;
-use super::event::{Event, Scores};
+use super::event::Event;
 use super::history::RunHistory;
 use super::log::{LogPosition, RunLog};
 use super::snapshot;
-
-/// The default number of `checkpoint-N` folders that a run keeps.
-pub const SAVE_TOTAL_LIMIT: usize = 2;
 
 /// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

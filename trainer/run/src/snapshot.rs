@@ -2,12 +2,12 @@
 //! trainer's state, and the checkpoint that a run can be resumed from.
 
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sentinel_base::{Error, files, provenance};
-use serde_json::{Map, Value};
 
+use super::checkpoint;
 use super::dir::{CHECKPOINT_FILE, RunDir, TRAINER_STATE_FILE};
 use super::log::EVENTS_FILE;
 
@@ -121,15 +121,16 @@ pub fn last_whole(run: &Path) -> Result<LastWhole, Error> {
         return Ok(LastWhole::None);
     }
     let own = run.join(CHECKPOINT_FILE);
-    if is_whole(&own) {
+    if checkpoint::is_whole(&own) {
         return Ok(LastWhole::Run);
     }
     let steps = steps(run)?;
-    let is_whole = |step: &&usize| is_whole(&dir_path(run, **step).join(CHECKPOINT_FILE));
+    let is_whole =
+        |step: &&usize| checkpoint::is_whole(&dir_path(run, **step).join(CHECKPOINT_FILE));
     match steps.iter().rev().find(is_whole) {
         Some(step) => Ok(LastWhole::Snapshot(*step)),
         None if !own.exists() && steps.is_empty() => Ok(LastWhole::None),
-        None => Err(Error::checkpoint(
+        None => Err(Error::invalid(
             &own,
             "neither it nor a checkpoint-N beside it is whole: start another run, or this one again with \
              --overwrite-output-dir"
@@ -154,27 +155,6 @@ impl RunDir {
     }
 }
 
-/// Returns `true` if a safetensors file has the length that its header describes; `false` if it is missing, cut
-/// off, or something else.
-fn is_whole(path: &Path) -> bool {
-    let lengths = || -> Option<(u64, u64)> {
-        let mut file = fs::File::open(path).ok()?;
-        let mut count = [0; 8];
-        file.read_exact(&mut count).ok()?;
-        let count = u64::from_le_bytes(count);
-        let length = file.metadata().ok()?.len();
-        let mut header = Vec::new();
-        file.take(count.min(length)).read_to_end(&mut header).ok()?;
-        let tensors: Map<String, Value> = serde_json::from_slice(&header).ok()?;
-        let ends = tensors
-            .values()
-            .filter_map(|tensor| tensor["data_offsets"][1].as_u64());
-        let data = ends.max().unwrap_or(0);
-        Some((length, count.checked_add(8)?.checked_add(data)?))
-    };
-    lengths().is_some_and(|(length, expected)| length == expected)
-}
-
 /// Returns the step of a snapshot that is named by its folder.
 ///
 /// # Errors
@@ -191,7 +171,7 @@ pub fn step_of(run: &Path, snapshot: &Path) -> Result<usize, Error> {
     });
     known.ok_or_else(|| {
         let reason = format!("no {PREFIX}N of the run in {}", run.display());
-        Error::checkpoint(snapshot, reason)
+        Error::invalid(snapshot, reason)
     })
 }
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
-use sentinel_compact::command::with_defaults;
 use sentinel_compact::config::Method;
+use sentinel_compact::run::command::with_defaults;
 use sentinel_env::polyguard::AXES;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Named as _, TaskName as _, WorldName, in_world};

@@ -283,7 +283,7 @@ pub(crate) fn merge(command: &MergeCommand) -> Result<()> {
         warn(warning);
     }
     let folder = found.folder;
-    let mut model = CausalLm::load(&folder, &burn::tensor::Device::flex())?;
+    let mut model = CausalLm::load(&folder, &sentinel_tensor::device::cpu())?;
     Lora::load(&mut model, &command.adapter, BaseCheck::Weights)?;
     let mut provenance = Provenance::new();
     provenance.add_model("model", &folder)?;

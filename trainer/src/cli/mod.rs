@@ -25,8 +25,8 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use sentinel_compact::command::TrainCommand;
 use sentinel_compact::config::Method;
+use sentinel_compact::run::command::TrainCommand;
 use sentinel_evidence::cluster_health::ClusterHealthConfig;
 use sentinel_evidence::plots::PlotsConfig;
 use sentinel_evidence::report::ReportConfig;

@@ -8,7 +8,7 @@ use sentinel_base::options_file::to_current_form;
 use sentinel_base::{CellArgs, EpisodeArgs, Error, arg_parsers, task_selection};
 use sentinel_env::{WorldName, in_world};
 use sentinel_evidence::artifact::{Artifact, ArtifactKind};
-use sentinel_evidence::json_file;
+use sentinel_evidence::json_file::{self, report_error};
 use sentinel_evidence::run_paths::RunPaths;
 use sentinel_language::agent::{GenerationArgs, LoadedModel};
 use sentinel_language::grpo::GrpoConfig;
@@ -197,6 +197,6 @@ fn training_options(paths: &RunPaths) -> Result<Option<GrpoConfig>, Error> {
     let config = serde_json::from_value(to_current_form::<GrpoConfig>(&value));
     config.map(Some).map_err(|error| {
         let reason = format!("not the options of `lm grpo` ({error})");
-        Error::report(&path, reason, remedy)
+        report_error(&path, reason, remedy)
     })
 }

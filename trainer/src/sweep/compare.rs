@@ -16,8 +16,8 @@ use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
 use sentinel_language::agent::LoadedModel;
 use sentinel_language::training::RunError;
 use sentinel_play::corpus::validation_seeds;
-use sentinel_play::network_world::NetworkWorld;
 use sentinel_play::rollout::{RolloutError, rollout_summaries};
+use sentinel_policy::nn::NetworkWorld;
 use sentinel_policy::text::{PromptState, TextWorld};
 use serde_json::Value;
 

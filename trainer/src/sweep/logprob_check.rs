@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sentinel_base::Error;
 use sentinel_base::precision::Precision;
 use sentinel_evidence::artifact::{Artifact, ArtifactKind};
-use sentinel_evidence::json_file;
+use sentinel_evidence::json_file::{self, report_error};
 use sentinel_evidence::postsave::{Compared, LogProbDifference, logprob_tolerance};
 use sentinel_evidence::run_paths::RunPaths;
 use sentinel_language::agent::{Generation, LoadedModel};
@@ -124,7 +124,7 @@ fn difference(
     let lengths = |all: &[Vec<f64>]| all.iter().map(Vec::len).collect::<Vec<_>>();
     if lengths(now) != lengths(then) {
         let reason = "the log of its completions has another number of tokens";
-        return Err(Error::report(folder, reason, RETRAIN).into());
+        return Err(report_error(folder, reason, RETRAIN).into());
     }
     let pairs = now.iter().flatten().zip(then.iter().flatten());
     Ok(LogProbDifference::from_pairs(
@@ -168,7 +168,7 @@ fn logged(run: &Path) -> Result<Vec<LoggedTokens>, Error> {
     for (index, line) in text.lines().enumerate() {
         let row: LoggedRow = serde_json::from_str(line).map_err(|error| {
             let reason = format!("line {} is not a completion ({error})", index + 1);
-            Error::report(&path, reason, RETRAIN)
+            report_error(&path, reason, RETRAIN)
         })?;
         found.extend(row.tokens.filter(|row| !row.completion_ids.is_empty()));
     }

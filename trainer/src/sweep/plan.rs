@@ -133,7 +133,7 @@ impl SweepArgs {
         let listed = file.models.take().unwrap_or_default();
         let mut files: Vec<EntryFile> = listed.into_iter().map(EntryFile::new).collect();
         files.append(&mut file.entry);
-        let invalid = |reason: String| Error::checkpoint(&place, reason);
+        let invalid = |reason: String| Error::invalid(&place, reason);
         if files.is_empty() {
             return Err(invalid(
                 "it names no model: add models or [[entry]]".to_owned(),
@@ -193,7 +193,7 @@ impl SweepArgs {
         let model = full_model_name(&own.model);
         let id = own.id.clone().unwrap_or_else(|| slug(model));
         let paths = RunPaths::for_sweep(&self.reports_dir, &self.checkpoints_dir, &id)
-            .map_err(|error| Error::checkpoint(place, error.to_string()))?;
+            .map_err(|error| Error::invalid(place, error.to_string()))?;
         let folder = |name: &str| paths.checkpoints.join(name).display().to_string();
         let preset = PRESETS.contains(&model);
         let base_model = preset.then(|| folder(BASE_DIR));

@@ -8,7 +8,7 @@ use sentinel_base::{Error, SeedRange};
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, World, in_world};
 use sentinel_evidence::artifact::{Artifact, ArtifactKind};
-use sentinel_evidence::json_file;
+use sentinel_evidence::json_file::{self, report_error};
 use sentinel_evidence::postsave::{
     Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow,
 };
@@ -16,8 +16,8 @@ use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
 use sentinel_language::agent::{Generation, LoadedModel};
 use sentinel_language::training::RunError;
 use sentinel_play::corpus::validation_seeds;
-use sentinel_play::network_world::NetworkWorld;
 use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
+use sentinel_policy::nn::NetworkWorld;
 use sentinel_policy::text::{InvalidActionPolicy, PromptState, PromptStyle, TextWorld};
 
 use super::artifact_episode_args::{ArtifactEpisodeArgs, ArtifactEpisodes};
@@ -92,7 +92,7 @@ fn nothing_loaded(checkpoints: &Path, attempts: &[Attempt]) -> Error {
     let reason = format!("no artifact can be loaded ({})", reasons.join("; "));
     let remedy = "train the run with `sentinel sweep`, or name its folder with --run or \
                   --checkpoints-dir";
-    Error::report(checkpoints, reason, remedy)
+    report_error(checkpoints, reason, remedy)
 }
 
 /// Completes prompts with an artifact, and compares its log-probabilities.

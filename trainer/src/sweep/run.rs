@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sentinel_base::{Error, files};
+use sentinel_evidence::json_file::report_error;
 use sentinel_evidence::run_report::{ReportStatus, RunReport};
 use sentinel_evidence::{artifact, json_file};
 use sentinel_language::training::{Event, Outcome, RunDir, RunError};
@@ -318,7 +319,7 @@ fn run_stage(
     let done = catch_unwind(AssertUnwindSafe(|| work.run(stage)));
     let done = done.unwrap_or_else(|payload| {
         let reason = format!("the program stopped: {}", message(&*payload));
-        Err(Error::report(&entry.paths.checkpoints, reason, "run the sweep again").into())
+        Err(report_error(&entry.paths.checkpoints, reason, "run the sweep again").into())
     });
     let done = done.and_then(|done| match done {
         Outcome::Finished => Ok((done, outputs(entry, stage)?)),
@@ -394,5 +395,5 @@ fn check_same(
     };
     let remedy = "make it again, and all later stages, with --overwrite-output-dir, or name other \
                   folders with --reports-dir and --checkpoints-dir";
-    Err(Error::report(&folder, what, remedy))
+    Err(report_error(&folder, what, remedy))
 }

@@ -39,9 +39,8 @@ pub(super) fn parse<T: Args>(
     fixed: &[(&str, String)],
     place: &Path,
 ) -> Result<StageOptions<T>, Error> {
-    let invalid = |reason: String| {
-        Error::checkpoint(place, format!("the options of stage {stage}: {reason}"))
-    };
+    let invalid =
+        |reason: String| Error::invalid(place, format!("the options of stage {stage}: {reason}"));
     let mut words = Vec::new();
     for (option, value) in fixed {
         if table.contains_key(*option) {

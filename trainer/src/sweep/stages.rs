@@ -7,10 +7,10 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use burn::tensor::Device;
 use sentinel_base::provenance::Provenance;
 use sentinel_base::{Error, files};
 use sentinel_evidence::artifact::{Artifact, ArtifactKind};
+use sentinel_evidence::json_file::report_error;
 use sentinel_evidence::run_report::{GRPO_REPORT, ReportStatus, RunOrigin, RunReport, SFT_REPORT};
 use sentinel_evidence::{artifact, json_file};
 use sentinel_language::training::{Event, Outcome, RunDir, RunError, write_options};
@@ -19,6 +19,7 @@ use sentinel_lm::init::create;
 use sentinel_lm::{BaseCheck, CausalLm, HubOptions, Lora, find_model};
 use sentinel_play::corpus::{demonstrate, read_corpus};
 use sentinel_run::distributed::ProcessGroup;
+use sentinel_tensor::device::cpu;
 use serde::Serialize;
 
 use super::plan::PlanEntry;
@@ -139,7 +140,7 @@ impl Found {
     fn folder(&mut self, name: &str, folder: &Path) -> Result<(), Error> {
         let digests = artifact::digests(folder)?;
         if digests.is_empty() {
-            return Err(Error::report(
+            return Err(report_error(
                 folder,
                 "it holds no model",
                 "run the sweep again",
@@ -279,7 +280,7 @@ impl StageContext<'_> {
         let entry = self.entry;
         let adapter = Artifact::find(&entry.paths.checkpoints, ArtifactKind::SftAdapter)?;
         let folder = find_model(&adapter.model, &HubOptions::from_environment())?.folder;
-        let mut model = CausalLm::load(&folder, &Device::flex())?;
+        let mut model = CausalLm::load(&folder, &cpu())?;
         Lora::load(&mut model, &adapter.path, BaseCheck::Weights)?;
         let mut provenance = Provenance::new();
         provenance.add_model("model", &folder)?;
@@ -326,7 +327,7 @@ impl StageContext<'_> {
             .trim_start_matches("error: ");
         let reason = format!("`sentinel lm postsave` failed, {status}: {last}");
         let remedy = "run the sweep again";
-        Err(Error::report(&self.entry.paths.checkpoints, reason, remedy).into())
+        Err(report_error(&self.entry.paths.checkpoints, reason, remedy).into())
     }
 
     /// Evaluates the base model, SFT and GRPO, as `sentinel lm eval --out` does.

@@ -19,6 +19,12 @@ named_enum! {
     }
 }
 
+/// Returns the processor, which every build has.
+#[must_use]
+pub fn cpu() -> Device {
+    Device::flex()
+}
+
 /// Returns the devices of this build, separated by commas.
 #[must_use]
 pub fn available() -> String {
@@ -41,7 +47,7 @@ impl DeviceName {
     /// Returns an error if this program was built without the device, or the device does not start.
     pub fn open(self) -> Result<Device, DeviceError> {
         match self {
-            Self::Cpu => Ok(Device::flex()),
+            Self::Cpu => Ok(cpu()),
             #[cfg(feature = "wgpu")]
             Self::Wgpu => self.start(|| Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
             #[cfg(feature = "cuda")]

@@ -11,7 +11,7 @@ use sentinel_lm::{
     Tokenizer, TrainedPart,
 };
 use sentinel_play::corpus::{ChatMessage, Example, Prompt, Role, parse_example};
-use sentinel_run::{Schedule, ScheduleKind};
+use sentinel_rl::{Schedule, ScheduleKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,8 +1,10 @@
-//! The parts that compile or run the trainer for other devices than the processor, or on several ranks.
+//! The parts that compile or run the trainer for browsers and other devices than the processor, or on
+//! several ranks.
 
 use super::context::{Ci, WORKSPACE};
 use crate::apt;
 use crate::test_counts::Tally;
+use crate::wasm_target::TARGET;
 use anyhow::Result;
 
 /// The tests of the trainer whose device can be chosen, by the start of their names.
@@ -17,10 +19,28 @@ const DEVICE_TESTS: [&str; 8] = [
     "segments::",
 ];
 /// The features of the trainer for graphics processors.
-const DEVICES: &str = "sentinel-trainer/wgpu,sentinel-trainer/cuda,sentinel-trainer/tuned-kernels";
+const DEVICES: &str = "sentinel-trainer/wgpu,sentinel-trainer/cuda,sentinel-tensor/tuned-kernels";
+/// The packages that compile for wasm32: what a page would train compact policies with.
+const FOR_BROWSERS: [&str; 4] = [
+    "sentinel-options",
+    "sentinel-tensor",
+    "sentinel-rl",
+    "sentinel-compact",
+];
 /// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library
 /// by which the bindings are generated.
 const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
+/// Checks that the algorithms of compact policies compile for the browser, without the run around them.
+pub(super) fn wasm32(ci: &mut Ci) -> Result<Tally> {
+    let target = ci.wasm_target()?;
+    let mut cargo = target.cargo(&ci.dirs);
+    cargo.args(["check", "--target", TARGET]);
+    for package in FOR_BROWSERS {
+        cargo.args(["-p", package]);
+    }
+    ci.one_check("wasm32", &mut cargo)
+}
 
 /// Checks that training and its kernels compile for wgpu and CUDA, and lints them. This needs no toolkit and no graphics
 /// processor: nothing is linked or run. With `DOCS_RS` burn's build script for CUDA downloads no

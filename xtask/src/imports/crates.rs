@@ -40,7 +40,7 @@ pub(super) struct Confined {
 
 /// Every crate of the workspace, the lowest first. Dependencies of tests count; only on itself may a
 /// crate depend for its tests, to switch a feature on.
-const ORDER: [Row; 25] = [
+const ORDER: [Row; 26] = [
     // No thread, no randomness of the system, no network.
     row("sentinel-env")
         .only(&[])
@@ -55,16 +55,12 @@ const ORDER: [Row; 25] = [
     row("sentinel-lm-kernels").only(&[]),
     row("sentinel-lm-cube").only(&["sentinel-lm-kernels"]),
     // The trainer: what needs no tensor library first.
-    row("sentinel-base").only(&["sentinel-env", "sentinel-policy"]),
+    row("sentinel-options").only(&["sentinel-env", "sentinel-policy"]),
+    row("sentinel-base").only(&["sentinel-env", "sentinel-policy", "sentinel-options"]),
     row("sentinel-http").only(&[]),
     row("sentinel-tensor").only(&["sentinel-env"]),
     // Losses and advantages are functions of numbers.
-    row("sentinel-rl").without(&[
-        "sentinel-env",
-        "sentinel-policy",
-        "sentinel-http",
-        "sentinel-server",
-    ]),
+    row("sentinel-rl").only(&["sentinel-options"]),
     // A run is a folder, checkpoints and ranks: it knows no world.
     row("sentinel-run").without(&[
         "sentinel-env",
@@ -75,6 +71,7 @@ const ORDER: [Row; 25] = [
     // Language models know no environment and no algorithm.
     row("sentinel-lm")
         .only(&[
+            "sentinel-options",
             "sentinel-base",
             "sentinel-http",
             "sentinel-tensor",
@@ -110,6 +107,7 @@ const CONFINED: [Confined; 6] = [
             "sentinel-lm",
             "sentinel-compact",
             "sentinel-language",
+            // Its benchmarks and tests.
             "sentinel-trainer",
         ],
     },

@@ -18,24 +18,54 @@ pub(super) struct Layer {
 }
 
 /// The layers inside of crates; `crates.rs` has those between crates.
-pub(super) const LAYERS: [Layer; 1] = [Layer {
-    folders: &["env/src/"],
-    forbidden: &[
-        "std::time",
-        "std::thread",
-        "std::thread_local!",
-        "std::fs",
-        "std::net",
-        "std::env",
-        "std::process",
-        "std::collections::HashMap",
-        "std::collections::HashSet",
-        "std::collections::hash_map",
-        "std::collections::hash_set",
-        "static mut",
-    ],
-    because: "env knows no outside",
-}];
+pub(super) const LAYERS: [Layer; 2] = [
+    Layer {
+        folders: &["env/src/"],
+        forbidden: &[
+            "std::time",
+            "std::thread",
+            "std::thread_local!",
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "std::collections::HashMap",
+            "std::collections::HashSet",
+            "std::collections::hash_map",
+            "std::collections::hash_set",
+            "static mut",
+        ],
+        because: "env knows no outside",
+    },
+    Layer {
+        folders: &[
+            "trainer/compact/src/actor.rs",
+            "trainer/compact/src/batch.rs",
+            "trainer/compact/src/evaluate.rs",
+            "trainer/compact/src/expert_iteration.rs",
+            "trainer/compact/src/grpo.rs",
+            "trainer/compact/src/imitation.rs",
+            "trainer/compact/src/learn/",
+            "trainer/compact/src/step.rs",
+            "trainer/compact/src/trainer.rs",
+        ],
+        forbidden: &[
+            "std::env",
+            "std::fs",
+            "std::net",
+            "std::process",
+            "std::thread",
+            "std::time",
+            "rayon",
+            "clap",
+            "sentinel_base",
+            "sentinel_play",
+            "sentinel_run",
+            "crate::run",
+        ],
+        because: "the algorithms of compact policies also run in a browser",
+    },
+];
 
 /// Returns a line for each import that a layer forbids.
 pub(super) fn check(

@@ -14,5 +14,13 @@ pub use features::{
     PER_WORKER, WORKER_SCHEMA,
 };
 
+use sentinel_env::cluster::ClusterEnv;
+
+use crate::nn::NetworkWorld;
+
 /// The greedy policy of a trained model of the cluster world.
 pub type Trained = crate::nn::TrainedPolicy<ClusterNet>;
+
+impl NetworkWorld for ClusterEnv {
+    type Net = ClusterNet;
+}

@@ -9,6 +9,7 @@ mod candidate;
 mod features;
 mod forward;
 mod global;
+mod network_world_impl;
 
 pub use architecture::{LAYERS, PolyguardNet, param_index};
 pub(crate) use candidate::ObservationFacts;

@@ -8,7 +8,10 @@ use sentinel_env::trust::{
     action_outcome, grade,
 };
 
-use super::{ACTIONS, Belief};
+use super::belief::Belief;
+
+/// Number of actions, the length of [`Action::ALL`].
+pub(super) const ACTIONS: usize = Action::ALL.len();
 
 /// Reward of an average event. The score is the mean over events, so an additional event below this
 /// value lowers it.

@@ -12,14 +12,12 @@ pub use belief::Belief;
 
 use sentinel_env::trust::{Action, Episode, Observation, TrustEnv};
 
+use self::lookahead::ACTIONS;
 use crate::policy::{Policy, PrivilegedPolicy};
 
 /// Values closer than this count as equal, and the first action is taken. At the start all slots
 /// are equivalent, and rounding errors must not decide between them.
 const TIE_TOLERANCE: f64 = 1e-9;
-
-/// Number of actions, the length of [`Action::ALL`].
-const ACTIONS: usize = Action::ALL.len();
 
 /// A look-ahead policy with its posterior and the previous observation.
 #[derive(Clone, Debug, Default)]

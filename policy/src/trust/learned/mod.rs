@@ -11,5 +11,13 @@ pub use architecture::{
 };
 pub use features::{FeatureSet, Features, GLOBAL, GLOBAL_SCHEMA, Observer, PER_SLOT, SLOT_SCHEMA};
 
+use sentinel_env::trust::TrustEnv;
+
+use crate::nn::NetworkWorld;
+
 /// The greedy policy of a trained model of the trust world.
 pub type Trained = crate::nn::TrainedPolicy<TrustNet>;
+
+impl NetworkWorld for TrustEnv {
+    type Net = TrustNet;
+}

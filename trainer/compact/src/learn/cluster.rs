@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use sentinel_base::SeedRange;
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
 use sentinel_env::slot::SLOTS;
+use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::cluster::learned::{
     ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, param_index,

@@ -7,15 +7,16 @@ mod trust;
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use sentinel_base::SeedRange;
 use sentinel_env::{Environment, Named};
-use sentinel_play::network_world::NetworkWorld;
+use sentinel_options::SeedRange;
 use sentinel_policy::analysis::{Analyzable, BeliefRollouts, CompareActions};
-use sentinel_policy::nn::{Architecture as _, Choice, Model, ModelConfig, Network, TrainedPolicy};
+use sentinel_policy::nn::{
+    Architecture as _, Choice, Model, ModelConfig, Network, NetworkWorld, TrainedPolicy,
+};
 use sentinel_policy::policy::Player;
 use sentinel_policy::{Playable, Scripted};
 
-use super::TrainError;
+use super::Error;
 use super::config::{Method, TrainConfig};
 use super::parameter_tensors::{Outputs, ParameterTensors};
 
@@ -203,11 +204,11 @@ impl TrainConfig {
     ///
     /// # Errors
     /// Returns an error if the environment has no policy of that name.
-    pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, TrainError> {
+    pub fn teacher<W: Learn>(&self) -> Result<NamedPolicy<W>, Error> {
         let mut policies = W::policies();
         match policies.iter().position(|p| p.name() == self.teacher) {
             Some(place) => Ok(policies.swap_remove(place)),
-            None => Err(TrainError::Teacher {
+            None => Err(Error::Teacher {
                 name: self.teacher.clone(),
                 known: policies.iter().map(|p| p.name().to_owned()).collect(),
             }),
@@ -218,9 +219,9 @@ impl TrainConfig {
     ///
     /// # Errors
     /// Returns an error that names the first invalid option, or two ranges of seeds that overlap.
-    pub fn check<W: Learn>(&self) -> Result<(), TrainError> {
+    pub fn check<W: Learn>(&self) -> Result<(), Error> {
         if self.world != W::NAME {
-            return Err(TrainError::World {
+            return Err(Error::World {
                 found: self.world.clone(),
                 wanted: W::NAME,
             });

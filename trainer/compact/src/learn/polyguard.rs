@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
-use sentinel_base::SeedRange;
 use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::nn::Model;
 use sentinel_policy::polyguard::learned::{

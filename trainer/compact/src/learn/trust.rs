@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
-use sentinel_base::SeedRange;
 use sentinel_env::PrivilegedState;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::TrustEnv;
+use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::nn::{Choice, Model};
 use sentinel_policy::trust::learned::{

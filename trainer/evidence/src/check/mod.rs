@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::artifact_index::{ArtifactIndex, INDEX_FILE, files_in};
 use super::gate::Condition;
+use super::json_file::report_error;
 use super::{json_file, plots};
 
 /// The name of the replay of the trained policy.
@@ -77,7 +78,7 @@ pub fn check_folder(options: &CheckOptions) -> Result<CheckReport, Error> {
     let folder = &options.folder;
     if !folder.is_dir() {
         let remedy = "name the folder that holds the replay and charts/";
-        return Err(Error::report(folder, "there is no such folder", remedy));
+        return Err(report_error(folder, "there is no such folder", remedy));
     }
     let mut known = BTreeSet::new();
     for folder in std::iter::once(folder).chain(&options.inputs) {

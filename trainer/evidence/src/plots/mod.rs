@@ -21,21 +21,58 @@ use self::sourced_chart::SourcedChart;
 use super::charts::{Chart, ChartFiles};
 use super::input::EvidenceError;
 
-/// The names of the charts, which are those of their files, in the order of the published ones.
-pub const CHART_NAMES: [&str; 12] = [
-    "baseline_grouped_bars",
-    "grpo_reward_curve",
-    "trust_evolution",
-    "detection_vs_poisoning",
-    "cluster_health_timeline",
-    "task_radar",
-    "ablation",
-    "baseline_delta_lines",
-    "cluster_health_policy_lines",
-    "trust_gap_over_time",
-    "reward_component_stacked_area",
-    "failure_fishbone_map",
+/// A function that draws a chart from the files that the options name.
+type Draw = fn(&PlotsConfig) -> Result<SourcedChart, EvidenceError>;
+
+/// The charts in the order of the published ones: the name, which is that of its files, and the function
+/// that draws it.
+const CHARTS: [(&str, Draw); 12] = [
+    ("baseline_grouped_bars", |options| {
+        comparison::baseline_grouped_bars(options.pre.as_deref(), &options.post)
+    }),
+    ("grpo_reward_curve", |options| {
+        training::grpo_reward_curve(&options.trainer_state)
+    }),
+    ("trust_evolution", |options| {
+        reward_report_charts::trust_evolution(&options.reward_report_task3)
+    }),
+    ("detection_vs_poisoning", |options| {
+        comparison::detection_vs_poisoning(&options.post)
+    }),
+    ("cluster_health_timeline", |options| {
+        cluster::cluster_health_timeline(&options.cluster_health)
+    }),
+    ("task_radar", |options| {
+        comparison::task_radar(&options.post)
+    }),
+    ("ablation", |options| ablation::ablation(&options.ablation)),
+    ("baseline_delta_lines", |options| {
+        comparison::baseline_delta_lines(&options.post)
+    }),
+    ("cluster_health_policy_lines", |options| {
+        cluster::cluster_health_policy_lines(&options.cluster_health)
+    }),
+    ("trust_gap_over_time", |options| {
+        reward_report_charts::trust_gap_over_time(&options.reward_report_task3)
+    }),
+    ("reward_component_stacked_area", |options| {
+        reward_report_charts::reward_component_stacked_area(&options.reward_report_task3)
+    }),
+    ("failure_fishbone_map", |options| {
+        reward_report_charts::failure_fishbone_map(&options.analyzed())
+    }),
 ];
+
+/// The names of the charts, which are those of their files, in the order of the published ones.
+pub const CHART_NAMES: [&str; CHARTS.len()] = {
+    let mut names = [""; CHARTS.len()];
+    let mut index = 0;
+    while index < CHARTS.len() {
+        names[index] = CHARTS[index].0;
+        index += 1;
+    }
+    names
+};
 
 /// The configuration of `sentinel plots`.
 #[derive(Clone, Debug, clap::Args)]
@@ -111,31 +148,6 @@ impl PlotsConfig {
             .map_err(|reason| Error::argument("--only", reason))
     }
 
-    fn chart(&self, name: &str) -> Result<SourcedChart, EvidenceError> {
-        match name {
-            "baseline_grouped_bars" => {
-                comparison::baseline_grouped_bars(self.pre.as_deref(), &self.post)
-            }
-            "grpo_reward_curve" => training::grpo_reward_curve(&self.trainer_state),
-            "trust_evolution" => reward_report_charts::trust_evolution(&self.reward_report_task3),
-            "detection_vs_poisoning" => comparison::detection_vs_poisoning(&self.post),
-            "cluster_health_timeline" => cluster::cluster_health_timeline(&self.cluster_health),
-            "task_radar" => comparison::task_radar(&self.post),
-            "ablation" => ablation::ablation(&self.ablation),
-            "baseline_delta_lines" => comparison::baseline_delta_lines(&self.post),
-            "cluster_health_policy_lines" => {
-                cluster::cluster_health_policy_lines(&self.cluster_health)
-            }
-            "trust_gap_over_time" => {
-                reward_report_charts::trust_gap_over_time(&self.reward_report_task3)
-            }
-            "reward_component_stacked_area" => {
-                reward_report_charts::reward_component_stacked_area(&self.reward_report_task3)
-            }
-            _ => reward_report_charts::failure_fishbone_map(&self.analyzed()),
-        }
-    }
-
     /// Returns the paths of the reports whose causes are counted.
     fn analyzed(&self) -> Vec<&Path> {
         if self.analysis.is_empty() {
@@ -155,8 +167,11 @@ pub fn draw(config: &PlotsConfig) -> Result<DrawnCharts, EvidenceError> {
     let names = config.names()?;
     files::create_folder(&config.out_dir)?;
     let mut result = DrawnCharts::default();
-    for name in names {
-        match config.chart(name) {
+    let charts = names
+        .iter()
+        .filter_map(|name| CHARTS.iter().find(|(other, _)| other == name));
+    for (name, draw) in charts {
+        match draw(config) {
             Ok(SourcedChart { chart, provenance }) => {
                 let chart = with_fallback_note(chart, &provenance);
                 match chart.write(&config.out_dir, &provenance) {

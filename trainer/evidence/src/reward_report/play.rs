@@ -128,7 +128,7 @@ pub fn play<W: RewardReportable>(
     let mut actor = Actor::new(policy, source, &setup);
     let mut steps = Vec::new();
     while let Some((action, player)) = actor.act(session.episode()) {
-        let step = explain_step(&mut session, action, player).map_err(|error| Error::Action {
+        let step = explain_step(&mut session, action, player).map_err(|error| Error::Line {
             file: policy.name().to_owned(),
             line: steps.len() + 1,
             reason: error.to_string(),

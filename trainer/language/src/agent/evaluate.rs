@@ -10,11 +10,11 @@ use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, WorldName, in_world};
 use sentinel_lm::ChatTemplateKwargs;
 use sentinel_play::eval::{Diagnostics, DiagnosticsSums, EpisodeFacts, EvalOrigin};
-use sentinel_play::network_world::NetworkWorld;
 use sentinel_play::rollout::{
     PromptArgs, RolloutArgs, RolloutConfig, RolloutError, RolloutReport, RolloutStats, RolloutSums,
     rollout_summaries,
 };
+use sentinel_policy::nn::NetworkWorld;
 use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 

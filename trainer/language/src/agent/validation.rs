@@ -5,7 +5,8 @@ use sentinel_env::{TaskName, WorldName, in_world};
 use sentinel_lm::{CausalLm, GenerateOptions, GenerationDefaults, Tokenizer};
 use sentinel_play::corpus::validation_seeds;
 use sentinel_play::rollout::RolloutConfig;
-use sentinel_run::{Evaluation, Scores};
+use sentinel_rl::Scores;
+use sentinel_run::Evaluation;
 
 use super::evaluate::{EvalEpisodes, evaluate_agent};
 use crate::agent::lm_agent::LmAgent;

@@ -1,21 +1,27 @@
 //! Group-relative policy optimization (GRPO) of a language model that plays a world by text,
 //! `sentinel lm grpo`.
 //!
-//! This page is the algorithm. One update, [`Grpo::update`], takes five steps:
+//! This page is the algorithm. One update, `Grpo::update`, takes five steps:
 //!
-//! 1. Collect: the model plays episodes, and completes the prompt of some of their states
-//!    `num_generations` times. The completions of one state are a group.
+//! 1. Collect: the model plays episodes, and completes the prompts of some of their states
+//!    `num_generations` times. The completions of one state are a group. (With `--credit episode` or
+//!    `reward_to_go` whole episodes from one start are played, and their completions of the same step
+//!    are a group.)
 //! 2. Rewards: the value of each completion to the episode, and whether it was a valid action.
-//! 3. Advantages: each reward relative to its group, `(r − mean) / deviation`.
-//! 4. Loss: for each token, the clipped ratio of its probability to the one that it was sampled
-//!    with, times the advantage, and optionally the divergence from the model before training.
-//! 5. Step: AdamW on the gradient of the loss, `num_iterations` times on the same samples.
+//! 3. Advantages: each reward relative to its group, `A = (r − mean) / (deviation + 1e-4)`.
+//! 4. Loss: with `ρ` the ratio of a token's probability to the one before the update,
+//!    `−min(ρ A, clip(ρ, 1 − ε, 1 + ε) A)`, and optionally `β` times the divergence from the model
+//!    before training. [`accumulate`] sums it over tokens, micro-batches and ranks; the formula with its
+//!    derivative is [`sentinel_rl::loss`].
+//! 5. Step: AdamW on the gradient, `num_iterations` times on the same samples.
 //!
-//! With `--credit lookahead`, [`lookahead_groups`] takes the place of the first three: all legal
+//! With `--credit lookahead`, `lookahead_groups` takes the place of the first three: all legal
 //! actions of a state are the group, and the advantage is a difference of probabilities.
 //!
-//! The options are [`GrpoConfig`]. [`train`] opens the model and runs this; [`accumulate`] is loss
-//! and gradient over micro-batches and ranks; [`memory_estimate`] estimates the memory of a run.
+//! `group` is always a group of completions; the processes that share a run are `ranks`.
+//!
+//! The options are [`GrpoConfig`]. [`train`] opens the model and runs this; [`memory_estimate`]
+//! estimates the memory of a run.
 
 use sentinel_lm::{
     CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Tokenizer,
@@ -74,17 +80,17 @@ struct Grpo<W: TextWorld + Analyzed> {
     /// Servers that generate completions; `None` to generate with the model itself, and on ranks that
     /// get the completions from rank 0.
     rollout_engine: Option<RolloutEngine>,
-    group: ProcessGroup,
+    /// Processes that share the work.
+    ranks: ProcessGroup,
 }
 
 impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
     fn update(&mut self, state: &mut State) -> Result<Update, RunError> {
         let update = state.done / self.config.num_iterations;
         let synced = self.sync_rollout_engine(&state.model, update)?;
-        let mut batch = match (self.config.credit, &self.continuation) {
-            (Credit::Lookahead, Some(continuation)) => {
-                self.compare_actions(&state.model, continuation, update)?
-            }
+        // 1 to 3: samples with their advantages.
+        let mut batch = match self.config.credit {
+            Credit::Lookahead => self.compare_actions(&state.model, update)?,
             _ => {
                 let groups = self.collect(&state.model, update)?;
                 let rewards = groups.rewards();
@@ -92,6 +98,7 @@ impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
                 groups.into_samples(&self.config, advantages)
             }
         };
+        // 4 and 5: the log-probabilities that the loss compares with, then loss and step.
         self.add_logps_of_others(&state.model, &mut batch)?;
         self.check_rollout_engine(update, synced, &mut batch)?;
         let steps = self.learn(state, &mut batch)?;
@@ -127,7 +134,7 @@ impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
     }
 
     fn process_group(&self) -> ProcessGroup {
-        self.group.clone()
+        self.ranks.clone()
     }
 
     /// Allows a larger `max_length`, so that a run stopped by a prompt that was too long can be
@@ -183,13 +190,10 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
 
     /// Plays the episodes of an update, and compares the legal actions of sampled states by
     /// look-ahead.
-    fn compare_actions(
-        &self,
-        model: &CausalLm,
-        continuation: &PolicySource<W>,
-        update: usize,
-    ) -> Result<SampleBatch, RunError> {
+    fn compare_actions(&self, model: &CausalLm, update: usize) -> Result<SampleBatch, RunError> {
         let config = &self.config;
+        let missing = || RunError::option("continuation-policy", "given for look-ahead");
+        let continuation = self.continuation.as_ref().ok_or_else(missing)?;
         let mut agent = self.agent(model, update)?;
         let played = rollout::play::<W>(config, &self.episodes(update), &mut agent)?;
         let seed = config.run.rng(STATE_STREAM, update).next();
@@ -232,7 +236,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
     /// Takes the optimizer steps of an update, and returns the metrics of each. The probabilities of the
     /// first step are those that the ratios of the others refer to.
     fn learn(&self, state: &mut State, batch: &mut SampleBatch) -> Result<Vec<Metrics>, RunError> {
-        let (micro, group) = (self.config.per_device_train_batch_size, &self.group);
+        let (micro, ranks) = (self.config.per_device_train_batch_size, &self.ranks);
         let objective = self.objective(batch.num_items);
         let read: usize = (batch.samples.iter())
             .map(|sample| sample.prompt.len() + sample.completion.len())
@@ -240,7 +244,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         let mut steps = Vec::new();
         for iteration in 0..self.config.num_iterations {
             let pass = self.config.run.training_pass(state.done);
-            let found = accumulate(&state.model, &batch.rows(), micro, &objective, pass, group)?;
+            let found = accumulate(&state.model, &batch.rows(), micro, &objective, pass, ranks)?;
             state.tokens += read as u64;
             let mut metrics = batch.metrics.clone();
             metrics.extend(found.metrics);
@@ -294,7 +298,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         } else {
             Division::Blocks
         };
-        let backend = Box::new(SharedBackend::new(own, division, &self.group));
+        let backend = Box::new(SharedBackend::new(own, division, &self.ranks));
         let batch = config.generation_batch_size;
         let agent = LmAgent::with_backend(backend, &self.tokenizer, options, batch);
         Ok(agent.with_recorded_generations())
@@ -339,7 +343,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         let micro = self.config.per_device_train_batch_size;
         // Log-probabilities do not depend on the normalization of the loss.
         let objective = self.objective(1.0);
-        let found = completion_logps(model, rows, micro, &objective, pass, &self.group);
+        let found = completion_logps(model, rows, micro, &objective, pass, &self.ranks);
         Ok(found?)
     }
 

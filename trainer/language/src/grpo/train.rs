@@ -21,7 +21,7 @@ use crate::training::{
 /// Number of episodes whose first prompts train the tokenizer of a fallback model.
 const TOKENIZER_EPISODES: usize = 64;
 
-/// Trains a model by playing episodes, with the run in a folder. The ranks of `group` share the work;
+/// Trains a model by playing episodes, with the run in a folder. The processes of `ranks` share the work;
 /// rank 0 alone writes the run, calls `listen` and obeys `stop`.
 ///
 /// # Errors
@@ -30,19 +30,19 @@ const TOKENIZER_EPISODES: usize = 64;
 pub fn train(
     config: &GrpoConfig,
     dir: &RunDir,
-    group: &ProcessGroup,
+    ranks: &ProcessGroup,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
     let done =
-        in_world!(config.episode.world, W => train_in::<W>(config, dir, group, stop, listen));
-    group.close(done)
+        in_world!(config.episode.world, W => train_in::<W>(config, dir, ranks, stop, listen));
+    ranks.close(done)
 }
 
 fn train_in<W: TextWorld + Analyzed>(
     config: &GrpoConfig,
     dir: &RunDir,
-    group: &ProcessGroup,
+    ranks: &ProcessGroup,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(&Event),
 ) -> Result<Outcome, RunError> {
@@ -60,7 +60,7 @@ fn train_in<W: TextWorld + Analyzed>(
             .map(|start| start.prompt(config.prompts.prompt))
             .collect()
     };
-    let start = PreparedModel::open(&config.run, dir, group, &words)?;
+    let start = PreparedModel::open(&config.run, dir, ranks, &words)?;
     let switched = !config.run.full && config.run.adapter.is_none();
     let mut reference = None;
     if config.beta != 0.0 && !switched {
@@ -81,7 +81,7 @@ fn train_in<W: TextWorld + Analyzed>(
     let validation = Validation::new(&config.run, &world, tokenizer, generation, length, batch)?;
     let pad = start.pad();
     let engine = &config.rollout_engine;
-    let rollout_engine = if engine.is_enabled() && group.is_main() {
+    let rollout_engine = if engine.is_enabled() && ranks.is_main() {
         Some(RolloutEngine::connect(
             engine,
             &dir.path,
@@ -99,7 +99,7 @@ fn train_in<W: TextWorld + Analyzed>(
         pad,
         reference,
         rollout_engine,
-        group: group.clone(),
+        ranks: ranks.clone(),
     };
     let total = config.run.total_steps(algorithm.steps_per_epoch());
     let schedule = config.run.schedule(config.learning_rate, total);

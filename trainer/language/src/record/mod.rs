@@ -11,7 +11,6 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use sentinel_base::provenance::{Provenance, marked_name};
 use sentinel_base::{Error, Progress, arg_parsers, files};
-use sentinel_compact::TrainError;
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, Named, in_world};
 use sentinel_lm::{HubOptions, find_model};
@@ -33,10 +32,7 @@ pub enum RecordError {
     /// A file or an option is invalid.
     #[error(transparent)]
     File(#[from] Error),
-    /// A policy or a compact model is invalid.
-    #[error(transparent)]
-    Compact(#[from] TrainError),
-    /// A language model could not be loaded or run.
+    /// An option is invalid, or a language model could not be loaded or run.
     #[error(transparent)]
     Language(#[from] RunError),
 }
@@ -59,7 +55,7 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     }
     config.refuse_language_model_options()?;
     in_world!(config.episode.world, W => {
-        record_rows::<W>(config, || Ok(play_all(config, progress)?))
+        record_rows::<W>(config, || play_all(config, progress))
     })
 }
 
@@ -156,17 +152,14 @@ enum Actor<W: Evaluated> {
 }
 
 impl<W: Evaluated> Actor<W> {
-    fn from_config(config: &RecordConfig) -> Result<Self, TrainError> {
+    fn from_config(config: &RecordConfig) -> Result<Self, RecordError> {
         if let Some(folder) = &config.model {
             let model = load_model::<W>(folder)?;
             let fallback = Provenance::is_fallback_model(folder)?;
             let name = marked_name(&model.config.name, fallback);
             return Ok(Self::Trained(model, name));
         }
-        let missing = TrainError::Option {
-            option: "policy",
-            allowed: "given, unless --model is",
-        };
+        let missing = RunError::option("policy", "given, unless --model is");
         let name = config.policy.as_deref().ok_or(missing)?;
         Ok(Self::Scripted(arg_parsers::parse_policy::<W>(name)?))
     }
@@ -190,7 +183,7 @@ impl<W: Evaluated> Actor<W> {
 fn play_all<W: Evaluated>(
     config: &RecordConfig,
     progress: Progress<'_>,
-) -> Result<Vec<ReplayRow<W>>, TrainError> {
+) -> Result<Vec<ReplayRow<W>>, RecordError> {
     let rules = config.episode.rules::<W>()?;
     let actor = Actor::<W>::from_config(config)?;
     let tasks = config.selected::<W>()?;

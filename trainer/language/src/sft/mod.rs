@@ -42,7 +42,7 @@ pub struct Sft {
 }
 
 impl Sft {
-    /// Creates a algorithm that trains on these rows.
+    /// Creates the algorithm that trains on these rows.
     ///
     /// # Errors
     /// If an option is invalid, or there are no rows.
@@ -197,8 +197,8 @@ pub fn train(
     };
     let prepared = prepare_rows(&start.tokenizer, &examples, options);
     let prepared = prepared.map_err(|error| match error {
-        LmError::Row { line, source } => LmError::File(Error::Example {
-            path: data.clone(),
+        LmError::Row { line, source } => LmError::File(Error::Line {
+            file: data.display().to_string(),
             line,
             reason: source.to_string(),
         }),

@@ -2,8 +2,7 @@
 //! from step to step.
 
 use sentinel_lm::{CausalLm, Grads, Optimizer};
-use sentinel_rl::Metrics;
-use sentinel_run::Schedule;
+use sentinel_rl::{Metrics, Schedule};
 use sentinel_run::distributed::ProcessGroup;
 use serde::{Deserialize, Serialize};
 

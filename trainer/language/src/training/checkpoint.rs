@@ -204,7 +204,7 @@ impl Checkpoint {
             let Some(values) = self.tensors.take(&name, shape[0] * shape[1]) else {
                 let reason =
                     format!("{name} is missing or has another shape: it belongs to another model");
-                return Err(Error::checkpoint(path, reason).into());
+                return Err(Error::invalid(path, reason).into());
             };
             parameter.set(matrix(values, shape, &device));
         }

@@ -3,13 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
+use sentinel_base::SAVE_TOTAL_LIMIT;
 use sentinel_base::arg_parsers::{named_enum_parser, parse_number};
 use sentinel_base::precision::{Precision, deserialize_name_or_switch};
 use sentinel_base::rng::Rng;
 use sentinel_lm::{
     AdamOptions, ChatTemplateKwargs, ForwardOptions, LmError, LoraConfig, ModuleNames, Target,
 };
-use sentinel_run::{RunSchedule, SAVE_TOTAL_LIMIT, Schedule, ScheduleKind};
+use sentinel_rl::{Schedule, ScheduleKind};
+use sentinel_run::RunSchedule;
 use sentinel_tensor::device::DeviceName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -15,9 +15,10 @@ use sentinel_lm::{
     BaseCheck, CausalLm, GenerationDefaults, HubOptions, LmError, Lora, Optimizer, StopTokens,
     Tokenizer, TrainedPart, check_precision, find_model, load_tokenizer,
 };
+use sentinel_rl::Schedule;
 use sentinel_run::distributed::ProcessGroup;
 use sentinel_run::{
-    CHECKPOINT_FILE, EVENTS_FILE, RunDir, RunLock, Schedule, TENSORBOARD_DIR, TRAINER_STATE_FILE,
+    CHECKPOINT_FILE, EVENTS_FILE, RunDir, RunLock, TENSORBOARD_DIR, TRAINER_STATE_FILE,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -216,15 +217,14 @@ pub fn merge_options<T: Args + Serialize + DeserializeOwned>(
                     }
                     _ => format!("there is no option {name}: see --help"),
                 };
-                return Err(Error::Checkpoint { path, reason }.into());
+                return Err(Error::Invalid { path, reason }.into());
             }
             fields.insert(name, value);
         }
     }
     fields.extend(typed);
     let parsed = serde_json::from_value(Value::Object(fields.clone()));
-    parsed
-        .map_err(|error| Error::checkpoint(&path, reason_of::<T>(options, &fields, &error)).into())
+    parsed.map_err(|error| Error::invalid(&path, reason_of::<T>(options, &fields, &error)).into())
 }
 
 /// Returns an error of the options with the name of the one that has it: the one that alone makes the valid
@@ -250,7 +250,7 @@ fn reason_of<T: Serialize + DeserializeOwned>(
 }
 
 fn no_options(path: &Path, reason: &str) -> RunError {
-    Error::checkpoint(path, reason.to_owned()).into()
+    Error::invalid(path, reason.to_owned()).into()
 }
 
 /// Reads options from a TOML or JSON file.

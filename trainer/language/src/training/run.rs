@@ -232,7 +232,7 @@ fn open<'a>(
     };
     if dir.resume {
         let found = Checkpoint::load(dir.checkpoint_folder())?;
-        let differs = |reason: String| RunError::from(Error::checkpoint(&path, reason));
+        let differs = |reason: String| RunError::from(Error::invalid(&path, reason));
         if found.header.method != algorithm.method() {
             let reason = format!(
                 "it is a run of {}, not {}",

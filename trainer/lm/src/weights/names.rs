@@ -48,7 +48,7 @@ pub struct TensorSpec {
 }
 
 /// Returns the number of outputs and inputs of a block's linear layer.
-pub fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
+pub(crate) fn linear_shape(config: &ModelConfig, linear: &str) -> [usize; 2] {
     let (hidden, inner) = (config.hidden_size, config.intermediate_size);
     match linear {
         "k_proj" | "v_proj" => [config.key_value_size(), hidden],

@@ -24,6 +24,7 @@ use sentinel_policy::policy::Policy as _;
 use sentinel_policy::replay::{EpisodeId, Replay, ReplayEpisode, ReplayFile};
 use serde_json::{Map, Value};
 
+use crate::error::PlayError;
 use crate::eval::Evaluated;
 
 /// The largest number of rollouts of each action, so that a typing error does not run for days.
@@ -127,7 +128,7 @@ pub fn analyze(
 ) -> Result<ReplayAnalysis, Error> {
     let file = files::read_replay(&config.replay)?;
     if file.row_count() == 0 && file.problem_count() == 0 {
-        return Err(Error::NoRows(config.replay.clone()));
+        return Err(PlayError::NoRows(config.replay.clone()).into());
     }
     let mut provenance = Provenance::from_replays(file.worlds());
     provenance.add_file("replay", &config.replay)?;
@@ -248,14 +249,14 @@ impl<W: Analyzed> Played<W> {
             let observation = episode.observation();
             let step = W::step_count(observation);
             let action = source.choose(observation);
-            episode.step(action).map_err(|error| Error::Action {
+            episode.step(action).map_err(|error| Error::Line {
                 file: file.display().to_string(),
                 line: source.rows().get(step).map_or(0, |row| row.line),
                 reason: format!("{error}: correct the action, or remove the line"),
             })?;
             actions.push(action);
         }
-        let trajectory = Trajectory::new(start, actions).map_err(|(_, error)| Error::Action {
+        let trajectory = Trajectory::new(start, actions).map_err(|(_, error)| Error::Line {
             file: file.display().to_string(),
             line: 0,
             reason: error.to_string(),

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{table_format, training_seeds};
+use crate::error::PlayError;
 
 /// The role of a chat message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +101,8 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
     let (mut examples, mut bytes, mut line) = (Vec::new(), Vec::new(), 0);
     while reader.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
         line += 1;
-        let at_line = |reason| Error::Example {
-            path: path.to_owned(),
+        let at_line = |reason| Error::Line {
+            file: path.display().to_string(),
             line,
             reason,
         };
@@ -123,7 +124,7 @@ pub fn read_corpus(path: &Path) -> Result<Vec<Example>, Error> {
         bytes.clear();
     }
     if examples.is_empty() {
-        return Err(Error::NoExamples(path.to_owned()));
+        return Err(PlayError::NoExamples(path.to_owned()).into());
     }
     Ok(examples)
 }

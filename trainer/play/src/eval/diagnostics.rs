@@ -7,7 +7,7 @@ use sentinel_base::interval::ConfidenceInterval;
 use sentinel_env::World;
 use serde::{Deserialize, Serialize};
 
-use crate::network_world::{NetworkWorld, StepFacts};
+use sentinel_policy::nn::{NetworkWorld, StepFacts};
 
 /// One episode as [`Diagnostics`] counts it.
 #[derive(Clone, Debug, PartialEq)]

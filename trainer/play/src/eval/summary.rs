@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
-use crate::network_world::NetworkWorld;
+use sentinel_policy::nn::NetworkWorld;
 
 /// A world with an evaluation that is summarized as in the reference.
 pub trait Evaluated: NetworkWorld + Playable {

@@ -11,6 +11,7 @@ use sentinel_policy::replay::{AnyReplay, Replay};
 use super::plan::Plan;
 use super::summary::Evaluated;
 use crate::compact_model::{self, ModelKind};
+use crate::error::PlayError;
 
 /// The replay of policy `trained` unless another one or a model is named.
 pub const DEFAULT_REPLAY: &str = "replays/trained.jsonl";
@@ -69,7 +70,7 @@ impl<W: Evaluated> Plan<'_, W> {
         if !self.policies.contains(&EvalPolicy::Trained) {
             return match named {
                 None => Ok(None),
-                Some(path) => Err(Error::UnusedReplay(path.clone())),
+                Some(path) => Err(PlayError::UnusedReplay(path.clone()).into()),
             };
         }
         if let Some(folder) = &config.model {
@@ -95,7 +96,7 @@ impl<W: Evaluated> Plan<'_, W> {
             .as_deref()
             .unwrap_or(Path::new(DEFAULT_REPLAY));
         if !path.exists() {
-            return Err(Error::NoReplay(path.to_owned()));
+            return Err(PlayError::NoReplay(path.to_owned()).into());
         }
         let replay = files::read_replay_of::<W>(path)?;
         let mut provenance = Provenance::from_replays(std::iter::once(&replay as &dyn AnyReplay));

@@ -21,7 +21,7 @@ use super::{
     rollout_summaries,
 };
 use crate::corpus::parse_invalid;
-use crate::network_world::NetworkWorld;
+use sentinel_policy::nn::NetworkWorld;
 
 /// The seeds that are played by default.
 const SEEDS: SeedRange = SeedRange::new(0, 5);

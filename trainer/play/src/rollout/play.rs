@@ -12,7 +12,7 @@ use sentinel_policy::text::{
 use serde::{Deserialize, Serialize};
 
 use super::text_agent::{EpisodeSlot, RolloutError, TextAgent, run_batched};
-use crate::network_world::NetworkWorld;
+use sentinel_policy::nn::NetworkWorld;
 
 /// The options of every command in which a language model plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]

@@ -3,7 +3,6 @@
 use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, TraceStep};
 use sentinel_env::rng::Streams;
 use sentinel_policy::cluster::EpisodeRow;
-use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
@@ -11,7 +10,6 @@ use super::{is_reference, mean};
 use crate::analyze::Analyzed;
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
-use crate::network_world::NetworkWorld;
 use crate::trace::Traced;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
@@ -55,10 +53,6 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     adversary_threshold: Option<f64>,
     episodes: &'a [EpisodeRow],
-}
-
-impl NetworkWorld for ClusterEnv {
-    type Net = ClusterNet;
 }
 
 impl Evaluated for ClusterEnv {

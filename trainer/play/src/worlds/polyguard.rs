@@ -1,12 +1,9 @@
 //! The evaluation of the polyguard world.
 
-use sentinel_env::Named as _;
 use sentinel_env::polyguard::{
-    Action, Component, EndReason, Exploit, PolyguardEnv, Session, Step, StepError, TaskSpec,
-    TraceFinal, TraceReset, TraceStep,
+    EndReason, PolyguardEnv, Session, Step, StepError, TraceFinal, TraceReset, TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_policy::polyguard::learned::PolyguardNet;
 use sentinel_policy::polyguard::{EpisodeRow, LmEpisode};
 use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::text::{PromptState, PromptStyle};
@@ -16,7 +13,6 @@ use super::{is_reference, mean};
 use crate::analyze::Analyzed;
 use crate::eval::Evaluated;
 use crate::eval::{Evaluation, OrderedMap, ReplayUse};
-use crate::network_world::{NetworkWorld, StepFacts};
 use crate::rollout::{EpisodeSlot, RolloutError};
 use crate::trace::Traced;
 
@@ -55,33 +51,6 @@ struct File<'a> {
 /// Returns 1 if `holds`, else 0.
 fn rate(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
-}
-
-impl NetworkWorld for PolyguardEnv {
-    type Net = PolyguardNet;
-
-    const EXPLOITS: &'static [&'static str] = Exploit::NAMES;
-
-    fn split(task: TaskSpec) -> Option<&'static str> {
-        Some(task.split().name())
-    }
-
-    fn step_facts(step: &Step) -> Option<StepFacts> {
-        let values = step.reward.components;
-        let candidate = match step.action {
-            Action::Choose(choice) => Some(choice.id.to_string()),
-            Action::Invalid(_) | Action::Exploit => None,
-        };
-        Some(StepFacts {
-            components: (Component::ALL.into_iter().map(Component::name))
-                .zip(values)
-                .collect(),
-            exploit: step.exploit.map(Exploit::name),
-            refused: step.violation.is_some(),
-            kind: step.act.map(|act| act.kind.name()),
-            candidate,
-        })
-    }
 }
 
 impl Evaluated for PolyguardEnv {

@@ -6,14 +6,12 @@ use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
 use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::trust::EpisodeRow;
-use sentinel_policy::trust::learned::TrustNet;
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::analyze::Analyzed;
 use crate::eval::Evaluated;
 use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
-use crate::network_world::NetworkWorld;
 use crate::trace::Traced;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.
@@ -53,10 +51,6 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     adversary_threshold: Option<f64>,
     episodes: &'a [EpisodeRow],
-}
-
-impl NetworkWorld for TrustEnv {
-    type Net = TrustNet;
 }
 
 impl Evaluated for TrustEnv {

@@ -112,7 +112,7 @@ impl ManifestFile {
             path: path.to_owned(),
             source,
         })?;
-        let invalid = |reason: String| Error::checkpoint(path, reason);
+        let invalid = |reason: String| Error::invalid(path, reason);
         let value: Value = if path.extension().is_some_and(|ending| ending == "toml") {
             let table: toml::Table = toml::from_str(&text).map_err(|error| {
                 let place = error.span().map_or(0, |span| span.start);

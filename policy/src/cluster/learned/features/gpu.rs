@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{GPU_MEMORY, GpuState, GpuView};
 
-use super::ObservationFacts;
+use super::facts::ObservationFacts;
 use crate::nn::{FeatureSchema, FeatureWriter};
 
 /// Names of the features of one GPU, in order.

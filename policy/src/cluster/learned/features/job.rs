@@ -2,7 +2,7 @@
 
 use sentinel_env::cluster::{Behavior, GPU_MEMORY, Job, JobId, JobStatus};
 
-use super::ObservationFacts;
+use super::facts::ObservationFacts;
 use crate::cluster::evidence::{honest_share, lie_count};
 use crate::nn::{FeatureSchema, FeatureWriter};
 

@@ -1,5 +1,6 @@
 //! The input of the network: public numbers of about unit size.
 
+mod facts;
 mod global;
 mod gpu;
 mod job;
@@ -10,9 +11,10 @@ pub use gpu::{PER_GPU, SCHEMA as GPU_SCHEMA};
 pub use job::{PER_JOB, SCHEMA as JOB_SCHEMA};
 pub use worker::{PER_WORKER, SCHEMA as WORKER_SCHEMA};
 
-use sentinel_env::cluster::{Behavior, GPUS_MAX, JOBS_MAX, JobId, JobStatus, Observation};
+use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
 
+use self::facts::ObservationFacts;
 use super::history::History;
 use crate::cluster::evidence::inconsistent_gpus;
 use crate::cluster::lookahead::Belief;
@@ -41,21 +43,6 @@ pub struct Features {
 pub struct Observer {
     pub(crate) history: History,
     pub(crate) belief: Belief,
-}
-
-/// The facts of an observation that the features of its rows share, computed once.
-struct ObservationFacts<'a> {
-    o: &'a Observation,
-    history: &'a History,
-    belief: &'a Belief,
-    /// Probability of each behavior for each worker, `[workers, behaviors]`.
-    posterior: [[f64; Behavior::ALL.len()]; SLOTS],
-    /// `true` for each GPU whose row is inconsistent.
-    odd: [bool; GPUS_MAX],
-    /// The running job with a visible sign of an attack.
-    attacked: Option<JobId>,
-    /// The queued job that the planner would start next.
-    next: Option<JobId>,
 }
 
 impl Observe for Observer {

@@ -3,7 +3,7 @@
 use sentinel_env::cluster::{Behavior, JobStatus};
 use sentinel_env::slot::{SLOTS, Slot};
 
-use super::ObservationFacts;
+use super::facts::ObservationFacts;
 use crate::cluster::evidence::{honest_share, lie_count};
 use crate::ledger_features::push_stakes;
 use crate::nn::{FeatureSchema, FeatureWriter};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sentinel_play::eval::{Diagnostics, EpisodeFacts};
-use sentinel_play::network_world::StepFacts;
+use sentinel_policy::nn::StepFacts;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 

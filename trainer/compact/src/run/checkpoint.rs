@@ -10,9 +10,9 @@ use sentinel_tensor::adamw::Moments;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
-use super::config::TrainConfig;
-use super::learn::Learn;
-use super::trainer::{Best, Trainer};
+use crate::config::TrainConfig;
+use crate::learn::Learn;
+use crate::trainer::{Best, Trainer};
 
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";

@@ -6,12 +6,14 @@
 use std::fmt::Write;
 
 use sentinel_base::Error;
+use sentinel_rl::Scores;
 use sentinel_run::model_card::{
     CardResult, ModelCard, changed_options, markdown_table, table_cell, transposed,
 };
-use sentinel_run::{Event, RunHistory, Scores, named_scores, rounded, score_name};
+use sentinel_run::{Event, RunHistory, named_scores, rounded, score_name};
 use serde_json::{Map, Value};
 
+use super::TrainError;
 use crate::config::{Method, TrainConfig};
 use crate::learn::{Learn, NamedPolicy};
 use crate::option_values::display_value;
@@ -28,7 +30,7 @@ pub fn card_text<W: Learn>(
     config: &TrainConfig,
     history: &RunHistory,
     baselines: &[(String, Scores)],
-) -> Result<String, Error> {
+) -> Result<String, TrainError> {
     let tasks = config.task_names::<W>()?;
     let finished = match history.finished() {
         Some(Event::Finished {
@@ -47,7 +49,7 @@ pub fn card_text<W: Learn>(
         title: config.name.clone(),
         sections: vec![
             description::<W>(config, history),
-            training::<W>(config, history, finished.map(|(step, _)| step))?,
+            training::<W>(config, history, finished.map(|(step, _)| step)).map_err(Error::from)?,
             measured::<W>(config, &tasks, scores, baselines),
             usage(config),
             LIMITS.to_owned(),

@@ -5,15 +5,16 @@ pub mod card;
 
 use std::path::Path;
 
-use sentinel_base::{Error, files};
+use sentinel_base::files;
+use sentinel_rl::Scores;
 use sentinel_run::{
-    Event, HistoryFormat, RunHistory, Scores, TRAINER_STATE_FILE, TrainerState,
-    default_logging_steps,
+    Event, HistoryFormat, RunHistory, TRAINER_STATE_FILE, TrainerState, default_logging_steps,
 };
 use serde_json::Map;
 
-use super::config::TrainConfig;
-use super::learn::Learn;
+use super::TrainError;
+use crate::config::TrainConfig;
+use crate::learn::Learn;
 
 pub use sentinel_run::model_card::CARD_FILE;
 
@@ -22,7 +23,7 @@ pub use sentinel_run::model_card::CARD_FILE;
 ///
 /// # Errors
 /// Returns an error if the configuration names tasks that the environment does not have.
-pub fn history_format<W: Learn>(config: &TrainConfig) -> Result<HistoryFormat, Error> {
+pub fn history_format<W: Learn>(config: &TrainConfig) -> Result<HistoryFormat, TrainError> {
     let tasks = config.task_names::<W>()?.into_iter().map(str::to_owned);
     Ok(HistoryFormat {
         tasks: tasks.collect(),
@@ -41,7 +42,7 @@ pub fn write_trainer_state(
     folder: &Path,
     config: &TrainConfig,
     history: &mut RunHistory,
-) -> Result<(), Error> {
+) -> Result<(), TrainError> {
     let state = TrainerState {
         snapshots: config.save_total_limit > 0,
         step: history.last_metrics().map_or(0, |(step, _)| step),
@@ -51,7 +52,7 @@ pub fn write_trainer_state(
         tokens: None,
         extra: Map::new(),
     };
-    state.save(history, &folder.join(TRAINER_STATE_FILE))
+    Ok(state.save(history, &folder.join(TRAINER_STATE_FILE))?)
 }
 
 /// Writes the model card into an existing folder.
@@ -63,9 +64,12 @@ pub fn write_card<W: Learn>(
     folder: &Path,
     config: &TrainConfig,
     history: &RunHistory,
-) -> Result<(), Error> {
+) -> Result<(), TrainError> {
     let text = card::card_text::<W>(config, history, baselines(history))?;
-    files::write_atomic(&folder.join(CARD_FILE), text.as_bytes())
+    Ok(files::write_atomic(
+        &folder.join(CARD_FILE),
+        text.as_bytes(),
+    )?)
 }
 
 /// Returns the scores of the baselines; empty before they were measured.

@@ -1,9 +1,10 @@
 //! The requirements for training in an environment that need no tensor library.
 
 use sentinel_env::World;
-use sentinel_policy::nn::Network;
 
-/// The parts of one step that [`Diagnostics`](crate::eval::Diagnostics) counts.
+use super::network::Network;
+
+/// The parts of one step that an evaluation counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFacts {
     /// The components of the reward by name.

@@ -12,9 +12,9 @@ use sentinel_run::RunDirArgs;
 use serde_json::{Map, Value};
 
 use super::TrainError;
-use super::config::{Method, TrainConfig};
-use super::learn::Learn;
-use super::option_values::default_text;
+use crate::config::{Method, TrainConfig};
+use crate::learn::Learn;
+use crate::option_values::default_text;
 
 /// The command line of a training run. A flag overrides the file, and the file overrides the
 /// defaults or those of --quick.
@@ -110,7 +110,7 @@ impl TrainCommand {
     /// unknown.
     pub fn config(&self, method: Method, matches: &ArgMatches) -> Result<TrainConfig, TrainError> {
         let from = self.run.config.as_ref().unwrap_or(&self.run.output_dir);
-        let failed = |reason: String| Error::checkpoint(from, reason);
+        let failed = |reason: String| Error::invalid(from, reason);
         let file = match &self.run.config {
             None => Map::new(),
             Some(path) => read_options(path).map_err(|error| match error {

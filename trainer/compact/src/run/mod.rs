@@ -1,4 +1,13 @@
-//! A training run in its folder: train, evaluate, save, and resume after an interruption.
+//! The run of an algorithm in its folder: train, evaluate, save, and resume after an interruption.
+//!
+//! Everything here needs files, threads or a command line, and is no part of a build for wasm32. The
+//! algorithms must never use it.
+
+pub mod checkpoint;
+pub mod command;
+mod error;
+pub mod outputs;
+mod threads;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -6,20 +15,23 @@ use std::sync::atomic::AtomicBool;
 use sentinel_base::provenance::Provenance;
 use sentinel_base::{Error, files, provenance};
 use sentinel_policy::nn::{Model, Weights};
-
-use super::checkpoint::{self, Checkpoint};
-use super::config::{Method, TrainConfig};
-use super::evaluate::{evaluate, evaluate_baseline};
-use super::learn::{self, Learn};
-use super::trainer::Trainer;
-use super::{TrainError, outputs};
-pub use sentinel_play::compact_model::MODEL_FILE;
-use sentinel_play::compact_model::{load_model, save_model};
 use sentinel_rl::Metrics;
 use sentinel_run::{
-    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, Event, LogPosition, Outcome, Run, RunDir, RunHistory,
-    RunLock, RunLog, TENSORBOARD_DIR, UpdateReport, run_to_end, snapshot, unix_time,
+    CHECKPOINT_FILE, EVENTS_FILE, Evaluation, LogPosition, Outcome, Run, RunHistory, RunLock,
+    RunLog, RunSchedule, TENSORBOARD_DIR, UpdateReport, run_to_end, snapshot, unix_time,
 };
+use serde_json::{Map, Value};
+
+use self::checkpoint::Checkpoint;
+use crate::config::{Method, TrainConfig};
+use crate::evaluate::{evaluate, evaluate_baseline};
+use crate::learn::{self, Learn};
+use crate::trainer::Trainer;
+
+pub use error::TrainError;
+pub use sentinel_play::compact_model::{MODEL_FILE, load_model, save_model};
+pub use sentinel_run::{Event, RunDir};
+pub use threads::Threads;
 
 /// The name of the configuration file in a run's folder.
 pub const CONFIG_FILE: &str = "config.json";
@@ -68,7 +80,7 @@ pub fn train_until<W: Learn>(
         &mut compact_run,
         &mut log,
         run_dir,
-        &config.run_schedule(),
+        &run_schedule(config),
         stop,
     )
 }
@@ -83,7 +95,7 @@ impl<W: Learn> Run for CompactRun<W> {
     type Error = TrainError;
 
     fn start_event(&self) -> Result<Event, TrainError> {
-        Ok(started(&self.trainer, self.fallback)?)
+        started(&self.trainer, self.fallback)
     }
 
     fn steps_done(&self) -> usize {
@@ -95,7 +107,7 @@ impl<W: Learn> Run for CompactRun<W> {
     }
 
     fn advance(&mut self) -> Result<UpdateReport, TrainError> {
-        let metrics = self.trainer.update()?;
+        let metrics = self.trainer.update(&Threads)?;
         Ok(UpdateReport {
             steps: vec![metrics],
             ..UpdateReport::default()
@@ -107,7 +119,7 @@ impl<W: Learn> Run for CompactRun<W> {
         let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
         let seeds = config.validation_seeds;
         Ok(Evaluation {
-            scores: evaluate::<W>(self.trainer.weights(), rules, &tasks, seeds),
+            scores: evaluate::<W>(&Threads, self.trainer.weights(), rules, &tasks, seeds),
             metrics: Metrics::new(),
         })
     }
@@ -149,33 +161,30 @@ impl<W: Learn> Run for CompactRun<W> {
         history: &mut RunHistory,
     ) -> Result<(), TrainError> {
         let config = self.trainer.config();
-        Ok(outputs::write_trainer_state(folder, config, history)?)
+        outputs::write_trainer_state(folder, config, history)
     }
 
     fn save_summaries(&self, folder: &Path, history: &RunHistory) -> Result<(), TrainError> {
         let config = self.trainer.config();
-        Ok(outputs::write_card::<W>(folder, config, history)?)
+        outputs::write_card::<W>(folder, config, history)
     }
 
     fn with_checkpoint(error: TrainError, folder: &Path, step: Option<usize>) -> TrainError {
-        match step {
-            Some(step) => error.with_checkpoint(folder, step),
-            None => error,
-        }
+        error.with_checkpoint(folder, step)
     }
 }
 
-fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, Error> {
+fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, TrainError> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
     // Convert via text: a value would hold an f32 with the digits of an f64.
-    let text = serde_json::to_string(config)?;
+    let text = serde_json::to_string(config).map_err(Error::from)?;
     Ok(Event::Started {
         method: match config.method {
             Method::Grpo => "grpo".to_owned(),
             Method::Imitation => "imitation".to_owned(),
             Method::ExpertIteration => "expert_iteration".to_owned(),
         },
-        config: serde_json::from_str(&text)?,
+        config: serde_json::from_str(&text).map_err(Error::from)?,
         resumed_at: trainer.updates_done(),
         total: config.max_steps,
         parameters,
@@ -190,16 +199,49 @@ fn finished<W: Learn>(trainer: &Trainer<W>) -> Result<Event, TrainError> {
     let config = trainer.config();
     let (rules, tasks) = (config.rules::<W>()?, config.selected::<W>()?);
     let baselines = W::baselines().map(|policy| {
-        let scores = evaluate_baseline::<W>(&policy, rules, &tasks, config.test_seeds);
+        let scores = evaluate_baseline::<W>(&Threads, &policy, rules, &tasks, config.test_seeds);
         (policy.name().to_owned(), scores)
     });
-    let scores = evaluate::<W>(trainer.best_weights(), rules, &tasks, config.test_seeds);
+    let scores = evaluate::<W>(
+        &Threads,
+        trainer.best_weights(),
+        rules,
+        &tasks,
+        config.test_seeds,
+    );
     Ok(Event::Finished {
         step: trainer.updates_done(),
         seconds: None,
         baselines: baselines.collect(),
         scores: Some(scores),
     })
+}
+
+/// Returns the steps at which a run evaluates and saves, and its early stopping.
+fn run_schedule(config: &TrainConfig) -> RunSchedule {
+    RunSchedule {
+        eval_steps: Some(config.eval_steps),
+        save_steps: config.save_steps,
+        save_total_limit: config.save_total_limit,
+        early_stopping_patience: Some(config.early_stopping_patience).filter(|n| *n > 0),
+    }
+}
+
+/// Describes the first option that differs from those of a saved configuration, if any does.
+fn difference(config: &TrainConfig, saved: &TrainConfig) -> Option<String> {
+    let fields = |config: &TrainConfig| match serde_json::to_value(config) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (ours, theirs) = (fields(config), fields(saved));
+    let (name, value) = ours
+        .iter()
+        .find(|(name, value)| theirs.get(*name) != Some(value))?;
+    let other = theirs.get(name).cloned().unwrap_or_default();
+    Some(format!(
+        "it was made with {name} = {other}, and {value} is asked for: use the same value, or \
+         start another run"
+    ))
 }
 
 /// A trainer at its start or at a checkpoint.
@@ -215,9 +257,9 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     if run_dir.resume {
         let lock = run_dir.lock()?;
         let checkpoint = Checkpoint::<W>::load(run_dir.checkpoint_folder())?;
-        if let Some(reason) = config.differs_from(checkpoint.config()) {
+        if let Some(reason) = difference(config, checkpoint.config()) {
             let path = run_dir.checkpoint_folder().join(CHECKPOINT_FILE);
-            return Err(Error::checkpoint(&path, reason).into());
+            return Err(Error::invalid(&path, reason).into());
         }
         let (trainer, position) = checkpoint.resume()?;
         snapshot::rewind(run_dir)?;
@@ -274,5 +316,5 @@ fn start_from<W: Learn>(
         shape(&model.config.net),
         shape(&W::net(config))
     );
-    Err(Error::checkpoint(&folder.join(MODEL_FILE), reason).into())
+    Err(Error::invalid(&folder.join(MODEL_FILE), reason).into())
 }

@@ -1,0 +1,57 @@
+//! The tensors that kernels read and write.
+
+use burn::tensor::{DType, Tensor};
+use burn_backend::Shape;
+use burn_cubecl::Cube;
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+
+/// Returns a tensor on a graphics processor, without gradients, in f32 or bf16; `None` for others.
+pub(crate) fn on_device<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+    if !matches!(tensor.dtype(), DType::F32 | DType::BF16) || tensor.is_autodiff() {
+        return None;
+    }
+    tensor.clone().try_into_primitive::<Cube>().ok()
+}
+
+/// Returns `true` if the kernels can count this many numbers: they index with 32 bits.
+fn can_count(numbers: usize) -> bool {
+    u32::try_from(numbers).is_ok()
+}
+
+/// Returns a tensor of [`on_device`] with its numbers in row-major order without gaps, which can be a copy: the library
+/// pads rows on CUDA.
+pub(crate) fn dense<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+    can_count(tensor.shape().num_elements())
+        .then(|| on_device(tensor))?
+        .map(into_contiguous)
+}
+
+/// Returns [`dense`] of a tensor in f32.
+pub(crate) fn dense_f32<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
+    (tensor.dtype() == DType::F32).then(|| dense(tensor))?
+}
+
+/// Returns a matrix whose rows are contiguous, with gaps between them or not; a copy of it if they are not.
+pub(crate) fn with_contiguous_rows(matrix: CubeTensor) -> CubeTensor {
+    let (width, strides) = (matrix.meta.shape()[1], matrix.meta.strides());
+    if strides[1] == 1 && strides[0] >= width {
+        return matrix;
+    }
+    into_contiguous(matrix)
+}
+
+/// Returns a matrix of [`on_device`] by [`with_contiguous_rows`], and the distance of the starts of its rows.
+pub(crate) fn rows_of(matrix: &Tensor<2>) -> Option<(CubeTensor, usize)> {
+    let [rows, _] = matrix.dims();
+    let matrix = with_contiguous_rows(on_device(matrix)?);
+    let pitch = matrix.meta.strides()[0];
+    can_count(rows * pitch).then_some((matrix, pitch))
+}
+
+/// Creates a tensor without values beside another one.
+pub(crate) fn empty(beside: &CubeTensor, shape: impl Into<Shape>, kind: DType) -> CubeTensor {
+    let (client, device) = (beside.client.clone(), beside.device.clone());
+    empty_device_contiguous_dtype(client, device, shape.into(), kind)
+}

@@ -2,7 +2,7 @@
 //! command runs is a crate of its own, below `trainer/`. It must never hold what another crate could
 //! use.
 //!
-//! Read `cli/mod.rs` first, the list of commands, and for a sweep `sweep/run.rs`.
+//! Read `sweep/run.rs` first; the list of commands is `cli/mod.rs`, in the program.
 //!
 //! It prints nothing: functions return values, write to a file or to a writer that the caller
 //! provides, and report progress by a callback. One config struct per command serves both clap and

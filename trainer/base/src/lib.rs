@@ -2,12 +2,12 @@
 //! written whole or not at all, options from files and from the command line, seeds and tasks, random
 //! streams, confidence intervals, and the provenance of a result.
 //!
-//! It must never know a tensor, a model or an algorithm; of the worlds it knows the names of their
+//! It must never compute with a tensor or know an algorithm; of the worlds it knows the names of their
 //! tasks, and that a replay is a file. Everything in the trainer may use it. It prints nothing.
 //!
 //! Options that need no file, seeds and random streams are those of `sentinel-options`.
 //!
-//! Read `files.rs` first: every output of the command is written by it. Then `provenance.rs`, which
+//! Read `files.rs` first: every file that is written as a whole is written by it. Then `provenance.rs`, which
 //! says where a result comes from, and `error.rs`, the errors of both.
 
 pub mod arg_parsers;

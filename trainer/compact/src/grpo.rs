@@ -77,7 +77,7 @@ pub fn collect<W: Learn>(
         let rng = |member| Rng::new(config.seed, &[update, group, member]);
         match config.credit {
             Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
-            // `TrainConfig` has no look-ahead.
+            // The option `--credit` has no look-ahead here.
             Credit::Episode | Credit::RewardToGo | Credit::Lookahead => {
                 episode_group(config, actor, start, rng)
             }

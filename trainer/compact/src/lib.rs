@@ -1,9 +1,9 @@
 //! Training of compact policies: GRPO, imitation of a teacher, and expert iteration over look-ahead.
 //!
-//! It must never know a language model, a report or a chart. The algorithms know no file, thread,
-//! clock or command line either, and compile for wasm32: the caller hands in a start policy and
-//! [`Workers`] that play. The folder `run/` has all of that, for native programs only. Everything but
-//! its command line is generic over the environment. An environment of another crate implements
+//! It must never know a language model, a report or a chart. The algorithms know no file, thread
+//! or clock either, parse no command line, and compile for wasm32: the caller hands in a start policy and
+//! [`Workers`] that play. The folder `run/` has all of that, for native programs only. The algorithms are
+//! generic over the environment; `config.rs` knows the presets of ours. An environment of another crate implements
 //! [`World`](sentinel_env::World), a network with [`Network`](sentinel_policy::nn::Network) and
 //! [`Learn`]; `train` then runs GRPO on it:
 //!
@@ -16,7 +16,7 @@
 //! let model = load_model::<MyNet>("outputs/mine".as_ref())?;
 //! ```
 //!
-//! Read `grpo.rs` first: rollouts, advantages and the loss of one update, which `trainer.rs` takes.
+//! Read `grpo.rs` first: rollouts, advantages and the loss of one update; `trainer.rs` runs them in order.
 //! [`imitation`] and [`expert_iteration`] collect other targets for the same update. `step.rs`
 //! updates the parameters, `run/mod.rs` is the loop of a run. Rollouts use the plain forward pass of
 //! `sentinel_policy::nn`; only gradients need tensors, in [`Learn::forward`], whose library is

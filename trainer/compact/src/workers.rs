@@ -1,4 +1,5 @@
-//! The threads that play episodes, which the caller hands in: the algorithms start none.
+//! The interface of the workers that play episodes; the caller hands them in, since the algorithms start no
+//! thread.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! An HTTP client with retries, time limits and size limits, for all commands that talk to a
-//! server.
+//! An HTTP client with retries, time limits and size limits, for all requests of the trainer but the
+//! download of base models.
 //!
 //! It must never know what is asked for (only [`HfEnvironment`] knows where the Hugging Face Hub is and
 //! its token), nor any other crate of this workspace. Read [`HttpClient`] first, then `request.rs`.

@@ -4,7 +4,7 @@
 //! Each function makes one pass where a tensor library makes one for every operation, and is compiled
 //! for the vectors of the processor at hand. The crate is separate so that a development build can
 //! optimize it. It must never know a tensor library; [`Rows`] describes the layout of an input. Read
-//! `norm.rs` first, the shortest.
+//! `norm.rs` first.
 //!
 //! The order of additions depends on lengths only, not on the processor. Products and sums are not
 //! fused, so that all vector widths give the same bits.

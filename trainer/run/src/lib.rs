@@ -1,7 +1,7 @@
 //! Training runs: their folder, its lock, the loop, the checkpoints, the log, and the ranks that
 //! share a run. They are the same for every algorithm, which implements [`Run`].
 //!
-//! It must never know a tensor, a model or a world: a checkpoint is named tensors of numbers, and
+//! It must never know a tensor library, a model or a world: a checkpoint is numbers by name, and
 //! ranks exchange bytes. Read `run_loop.rs` first, the loop; then `dir.rs` and `log.rs`.
 //! The file of a checkpoint is `checkpoint.rs`; its content is that of each kind of model, in
 //! `checkpoint.rs` of `sentinel_compact::run` and of `sentinel_language::training`.

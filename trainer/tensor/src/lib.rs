@@ -2,7 +2,7 @@
 //! and back, and AdamW with its moments.
 //!
 //! It must never know a model, an algorithm, a file or a world, and it compiles for wasm32. burn's
-//! features are switched on here, once for all crates.
+//! features for threads, wide vectors and devices are switched on here, for all crates.
 //!
 //! Read `adamw.rs` first.
 

@@ -54,7 +54,7 @@ const ORDER: [Row; 26] = [
     row("sentinel-server").only(&["sentinel-env", "sentinel-policy"]),
     row("sentinel-lm-kernels").only(&[]),
     row("sentinel-lm-cube").only(&["sentinel-lm-kernels"]),
-    // The trainer: what needs no tensor library first.
+    // The trainer.
     row("sentinel-options").only(&["sentinel-env", "sentinel-policy"]),
     row("sentinel-base").only(&["sentinel-env", "sentinel-policy", "sentinel-options"]),
     row("sentinel-http").only(&[]),
@@ -79,10 +79,15 @@ const ORDER: [Row; 26] = [
             "sentinel-lm-cube",
         ])
         .without(&["sentinel-env", "sentinel-policy", "sentinel-rl"]),
-    row("sentinel-play").without(&["sentinel-server"]),
-    row("sentinel-evidence").without(&["sentinel-server"]),
-    row("sentinel-hub").without(&["sentinel-server"]),
-    row("sentinel-compact").without(&["sentinel-lm", "sentinel-server"]),
+    row("sentinel-play").without(&["sentinel-server", "sentinel-tensor", "sentinel-lm"]),
+    row("sentinel-evidence").without(&["sentinel-server", "sentinel-tensor", "sentinel-lm"]),
+    row("sentinel-hub").without(&["sentinel-server", "sentinel-tensor", "sentinel-lm"]),
+    row("sentinel-compact").without(&[
+        "sentinel-lm",
+        "sentinel-server",
+        "sentinel-evidence",
+        "sentinel-hub",
+    ]),
     row("sentinel-language"),
     row("sentinel-trainer").top(),
     row("sentinel-page-protocol").only(&[]),

@@ -9,7 +9,7 @@ const TABLE: &str = "xtask/src/imports/layers.rs";
 
 /// Paths that code in some folders must not name.
 pub(super) struct Layer {
-    /// The folders, with the slash at their end.
+    /// The folders, with the slash at their end, and files.
     pub(super) folders: &'static [&'static str],
     /// Modules (`crate::` is the crate of the folder), crates, and paths in other crates.
     pub(super) forbidden: &'static [&'static str],
@@ -46,8 +46,12 @@ pub(super) const LAYERS: [Layer; 2] = [
             "trainer/compact/src/grpo.rs",
             "trainer/compact/src/imitation.rs",
             "trainer/compact/src/learn/",
+            "trainer/compact/src/optimizer.rs",
+            "trainer/compact/src/parameter_tensors.rs",
+            "trainer/compact/src/set_net.rs",
             "trainer/compact/src/step.rs",
             "trainer/compact/src/trainer.rs",
+            "trainer/compact/src/workers.rs",
         ],
         forbidden: &[
             "std::env",

@@ -31,7 +31,7 @@ pub(super) struct Groups {
 
 /// The samples of an update, with metrics and warnings.
 pub(super) struct SampleBatch {
-    /// Existing completions of all groups, group by group.
+    /// Completions of all groups, the shortest first. Look-ahead leaves out those without an advantage.
     pub(super) samples: Vec<Sample>,
     /// Number of tokens that the loss is normalized by.
     pub(super) num_items: f64,

@@ -106,9 +106,9 @@ struct MicroBatchResult {
 fn own_micro_batches<'a, 'b>(
     samples: &'a [&'b Sample],
     micro: usize,
-    group: &ProcessGroup,
+    ranks: &ProcessGroup,
 ) -> Vec<(usize, &'a [&'b Sample])> {
-    let share = group.share();
+    let share = ranks.share();
     let parts = samples.chunks(micro.max(1)).enumerate();
     parts.filter(|(index, _)| share.takes(*index)).collect()
 }
@@ -143,10 +143,10 @@ pub fn accumulate(
     micro: usize,
     objective: &Objective,
     pass: ForwardOptions,
-    group: &ProcessGroup,
+    ranks: &ProcessGroup,
 ) -> Result<Accumulated, LmError> {
     let (mut grads, mut own) = (Grads::default(), Vec::new());
-    let parts = own_micro_batches(samples, micro, group);
+    let parts = own_micro_batches(samples, micro, ranks);
     let work = |(index, part): (usize, &[&Sample])| {
         // A smaller last micro-batch is weighted by its number of rows.
         let steps = samples.len() as f64 / part.len() as f64;
@@ -168,14 +168,14 @@ pub fn accumulate(
         own.push(result);
         grads.add(more);
     });
-    let mut results: Vec<_> = exchange(group, done.map(|()| own))?
+    let mut results: Vec<_> = exchange(ranks, done.map(|()| own))?
         .into_iter()
         .flatten()
         .collect();
     results.sort_by_key(|result| result.index);
     let mut all = Accumulated {
         loss: 0.0,
-        grads: sum_gradients(group, model, grads)?,
+        grads: sum_gradients(ranks, model, grads)?,
         metrics: Metrics::new(),
         logps: Vec::with_capacity(samples.len()),
     };
@@ -278,7 +278,7 @@ pub fn completion_logps(
     micro: usize,
     objective: &Objective,
     pass: ForwardOptions,
-    group: &ProcessGroup,
+    ranks: &ProcessGroup,
 ) -> Result<Vec<Vec<f64>>, LmError> {
     let work = |(index, part): (usize, &[&Sample])| {
         let made = MicroBatch::new(model.config(), part, objective.pad)?;
@@ -293,9 +293,9 @@ pub fn completion_logps(
         Ok::<_, LmError>((index, rows))
     };
     let mut own = Vec::new();
-    let parts = own_micro_batches(samples, micro, group);
+    let parts = own_micro_batches(samples, micro, ranks);
     let done = par_map_ordered(model.device(), parts, work, |found| own.push(found));
-    let mut all: Vec<_> = exchange(group, done.map(|()| own))?
+    let mut all: Vec<_> = exchange(ranks, done.map(|()| own))?
         .into_iter()
         .flatten()
         .collect();

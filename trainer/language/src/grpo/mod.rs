@@ -7,18 +7,20 @@
 //!    `num_generations` times. The completions of one state are a group. (With `--credit episode` or
 //!    `reward_to_go` whole episodes from one start are played, and their completions of the same step
 //!    are a group.)
-//! 2. Rewards: the value of each completion to the episode, and whether it was a valid action.
-//! 3. Advantages: each reward relative to its group, `A = (r − mean) / (deviation + 1e-4)`.
-//! 4. Loss: with `ρ` the ratio of a token's probability to the one before the update,
-//!    `−min(ρ A, clip(ρ, 1 − ε, 1 + ε) A)`, and optionally `β` times the divergence from the model
-//!    before training. [`accumulate`] sums it over tokens, micro-batches and ranks; the formula with its
-//!    derivative is [`sentinel_rl::loss`].
-//! 5. Step: AdamW on the gradient, `num_iterations` times on the same samples.
+//! 2. Rewards: the value of each completion to the episode, and whether it is an action without a repair.
+//! 3. Advantages: the weighted sum of the rewards relative to its group, by default
+//!    `A = (r − mean) / (deviation + 1e-4)`.
+//! 4. Loss: with `ρ` the ratio of a token's probability to the one before the update, by default
+//!    `−min(ρ A, clip(ρ, 1 − ε, 1 + ε_high) A)`, and optionally `β` times the divergence from the model
+//!    before training. [`accumulate`] averages it over tokens, micro-batches and ranks; the formulas with
+//!    their derivatives are [`sentinel_rl::loss`].
+//! 5. Step: AdamW on the gradient. Steps 4 and 5 repeat `num_iterations` times on the same samples.
 //!
-//! With `--credit lookahead`, `lookahead_groups` takes the place of the first three: all legal
-//! actions of a state are the group, and the advantage is a difference of probabilities.
+//! With `--credit lookahead`, `compare_actions` takes the place of the first three: the legal actions of
+//! a state that was played, or its candidates, are the group, and the advantage is a difference of
+//! probabilities.
 //!
-//! `group` is always a group of completions; the processes that share a run are `ranks`.
+//! Here `group` means completions; the processes that share a run are `ranks`.
 //!
 //! The options are [`GrpoConfig`]. [`train`] opens the model and runs this; [`memory_estimate`]
 //! estimates the memory of a run.
@@ -99,7 +101,7 @@ impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
             }
         };
         // 4 and 5: the log-probabilities that the loss compares with, then loss and step.
-        self.add_logps_of_others(&state.model, &mut batch)?;
+        self.add_reference_logps(&state.model, &mut batch)?;
         self.check_rollout_engine(update, synced, &mut batch)?;
         let steps = self.learn(state, &mut batch)?;
         Ok(Update {
@@ -208,9 +210,10 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         lookahead_groups(config, continuation, &played, generations, &scorer, seed)
     }
 
-    /// Adds the log-probabilities that the loss compares those of the trained model with: of the model
-    /// before training, for the divergence from it, and of the sampler, where it is not the model.
-    fn add_logps_of_others(
+    /// Adds the log-probabilities that the loss compares with: of the model before training, for the
+    /// divergence from it, and, where the sampler is another program, of the model before the update, with
+    /// the correction of the difference.
+    fn add_reference_logps(
         &self,
         model: &CausalLm,
         batch: &mut SampleBatch,
@@ -233,8 +236,8 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         Ok(())
     }
 
-    /// Takes the optimizer steps of an update, and returns the metrics of each. The probabilities of the
-    /// first step are those that the ratios of the others refer to.
+    /// Takes the optimizer steps of an update, and returns the metrics of each. Ratios refer to the
+    /// log-probabilities of the first step, unless the sampler was corrected, which computes them before.
     fn learn(&self, state: &mut State, batch: &mut SampleBatch) -> Result<Vec<Metrics>, RunError> {
         let (micro, ranks) = (self.config.per_device_train_batch_size, &self.ranks);
         let objective = self.objective(batch.num_items);

@@ -5,23 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Paths, relative to this folder, that determine the behavior of the command; changes elsewhere
-/// do not make it `-dirty`.
-const SOURCES: [&str; 22] = [
+/// Paths, relative to this folder, that determine the behavior of the command, besides the crates of
+/// [`sources`]; changes elsewhere do not make it `-dirty`.
+const SOURCES: [&str; 9] = [
     "src",
-    "base",
-    "compact",
-    "cube",
-    "evidence",
-    "http",
-    "hub",
-    "kernels",
-    "language",
-    "lm",
-    "play",
-    "rl",
-    "run",
-    "tensor",
     "build.rs",
     "Cargo.toml",
     "../env/src",
@@ -35,7 +22,8 @@ const SOURCES: [&str; 22] = [
 fn main() {
     // A change of the sources recompiles the crate in any case, and may make them differ from the
     // commit.
-    for source in SOURCES {
+    let sources = sources();
+    for source in &sources {
         watch(Path::new(source));
     }
     // In a worktree the first two are elsewhere; every commit appends to the second.
@@ -51,8 +39,20 @@ fn main() {
     }
     println!(
         "cargo::rustc-env=SENTINEL_COMMIT={}",
-        commit().unwrap_or_else(|| "unknown".to_owned())
+        commit(&sources).unwrap_or_else(|| "unknown".to_owned())
     );
+}
+
+/// Returns [`SOURCES`] and the crates of the trainer, which are the folders here with a manifest.
+fn sources() -> Vec<String> {
+    let entries = std::fs::read_dir(".").into_iter().flatten().flatten();
+    let crates = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    let names = crates.filter_map(|folder| folder.file_name().into_string().ok());
+    SOURCES
+        .map(str::to_owned)
+        .into_iter()
+        .chain(names)
+        .collect()
 }
 
 /// Runs this script again when a file changes. Only for files that exist: cargo treats a missing
@@ -63,11 +63,16 @@ fn watch(path: &Path) {
     }
 }
 
-fn commit() -> Option<String> {
+fn commit(sources: &[String]) -> Option<String> {
     // The sources may be inside an unrelated repository, as those of a package can be.
     git(&["ls-files", "--error-unmatch", "Cargo.toml"])?;
     let commit = git(&["rev-parse", "HEAD"])?;
-    let changed = git(&[&["status", "--porcelain", "--"][..], &SOURCES].concat())?;
+    let paths = sources.iter().map(String::as_str);
+    let status: Vec<&str> = ["status", "--porcelain", "--"]
+        .into_iter()
+        .chain(paths)
+        .collect();
+    let changed = git(&status)?;
     Some(if changed.is_empty() {
         commit
     } else {

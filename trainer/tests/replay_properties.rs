@@ -5,10 +5,9 @@
 )]
 
 use proptest::prelude::*;
-use sentinel_env::Environment;
-use sentinel_env::World;
 use sentinel_env::rng::Streams;
 use sentinel_env::trust::{Action, Session, Setup, Task, TrustEnv};
+use sentinel_env::{Environment, World};
 use sentinel_policy::SEED_MAX;
 use sentinel_policy::replay::{RecordedAction, Replay, ReplayFile, ReplayRow, to_lines, verify};
 

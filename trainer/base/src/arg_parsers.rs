@@ -1,10 +1,8 @@
 //! Parsers of command-line values, with errors that list the allowed values.
 
 use clap::builder::TypedValueParser;
-use sentinel_env::Named;
-use sentinel_env::World;
-use sentinel_env::WorldName;
 use sentinel_env::rules::Rules;
+use sentinel_env::{Named, World, WorldName};
 use sentinel_policy::Playable;
 
 use crate::Error;

@@ -1,7 +1,8 @@
 //! The workers that are handed to an algorithm do not change its results.
 
-use sentinel_compact::{Error, Learn, Method, Sequential, Threads, TrainConfig, Trainer, Workers};
-use sentinel_compact::{Scores, evaluate};
+use sentinel_compact::{
+    Error, Learn, Method, Scores, Sequential, Threads, TrainConfig, Trainer, Workers, evaluate,
+};
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::Weights;
 use sentinel_rl::Metrics;

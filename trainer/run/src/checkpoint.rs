@@ -58,7 +58,7 @@ pub fn write(
     header: &impl Serialize,
     tensors: &Tensors,
 ) -> Result<(), Error> {
-    let failed = |error: safetensors::SafeTensorError| wrong(path, error.to_string());
+    let failed = |error: safetensors::SafeTensorError| Error::invalid(path, error.to_string());
     let bytes: Vec<(&String, &[usize], Vec<u8>)> = (tensors.0.iter())
         .map(|(name, tensor)| {
             let bytes = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -124,21 +124,21 @@ pub fn read_header<H: DeserializeOwned>(path: &Path, key: &str) -> Result<H, Err
         #[serde(rename = "__metadata__", default)]
         metadata: BTreeMap<String, String>,
     }
-    let bytes = beginning(path).map_err(|source| unreadable(path, source))?;
+    let (_, bytes) = beginning(path).map_err(|source| unreadable(path, source))?;
     let found = serde_json::from_slice::<Beginning>(&bytes).map_err(|e| e.to_string());
     let header = found.and_then(|found| parse_header(found.metadata.get(key)));
     header.map_err(|reason| no_checkpoint(path, &reason))
 }
 
-/// Returns the bytes before the tensors, whose length is in the first eight bytes. A file that is
-/// shorter is returned whole.
-fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Returns the length of the header, which is in the first eight bytes, and the header; what there is of
+/// it if the file is shorter.
+fn beginning(path: &Path) -> std::io::Result<(u64, Vec<u8>)> {
     let mut file = File::open(path)?;
     let (mut length, mut bytes) = (Vec::new(), Vec::new());
     file.by_ref().take(8).read_to_end(&mut length)?;
     let length = length.try_into().map_or(0, u64::from_le_bytes);
     file.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((length, bytes))
 }
 
 fn parse_header<H: DeserializeOwned>(text: Option<&String>) -> Result<H, String> {
@@ -153,31 +153,19 @@ fn unreadable(path: &Path, source: std::io::Error) -> Error {
     }
 }
 
-fn wrong(path: &Path, reason: String) -> Error {
-    Error::Invalid {
-        path: path.to_owned(),
-        reason,
-    }
-}
-
 /// Returns the error of a file that cannot be resumed from.
 pub fn no_checkpoint(path: &Path, reason: &str) -> Error {
     let reason =
         format!("no checkpoint, or cut off ({reason}): start again with --overwrite-output-dir");
-    wrong(path, reason)
+    Error::invalid(path, reason)
 }
 
 /// Returns `true` if a safetensors file has the length that its header describes; `false` if it is missing, cut
 /// off, or something else.
 pub(super) fn is_whole(path: &Path) -> bool {
     let lengths = || -> Option<(u64, u64)> {
-        let mut file = File::open(path).ok()?;
-        let mut count = [0; 8];
-        file.read_exact(&mut count).ok()?;
-        let count = u64::from_le_bytes(count);
-        let length = file.metadata().ok()?.len();
-        let mut header = Vec::new();
-        file.take(count.min(length)).read_to_end(&mut header).ok()?;
+        let (count, header) = beginning(path).ok()?;
+        let length = path.metadata().ok()?.len();
         let tensors: serde_json::Map<String, serde_json::Value> =
             serde_json::from_slice(&header).ok()?;
         let ends = tensors

@@ -174,8 +174,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = RunDir::new(folder.path().join("run"));
         let lock = dir.lock()?;
-        let refused = dir.lock().err().map(|error| error.to_string());
-        assert!(refused.is_some_and(|text| text.starts_with("another run is using")));
+        let refused = |error: &Error| match error {
+            Error::Other(error) => matches!(error.downcast_ref(), Some(RunDirError::RunLocked(_))),
+            _ => false,
+        };
+        assert!(dir.lock().is_err_and(|error| refused(&error)));
         drop(lock);
         assert!(
             !dir.path.exists(),

@@ -58,8 +58,8 @@ pub struct RunSchedule {
     pub early_stopping_patience: Option<usize>,
 }
 
-/// A training run as the loop [`run_to_end`] sees it. Every random number follows from the seed and the number of
-/// steps done, so that a resumed run equals one that was never interrupted.
+/// A training run as the loop [`run_to_end`] sees it. Every random number follows from the seed and
+/// the number of steps done, so that a resumed run equals one that was never interrupted.
 pub trait Run {
     /// The error type of the algorithm.
     type Error: From<Error>;

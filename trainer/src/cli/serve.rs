@@ -11,8 +11,7 @@ use sentinel_language::agent::{
     GenerationArgs, LoadedModel, ModelEngine, ModelEngineOptions, ModelKind, detect_model_kind,
 };
 use sentinel_play::compact_model::load_model;
-use sentinel_policy::nn::NetworkWorld;
-use sentinel_policy::nn::TrainedPolicy;
+use sentinel_policy::nn::{NetworkWorld, TrainedPolicy};
 use sentinel_policy::text::{
     InvalidActionPolicy, ParserStrictness, PromptState, PromptStyle, TextWorld,
 };

@@ -73,8 +73,8 @@ pub(super) struct Workspace {
 /// Reads a file, given by its path from the root of the workspace; `None` if there is none.
 pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// A source that is to become a module.
-struct Place {
+/// The place of a module among the modules and the files.
+struct ModuleSite {
     parent: Option<usize>,
     name: String,
     file: PathBuf,
@@ -145,13 +145,13 @@ impl Workspace {
         let mut found = Self::default();
         for (index, package) in packages.iter().enumerate() {
             for target in &package.targets {
-                let place = Place {
+                let site = ModuleSite {
                     parent: None,
                     name: target.name.clone(),
                     file: target.file.clone(),
                     folder: parent(&target.file),
                 };
-                let Some(root) = found.add_file(index, place, read) else {
+                let Some(root) = found.add_file(index, site, read) else {
                     let file = target.file.display();
                     found.broken.push(format!("{file}: cannot be read"));
                     continue;
@@ -166,27 +166,33 @@ impl Workspace {
     }
 
     /// Adds the module of a file; `None` if there is no such file.
-    fn add_file(&mut self, package: usize, place: Place, read: ReadFile<'_>) -> Option<usize> {
-        let text = read(&place.file)?;
+    fn add_file(&mut self, package: usize, site: ModuleSite, read: ReadFile<'_>) -> Option<usize> {
+        let text = read(&site.file)?;
         let source = Source::parse(&text).unwrap_or_else(|(line, error)| {
-            let file = place.file.display();
+            let file = site.file.display();
             self.broken.push(format!("{file}:{line}: {error}"));
             None
         });
-        Some(self.add(package, place, source.unwrap_or_default(), read))
+        Some(self.add(package, site, source.unwrap_or_default(), read))
     }
 
-    fn add(&mut self, package: usize, place: Place, source: Source, read: ReadFile<'_>) -> usize {
+    fn add(
+        &mut self,
+        package: usize,
+        site: ModuleSite,
+        source: Source,
+        read: ReadFile<'_>,
+    ) -> usize {
         let index = self.modules.len();
-        let above = place.parent.map(|parent| &self.modules[parent]);
+        let above = site.parent.map(|parent| &self.modules[parent]);
         let mut path = above.map(|above| above.path.clone()).unwrap_or_default();
-        path.push(place.name.clone());
+        path.push(site.name.clone());
         let root = above.map_or(index, |above| above.root);
         self.modules.push(Module {
             package,
             path,
-            file: place.file.display().to_string(),
-            parent: place.parent,
+            file: site.file.display().to_string(),
+            parent: site.parent,
             root,
             defined: source.defined,
             bindings: source.bindings,
@@ -196,26 +202,26 @@ impl Workspace {
         });
         let macros = source.macros.into_iter().map(|name| (name, index));
         self.modules[root].macros.extend(macros);
-        if let Some(parent) = place.parent {
+        if let Some(parent) = site.parent {
             let children = &mut self.modules[parent].children;
-            children.insert(place.name, index);
+            children.insert(site.name, index);
         }
         for child in source.children {
             let name = child.name;
-            let inner = |file: PathBuf, folder: PathBuf| Place {
+            let inner = |file: PathBuf, folder: PathBuf| ModuleSite {
                 parent: Some(index),
                 name: name.clone(),
                 file,
                 folder,
             };
-            let folder = place.folder.join(&name);
+            let folder = site.folder.join(&name);
             if let Some(source) = child.content {
-                self.add(package, inner(place.file.clone(), folder), source, read);
+                self.add(package, inner(site.file.clone(), folder), source, read);
                 continue;
             }
-            let places = match child.path {
+            let sites = match child.path {
                 Some(path) => {
-                    let file = parent(&place.file).join(path);
+                    let file = parent(&site.file).join(path);
                     vec![inner(file.clone(), parent(&file))]
                 }
                 None => vec![
@@ -223,9 +229,9 @@ impl Workspace {
                     inner(folder.join("mod.rs"), folder.clone()),
                 ],
             };
-            let mut places = places.into_iter();
-            if !places.any(|place| self.add_file(package, place, read).is_some()) {
-                let (file, line) = (place.file.display(), child.line);
+            let mut sites = sites.into_iter();
+            if !sites.any(|site| self.add_file(package, site, read).is_some()) {
+                let (file, line) = (site.file.display(), child.line);
                 (self.broken).push(format!("{file}:{line}: the module `{name}` has no file"));
             }
         }

@@ -133,7 +133,7 @@ impl Groups {
 }
 
 /// Returns the completions to log, in whole groups.
-pub(super) fn completions_to_log(
+fn completions_to_log(
     config: &GrpoConfig,
     groups: &[CompletionGroup],
     advantages: &[f64],
@@ -163,7 +163,7 @@ pub(super) fn completions_to_log(
 
 /// Records TRL's completion lengths, and the share of completions that are not a valid action
 /// without repair.
-pub(super) fn completion_metrics(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
+fn completion_metrics(generation: &[&RewardedGeneration], metrics: &mut Metrics) {
     let mut note = |name: &str, lengths: Vec<f64>| {
         let (min, mean, max) = sentinel_rl::min_mean_max(&lengths);
         for (what, value) in [("min", min), ("mean", mean), ("max", max)] {

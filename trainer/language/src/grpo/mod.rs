@@ -29,6 +29,7 @@ use sentinel_lm::{
     CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Tokenizer,
 };
 use sentinel_play::analyze::{Analyzed, PolicySource};
+use sentinel_play::rollout::Trajectory;
 use sentinel_policy::text::TextWorld;
 use sentinel_rl::Metrics;
 use sentinel_rl::advantage::{AdvantageOutput, Rewards, advantages};
@@ -158,9 +159,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
     /// rewards: of sampled states, or of the same steps of several episodes from one start.
     fn collect(&self, model: &CausalLm, update: usize) -> Result<Groups, RunError> {
         let config = &self.config;
-        let mut agent = self.agent(model, update)?;
-        let played = rollout::play::<W>(config, &self.episodes(update), &mut agent)?;
-        let seed = config.run.rng(STATE_STREAM, update).next();
+        let (mut agent, played, seed) = self.play(model, update)?;
         let groups = if rollout::compares_episodes(config) {
             let generations = std::mem::take(&mut agent.generations);
             rollout::episode_groups(config, &played, generations, seed)
@@ -196,9 +195,7 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         let config = &self.config;
         let missing = || RunError::option("continuation-policy", "given for look-ahead");
         let continuation = self.continuation.as_ref().ok_or_else(missing)?;
-        let mut agent = self.agent(model, update)?;
-        let played = rollout::play::<W>(config, &self.episodes(update), &mut agent)?;
-        let seed = config.run.rng(STATE_STREAM, update).next();
+        let (mut agent, played, seed) = self.play(model, update)?;
         let logps = |rows: &[&Sample]| self.logps(model, rows, ForwardOptions::EVALUATION);
         let scorer = Scorer {
             tokenizer: &self.tokenizer,
@@ -280,6 +277,19 @@ impl<W: TextWorld + Analyzed> Grpo<W> {
         let size = self.config.episodes_per_update;
         let places = order.iter().skip(update % per_epoch * size).take(size);
         places.map(|at| &self.setups[*at]).collect()
+    }
+
+    /// Plays the episodes of an update. Returns the agent with what it generated, the episodes, and the seed by
+    /// which states of them are selected.
+    fn play<'a>(
+        &'a self,
+        model: &'a CausalLm,
+        update: usize,
+    ) -> Result<(LmAgent<'a>, Vec<Trajectory<W>>, u64), RunError> {
+        let mut agent = self.agent(model, update)?;
+        let played = rollout::play::<W>(&self.config, &self.episodes(update), &mut agent)?;
+        let seed = self.config.run.rng(STATE_STREAM, update).next();
+        Ok((agent, played, seed))
     }
 
     /// Returns the model as a player that samples, and records what it generates. The ranks share its

@@ -55,7 +55,7 @@ pub(super) fn write_completions(
         return Ok(());
     }
     #[derive(serde::Serialize)]
-    struct CompletionRow<'a> {
+    struct StepCompletion<'a> {
         step: usize,
         #[serde(flatten)]
         completion: &'a LoggedCompletion,
@@ -67,7 +67,7 @@ pub(super) fn write_completions(
     })?;
     let mut text = String::new();
     for completion in completions {
-        text += &serde_json::to_string(&CompletionRow { step, completion })?;
+        text += &serde_json::to_string(&StepCompletion { step, completion })?;
         text.push('\n');
     }
     files::write_atomic(

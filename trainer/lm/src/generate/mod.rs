@@ -52,7 +52,7 @@ impl Completion {
 /// The machine that selects the next tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampler {
-    /// The processor, which reads the logits of every token. GeneratedRow `i` is sampled with a random stream
+    /// The processor, which reads the logits of every token. Row `i` is sampled with a random stream
     /// derived from the seed and `i`, whatever other rows there are.
     Host,
     /// The model's device: tokens and log-probabilities are read every few steps, and waiting

@@ -51,6 +51,30 @@ impl EvalConfig {
         self.episode.seeds_or(SEEDS)
     }
 
+    /// Resolves the names of tasks, streams, rules and policies.
+    ///
+    /// # Errors
+    /// Returns an error if the world does not have one of them.
+    pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
+        let policies = self.policies.as_deref().unwrap_or(W::DEFAULT_POLICIES);
+        for (option, given) in [
+            ("--adaptive", self.adaptive),
+            ("--adversary-threshold", self.adversary_threshold.is_some()),
+        ] {
+            if given && W::ADAPTIVE.is_none() {
+                let reason = format!("world {} has no adaptive difficulty", W::NAME);
+                return Err(Error::argument(option, reason));
+            }
+        }
+        Ok(Plan {
+            config: self,
+            tasks: self.episode.tasks_or::<W>(W::DEFAULT_TASK)?,
+            streams: self.episode.streams_or::<W>(Streams::Reference)?,
+            rules: self.episode.rules::<W>()?,
+            policies: EvalPolicy::parse_list(policies)?,
+        })
+    }
+
     /// Returns the difficulty of an evaluation that does not adapt it.
     pub(super) fn profile(&self) -> DifficultyProfile {
         let usual = DifficultyProfile::default();
@@ -76,32 +100,6 @@ pub struct Plan<'a, W: Evaluated> {
     pub rules: Rules<W::Change>,
     /// The policies to play, in order.
     pub policies: Vec<EvalPolicy<W>>,
-}
-
-impl EvalConfig {
-    /// Resolves the names of tasks, streams, rules and policies.
-    ///
-    /// # Errors
-    /// Returns an error if the world does not have one of them.
-    pub fn plan<W: Evaluated>(&self) -> Result<Plan<'_, W>, Error> {
-        let policies = self.policies.as_deref().unwrap_or(W::DEFAULT_POLICIES);
-        for (option, given) in [
-            ("--adaptive", self.adaptive),
-            ("--adversary-threshold", self.adversary_threshold.is_some()),
-        ] {
-            if given && W::ADAPTIVE.is_none() {
-                let reason = format!("world {} has no adaptive difficulty", W::NAME);
-                return Err(Error::argument(option, reason));
-            }
-        }
-        Ok(Plan {
-            config: self,
-            tasks: self.episode.tasks_or::<W>(W::DEFAULT_TASK)?,
-            streams: self.episode.streams_or::<W>(Streams::Reference)?,
-            rules: self.episode.rules::<W>()?,
-            policies: EvalPolicy::parse_list(policies)?,
-        })
-    }
 }
 
 impl<W: Evaluated> Plan<'_, W> {

@@ -7,14 +7,13 @@ use sentinel_base::Error;
 use sentinel_env::adaptive_difficulty::DifficultyProfile;
 use sentinel_env::rng::Streams;
 use sentinel_policy::Playable;
-use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::nn::{Model, NetworkWorld, TrainedPolicy};
 use sentinel_policy::policy::Player;
 use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::origin::{EvalOrigin, WithOrigin};
-use sentinel_policy::nn::NetworkWorld;
 
 /// A world with an evaluation that is summarized as in the reference.
 pub trait Evaluated: NetworkWorld + Playable {

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Evaluated;
-use super::{Evaluation, ReplayUse};
+use super::{Evaluated, Evaluation, ReplayUse};
 
 /// Returns a table with a line for each policy and task, and one over all tasks if there are
 /// several.

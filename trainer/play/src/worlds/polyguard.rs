@@ -11,8 +11,7 @@ use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::analyze::Analyzed;
-use crate::eval::Evaluated;
-use crate::eval::{Evaluation, OrderedMap, ReplayUse};
+use crate::eval::{Evaluated, Evaluation, OrderedMap, ReplayUse};
 use crate::rollout::{EpisodeSlot, RolloutError};
 use crate::trace::Traced;
 

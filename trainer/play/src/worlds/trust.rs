@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::analyze::Analyzed;
-use crate::eval::Evaluated;
-use crate::eval::{Difficulty, DifficultyState, Evaluation, OrderedMap, ReplayUse, or_empty};
+use crate::eval::{
+    Difficulty, DifficultyState, Evaluated, Evaluation, OrderedMap, ReplayUse, or_empty,
+};
 use crate::trace::Traced;
 
 /// Means over the episodes of a policy, of the rounded values of their rows, to four decimals.

@@ -153,7 +153,7 @@ fn unusable_hf_rows_are_counted_by_reason() -> Tested {
         else {
             return reply;
         };
-        // CorpusRow 5 stays whole, row 0 is cut in a repetition of it.
+        // Row 5 stays whole, row 0 is cut in a repetition of it.
         let text = String::from_utf8_lossy(&body).replacen(
             "\"rows\":[",
             "\"rows\":[{\"row_idx\":9,\"row\":{\"prompt\":\"Cut\",\"completion\":\"o\"},\

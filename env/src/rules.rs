@@ -149,6 +149,14 @@ impl<C: RuleChange> Rules<C> {
         *self == Self::REFERENCE
     }
 
+    /// Returns `true` if the set has more than half of the world's changes. Its name then begins with
+    /// `hardened`, and a policy that was trained under the hardened rules suits it better than one that
+    /// was trained under the reference's.
+    #[must_use]
+    pub fn is_mostly_hardened(self) -> bool {
+        2 * self.bits.count_ones() as usize > C::ALL.len()
+    }
+
     /// Returns the same rule set with one more change.
     #[must_use]
     pub fn with(self, change: C) -> Self {
@@ -226,8 +234,7 @@ impl<C: RuleChange> Rules<C> {
 
 impl<C: RuleChange> fmt::Display for Rules<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let made = self.bits.count_ones() as usize;
-        let mostly = 2 * made > C::ALL.len();
+        let mostly = self.is_mostly_hardened();
         f.write_str(if mostly { "hardened" } else { "reference" })?;
         let sign = if mostly { '-' } else { '+' };
         for change in C::ALL.iter().filter(|change| self.has(**change) != mostly) {
@@ -304,7 +311,9 @@ mod tests {
     fn rule_sets_roundtrip_through_text() {
         for bits in 0..=Cluster::HARDENED.bits {
             let rules = Cluster::from_bits(bits);
-            assert_eq!(Cluster::parse(&rules.to_string()), Ok(rules));
+            let name = rules.to_string();
+            assert_eq!(Cluster::parse(&name), Ok(rules));
+            assert_eq!(rules.is_mostly_hardened(), name.starts_with("hardened"));
         }
         assert_eq!(Cluster::REFERENCE.to_string(), "reference");
         assert_eq!(Cluster::HARDENED.to_string(), "hardened");

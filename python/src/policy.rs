@@ -45,6 +45,9 @@ pub(crate) struct PyPolicy {
     world: WorldName,
     #[pyo3(get)]
     name: String,
+    /// The rules that the policy was trained under; `None` for a scripted one.
+    #[pyo3(get)]
+    rules: Option<String>,
     #[pyo3(get)]
     is_privileged: bool,
     /// The bytes of the model's file, if the policy is a trained one.
@@ -82,6 +85,7 @@ fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> 
         id: next_id(),
         world,
         name: name.to_owned(),
+        rules: None,
         is_privileged: found.is_privileged(),
         file: None,
         policy: Box::new(PolicyOf::<W> {
@@ -92,10 +96,15 @@ fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> 
 
 fn trained<W: PythonWorld>(world: WorldName, bytes: &[u8]) -> Result<PyPolicy, ModelError> {
     let model = Model::<W::Net>::from_bytes(bytes)?;
+    let rules = match model.config.rules.as_str() {
+        "" => "reference",
+        named => named,
+    };
     Ok(PyPolicy {
         id: next_id(),
         world,
         name: model.config.name.clone(),
+        rules: Some(rules.to_owned()),
         is_privileged: false,
         file: Some(bytes.into()),
         policy: Box::new(PolicyOf::<W> {

@@ -1,6 +1,7 @@
 """Episodes and policies: digests equal to the recorded ones, and players that follow an episode."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -48,6 +49,7 @@ def test_digests_equal_the_recorded_ones(root, name):
 )
 def test_player_in_python_equals_native_run(world, task, name):
     policy = load_policy(world, name)
+    assert policy.rules is None
     for seed in range(3):
         episode = Episode(world, task, seed=seed)
         player = policy.player(episode)
@@ -58,21 +60,28 @@ def test_player_in_python_equals_native_run(world, task, name):
 
 
 @pytest.mark.parametrize(
-    ("folder", "world", "task"),
-    [("grpo", "trust", 3), ("cluster-grpo", "cluster", 2), ("polyguard-grpo", "polyguard", "DDI-hard")],
+    ("folder", "world", "task", "rules"),
+    [
+        ("grpo", "trust", 3, "reference"),
+        ("trust-grpo-hardened", "trust", 3, "hardened"),
+        ("cluster-grpo-reference", "cluster", 2, "reference"),
+        ("cluster-grpo", "cluster", 2, "hardened"),
+        ("polyguard-grpo", "polyguard", "DDI-hard", "hardened"),
+    ],
 )
-def test_trained_policy_plays(root, folder, world, task):
+def test_trained_policy_plays(root, folder, world, task, rules):
     policy = load_policy(model=root / "replays" / folder)
     assert policy.world == world and not policy.is_privileged
+    assert policy.rules == rules and pickle.loads(pickle.dumps(policy)).rules == rules
     again = load_policy(world, model=root / "replays" / folder / "model.safetensors")
-    episode = Episode(world, task, seed=4, rules="hardened")
+    episode = Episode(world, task, seed=4, rules=policy.rules)
     player = again.player(episode)
     probabilities = None
     while not episode.done:
         player.step()
         probabilities = player.probabilities()
     assert abs(sum(probabilities) - 1) < 1e-9
-    assert policy.run(4, task=task, rules="hardened")["digest"] == [episode.digest]
+    assert policy.run(4, task=task, rules=policy.rules)["digest"] == [episode.digest]
 
 
 def test_player_sees_the_steps_of_others():

@@ -15,7 +15,8 @@ pub struct ServeOptions {
     /// Default task for resets that do not name one
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// Default rules for resets that do not name any, such as hardened
+    /// Default rules for resets that do not name any, such as hardened [default: reference, as in the
+    /// published system]
     #[arg(long, value_name = "RULES")]
     pub rules: Option<String>,
     /// Default streams for resets that do not name any: reference or independent

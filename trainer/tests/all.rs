@@ -6,6 +6,7 @@ mod common;
 mod ablate;
 mod analyze;
 mod bad_input;
+mod bound;
 mod charts;
 mod cluster;
 mod corpus;

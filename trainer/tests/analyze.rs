@@ -94,6 +94,46 @@ fn analysis_of_each_world_has_documented_keys() {
     }
 }
 
+/// Without `--model` each episode is continued by the committed model for its rules.
+#[test]
+fn committed_model_follows_the_rules_of_the_episode() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = r#""task_type":"task1","seed":0,"#;
+    let names = ["cluster-grpo-reference", "cluster-grpo-hardened"];
+    let paths = names.map(|name| excerpt(folder.path(), &format!("{name}.jsonl"), start));
+    let both = folder.path().join("both.jsonl");
+    let text = paths
+        .each_ref()
+        .map(|path| std::fs::read_to_string(path).unwrap());
+    std::fs::write(&both, text.join("\n")).unwrap();
+    let out = folder.path().join("out.jsonl");
+    // The names of the models that were read, and the values of all steps.
+    let analyzed = |replay: &str, more: &[&str]| -> (String, Vec<Value>) {
+        analyze(replay, &out, &[&["--belief-only"], more].concat()).succeeds();
+        let found = lines(&out);
+        let inputs = found[0]["sentinel"]["inputs"].to_string();
+        let steps = found[1..].iter();
+        let steps = steps.flat_map(|episode| episode["steps"].as_array().unwrap().clone());
+        (inputs, steps.map(|step| step["belief"].clone()).collect())
+    };
+    let models = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
+    let is_read = |inputs: &str, model: &str| inputs.contains(&format!("cluster, {model}\""));
+    let mut alone = Vec::new();
+    for (path, model) in paths.iter().zip(models) {
+        let (inputs, values) = analyzed(path, &[]);
+        let read = models.map(|model| is_read(&inputs, model));
+        assert_eq!(read, models.map(|known| known == model), "{inputs}");
+        assert_eq!(values, analyzed(path, &["--model", model]).1, "{path}");
+        alone.extend(values);
+    }
+    let (inputs, values) = analyzed(&both.display().to_string(), &[]);
+    assert!(
+        models.iter().all(|model| is_read(&inputs, model)),
+        "{inputs}"
+    );
+    assert_eq!(values, alone);
+}
+
 #[test]
 fn options_select_episodes_and_the_continuation() {
     let folder = tempfile::tempdir().unwrap();

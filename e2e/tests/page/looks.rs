@@ -260,6 +260,35 @@ async fn missing_files_are_named_and_nothing_stands_in() -> Result<()> {
         .await
 }
 
+/// Under each set of rules the trained policy is the model for them, and needs no other file.
+#[tokio::test]
+async fn trained_policy_follows_the_rules_and_loads_only_its_model() -> Result<()> {
+    for (world, rules, missing) in [
+        ("trust", "hardened", "grpo"),
+        ("trust", "reference", "trust-grpo-hardened"),
+        ("cluster", "hardened", "cluster-grpo-reference"),
+        ("cluster", "reference", "cluster-grpo"),
+    ] {
+        let folder = copy_of_page()?;
+        std::fs::remove_file(
+            folder
+                .path()
+                .join(format!("replays/{missing}/model.safetensors")),
+        )?;
+        let server = serve(folder.path(), SUB_PATH, 0)?;
+        let browser = Browser::start().await?;
+        let query = format!("world={world}&task=1&seed=3&policy=grpo&rules={rules}");
+        open(&browser, &server, &query).await?;
+        is_played(&browser).await?;
+        let note = "document.querySelector('[data-note=source]')?.textContent";
+        browser
+            .wait_until(&format!("{note}.includes('trained under {rules} rules')"))
+            .await?;
+        is_silent(&browser).await?;
+    }
+    Ok(())
+}
+
 /// An engine that cannot be loaded is named with a way to restart; the rest of the page lives.
 #[tokio::test]
 async fn failed_engine_is_named_and_can_be_restarted() -> Result<()> {

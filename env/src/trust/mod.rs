@@ -30,7 +30,7 @@ pub use protocol::{
     RewardReport, Session, StatePayload, StepInfo, StepResult, StreamPayload, TraceFinal,
     TraceReset, TraceStep, episode_prompt, mission, text,
 };
-pub use reward::{GradeInput, grade};
+pub use reward::{FATAL_STAKES, FORCED_END_REWARD, GradeInput, grade};
 
 /// The environment of this world, under a name that is unambiguous next to other worlds.
 pub type TrustEnv = Episode;

@@ -2,6 +2,7 @@
 
 mod analyzable_impl;
 mod bayes;
+mod bound;
 mod episode_row;
 mod heuristic;
 pub mod learned;
@@ -13,6 +14,7 @@ mod text;
 
 pub use analyzable_impl::TrustEvidence;
 pub use bayes::{Bayes, Belief, PrivilegedLookahead};
+pub use bound::ScoreBound;
 pub use episode_row::EpisodeRow;
 pub use heuristic::Heuristic;
 pub use learned::Trained;

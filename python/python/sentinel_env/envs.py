@@ -57,7 +57,8 @@ class SentinelEnv(gym.Env[ObsType, Any]):
         world: Name of the world.
         task: Name or number of the task; by default the first one.
         streams: ``independent``, or ``reference`` for parity with the published Python code.
-        rules: ``reference``, ``hardened``, or one of them with changes, as in ``hardened-timeouts``.
+        rules: ``reference`` (default, as in the published system), ``hardened``, or one of them with changes, as in
+            ``hardened-timeouts``.
         seeds: Range of the seeds of episodes that are reset without one: ``(first, last + 1)``.
         reward: ``step``, the reward of the world, whose sum is not the score; or ``score``, the change of
             the score, whose sum is.

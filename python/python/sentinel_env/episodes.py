@@ -30,7 +30,8 @@ class Episode:
         task: Name or number of the task; by default the first one.
         seed: Seed of the episode, 0 to 2**63 - 1.
         streams: ``independent``, or ``reference`` for parity with the published Python code.
-        rules: ``reference``, ``hardened``, or one of them with changes, as in ``hardened-timeouts``.
+        rules: ``reference`` (default, as in the published system), ``hardened``, or one of them with changes, as in
+            ``hardened-timeouts``.
     """
 
     def __init__(
@@ -223,6 +224,11 @@ class Policy:
         return self._native.name
 
     @property
+    def rules(self) -> str | None:
+        """Rules that a trained policy was trained under; `None` for a scripted one. It plays under any rules."""
+        return self._native.rules
+
+    @property
     def is_privileged(self) -> bool:
         """`True` if the policy reads hidden state: an upper bound, never a fair baseline."""
         return self._native.is_privileged
@@ -320,7 +326,8 @@ def load_policy(world: str | None = None, name: str | None = None, *, model: str
     Args:
         world: Name of the world; not needed for a model.
         name: Name of a scripted policy, see `World.policies`.
-        model: Path of a ``model.safetensors``, or of its folder.
+        model: Path of a ``model.safetensors``, or of its folder. `Policy.rules` names the rules that it was
+            trained under.
 
     Raises:
         ValueError: If there is no such policy, or the model is of another world.

@@ -24,7 +24,7 @@ class EpisodeView:
         seed: Seed of the episode.
         page: Address of the page, such as that of ``cargo xtask demo`` or of a Space.
         task: Name or number of the task; by default the first one.
-        policy: Who plays: a scripted policy, or ``grpo`` for the page's trained one (default).
+        policy: Who plays: a scripted policy, or ``grpo`` for the page's trained one under `rules` (default).
         streams: As for `Episode`.
         rules: As for `Episode`.
         t: Number of actions before the moment; by default the end.

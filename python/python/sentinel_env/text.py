@@ -70,7 +70,7 @@ class TextEnv:
         world: Name of the world.
         task: Name or number of the task; by default the first one.
         streams: ``independent``, or ``reference`` for parity with the published Python code.
-        rules: ``reference``, ``hardened``, or one of them with changes.
+        rules: ``reference`` (default, as in the published system), ``hardened``, or one of them with changes.
         style: ``compact``, numbers for models that are trained on them; ``detailed``, with the
             posterior over what is hidden; or ``reference``, with instructions and examples.
         reader: ``strict``, or ``repair`` to ignore text around the only JSON object.

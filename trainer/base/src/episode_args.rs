@@ -17,7 +17,8 @@ pub struct EpisodeArgs {
     /// The world to play
     #[arg(long, value_name = "WORLD", default_value_t, value_parser = arg_parsers::world_parser())]
     pub world: WorldName,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    /// The rules: reference, the default, as in the published system, or hardened; with single changes
+    /// as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
     /// Tasks of the world, separated by commas, or all

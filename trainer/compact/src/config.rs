@@ -74,7 +74,8 @@ fields! {
         #[arg(value_name = "WORLD", value_parser = world_name_parser())]
         #[arg(help_heading = EPISODES)]
         world: String = "trust".to_owned(),
-        /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+        /// The rules: reference, the default, as in the published system, or hardened; with single changes
+        /// as in reference+A or hardened-A-B
         #[arg(value_name = "RULES")]
         #[arg(help_heading = EPISODES)]
         rules: String = "reference".to_owned(),

@@ -52,7 +52,8 @@ pub struct ClusterHealthConfig {
     /// The maximum number of steps of an episode that are kept, instead of all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
-    /// The rules: reference or hardened, with single changes as in reference+A or hardened-A-B
+    /// The rules: reference, the default, as in the published system, or hardened; with single changes
+    /// as in reference+A or hardened-A-B
     #[arg(long, value_name = "RULES", default_value = "reference")]
     pub rules: String,
     /// Seeding of the random streams

@@ -9,6 +9,7 @@
 
 pub mod analyze;
 pub mod bench;
+pub mod bound;
 pub mod compact_model;
 pub mod corpus;
 mod error;

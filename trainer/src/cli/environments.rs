@@ -11,12 +11,13 @@ use sentinel_language::ablate::AblateConfig;
 use sentinel_language::record::RecordConfig;
 use sentinel_language::{ablate, record};
 use sentinel_play::bench::BenchConfig;
+use sentinel_play::bound::BoundConfig;
 use sentinel_play::eval::{EvalConfig, Evaluated};
 use sentinel_play::replay_manifest::{MANIFEST_FILE, Manifest, ManifestConfig};
 use sentinel_play::rules::{Comparison, Findings, RulesConfig};
 use sentinel_play::trace::{Ended, TraceConfig, Traced, trace_actions, trace_policy};
 use sentinel_play::verify::{VerifyConfig, verify_file};
-use sentinel_play::{bench, eval, rules};
+use sentinel_play::{bench, bound, eval, rules};
 use sentinel_policy::Playable;
 use sentinel_policy::text::TextWorld;
 
@@ -211,6 +212,27 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
     let comparison = Comparison::<W>::new(config)?;
     let bar = EpisodeBar::new(Some(comparison.episodes(config)));
     Ok(rules::compare(config, &comparison, &|| bar.step()))
+}
+
+/// Runs `sentinel bound`, which prints bounds, and the distance of policies from them.
+pub(crate) fn bound(config: &BoundConfig) -> Result<()> {
+    let plan = bound::Plan::new(config)?;
+    let scenarios = plan.compute(&|equal| {
+        if let [first, others @ ..] = equal {
+            let (name, count) = (&first.scenario, others.len());
+            note(&format!("{name} and {count} like it: {:.4}", first.bound));
+        }
+    });
+    let bounds = plan.compare(scenarios);
+    if let Some(path) = &config.out {
+        files::write_atomic(path, bounds.to_json()?.as_bytes())?;
+        note(&format!("wrote {}", path.display()));
+    }
+    if config.json {
+        print(&bounds.to_json()?)
+    } else {
+        print(&bound::format_table(&bounds))
+    }
 }
 
 /// Runs `sentinel ablate`, which prints a table.

@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Environments",
         &[
-            "eval", "record", "replay", "analyze", "trace", "bench", "rules", "ablate",
+            "eval", "record", "replay", "analyze", "trace", "bench", "rules", "bound", "ablate",
         ],
     ),
     ("Compact training", &["train", "imitate", "improve"]),

@@ -40,6 +40,7 @@ use sentinel_language::record::RecordConfig;
 use sentinel_lm::init::InitOptions;
 use sentinel_play::analyze::AnalyzeConfig;
 use sentinel_play::bench::BenchConfig;
+use sentinel_play::bound::BoundConfig;
 use sentinel_play::corpus::CorpusConfig;
 use sentinel_play::corpus::builder::BuildConfig;
 use sentinel_play::eval::EvalConfig;
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     /// Compare rules: the effect of each change on each policy, and whether better policies score
     /// better
     Rules(RulesConfig),
+    /// Compute an upper bound on the score of policies that see observations only, in world trust, and
+    /// compare policies with it
+    Bound(BoundConfig),
     /// Compare the stack of agents of world polyguard with its parts
     Ablate(AblateConfig),
     /// Train a compact policy by playing: GRPO, from fresh weights or from a model
@@ -282,6 +286,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::Trace(config) => environments::trace(&config),
         Command::Bench(config) => environments::bench(&config),
         Command::Rules(config) => environments::rules(&config),
+        Command::Bound(config) => environments::bound(&config),
         Command::Ablate(config) => environments::ablate(&config),
         Command::Train(command) => compact::train(&command, Method::Grpo, given),
         Command::Imitate(command) => compact::train(&command, Method::Imitation, given),

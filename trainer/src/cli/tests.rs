@@ -52,7 +52,7 @@ fn help_shows_the_commands_by_group() {
     };
     assert_eq!(
         after("Environments:"),
-        "eval,record,replay,analyze,trace,bench,rules,ablate"
+        "eval,record,replay,analyze,trace,bench,rules,bound,ablate"
     );
     assert_eq!(after("Compact training:"), "train,imitate,improve");
     assert_eq!(

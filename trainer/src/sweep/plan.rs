@@ -53,7 +53,7 @@ pub struct SweepArgs {
     /// Tasks, separated by commas, or all
     #[arg(long, value_name = "TASKS")]
     pub task: Option<String>,
-    /// Rules of the world
+    /// Rules of the world [default: those of the manifest, else reference, as in the published system]
     #[arg(long, value_name = "RULES")]
     pub rules: Option<String>,
     /// Corpus for supervised fine-tuning, in place of one that each run makes

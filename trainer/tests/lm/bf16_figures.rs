@@ -191,7 +191,7 @@ fn check(what: &str, precision: Precision, trained: TrainedPart, limits: Figures
 /// The limits are twice the figures that were measured.
 #[test]
 fn bf16_error_is_within_stated_bounds() {
-    let weights = [0.05, 0.28, 0.1, 0.42, 0.05, 0.41, 0.08, 0.15, 0.004];
+    let weights = [0.05, 0.28, 0.1, 0.42, 0.05, 0.41, 0.08, 0.15, 0.01];
     let adapter = TrainedPart::Adapter;
     check("bf16-weights", Precision::Bf16Weights, adapter, weights);
     let all = [0.067, 0.53, 0.16, 0.86, 0.07, 0.77, 0.11, 0.2, 0.012];

@@ -4,6 +4,7 @@
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::num::round_to;
+use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{DeferredReply, Standings, TournamentSpec, decode};
 
 use sentinel_policy::SEED_MAX;
@@ -104,6 +105,13 @@ impl<W: PageWorld> Tournament<W> {
     #[must_use]
     pub const fn run(&self) -> u32 {
         self.run
+    }
+
+    /// Returns the rules, which are the same in all episodes.
+    #[must_use]
+    pub fn rules(&self) -> Rules<W::Change> {
+        let first = self.first.first();
+        first.map_or(Rules::REFERENCE, |first| first.rules)
     }
 
     /// Returns the players that take part.

@@ -42,11 +42,16 @@ pub struct Checkpoint {
     pub label: &'static str,
 }
 
-/// Returns the path of a checkpoint's weights, relative to the page.
+/// Returns the folder of a checkpoint, relative to the page.
 #[must_use]
-pub fn checkpoint_path<W: PageWorld>(checkpoint: &Checkpoint) -> String {
-    let (world, name) = (W::NAME, checkpoint.name);
-    format!("results/policies/{world}/{name}/model.safetensors")
+pub fn checkpoint_folder<W: PageWorld>(checkpoint: &Checkpoint) -> String {
+    format!("results/policies/{}/{}", W::NAME, checkpoint.name)
+}
+
+/// Returns the path of the weights in the folder of a model.
+#[must_use]
+pub fn weights_path(folder: &str) -> String {
+    format!("{folder}/model.safetensors")
 }
 
 /// Returns the readable name of a checkpoint as a player.
@@ -59,11 +64,12 @@ pub fn checkpoint_label(checkpoint: &Checkpoint) -> String {
 pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Largest number of actions that an episode can have.
     const ACTIONS_MAX: usize;
-    /// Path of the trained policy's weights, relative to the page.
-    const WEIGHTS: &'static str;
+    /// Folders of the trained policy's models, relative to the page: of the one that plays under rules
+    /// near the reference's, and of the one that plays under rules near the hardened ones.
+    const MODELS: [&'static str; 2];
     /// Checkpoints of the trained policy that ship with the page, in the order of training.
     const CHECKPOINTS: &'static [Checkpoint];
-    /// Rules of the training run, as the address writes them.
+    /// Rules of the training run that the checkpoints are of, as the address writes them.
     const TRAINING_RULES: &'static str;
     /// First validation seed of the training run.
     const VALIDATION_SEED: u64;
@@ -139,8 +145,8 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     fn actor(policy: Self::PolicyName, setup: &Self::Setup) -> Box<dyn Actor<Self>> {
         Box::new(PolicyActor(policy.start(setup)))
     }
-    /// Returns a sentence about a model: its name, size and inputs.
-    fn describe_model(model: &Model<Self::Net>) -> String;
+    /// Returns a clause about the size and the inputs of a model.
+    fn describe_network(model: &Model<Self::Net>) -> String;
 
     /// Returns the public score, which is the mean reward so far. A world overrides this if its
     /// score depends on hidden state before the episode has ended.
@@ -251,10 +257,24 @@ fn guided_playback<W: PageWorld>() -> PlayedEpisode {
     }
 }
 
-/// Returns the rules under which the default player was trained.
+/// Returns the rules of the checkpoints' training run, which are those of an address that names none.
 #[must_use]
 pub fn training_rules<W: PageWorld>() -> Rules<W::Change> {
     Rules::parse(W::TRAINING_RULES).unwrap_or_default()
+}
+
+/// Returns a sentence about a model: its name, rules, size and inputs.
+#[must_use]
+pub fn describe_model<W: PageWorld>(model: &Model<W::Net>) -> String {
+    let rules = match model.config.rules.as_str() {
+        "" => "reference",
+        named => named,
+    };
+    format!(
+        "Model “{}”, trained under {rules} rules: {}",
+        model.config.name,
+        W::describe_network(model)
+    )
 }
 
 /// Returns the stream mode of an address that names none.
@@ -268,7 +288,6 @@ fn checkpoints<W: PageWorld>() -> Vec<PlayerInfo> {
         name: format!("{CHECKPOINT}{}", checkpoint.name),
         label: checkpoint_label(checkpoint),
         help: "The trained policy at an earlier or later point of a training run.".to_owned(),
-        file: checkpoint_path::<W>(checkpoint),
         ..PlayerInfo::default()
     };
     W::CHECKPOINTS.iter().map(player).collect()
@@ -279,7 +298,6 @@ fn players<W: PageWorld>() -> Vec<PlayerInfo> {
         name: TRAINED.to_owned(),
         label: TRAINED_LABEL.to_owned(),
         help: "A small network trained with GRPO. It sees only public observations and takes its most probable action.".to_owned(),
-        file: W::WEIGHTS.to_owned(),
         ..PlayerInfo::default()
     };
     let scripted = W::policies().into_iter().map(|policy| PlayerInfo {
@@ -288,7 +306,6 @@ fn players<W: PageWorld>() -> Vec<PlayerInfo> {
         help: W::policy_help(policy).to_owned(),
         privileged: policy.is_privileged(),
         slow: W::is_slow(policy),
-        file: String::new(),
     });
     let visitor = PlayerInfo {
         name: VISITOR.to_owned(),

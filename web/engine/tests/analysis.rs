@@ -4,6 +4,7 @@ mod common;
 
 use common::{ask, deferred};
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{AnalysisUpdate, DeferredReply, EpisodeRef, Reply, Request};
 
@@ -51,13 +52,13 @@ fn start_analysis(engine: &mut Engine<TrustEnv>, part: u32, parts: u32) {
         parts,
     };
     let replies = ask(engine, request);
-    assert!(replies.contains(&Reply::Need(TrustEnv::WEIGHTS.to_owned())));
+    assert!(replies.contains(&Reply::Need(weights_path(TrustEnv::MODELS[0]))));
 }
 
 /// Delivers the weights of the trained policy, which plays on, and returns the replies.
 fn deliver_weights(engine: &mut Engine<TrustEnv>) -> Vec<Reply> {
-    let weights = std::fs::read(format!("../../{}", TrustEnv::WEIGHTS)).expect("the weights");
-    let name = TrustEnv::WEIGHTS.to_owned();
+    let name = weights_path(TrustEnv::MODELS[0]);
+    let weights = std::fs::read(format!("../../{name}")).expect("the weights");
     ask(
         engine,
         Request::File {

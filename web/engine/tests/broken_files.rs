@@ -4,6 +4,7 @@ mod common;
 
 use common::{ask, drop_file, problems, repository};
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::Request;
 
@@ -122,7 +123,7 @@ fn files_of_another_kind_are_named_in_one_sentence() {
     }
     // The weights that the page fetches are named too.
     let fetched = Request::File {
-        name: <TrustEnv as PageWorld>::WEIGHTS.to_owned(),
+        name: weights_path(TrustEnv::MODELS[0]),
         content: Ok(pointer.as_bytes().to_vec()),
         dropped: false,
     };

@@ -16,6 +16,7 @@ use sentinel_env::num::clamp_reward;
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment as _, EpisodeSpec, PrivilegedState as _};
 use sentinel_page_engine::actor::{Actor, PolicyActor};
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_engine::{Engine, Frame, PageWorld, Run};
 use sentinel_page_protocol::{
     AgentView, Card, DeferredReply, Panel, Reply, Request, RewardTerm, StepLine, TournamentSpec,
@@ -63,12 +64,7 @@ fn card<'a>(panel: &'a Panel, key: &str) -> &'a Card {
 }
 
 fn weights() -> Vec<u8> {
-    let path = format!(
-        "{}/../../{}",
-        env!("CARGO_MANIFEST_DIR"),
-        ClusterEnv::WEIGHTS
-    );
-    std::fs::read(path).expect("the repository's weights")
+    common::repository(&weights_path(ClusterEnv::MODELS[1]))
 }
 
 /// Look-ahead and oracle play the rest of an episode thousands of times for each action, so they
@@ -433,7 +429,7 @@ fn tournament_means_are_those_of_the_evaluation() {
 fn trained_policy_shows_what_it_weighs_and_believes() {
     let mut engine = Engine::<ClusterEnv>::default();
     let origin = hardened(Task::Task3, 1);
-    let path = ClusterEnv::WEIGHTS.to_owned();
+    let path = weights_path(ClusterEnv::MODELS[1]);
     let replies = play(&mut engine, &origin, "grpo");
     assert!(replies.contains(&Reply::Need(path.clone())));
     let file = Request::File {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ask, run_of, truth_of, views};
+use common::{ask, repository, run_of, truth_of, views};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
@@ -24,11 +24,14 @@ fn captions<W: PageWorld>(engine: &mut Engine<W>, episode: &EpisodeRef) -> Vec<(
         branch: None,
     };
     let mut replies = ask(engine, request);
-    if replies.contains(&Reply::Need(W::WEIGHTS.to_owned())) {
-        let path = format!("{}/../../{}", env!("CARGO_MANIFEST_DIR"), W::WEIGHTS);
+    let needed = replies.iter().find_map(|reply| match reply {
+        Reply::Need(path) => Some(path.clone()),
+        _ => None,
+    });
+    if let Some(name) = needed {
         let file = Request::File {
-            name: W::WEIGHTS.to_owned(),
-            content: Ok(std::fs::read(path).expect("the repository's weights")),
+            content: Ok(repository(&name)),
+            name,
             dropped: false,
         };
         replies = ask(engine, file);

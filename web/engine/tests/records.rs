@@ -94,7 +94,7 @@ fn every_run_that_ships_is_drawn_with_the_values_of_its_log() {
     let known = ["runs", "run-menu"].map(|id| panel(&first, id).cards.iter());
     let known = known.into_iter().flatten().map(|card| card.key.clone());
     let names: Vec<String> = known.filter(|name| name != "smooth").collect();
-    assert_eq!(names.len(), 16);
+    assert_eq!(names.len(), 17);
     for name in names {
         let drawn = curves(&mut engine, "trust", &name);
         let run = &panel(&drawn, "runs").cards[0];
@@ -456,11 +456,8 @@ fn checkpoints_play<W: PageWorld>() {
         assert!((played - score).abs() < 5.1e-5, "{card:?}: {played}");
     }
     // The episode is the first validation seed of the run, under its rules.
-    let folder = match W::NAME {
-        "trust" => "grpo".to_owned(),
-        world => format!("{world}-grpo"),
-    };
-    let config = json(&format!("replays/{folder}/config.json"));
+    let folder = W::MODELS[usize::from(W::TRAINING_RULES == "hardened")];
+    let config = json(&format!("{folder}/config.json"));
     let seeds = config["validation_seeds"].as_str().expect("seeds");
     let first = format!("{}..", W::VALIDATION_SEED);
     assert!(seeds.starts_with(&first), "{seeds}");

@@ -7,6 +7,7 @@ use common::{ask, deferred};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{DeferredReply, Reply, Request, Standings, TournamentSpec, encode};
 
@@ -66,7 +67,7 @@ fn replay_and_dropped_model_take_part<W: PageWorld>(
     for name in [format!("{replay}.jsonl"), "my model.safetensors".to_owned()] {
         let content = match name.strip_suffix(".jsonl") {
             Some(_) => file(&format!("replays/{name}")),
-            None => file(W::WEIGHTS),
+            None => file(&weights_path(W::MODELS[usize::from(rules == "hardened")])),
         };
         let replies = ask(&mut engine, Request::Lend { name, content });
         assert!(replies.is_empty(), "{replies:?}");

@@ -116,8 +116,6 @@ pub struct PlayerInfo {
     pub privileged: bool,
     /// `true` if it takes too long for a tournament of many episodes.
     pub slow: bool,
-    /// Path of the file that it needs, relative to the page; empty for none.
-    pub file: String,
 }
 
 /// A kind of action that is composed of parts.

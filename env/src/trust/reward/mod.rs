@@ -4,12 +4,13 @@ mod step;
 mod terminal_reward;
 
 pub use step::{GradeInput, grade};
+pub use terminal_reward::FORCED_END_REWARD;
 use terminal_reward::{TerminalInput, terminal_reward};
 
 use super::model::{Action, Change, LastStep, State, Status, Step, TerminalReward};
 
 /// Stakes at or above which believed poison ends the episode.
-const FATAL_STAKES: f64 = 0.85;
+pub const FATAL_STAKES: f64 = 0.85;
 
 impl State {
     /// Grades the step just taken and adds its reward to the totals (§9). `reported` is the outcome

@@ -4,6 +4,9 @@ use crate::num::clamp_reward;
 use crate::task::Task;
 use crate::trust::model::{Change, Rules, TerminalReward, TerminalWeights};
 
+/// Terminal reward of an episode that believed poison has ended.
+pub const FORCED_END_REWARD: f64 = 0.01;
+
 /// The input of the terminal grader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalInput {
@@ -31,7 +34,8 @@ pub(super) struct TerminalInput {
 
 impl TerminalWeights {
     /// Creates the weights of a task; `met` is `true` if any poison was encountered.
-    fn new(task: Task, rules: Rules, met: bool) -> Self {
+    #[must_use]
+    pub fn new(task: Task, rules: Rules, met: bool) -> Self {
         let weights = |completion, detection, calibration, efficiency| Self {
             completion,
             detection,
@@ -66,7 +70,7 @@ pub(super) fn terminal_reward(input: &TerminalInput) -> TerminalReward {
     let (completion, calibration) = (input.completion, input.calibration);
     let weights = TerminalWeights::new(input.task, input.rules, encounters > 0);
     let reward = if input.forced {
-        0.01
+        FORCED_END_REWARD
     } else if weights == TerminalWeights::default() {
         input.last_reward
     } else {

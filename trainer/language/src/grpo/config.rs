@@ -95,7 +95,7 @@ pub struct GrpoConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation_policy: Option<String>,
     /// Folder of the compact model that is --continuation-policy trained [default: the committed one
-    /// of the world, such as replays/grpo]
+    /// of the world for the rules, such as replays/grpo]
     #[arg(long, value_name = "DIR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation_model: Option<PathBuf>,

@@ -129,7 +129,8 @@ pub(super) fn continuation<W: Analyzed>(
     let name = config.continuation_policy.as_deref().unwrap_or(default);
     let options = ["--continuation-policy", "--continuation-model"];
     let model = config.continuation_model.as_deref();
-    let found = PolicySource::load(name, model, options, provenance);
+    let rules = config.episode.rules::<W>()?;
+    let found = PolicySource::load(name, model, rules, options, provenance);
     Ok(Some(found?))
 }
 

@@ -57,7 +57,8 @@ pub struct SftConfig {
     #[arg(long, alias = "eval-tasks", value_name = "TASKS", default_value = "all", help_heading = EVALUATION)]
     #[serde(default = "all_tasks")]
     pub eval_task: String,
-    /// Rules of --eval-world: reference or hardened, with single changes as in reference+A
+    /// Rules of --eval-world: reference, the default, as in the published system, or hardened; with single
+    /// changes as in reference+A
     #[arg(long, value_name = "RULES", default_value = "reference", help_heading = EVALUATION)]
     #[serde(default = "reference_rules")]
     pub eval_rules: String,

@@ -44,7 +44,7 @@ pub struct AnalyzeConfig {
     #[arg(long, value_name = "NAME", default_value = "trained")]
     pub policy: String,
     /// The folder of the model that plays as policy `trained` [default: the committed one of the
-    /// world, such as replays/grpo]
+    /// world for the episode's rules, such as replays/grpo]
     #[arg(long, value_name = "DIR")]
     pub model: Option<PathBuf>,
     /// Rollouts of each action, in sampled hidden states and again in the true one
@@ -201,13 +201,8 @@ fn analyze_world<W: Analyzed>(
     if origins.is_empty() {
         return Ok(());
     }
-    let policy = PolicySource::<W>::load(
-        &config.policy,
-        config.model.as_deref(),
-        ["--policy", "--model"],
-        &mut done.provenance,
-    )?;
-    for (number, origin) in origins.iter().enumerate() {
+    let policies = policies(&origins, config, &mut done.provenance)?;
+    for (number, (origin, policy)) in origins.iter().zip(&policies).enumerate() {
         if stop.load(Ordering::Relaxed) {
             done.interrupted = true;
             break;
@@ -223,13 +218,32 @@ fn analyze_world<W: Analyzed>(
                 progress,
             });
         };
-        let (found, rollouts) = analyze_episode(&played, &policy, config, stop, &progress);
+        let (found, rollouts) = analyze_episode(&played, policy, config, stop, &progress);
         let analyzed = played.describe(found, rollouts);
         done.interrupted |= !analyzed.complete;
         report(&Event::Episode(&analyzed));
         done.episodes.push(analyzed);
     }
     Ok(())
+}
+
+/// Returns the policy that plays on in each episode. A committed model follows the episode's rules.
+fn policies<W: Analyzed>(
+    origins: &[EpisodeSpec<W>],
+    config: &AnalyzeConfig,
+    provenance: &mut Provenance,
+) -> Result<Vec<PolicySource<W>>, Error> {
+    let mut loaded: [Option<PolicySource<W>>; 2] = [None, None];
+    let mut policy = |origin: &EpisodeSpec<W>| {
+        let place = &mut loaded[usize::from(origin.rules.is_mostly_hardened())];
+        if let Some(policy) = place {
+            return Ok(policy.clone());
+        }
+        let (model, options) = (config.model.as_deref(), ["--policy", "--model"]);
+        let found = PolicySource::load(&config.policy, model, origin.rules, options, provenance)?;
+        Ok(place.insert(found).clone())
+    };
+    origins.iter().map(&mut policy).collect()
 }
 
 /// An episode of a replay that was played again.

@@ -8,6 +8,7 @@ use sentinel_base::Error;
 use sentinel_base::arg_parsers::EvalPolicy;
 use sentinel_base::provenance::Provenance;
 use sentinel_env::Named as _;
+use sentinel_env::rules::Rules;
 use sentinel_policy::Scripted as _;
 use sentinel_policy::analysis::{Analyzable, ContinuationPolicy, RestartedPolicy};
 use sentinel_policy::nn::{Model, TrainedPolicy};
@@ -18,14 +19,17 @@ use crate::eval::Evaluated;
 
 /// A world whose replays can be analyzed.
 pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
-    /// The folder of the committed model, relative to the repository.
-    const MODEL: &'static str;
+    /// The folders of the committed models, relative to the repository: of the one for rules near the
+    /// reference's, and of the one for rules near the hardened ones.
+    const MODELS: [&'static str; 2];
     /// `true` if results must say that they are for research only.
     const RESEARCH_ONLY: bool = false;
 
-    /// Returns the folder of the compact model: `named`, or else the committed one.
-    fn model_folder(named: Option<&Path>) -> &Path {
-        named.unwrap_or(Path::new(Self::MODEL))
+    /// Returns the folder of the compact model that plays under `rules`: `named`, or else the committed one.
+    fn model_folder(named: Option<&Path>, rules: Rules<Self::Change>) -> &Path {
+        named.unwrap_or(Path::new(
+            Self::MODELS[usize::from(rules.is_mostly_hardened())],
+        ))
     }
 }
 
@@ -40,8 +44,8 @@ pub enum PolicySource<W: Analyzed> {
 
 impl<W: Analyzed> PolicySource<W> {
     /// Loads the policy `name`. `trained` loads the compact model in the folder `model`, or the committed one
-    /// of the world, and adds its digest to `provenance`. `options` are the names that errors give the
-    /// options of the policy and of the model.
+    /// of the world for `rules`, and adds its digest to `provenance`. `options` are the names that errors
+    /// give the options of the policy and of the model.
     ///
     /// # Errors
     /// Returns an error if there is no such policy, it reads hidden state, the model cannot be read, or
@@ -49,6 +53,7 @@ impl<W: Analyzed> PolicySource<W> {
     pub fn load(
         name: &str,
         model: Option<&Path>,
+        rules: Rules<W::Change>,
         options: [&'static str; 2],
         provenance: &mut Provenance,
     ) -> Result<Self, Error> {
@@ -72,17 +77,22 @@ impl<W: Analyzed> PolicySource<W> {
             ))),
             (EvalPolicy::Scripted(name), None) => Ok(Self::Scripted(name)),
             (EvalPolicy::Trained, _) => {
-                let folder = W::model_folder(model);
-                if model.is_none() && !folder.exists() {
-                    let reason = format!(
-                        "the committed model {} is not here: name its folder, or a scripted policy \
-                         by {policy_option}",
-                        W::MODEL
-                    );
-                    return Err(Error::argument(model_option, reason));
+                let folder = W::model_folder(model, rules);
+                let mut what = format!("model of {}", W::NAME);
+                if model.is_none() {
+                    let path = folder.display();
+                    if !folder.exists() {
+                        let reason = format!(
+                            "the committed model {path} is not here: name its folder, or a scripted \
+                             policy by {policy_option}"
+                        );
+                        return Err(Error::argument(model_option, reason));
+                    }
+                    // A file with episodes under several rules is played by both committed models.
+                    what += &format!(", {path}");
                 }
                 let model = compact_model::load_model(folder)?;
-                provenance.add_model(&format!("model of {}", W::NAME), folder)?;
+                provenance.add_model(&what, folder)?;
                 Ok(Self::Trained(Arc::new(model)))
             }
         }

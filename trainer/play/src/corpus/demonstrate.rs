@@ -51,7 +51,7 @@ pub struct CorpusConfig {
     #[arg(long)]
     pub policy: Option<String>,
     /// Folder of the compact model that --policy trained plays [default: the committed one of the
-    /// world, such as replays/grpo]
+    /// world for the rules, such as replays/grpo]
     #[arg(long, value_name = "DIR")]
     pub model: Option<PathBuf>,
     /// Allow a policy that reads hidden state: its labels cannot be learned from prompts alone
@@ -165,7 +165,13 @@ impl CorpusConfig {
     pub fn model_folder(&self) -> Option<PathBuf> {
         let is_trained = self.policy.as_deref() == Some("trained");
         let named = self.model.as_deref();
-        let folder = || in_world!(self.episode.world, W => W::model_folder(named).to_owned());
+        let folder = || {
+            in_world!(self.episode.world, W => {
+                // Rules that cannot be parsed are refused by the corpus.
+                let rules = self.episode.rules::<W>().unwrap_or_default();
+                W::model_folder(named, rules).to_owned()
+            })
+        };
         is_trained.then(folder)
     }
 
@@ -188,13 +194,14 @@ impl CorpusConfig {
             self.check_renaming::<W>(&tasks)?;
         }
         let mut provenance = Provenance::new();
-        let teacher = self.teacher::<W>(&mut provenance)?;
+        let rules = self.episode.rules::<W>()?;
+        let teacher = self.teacher::<W>(rules, &mut provenance)?;
         Ok(Plan {
             config: self,
             teacher,
             provenance,
             random: W::PolicyName::parse(W::ROLES.random).filter(|_| self.random_action_prob > 0.0),
-            rules: self.episode.rules::<W>()?,
+            rules,
             tasks,
             streams,
         })
@@ -216,10 +223,11 @@ impl CorpusConfig {
         Err(Error::argument("--rename-prob", reason))
     }
 
-    /// Returns the policy whose actions are the labels. The digest of a compact model is added to
-    /// `provenance`.
+    /// Returns the policy whose actions are the labels of episodes under `rules`. The digest of a compact
+    /// model is added to `provenance`.
     fn teacher<W: TextWorld + Analyzed>(
         &self,
+        rules: Rules<W::Change>,
         provenance: &mut Provenance,
     ) -> Result<Teacher<W>, Error> {
         let name = match &self.policy {
@@ -241,7 +249,7 @@ impl CorpusConfig {
             }
             None => {
                 let (model, options) = (self.model.as_deref(), ["--policy", "--model"]);
-                PolicySource::load(name, model, options, provenance).map(Teacher::Public)
+                PolicySource::load(name, model, rules, options, provenance).map(Teacher::Public)
             }
         }
     }

@@ -125,7 +125,7 @@ impl Evaluated for ClusterEnv {
 }
 
 impl Analyzed for ClusterEnv {
-    const MODEL: &'static str = "replays/cluster-grpo";
+    const MODELS: [&'static str; 2] = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
 }
 
 impl Traced for ClusterEnv {

@@ -116,7 +116,7 @@ impl Evaluated for PolyguardEnv {
 }
 
 impl Analyzed for PolyguardEnv {
-    const MODEL: &'static str = "replays/polyguard-grpo";
+    const MODELS: [&'static str; 2] = ["replays/polyguard-grpo"; 2];
     const RESEARCH_ONLY: bool = true;
 }
 

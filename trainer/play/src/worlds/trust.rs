@@ -109,7 +109,7 @@ impl Evaluated for TrustEnv {
 }
 
 impl Analyzed for TrustEnv {
-    const MODEL: &'static str = "replays/grpo";
+    const MODELS: [&'static str; 2] = ["replays/grpo", "replays/trust-grpo-hardened"];
 }
 
 impl Traced for TrustEnv {

@@ -37,7 +37,7 @@ const WORKERS: &str = "workers";
 impl PageWorld for ClusterEnv {
     const ANALYSIS_ROLLOUTS: u32 = 8;
     const ACTIONS_MAX: usize = 120;
-    const WEIGHTS: &'static str = "replays/cluster-grpo/model.safetensors";
+    const MODELS: [&'static str; 2] = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -132,14 +132,9 @@ impl PageWorld for ClusterEnv {
         warning::warning(observation, action)
     }
 
-    fn describe_model(model: &Model<ClusterNet>) -> String {
-        let rules = match model.config.rules.as_str() {
-            "" => "reference",
-            named => named,
-        };
+    fn describe_network(model: &Model<ClusterNet>) -> String {
         format!(
-            "Model “{}”, trained under {rules} rules: 2 layers of {} hidden units over jobs, GPUs and workers, {} parameters",
-            model.config.name,
+            "2 layers of {} hidden units over jobs, GPUs and workers, {} parameters",
             model.config.net.hidden,
             grouped(model.weights.count())
         )

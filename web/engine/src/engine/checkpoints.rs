@@ -1,114 +1,31 @@
-//! Checkpoints of the trained policy: model files that ship with the page.
-
-use std::sync::Arc;
+//! The comparison of the trained policy's checkpoints, which ship with the page.
 
 use sentinel_env::{EpisodeSpec, TaskName as _};
-use sentinel_page_protocol::{Card, Column, DeferredReply, Layout, Link, Meter, Panel, Reply};
-use sentinel_policy::nn::Model;
+use sentinel_page_protocol::{Card, Column, DeferredReply, Layout, Link, Meter, Panel};
 
 use super::Engine;
 use super::address_names::{Source, source_name};
 use super::displayed_runs::actor;
+use super::models::Models;
 use crate::file_library::{episode, episode_query};
-use crate::files::Fetched;
 use crate::format::capitalized;
 use crate::run::Run;
-use crate::world::{PageWorld, checkpoint_path, default_streams, training_rules, world_info};
-
-/// The models of a world that are players: the trained policy and its checkpoints.
-pub(super) struct Models<W: PageWorld> {
-    /// The trained policy of the world's weights.
-    pub(super) trained: Fetched<Arc<Model<W::Net>>>,
-    /// The checkpoints in the order of [`PageWorld::CHECKPOINTS`]; shorter if none was needed.
-    checkpoints: Vec<Fetched<Arc<Model<W::Net>>>>,
-    /// `true` while the shell waits for the scores of the checkpoints.
-    wants_scores: bool,
-}
-
-impl<W: PageWorld> Default for Models<W> {
-    fn default() -> Self {
-        let checkpoints = W::CHECKPOINTS.iter().map(|_| Fetched::NotRequested);
-        Self {
-            trained: Fetched::NotRequested,
-            checkpoints: checkpoints.collect(),
-            wants_scores: false,
-        }
-    }
-}
-
-impl<W: PageWorld> Models<W> {
-    /// Returns the model that plays as `source`; `None` for players without a model.
-    pub(super) fn of(
-        &self,
-        source: &Source<W::PolicyName>,
-    ) -> Option<&Fetched<Arc<Model<W::Net>>>> {
-        match source {
-            Source::Trained => Some(&self.trained),
-            Source::Checkpoint(index) => self.checkpoints.get(*index),
-            Source::Policy(_) | Source::Replay(_) | Source::Model(_) | Source::Visitor => None,
-        }
-    }
-}
-
-/// Returns the index of the checkpoint whose file has this path.
-pub(super) fn index_of_path<W: PageWorld>(path: &str) -> Option<usize> {
-    let mut all = W::CHECKPOINTS.iter();
-    all.position(|checkpoint| checkpoint_path::<W>(checkpoint) == path)
-}
+use crate::world::{PageWorld, default_streams, training_rules, world_info};
 
 impl<W: PageWorld> Engine<W> {
-    /// Requests the file of a checkpoint unless it is here or on its way.
-    pub(super) fn need_checkpoint(&mut self, index: usize) {
-        let Some(model) = self.models.checkpoints.get_mut(index) else {
-            return;
-        };
-        if model.is_missing() {
-            *model = Fetched::Loading;
-            let path = checkpoint_path::<W>(&W::CHECKPOINTS[index]);
-            self.replies.push_back(Reply::Need(path));
-        }
-    }
-
-    /// Takes the file of a checkpoint, or the reason why it is missing.
-    pub(super) fn handle_checkpoint(
-        &mut self,
-        index: usize,
-        path: &str,
-        content: Result<Vec<u8>, String>,
-    ) {
-        let read = content.and_then(|bytes| {
-            let model = Model::from_bytes(&bytes);
-            model.map_err(|e| format!("{path} does not contain a policy: {e}"))
-        });
-        let model = match read {
-            Ok(model) => Fetched::Ready(Arc::new(model)),
-            Err(reason) => {
-                let reason = format!("{reason}. No other policy replaces it.");
-                self.problem(reason.clone());
-                Fetched::Failed(reason)
-            }
-        };
-        if let Some(place) = self.models.checkpoints.get_mut(index) {
-            *place = model;
-        }
-        self.restart(|source| *source == Source::Checkpoint(index));
-        self.send_scores();
-    }
-
     /// Requests the files of all checkpoints for their scores on one episode.
     pub(super) fn request_scores(&mut self) {
         self.models.wants_scores = true;
         for index in 0..W::CHECKPOINTS.len() {
-            self.need_checkpoint(index);
+            self.need_model(W::MODELS.len() + index);
         }
         self.send_scores();
     }
 
     /// Sends the scores once all files have arrived or failed, once for each request.
-    fn send_scores(&mut self) {
+    pub(super) fn send_scores(&mut self) {
         let models = &mut self.models;
-        let loading = |model: &Fetched<_>| matches!(model, Fetched::Loading);
-        if models.wants_scores && !models.checkpoints.iter().any(loading) {
+        if models.wants_scores && !models.is_checkpoint_loading() {
             models.wants_scores = false;
             let panel = Box::new(scores(models));
             self.reply(DeferredReply::Checkpoints(panel));
@@ -137,7 +54,7 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
     let last = W::CHECKPOINTS.len().saturating_sub(1);
     let card = |index: usize| {
         let setup = spec.setup();
-        let actor = actor::<W>(&Source::Checkpoint(index), &setup, None, models)?;
+        let actor = actor::<W>(&Source::Checkpoint(index), &setup, spec.rules, None, models)?;
         let mut run = Run::new(&setup, Some(actor), None);
         while run.advance() {}
         let actions = run.frames().len() - 1;

@@ -129,11 +129,12 @@ impl<W: PageWorld> Engine<W> {
                 part,
                 parts,
             } => {
-                if start {
-                    self.need_file(&Source::Trained);
-                }
                 if let Some(shown) = self.shown_mut(run) {
                     shown.analyze(start, (part, parts));
+                    let rules = shown.rules;
+                    if start {
+                        self.need_file(&Source::Trained, rules);
+                    }
                 }
             }
             Request::Tournament { run, spec } => self.start_tournament(run, &spec),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{Chart, DeferredReply, PlayedEpisode, Reply, RunUpdate, TruthUpdate};
 use sentinel_policy::analysis::StateSource;
 use sentinel_policy::nn::{Model, TrainedPolicy};
@@ -10,19 +11,20 @@ use sentinel_policy::policy::Player;
 
 use super::REPLAYS;
 use super::address_names::Source;
-use super::checkpoints::Models;
+use super::models::{Models, model_index, model_path};
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::file_library::FileLibrary;
 use crate::files::Fetched;
 use crate::run::{OwnActions, Run, encoded};
 use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
-use crate::world::{PageWorld, checkpoint_path};
+use crate::world::{PageWorld, describe_model};
 
 /// A run, with the state of what the shell has received of it.
 pub(super) struct Shown<W: PageWorld> {
     pub(super) run: Run<W>,
     pub(super) setup: W::Setup,
+    pub(super) rules: Rules<W::Change>,
     pub(super) source: Source<W::PolicyName>,
     pub(super) episode: PlayedEpisode,
     pub(super) branch: Option<OwnActions<W>>,
@@ -56,6 +58,11 @@ pub(super) enum Analyzing<W: PageWorld> {
 }
 
 impl<W: PageWorld> Shown<W> {
+    /// Returns the index of the model that plays; `None` for players without a model.
+    pub(super) fn model(&self) -> Option<usize> {
+        model_index::<W>(&self.source, self.rules)
+    }
+
     /// Starts or ends the analysis. `share` is the part of the steps that this engine evaluates, and
     /// the number of parts.
     pub(super) fn analyze(&mut self, start: bool, share: (u32, u32)) {
@@ -90,19 +97,19 @@ impl<W: PageWorld> Shown<W> {
         if let Analyzing::Requested { share, received } = &self.analysis
             && self.run.is_complete()
         {
-            match &models.trained {
-                Fetched::Ready(model) => {
+            match models.of(&Source::Trained, self.rules) {
+                Some(Fetched::Ready(model)) => {
                     let mut analysis = RunAnalysis::new(&self.run, model, *share);
                     for results in received {
                         analysis.receive(results);
                     }
                     self.analysis = Analyzing::Started(Box::new(analysis));
                 }
-                Fetched::Failed(reason) => {
+                Some(Fetched::Failed(reason)) => {
                     replies.push_back(Reply::Problem(reason.clone()));
                     self.analysis = Analyzing::Off;
                 }
-                Fetched::Loading | Fetched::NotRequested => {}
+                _ => {}
             }
         }
         let Analyzing::Started(analysis) = &mut self.analysis else {
@@ -129,7 +136,8 @@ impl<W: PageWorld> Shown<W> {
 
     /// Plays the episode again from its start, with the files that have arrived.
     pub(super) fn restart(&mut self, file_library: &FileLibrary<W>, models: &Models<W>) {
-        let actor = actor::<W>(&self.source, &self.setup, Some(file_library), models);
+        let library = Some(file_library);
+        let actor = actor::<W>(&self.source, &self.setup, self.rules, library, models);
         self.run = Run::new(&self.setup, actor, self.branch.clone());
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
         match &self.analysis {
@@ -249,19 +257,16 @@ impl<W: PageWorld> Shown<W> {
     fn note(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),
-            Source::Trained | Source::Checkpoint(_) => match models.of(&self.source) {
-                Some(Fetched::Ready(model)) => (W::describe_model(model), false),
+            Source::Trained | Source::Checkpoint(_) => match models.of(&self.source, self.rules) {
+                Some(Fetched::Ready(model)) => (describe_model::<W>(model), false),
                 Some(Fetched::Failed(reason)) => (reason.clone(), true),
                 _ => {
-                    let path = match self.source {
-                        Source::Checkpoint(index) => checkpoint_path::<W>(&W::CHECKPOINTS[index]),
-                        _ => W::WEIGHTS.to_owned(),
-                    };
+                    let path = self.model().map(model_path::<W>).unwrap_or_default();
                     (format!("Loading {path}…"), false)
                 }
             },
             Source::Model(name) => match file_library.model(name) {
-                Some(model) => (W::describe_model(model), false),
+                Some(model) => (describe_model::<W>(model), false),
                 None => (
                     format!("Drop the file {name}.safetensors here, whose model plays."),
                     true,
@@ -318,10 +323,12 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
     (note, bad || stand_in)
 }
 
-/// Creates the actor of a source; `None` for the visitor, and while its file is not here.
+/// Creates the actor of a source in an episode of `setup`, which has `rules`; `None` for the visitor,
+/// and while its file is not here.
 pub(super) fn actor<W: PageWorld>(
     source: &Source<W::PolicyName>,
     setup: &W::Setup,
+    rules: Rules<W::Change>,
     file_library: Option<&FileLibrary<W>>,
     models: &Models<W>,
 ) -> Option<Box<dyn Actor<W>>> {
@@ -331,7 +338,7 @@ pub(super) fn actor<W: PageWorld>(
     };
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained | Source::Checkpoint(_) => models.of(source)?.ready().map(trained),
+        Source::Trained | Source::Checkpoint(_) => models.of(source, rules)?.ready().map(trained),
         Source::Model(name) => file_library?.model(name).map(trained),
         Source::Replay(name) => {
             let read = file_library?.file(name).ready()?;

@@ -7,8 +7,8 @@ use sentinel_policy::replay::to_lines;
 
 use super::Engine;
 use super::address_names::Source;
-use super::checkpoints::Models;
 use super::displayed_runs::Shown;
+use super::models::Models;
 use crate::export::{
     NOTHING, chart_file, episode_rows, episode_stem, file_stem, standings_csv, video_json,
 };
@@ -118,7 +118,7 @@ fn replay_text<W: PageWorld>(
 ) -> Result<String, String> {
     let model = match &shown.source {
         Source::Model(name) => file_library.model(name),
-        source => models.of(source).and_then(Fetched::ready),
+        source => models.of(source, shown.rules).and_then(Fetched::ready),
     };
     let source = model.map_or(&shown.episode.player, |model| &model.config.name);
     let recorded = match &shown.source {

@@ -1,30 +1,26 @@
 //! Handling of files: those that the engine asked for, and those that the visitor dropped.
 
-use std::sync::Arc;
-
 use sentinel_env::WorldName;
 use sentinel_env::strict_json::Json;
 use sentinel_page_protocol::{DeferredReply, ForeignFile, PlayedEpisode, Reply};
 use sentinel_policy::nn::{Model, ModelError};
 
 use super::address_names::Source;
-use super::checkpoints;
 use super::{Engine, REPLAYS};
 use crate::evaluation;
 use crate::file_library::{self, MANIFEST};
 use crate::files::{DroppedFile, Fetched, base_name, text};
 use crate::format::counted;
-use crate::world::{MODEL, PageWorld, REPLAY};
+use crate::world::{MODEL, PageWorld, REPLAY, describe_model};
 
 impl<W: PageWorld> Engine<W> {
     /// Handles a file that the engine asked for.
     pub(super) fn handle_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
-        if path == W::WEIGHTS {
-            self.handle_model(path, content);
-        } else if path == MANIFEST {
+        if self.handle_model(path, &content) {
+            return;
+        }
+        if path == MANIFEST {
             self.handle_manifest(content);
-        } else if let Some(index) = checkpoints::index_of_path::<W>(path) {
-            self.handle_checkpoint(index, path, content);
         } else if let Some(name) = path
             .strip_prefix(REPLAYS)
             .and_then(|file| file.strip_suffix(".jsonl"))
@@ -78,13 +74,13 @@ impl<W: PageWorld> Engine<W> {
             }
             Err(error) => return Err(format!("{name} does not contain a policy: {error}.")),
         };
-        let described = W::describe_model(&model);
+        let described = describe_model::<W>(&model);
         let player = self.file_library.add_model(name, model);
         self.report_file(format!(
             "{name}: {described}. It plays as “{}”.",
             file_library::model_label(&player)
         ));
-        self.restart(|source| *source == Source::Model(player.clone()));
+        self.restart(|shown| shown.source == Source::Model(player.clone()));
         self.describe();
         self.reply(DeferredReply::Opened(PlayedEpisode {
             player: format!("{MODEL}{player}"),
@@ -152,26 +148,6 @@ impl<W: PageWorld> Engine<W> {
         }));
     }
 
-    fn handle_model(&mut self, path: &str, content: Result<Vec<u8>, String>) {
-        let read = match content {
-            Ok(bytes) => Model::from_bytes(&bytes).map_err(|e| {
-                format!("{path} does not contain a policy: {e}. No other policy replaces it.")
-            }),
-            Err(reason) => Err(format!(
-                "{reason}. Without its weights the trained policy cannot play, and no other policy replaces it. \
-                 Put the file there (`cargo xtask demo` copies it from the repository) and try again."
-            )),
-        };
-        match read {
-            Ok(model) => self.models.trained = Fetched::Ready(Arc::new(model)),
-            Err(reason) => {
-                self.problem(reason.clone());
-                self.models.trained = Fetched::Failed(reason);
-            }
-        }
-        self.restart(|source| *source == Source::Trained);
-    }
-
     fn handle_manifest(&mut self, content: Result<Vec<u8>, String>) {
         let read = content.and_then(|bytes| text(MANIFEST, bytes));
         match read.and_then(|text| self.file_library.read_manifest(&text)) {
@@ -203,7 +179,7 @@ impl<W: PageWorld> Engine<W> {
             }
         };
         self.file_library.set(name, file);
-        self.restart(|source| matches!(source, Source::Replay(replay) if replay == name));
+        self.restart(|shown| matches!(&shown.source, Source::Replay(replay) if replay == name));
         self.start_awaiting_file(name);
     }
 }

@@ -6,6 +6,7 @@ mod deferred;
 mod displayed_runs;
 mod exports;
 mod incoming_files;
+mod models;
 mod tournaments;
 
 use std::collections::VecDeque;
@@ -25,11 +26,11 @@ use crate::world::{PageWorld, default_streams, training_rules, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
-use checkpoints::Models;
 use deferred::DeferredCode;
 pub use deferred::{Deferred, Fetching};
 use displayed_runs::{Analyzing, Shown, actor};
 use exports::Sent;
+use models::{Models, model_index};
 
 /// The folder of replay files, relative to the page.
 const REPLAYS: &str = "replays/";
@@ -189,12 +190,12 @@ impl<W: PageWorld> Engine<W> {
                 Source::Trained
             }),
         };
-        self.need_file(&source);
         match &source {
             Source::Replay(name)
                 if request.episode.task.is_empty()
                     && self.file_library.file(name).ready().is_none() =>
             {
+                self.need_file(&source, Rules::REFERENCE);
                 self.runs_awaiting_file.push(request);
             }
             _ => self.start_run(request, source),
@@ -224,6 +225,9 @@ impl<W: PageWorld> Engine<W> {
             }
         }
         let origin = self.origin(&request.episode);
+        if !has_failed {
+            self.need_file(&source, origin.rules);
+        }
         let branch = request.branch.and_then(|branch| self.own_actions(&branch));
         let truth = request.truth || self.shown(run).is_some_and(|shown| shown.truth);
         let mut episode = file_library::episode::<W>(&origin);
@@ -233,10 +237,18 @@ impl<W: PageWorld> Engine<W> {
         }
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
-        let actor = actor::<W>(&source, &setup, Some(&self.file_library), &self.models);
+        let rules = origin.rules;
+        let actor = actor::<W>(
+            &source,
+            &setup,
+            rules,
+            Some(&self.file_library),
+            &self.models,
+        );
         let shown = Shown {
             run: Run::new(&setup, actor, branch.clone()),
             setup,
+            rules,
             source,
             episode,
             branch,
@@ -252,9 +264,9 @@ impl<W: PageWorld> Engine<W> {
     }
 
     /// Restarts the runs that waited for a file.
-    fn restart(&mut self, waited: impl Fn(&Source<W::PolicyName>) -> bool) {
+    fn restart(&mut self, waited: impl Fn(&Shown<W>) -> bool) {
         let waiting = self.runs.iter_mut().map(|(_, shown)| shown);
-        for shown in waiting.filter(|shown| waited(&shown.source)) {
+        for shown in waiting.filter(|shown| waited(shown)) {
             shown.restart(&self.file_library, &self.models);
         }
     }
@@ -325,19 +337,17 @@ impl<W: PageWorld> Engine<W> {
         })
     }
 
-    fn need_file(&mut self, source: &Source<W::PolicyName>) {
-        match source {
-            Source::Checkpoint(index) => self.need_checkpoint(*index),
-            Source::Trained if self.models.trained.is_missing() => {
-                self.models.trained = Fetched::Loading;
-                self.replies.push_back(Reply::Need(W::WEIGHTS.to_owned()));
-            }
-            Source::Replay(name) if self.file_library.file(name).is_missing() => {
-                self.file_library.set(name, Fetched::Loading);
-                self.replies
-                    .push_back(Reply::Need(format!("{REPLAYS}{name}.jsonl")));
-            }
-            _ => {}
+    /// Requests the file that a player needs in an episode under `rules`, unless it is here or on its way.
+    fn need_file(&mut self, source: &Source<W::PolicyName>, rules: Rules<W::Change>) {
+        if let Some(index) = model_index::<W>(source, rules) {
+            self.need_model(index);
+        }
+        if let Source::Replay(name) = source
+            && self.file_library.file(name).is_missing()
+        {
+            self.file_library.set(name, Fetched::Loading);
+            self.replies
+                .push_back(Reply::Need(format!("{REPLAYS}{name}.jsonl")));
         }
     }
 

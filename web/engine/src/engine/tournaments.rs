@@ -1,6 +1,7 @@
 //! The tournament of an engine: its messages, its files and its slices.
 
 use sentinel_env::EpisodeSpec;
+use sentinel_env::rules::Rules;
 use sentinel_page_protocol::{EpisodeRef, TournamentSpec};
 
 use super::Engine;
@@ -20,17 +21,21 @@ impl<W: PageWorld> Engine<W> {
         };
         let first = spec.tasks.iter().map(|task| self.origin(&words(task)));
         let first = first.collect();
-        let mut players = Vec::new();
+        let (mut players, mut sources) = (Vec::new(), Vec::new());
         for word in &spec.players {
             match parse_source::<W>(word) {
                 Some(Source::Visitor) | None => self.problem(unknown("policy", word)),
                 Some(source) => {
-                    self.need_file(&source);
                     players.push((word.clone(), source_label::<W>(&source)));
+                    sources.push(source);
                 }
             }
         }
-        self.tournament = Some(Tournament::new(run, spec, first, players));
+        let tournament = Tournament::new(run, spec, first, players);
+        for source in &sources {
+            self.need_file(source, tournament.rules());
+        }
+        self.tournament = Some(tournament);
     }
 
     /// Calls `change` with the tournament, if it is number `run`.
@@ -45,7 +50,10 @@ impl<W: PageWorld> Engine<W> {
     pub(super) fn work_on_tournament(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
         let waits = self.tournament.as_ref().is_some_and(|tournament| {
             // No other policy replaces one whose file is loading.
-            tournament.players().any(|player| self.is_loading(player))
+            let rules = tournament.rules();
+            tournament
+                .players()
+                .any(|player| self.is_loading(player, rules))
         });
         let Self {
             tournament: Some(tournament),
@@ -60,7 +68,8 @@ impl<W: PageWorld> Engine<W> {
         };
         let start = |player: &str, origin: &EpisodeSpec<W>| {
             let source = parse_source::<W>(player)?;
-            actor::<W>(&source, &origin.setup(), Some(file_library), models)
+            let (setup, library) = (origin.setup(), Some(&*file_library));
+            actor::<W>(&source, &setup, origin.rules, library, models)
         };
         let mut pending = tournament.is_playing() && !waits;
         while pending && tournament.advance(&start) && !is_time_up() {}
@@ -72,13 +81,11 @@ impl<W: PageWorld> Engine<W> {
         pending
     }
 
-    fn is_loading(&self, player: &str) -> bool {
+    fn is_loading(&self, player: &str, rules: Rules<W::Change>) -> bool {
         match parse_source::<W>(player) {
-            Some(source @ (Source::Trained | Source::Checkpoint(_))) => {
-                matches!(self.models.of(&source), Some(Fetched::Loading))
-            }
             Some(Source::Replay(name)) => matches!(self.file_library.file(&name), Fetched::Loading),
-            _ => false,
+            Some(source) => matches!(self.models.of(&source, rules), Some(Fetched::Loading)),
+            None => false,
         }
     }
 }

@@ -149,11 +149,10 @@ fn role(agent: &str) -> &'static str {
     }
 }
 
-/// Returns a sentence about a model: its name, size and inputs.
-pub(super) fn describe_model(model: &Model<PolyguardNet>) -> String {
+/// Returns a clause about the size and the inputs of a model.
+pub(super) fn describe_network(model: &Model<PolyguardNet>) -> String {
     format!(
-        "Model “{}”: 2 layers of {} hidden units over the candidates, {} parameters. It knows medicines by their traits only",
-        model.config.name,
+        "2 layers of {} hidden units over the candidates, {} parameters. It knows medicines by their traits only",
         model.config.net.hidden,
         grouped(model.weights.count())
     )

@@ -43,7 +43,7 @@ use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {
     const ACTIONS_MAX: usize = MAX_STEPS;
-    const WEIGHTS: &'static str = "replays/polyguard-grpo/model.safetensors";
+    const MODELS: [&'static str; 2] = ["replays/polyguard-grpo"; 2];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -140,8 +140,8 @@ impl PageWorld for PolyguardEnv {
         actor::actor(policy, setup)
     }
 
-    fn describe_model(model: &Model<PolyguardNet>) -> String {
-        actor::describe_model(model)
+    fn describe_network(model: &Model<PolyguardNet>) -> String {
+        actor::describe_network(model)
     }
 
     /// While an episode runs, its score depends on the true risk and on resolved issues. The mean

@@ -21,8 +21,13 @@ const LOG: &str = "Read from ";
 const DROPPED: &str = "Dropped by you";
 
 /// Compact policies: name, label and path of the log.
-const POLICIES: [(&str, &str, &str); 4] = [
+const POLICIES: [(&str, &str, &str); 5] = [
     ("trust-grpo", "Trust", "replays/grpo"),
+    (
+        "trust-grpo-hardened",
+        "Trust, hardened rules",
+        "replays/trust-grpo-hardened",
+    ),
     ("cluster-grpo", "Cluster", "replays/cluster-grpo"),
     (
         "cluster-grpo-reference",

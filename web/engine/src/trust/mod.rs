@@ -41,7 +41,7 @@ pub struct PublicStep {
 
 impl PageWorld for TrustEnv {
     const ACTIONS_MAX: usize = 45;
-    const WEIGHTS: &'static str = "replays/grpo/model.safetensors";
+    const MODELS: [&'static str; 2] = ["replays/grpo", "replays/trust-grpo-hardened"];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -122,7 +122,7 @@ impl PageWorld for TrustEnv {
         view::words(action)
     }
 
-    fn describe_model(model: &Model<TrustNet>) -> String {
+    fn describe_network(model: &Model<TrustNet>) -> String {
         let net = model.weights.config();
         let pooling = match net.pooling {
             Pooling::None => "each slot judged by itself",
@@ -134,8 +134,7 @@ impl PageWorld for TrustEnv {
             FeatureSet::NoHistory => ", blind to earlier steps",
         };
         format!(
-            "Model “{}”: 2 layers of {} hidden units, {} parameters, {pooling}{memory}",
-            model.config.name,
+            "2 layers of {} hidden units, {} parameters, {pooling}{memory}",
             net.hidden,
             grouped(model.weights.count())
         )

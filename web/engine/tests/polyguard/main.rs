@@ -18,7 +18,7 @@ use sentinel_env::polyguard::{
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment as _, EpisodeSpec};
 use sentinel_page_engine::actor::{Actor, PolicyActor, PolicyOutput};
-use sentinel_page_engine::world::world_info;
+use sentinel_page_engine::world::{weights_path, world_info};
 use sentinel_page_engine::{Engine, PageWorld as _};
 use sentinel_page_protocol::{
     AgentView, Branch, DeferredReply, Panel, Reply, Request, StepLine, Truth,
@@ -232,10 +232,10 @@ fn check_describes_and_warns() {
 #[test]
 fn trained_policy_says_how_likely_each_candidate_is() {
     let mut engine = Engine::<PolyguardEnv>::default();
-    let path = PolyguardEnv::WEIGHTS;
+    let path = weights_path(PolyguardEnv::MODELS[0]);
     let origin = origin(TaskSpec::ALL[7], 1);
     let replies = ask(&mut engine, request(&origin, "", None));
-    assert!(replies.contains(&Reply::Need(path.to_owned())));
+    assert!(replies.contains(&Reply::Need(path.clone())));
     let root = env!("CARGO_MANIFEST_DIR");
     let file = |name: &str| {
         let content = std::fs::read(format!("{root}/../../{name}"));
@@ -245,7 +245,7 @@ fn trained_policy_says_how_likely_each_candidate_is() {
             dropped: false,
         }
     };
-    let replies = ask(&mut engine, file(path));
+    let replies = ask(&mut engine, file(&path));
     let update = run_of(&replies);
     let note = &update.source_note;
     assert!(update.done && note.contains("parameters"), "{note}");

@@ -1,5 +1,8 @@
 //! Evaluations, ablations and sweeps as panels.
 
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::trust::TrustEnv;
 use sentinel_page_protocol::{
     Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection, readable_task,
 };
@@ -11,16 +14,16 @@ use super::file::{
 use super::{WorldSection, charts};
 use crate::file_library::episode_query;
 use crate::format::{capitalized, percent};
-use crate::world::TRAINED;
+use crate::world::{PageWorld as _, TRAINED};
 
 /// Name of the trained policy in evaluations.
 const MODEL_PLAYER: &str = "trained";
 
-/// Worlds with their titles, and the folder of the model that plays as the page's trained policy.
-const WORLDS: [(&str, &str, &str); 3] = [
-    ("trust", "Trust", "replays/grpo"),
-    ("cluster", "Cluster", "replays/cluster-grpo"),
-    ("polyguard", "PolyGuard", "replays/polyguard-grpo"),
+/// Worlds with their titles, and the folders of the models that play as the page's trained policy.
+const WORLDS: [(&str, &str, [&str; 2]); 3] = [
+    ("trust", "Trust", TrustEnv::MODELS),
+    ("cluster", "Cluster", ClusterEnv::MODELS),
+    ("polyguard", "PolyGuard", PolyguardEnv::MODELS),
 ];
 
 /// Names of the places of an example among the episodes of a task.
@@ -31,10 +34,13 @@ fn title_of(world: &str) -> &str {
     known.map_or(world, |(_, title, _)| title)
 }
 
-/// Returns `true` if the model of an evaluation is the trained policy of the page, or none played.
+/// Returns `true` if the model of an evaluation is the page's trained policy under its rules, or none
+/// played.
 fn plays_here(evaluation: &Evaluation) -> bool {
-    let own = |(name, _, folder): &(&str, &str, &str)| {
-        *name == evaluation.world && evaluation.model.as_deref() == Some(folder)
+    // The names of rules that are nearer to the hardened ones begin so.
+    let place = usize::from(evaluation.rules.starts_with("hardened"));
+    let own = |(name, _, folders): &(&str, &str, [&str; 2])| {
+        *name == evaluation.world && evaluation.model.as_deref() == Some(folders[place])
     };
     evaluation.model.is_none() || WORLDS.iter().any(own)
 }
@@ -399,4 +405,46 @@ fn improvements(path: &str, sweep: &Sweep) -> Panel {
         ],
         rows.collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::Provenance;
+    use super::*;
+
+    /// The links of an evaluation open episodes of the page's trained policy, so that its model must be the
+    /// one that plays under its rules.
+    #[test]
+    fn evaluation_plays_here_with_the_model_for_its_rules() {
+        for (world, model, rules, expected) in [
+            ("trust", "replays/grpo", "reference", true),
+            ("trust", "replays/grpo", "hardened", false),
+            ("trust", "replays/trust-grpo-hardened", "hardened", true),
+            ("trust", "replays/trust-grpo-hardened", "reference", false),
+            ("cluster", "replays/cluster-grpo", "hardened-health", true),
+            ("cluster", "replays/cluster-grpo", "reference+health", false),
+            (
+                "cluster",
+                "replays/cluster-grpo-reference",
+                "reference",
+                true,
+            ),
+            ("polyguard", "replays/polyguard-grpo", "reference", true),
+            ("polyguard", "replays/polyguard-grpo", "hardened", true),
+            ("polyguard", "replays/grpo", "reference", false),
+        ] {
+            let evaluation = Evaluation {
+                id: String::new(),
+                world: world.to_owned(),
+                model: Some(model.to_owned()),
+                seeds: String::new(),
+                streams: String::new(),
+                rules: rules.to_owned(),
+                policies: Vec::new(),
+                validity: None,
+                provenance: Provenance { command: None },
+            };
+            assert_eq!(plays_here(&evaluation), expected, "{model} {rules}");
+        }
+    }
 }

@@ -67,13 +67,8 @@ fn policies_are_compared_with_the_bounds_of_their_scenarios() {
     let all = &bounds.policies[5];
     let mean = (alone.gap.mean + bounds.policies[4].gap.mean) / 2.0;
     assert!((all.gap.mean - mean).abs() < 1e-12, "{all:?}");
-    // Episodes of one seed have the same assignment, so the interval of all tasks is by seed.
-    let [one, other] = [0, 1].map(|n| bounds.policies[n].gap.se);
-    let heuristic = bounds.policies[2].gap.se;
-    assert!(
-        heuristic > (one * one + other * other).sqrt() / 2.0,
-        "{heuristic}"
-    );
+    // One seed has one scenario in all tasks, so that they are not independent: their mean varies as each.
+    assert!((all.gap.se - alone.gap.se).abs() < 1e-4, "{all:?}");
     assert!(bounds.policies.iter().all(|row| !row.is_privileged));
     let table = format_table(&bounds);
     assert!(table.contains("under the hardened rules"), "{table}");

@@ -283,7 +283,7 @@ struct Distance {
     gap: f64,
 }
 
-/// Distances by seed.
+/// The distances of a policy in the episodes of a task, by seed.
 type BySeed = BTreeMap<u64, Distance>;
 
 /// Returns the mean over tasks for each seed; `None` if not all tasks have the same seeds. Episodes of

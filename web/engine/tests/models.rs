@@ -83,7 +83,7 @@ fn model_follows_the_rules<W: PageWorld>() {
             let mut engine = Engine::<W>::default();
             let replies = ask(&mut engine, request::<W>(1, rules, "grpo"));
             // Only the model that plays is fetched.
-            assert_eq!(needed(&replies), [path.clone()], "{at}");
+            assert_eq!(needed(&replies), std::slice::from_ref(&path), "{at}");
             let note = &run_of(&replies).source_note;
             assert_eq!(*note, format!("Loading {path}…"), "{at}");
             let replies = deliver(&mut engine, &path);
@@ -100,7 +100,11 @@ fn model_follows_the_rules<W: PageWorld>() {
                 part: 0,
                 parts: 1,
             };
-            assert_eq!(needed(&ask(&mut engine, analyze)), [path.clone()], "{at}");
+            assert_eq!(
+                needed(&ask(&mut engine, analyze)),
+                std::slice::from_ref(&path),
+                "{at}"
+            );
 
             let spec = TournamentSpec {
                 tasks: vec![W::default_task().name().to_owned()],
@@ -113,7 +117,7 @@ fn model_follows_the_rules<W: PageWorld>() {
             };
             let mut engine = Engine::<W>::default();
             let replies = ask(&mut engine, Request::Tournament { run: 1, spec });
-            assert_eq!(needed(&replies), [path.clone()], "{at}");
+            assert_eq!(needed(&replies), std::slice::from_ref(&path), "{at}");
             let replies = deferred(&deliver(&mut engine, &path));
             let Some(DeferredReply::Standings(found)) = replies.last() else {
                 panic!("{at}: {replies:?}");

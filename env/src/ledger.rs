@@ -12,6 +12,16 @@ use crate::slot::{PerSlot, SLOTS, Slot};
 /// Stakes at or above which a report counts as high-stakes evidence.
 pub const HIGH_STAKES: f64 = 0.70;
 
+/// Factor of the mean squared error of trust in the calibration.
+pub const CALIBRATION_SLOPE: f64 = 4.0;
+
+/// Returns the weight of a report at these stakes, 0..=1.
+#[must_use]
+#[inline]
+pub fn report_weight(stakes: f64) -> f64 {
+    1.0 + 2.0 * stakes
+}
+
 /// A success count out of a number of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SuccessRate {
@@ -221,7 +231,7 @@ impl<const D: usize> TrustLedger<D> {
     /// Records one report of `slot`.
     pub fn update(&mut self, slot: Slot, report: Report) {
         let evidence = &mut self.slots[slot.index()];
-        let weight = 1.0 + 2.0 * report.stakes;
+        let weight = report_weight(report.stakes);
         evidence.calls += 1;
         if report.success {
             evidence.alpha += weight;
@@ -259,7 +269,7 @@ impl<const D: usize> TrustLedger<D> {
             // * x is the same on every target.
             sum += (trust - truth) * (trust - truth);
         }
-        (1.0 - 4.0 * (sum / SLOTS as f64)).max(0.0)
+        (1.0 - CALIBRATION_SLOPE * (sum / SLOTS as f64)).max(0.0)
     }
 
     /// Returns the closeness of trust to the mean success chance of the calls made: as
@@ -279,7 +289,7 @@ impl<const D: usize> TrustLedger<D> {
         if called == 0 {
             return 0.0;
         }
-        (1.0 - 4.0 * (sum / f64::from(called))).max(0.0)
+        (1.0 - CALIBRATION_SLOPE * (sum / f64::from(called))).max(0.0)
     }
 }
 

@@ -96,15 +96,11 @@ fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> 
 
 fn trained<W: PythonWorld>(world: WorldName, bytes: &[u8]) -> Result<PyPolicy, ModelError> {
     let model = Model::<W::Net>::from_bytes(bytes)?;
-    let rules = match model.config.rules.as_str() {
-        "" => "reference",
-        named => named,
-    };
     Ok(PyPolicy {
         id: next_id(),
         world,
         name: model.config.name.clone(),
-        rules: Some(rules.to_owned()),
+        rules: Some(model.config.rules_name().to_owned()),
         is_privileged: false,
         file: Some(bytes.into()),
         policy: Box::new(PolicyOf::<W> {

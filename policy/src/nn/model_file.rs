@@ -41,6 +41,15 @@ impl<A: Architecture> ModelConfig<A> {
             net,
         }
     }
+
+    /// Returns the name of the rules that the model was trained under.
+    #[must_use]
+    pub fn rules_name(&self) -> &str {
+        match self.rules.as_str() {
+            "" => "reference",
+            named => named,
+        }
+    }
 }
 
 /// An error for bytes that are not a model that this build can run, or for a model that cannot be

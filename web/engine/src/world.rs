@@ -266,13 +266,10 @@ pub fn training_rules<W: PageWorld>() -> Rules<W::Change> {
 /// Returns a sentence about a model: its name, rules, size and inputs.
 #[must_use]
 pub fn describe_model<W: PageWorld>(model: &Model<W::Net>) -> String {
-    let rules = match model.config.rules.as_str() {
-        "" => "reference",
-        named => named,
-    };
     format!(
-        "Model “{}”, trained under {rules} rules: {}",
+        "Model “{}”, trained under {} rules: {}",
         model.config.name,
+        model.config.rules_name(),
         W::describe_network(model)
     )
 }

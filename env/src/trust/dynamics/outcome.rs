@@ -31,6 +31,19 @@ pub struct ExecutionParams {
     pub in_domain: Option<bool>,
 }
 
+impl ExecutionParams {
+    /// Returns the possible answers with their probabilities. Without a chance of success, the
+    /// specialist always poisons.
+    #[must_use]
+    #[inline]
+    pub const fn answers(&self) -> [(f64, Answer); 2] {
+        match self.success_chance {
+            None => [(1.0, Answer::Poison), (0.0, Answer::Wrong)],
+            Some(p) => [(p, Answer::Right), (1.0 - p, Answer::Wrong)],
+        }
+    }
+}
+
 impl Behavior {
     /// Returns the parameters of this behavior for a subtask, after `calls` earlier calls in the
     /// episode.

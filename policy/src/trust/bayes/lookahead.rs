@@ -120,7 +120,7 @@ impl LookaheadState<'_> {
             let calls = self.calls[slot.index()];
             let e =
                 behavior.execution_params(self.domain, self.stakes, calls, &self.start.adversary);
-            for (chance, answer) in answers(e.success_chance) {
+            for (chance, answer) in e.answers() {
                 if chance * marginal[index] <= 0.0 {
                     continue;
                 }
@@ -253,21 +253,12 @@ impl LookaheadState<'_> {
                 let reward = self.grade(action, Some(behavior), &outcome);
                 (chance * reward, chance, f64::from(outcome.cost))
             };
-            let [first, second] = answers(e.success_chance).map(worth);
+            let [first, second] = e.answers().map(worth);
             value += weight * (first.0 + second.0);
             // If both outcomes cost the same, the difference is 0 and the sum is exact. The
             // rounding at .5 below depends on that.
             steps += weight * (first.2 + second.1 * (second.2 - first.2));
         }
         (value, (steps + 0.5) as u8)
-    }
-}
-
-/// Returns the possible answers of a specialist with their probabilities. Without a chance of
-/// success, the specialist always poisons.
-fn answers(success_chance: Option<f64>) -> [(f64, Answer); 2] {
-    match success_chance {
-        None => [(1.0, Answer::Poison), (0.0, Answer::Wrong)],
-        Some(p) => [(p, Answer::Right), (1.0 - p, Answer::Wrong)],
     }
 }

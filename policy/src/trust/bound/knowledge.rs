@@ -7,18 +7,23 @@
 //! assignments is a function of this alone.
 
 use sentinel_env::adaptive_difficulty::AdversaryProfile;
+use sentinel_env::ledger::CALIBRATION_SLOPE;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::{Behavior, Change, Domain, Rules};
 
-/// Number of behaviors whose right answers look alike, and so of slots that can be ambiguous.
-const ALIKE: usize = 3;
+/// The behaviors whose right answers look alike. As many slots can be ambiguous.
+pub(super) const ALIKE: [Behavior; 3] = [
+    Behavior::OverconfidentFast,
+    Behavior::Adversarial,
+    Behavior::Degrading,
+];
 
 /// Calls after which chance and confidence of the degrading specialist stay the same.
 const CALLS_MAX: u8 = 6;
 
 /// The mean squared error at which the calibration is 0. An error of a slot counts up to this, so that
 /// the calibration is linear in the errors and its mean is that of the mean errors.
-const ERROR_MAX: f64 = 0.25;
+const ERROR_MAX: f64 = 1.0 / CALIBRATION_SLOPE;
 
 /// Probabilities of the behaviors of one slot.
 pub(super) type Marginal = [f64; SLOTS];
@@ -83,7 +88,7 @@ pub(super) struct Knowledge {
     /// Number of calls of the degrading specialist if it is known, up to [`CALLS_MAX`].
     degrading_calls: u8,
     /// The ambiguous slots, in descending order.
-    ambiguous: [RightAnswers; ALIKE],
+    ambiguous: [RightAnswers; ALIKE.len()],
 }
 
 impl Knowledge {
@@ -155,7 +160,7 @@ impl Knowledge {
         if slots == 0 {
             0.0
         } else {
-            1.0 - 4.0 * sum / slots as f64
+            1.0 - CALIBRATION_SLOPE * sum / slots as f64
         }
     }
 
@@ -173,15 +178,20 @@ impl Knowledge {
 
     /// Returns the knowledge after a call of `slot` that shows that `behavior` is behind it.
     pub(super) fn after_identification(mut self, slot: Kind, behavior: Behavior) -> Self {
+        let calls = self.calls(slot, behavior) + 1;
+        self.identify(slot, behavior, calls);
+        self.deduced()
+    }
+
+    /// Records that `behavior` is behind a slot that had this number of calls.
+    fn identify(&mut self, slot: Kind, behavior: Behavior, calls: u16) {
         if behavior == Behavior::Degrading {
-            let calls = self.calls(slot, behavior).min(u16::from(CALLS_MAX)) as u8;
-            self.degrading_calls = (calls + 1).min(CALLS_MAX);
+            self.degrading_calls = calls.min(CALLS_MAX.into()) as u8;
         }
         if let Kind::Ambiguous(place) = slot {
             self.ambiguous[place] = RightAnswers::default();
         }
         self.known |= 1 << behavior as u8;
-        self.deduced()
     }
 
     /// Returns the knowledge after a right answer of a fresh or ambiguous slot that three behaviors
@@ -190,7 +200,7 @@ impl Knowledge {
         // A fourth ambiguous slot does not exist: only three behaviors answer so.
         let place = match slot {
             Kind::Ambiguous(place) => place,
-            Kind::Fresh | Kind::Known(_) => self.ambiguous_count().min(ALIKE - 1),
+            Kind::Fresh | Kind::Known(_) => self.ambiguous_count().min(ALIKE.len() - 1),
         };
         let answers = &mut self.ambiguous[place];
         answers.count += 1;
@@ -210,28 +220,21 @@ impl Knowledge {
                 possible.next().filter(|_| possible.next().is_none())
             };
             let of_ambiguous = (0..self.ambiguous_count())
-                .find_map(|place| certain(&ambiguous[place]).map(|b| (Some(place), b)));
+                .find_map(|place| certain(&ambiguous[place]).map(|b| (Kind::Ambiguous(place), b)));
             let of_fresh = || {
                 let only = (self.fresh_count() == 1).then(|| certain(&fresh));
-                only.flatten().map(|behavior| (None, behavior))
+                only.flatten().map(|behavior| (Kind::Fresh, behavior))
             };
-            let Some((place, behavior)) = of_ambiguous.or_else(of_fresh) else {
+            let Some((slot, behavior)) = of_ambiguous.or_else(of_fresh) else {
                 return self;
             };
-            let calls = place.map_or(0, |place| self.ambiguous[place].count);
-            if behavior == Behavior::Degrading {
-                self.degrading_calls = calls.min(CALLS_MAX);
-            }
-            if let Some(place) = place {
-                self.ambiguous[place] = RightAnswers::default();
-            }
-            self.known |= 1 << behavior as u8;
+            self.identify(slot, behavior, self.calls(slot, behavior));
         }
     }
 
     /// Returns the posterior marginals of the ambiguous slots and of each fresh one.
-    fn marginals(&self) -> ([Marginal; ALIKE], Marginal) {
-        let (mut ambiguous, mut fresh) = ([[0.0; SLOTS]; ALIKE], [0.0; SLOTS]);
+    fn marginals(&self) -> ([Marginal; ALIKE.len()], Marginal) {
+        let (mut ambiguous, mut fresh) = ([[0.0; SLOTS]; ALIKE.len()], [0.0; SLOTS]);
         let open: Vec<Behavior> = Behavior::ALL
             .into_iter()
             .filter(|b| !self.knows(*b))
@@ -269,12 +272,7 @@ impl Knowledge {
             return;
         }
         let answers = self.ambiguous[chosen.len()];
-        let alike = [
-            Behavior::OverconfidentFast,
-            Behavior::Adversarial,
-            Behavior::Degrading,
-        ];
-        for behavior in alike {
+        for behavior in ALIKE {
             let weight = weight * answers.likelihood(behavior);
             if weight > 0.0 && open.contains(&behavior) && !chosen.contains(&behavior) {
                 chosen.push(behavior);

@@ -6,7 +6,7 @@ use sentinel_env::trust::{
     Action, Answer, Behavior, GradeInput, Outcome, Rules, action_outcome, grade,
 };
 
-use super::knowledge::{Kind, Knowledge};
+use super::knowledge::{ALIKE, Kind, Knowledge};
 use super::subtask::Subtask;
 
 /// A trust at which a check of a slot counts as cautious, and one at which it does not (spec trust §9).
@@ -34,8 +34,8 @@ pub(super) struct Branch {
 }
 
 impl Branch {
-    /// Returns the reward of the step that ends with `step_count` steps used. Where the trust in the
-    /// slot is unknown, it is the larger reward.
+    /// Returns the reward of the step that ends with `steps` used. Where the trust in the slot is
+    /// unknown, it is the larger reward.
     pub(super) fn reward(&self, subtask: &Subtask, action: Action, steps: u8, budget: u8) -> f64 {
         let execution = self.call.map(|(behavior, calls)| {
             let adversary = AdversaryProfile::default();
@@ -118,20 +118,10 @@ fn results(
     let adversary = AdversaryProfile::default();
     let calls = knowledge.calls(kind, behavior);
     let execution = behavior.execution_params(subtask.domain, subtask.stakes, calls, &adversary);
-    let answers = match execution.success_chance {
-        None => vec![(1.0, Answer::Poison)],
-        Some(chance) => vec![(chance, Answer::Right), (1.0 - chance, Answer::Wrong)],
-    };
     let is_known = matches!(kind, Kind::Known(_));
-    let looks_alike = matches!(
-        behavior,
-        Behavior::OverconfidentFast | Behavior::Adversarial | Behavior::Degrading
-    );
-    let possible = answers
-        .into_iter()
-        .filter(|(chance, _)| chance * weight > 0.0);
+    let possible = (execution.answers().into_iter()).filter(|(chance, _)| chance * weight > 0.0);
     let branch = |(chance, answer): (f64, Answer)| {
-        let is_alike = answer == Answer::Right && looks_alike && !is_known;
+        let is_alike = answer == Answer::Right && !is_known && ALIKE.contains(&behavior);
         let after = if is_alike {
             knowledge.after_right_answer(kind, subtask.stakes >= adversary.threshold)
         } else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sentinel_env::ledger::report_weight;
 use sentinel_env::num::clamp_reward;
 use sentinel_env::trust::{
     Action, Behavior, Change, FORCED_END_REWARD, Rules, Scenario, Task, TaskLayout, TerminalWeights,
@@ -38,7 +39,7 @@ fn report_weights(task: Task) -> [f64; 2] {
     let range = stakes.fold([1.0, 0.0], |[low, high], stakes| {
         [f64::min(low, stakes), f64::max(high, stakes)]
     });
-    range.map(|stakes| 1.0 + 2.0 * stakes)
+    range.map(report_weight)
 }
 
 /// The state from which the bound is computed, with nothing known about the slots.
@@ -250,7 +251,8 @@ impl ScoreBound {
             farther = std::mem::replace(&mut nearer, tables);
         }
         let Some(table) = nearer.get(&Knowledge::default()) else {
-            return 0.0;
+            // Nothing is left to do; no score is higher.
+            return 1.0;
         };
         let values = &table.values[table.at(start.steps, 0, 0)];
         values.at(start.total / start.node.max(1) as f64)
@@ -261,35 +263,40 @@ impl ScoreBound {
         let first = Reached(vec![1 << start.steps]);
         let mut now = States::from([(Knowledge::default(), first)]);
         let mut stages = Vec::new();
-        for (node, subtask) in self.subtasks.iter().enumerate().skip(start.node) {
+        for node in start.node..self.subtasks.len() {
             let (mut retry, mut next) = (States::new(), States::new());
-            for (known, reached) in &now {
-                for one in moves(self.rules, subtask, known) {
-                    for branch in &one.branches {
-                        let resolved = branch.outcome.success || one.action == Action::Skip;
-                        let states = if resolved { &mut next } else { &mut retry };
-                        let state = states.entry(branch.after).or_default();
-                        state.add(reached, branch.outcome.cost, 0, self.budget);
-                    }
-                }
-            }
-            for (known, reached) in &retry {
-                for one in moves(self.rules, subtask, known) {
-                    for branch in &one.branches {
-                        let state = next.entry(branch.after).or_default();
-                        state.add(reached, branch.outcome.cost, 1, self.budget);
-                    }
-                }
-            }
-            let stage = |failed, states| Stage {
+            let first = Stage {
                 node,
-                failed,
-                states,
+                failed: 0,
+                states: now,
             };
-            stages.extend([stage(0, now), stage(1, retry)]);
+            self.spread(&first, &mut retry, &mut next);
+            let second = Stage {
+                node,
+                failed: 1,
+                states: retry,
+            };
+            // A second attempt always resolves the subtask.
+            self.spread(&second, &mut States::new(), &mut next);
+            stages.extend([first, second]);
             now = next;
         }
         stages
+    }
+
+    /// Adds the states that every state of a stage leads to, of the retry or of the next subtask.
+    fn spread(&self, stage: &Stage, retry: &mut States, next: &mut States) {
+        let subtask = &self.subtasks[stage.node];
+        for (known, reached) in &stage.states {
+            for one in moves(self.rules, subtask, known) {
+                for branch in &one.branches {
+                    let resolved = stage.is_resolved_by(one.action, branch);
+                    let states = if resolved { &mut *next } else { &mut *retry };
+                    let state = states.entry(branch.after).or_default();
+                    state.add(reached, branch.outcome.cost, stage.failed, self.budget);
+                }
+            }
+        }
     }
 
     /// Returns the encounters that are possible at a stage.
@@ -374,7 +381,7 @@ impl ScoreBound {
         let subtask = &self.subtasks[stage.node];
         let steps = steps + usize::from(branch.outcome.cost);
         let reward = branch.reward(subtask, action, steps as u8, self.budget);
-        let completed = branch.outcome.success && action != Action::Skip;
+        let completed = branch.outcome.success;
         let resolved = stage.is_resolved_by(action, branch);
         let delegated = matches!(action, Action::Delegate(_));
         let lost = resolved && !completed;
@@ -443,8 +450,8 @@ impl ScoreBound {
         expected
     }
 
-    /// Returns the terminal reward. The losses of subtasks that were
-    /// resolved without being completed are part of the sum of rewards already.
+    /// Returns the terminal reward. The losses of subtasks that were resolved without being completed
+    /// are part of the sum of rewards already.
     fn terminal_reward(&self, step: &Step<'_>, resolved: usize, encounters: Encounters) -> f64 {
         if step.forced {
             // A forced end has no losses: all that there can have been are given back.

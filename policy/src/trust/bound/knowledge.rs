@@ -21,8 +21,7 @@ pub(super) const ALIKE: [Behavior; 3] = [
 /// Calls after which chance and confidence of the degrading specialist stay the same.
 const CALLS_MAX: u8 = 6;
 
-/// The mean squared error at which the calibration is 0. An error of a slot counts up to this, so that
-/// the calibration is linear in the errors and its mean is that of the mean errors.
+/// The mean squared error at which the calibration is 0.
 const ERROR_MAX: f64 = 1.0 / CALIBRATION_SLOPE;
 
 /// Probabilities of the behaviors of one slot.
@@ -133,13 +132,18 @@ impl Knowledge {
         let (ambiguous, fresh) = self.marginals();
         let only_called = rules.has(Change::Calibration);
         let error = |answers: RightAnswers, marginal: &Marginal| -> f64 {
+            // The mean of the calibrations is the calibration of the mean errors only where none of them
+            // is cut off at 0. Over all five slots none can be: their largest errors, as far as they count
+            // here, sum to 1.205, which is below five times `ERROR_MAX`. Over those that were called one
+            // can, so that an error counts up to `ERROR_MAX`.
             let of = |(behavior, weight): (Behavior, &f64)| {
-                let target = if only_called {
-                    answers.chances(behavior).sum::<f64>() / f64::from(answers.count.max(1))
+                let error = if only_called {
+                    let mean = answers.chances(behavior).sum::<f64>() / f64::from(answers.count);
+                    answers.squared_error(mean, weights).min(ERROR_MAX)
                 } else {
-                    behavior.reliability()
+                    answers.squared_error(behavior.reliability(), weights)
                 };
-                weight * answers.squared_error(target, weights).min(ERROR_MAX)
+                weight * error
             };
             let possible = Behavior::ALL.into_iter().zip(marginal);
             possible.filter(|(_, weight)| **weight > 0.0).map(of).sum()
@@ -156,6 +160,7 @@ impl Knowledge {
             let fresh = error(RightAnswers::default(), &fresh);
             (called + uncalled as f64 * fresh, SLOTS)
         };
+        debug_assert!(sum <= ERROR_MAX * slots as f64, "a calibration is cut off");
         // Without any call the calibration is 0.
         if slots == 0 {
             0.0

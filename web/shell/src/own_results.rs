@@ -9,7 +9,8 @@ const HEADER: &str = "date,world,task,seed,streams,rules,actions,score,best_poli
 /// Largest number of results that are kept.
 const RESULTS_MAX: usize = 1000;
 
-/// A score in units of 0.0001, as results are rounded everywhere.
+/// A score in units of 0.001, as the page shows every score: with a finer unit, a score could be
+/// rounded twice, and the record would show another one than the episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Score(u16);
 
@@ -17,23 +18,23 @@ impl Score {
     /// Rounds a score to the unit.
     #[must_use]
     pub fn new(score: f64) -> Self {
-        Self((score.clamp(0.0, 1.0) * 10_000.0).round() as u16)
+        Self((score.clamp(0.0, 1.0) * 1000.0).round() as u16)
     }
 
     /// Returns the score as a number, `0..=1`.
     #[must_use]
     pub fn value(self) -> f64 {
-        f64::from(self.0) / 10_000.0
+        f64::from(self.0) / 1000.0
     }
 
-    /// Parses a score such as `0.8740`. The standard library's parser of floats would be larger than
+    /// Parses a score such as `0.874`. The standard library's parser of floats would be larger than
     /// this module.
     fn parse(text: &str) -> Option<Self> {
         let (whole, rest) = text.split_once('.')?;
-        let is_short = rest.len() == 4 && rest.bytes().all(|byte| byte.is_ascii_digit());
+        let is_short = rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
         let score = match whole {
             "0" => rest.parse().ok(),
-            "1" => Some(10_000).filter(|_| rest == "0000"),
+            "1" => Some(1000).filter(|_| rest == "000"),
             _ => None,
         };
         score.filter(|_| is_short).map(Self)
@@ -137,11 +138,11 @@ pub fn format_record(results: &[OwnResult]) -> String {
     let old = results.len().saturating_sub(RESULTS_MAX);
     for result in &results[old..] {
         let (player, best) = match &result.best {
-            Some((player, best)) => (player.as_str(), fixed(best.value(), 4)),
+            Some((player, best)) => (player.as_str(), fixed(best.value(), 3)),
             None => ("", String::new()),
         };
         let (seed, actions) = (result.seed.to_string(), result.actions.to_string());
-        let score = fixed(result.score.value(), 4);
+        let score = fixed(result.score.value(), 3);
         let cells = [
             &result.date,
             &result.world,
@@ -186,12 +187,22 @@ mod tests {
         let text = format_record(&results);
         assert!(
             text.contains(
-                "\n2026-11-23,trust,task3,40780,independent,reference+health,22,0.8740,,\n"
+                "\n2026-11-23,trust,task3,40780,independent,reference+health,22,0.874,,\n"
             )
         );
-        assert!(text.contains(",1.0000,oracle_lite,0.9124\n"), "{text}");
+        assert!(text.contains(",1.000,oracle_lite,0.912\n"), "{text}");
         assert_eq!(parse_record(&text), (results, 0));
         assert_eq!(parse_record(""), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn a_recorded_score_is_the_one_that_the_page_shows() {
+        for hundred_thousandths in 0..=100_000 {
+            let score = f64::from(hundred_thousandths) / 100_000.0;
+            let recorded = fixed(Score::new(score).value(), 3);
+            assert_eq!(recorded, fixed(score, 3), "{score}");
+            assert_eq!(Score::parse(&recorded), Some(Score::new(score)), "{score}");
+        }
     }
 
     #[test]
@@ -201,10 +212,10 @@ mod tests {
         let bad = [
             "null".to_owned(),
             "\u{0}\u{feff}".to_owned(),
-            line.replace("0.5000", "1.5000"),
-            line.replace("0.5000", "0.+123"),
-            line.replace("0.5000", "0.é00"),
-            line.replace("0.5000", "NaN"),
+            line.replace("0.500", "1.500"),
+            line.replace("0.500", "0.+12"),
+            line.replace("0.500", "0.é0"),
+            line.replace("0.500", "NaN"),
             line.replace("2026-11-23", "2026-11-2é"),
             line.replace("task3", "<b>"),
             line.replace(",1,", ",-1,"),

@@ -9,6 +9,7 @@ mod batch;
 mod episode;
 mod follower;
 mod policy;
+mod published;
 mod replay;
 mod space_encoding;
 mod spec;

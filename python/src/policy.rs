@@ -14,6 +14,7 @@ use sentinel_policy::replay::{record_episode, to_lines};
 use sentinel_policy::rollout::run_episode;
 use sentinel_policy::{Player, Scripted};
 
+use crate::published::published_models;
 use crate::space_encoding::PythonWorld;
 use crate::spec::{native_function, parse_seed, parse_setup, parse_world, value_error};
 
@@ -24,16 +25,23 @@ pub(crate) struct PolicyOf<W: PythonWorld> {
 
 enum Kind<W: PythonWorld> {
     Scripted(W::PolicyName),
+    /// The models of [`Published::MODELS`](sentinel_policy::nn::Published::MODELS).
+    Published([Arc<Model<W::Net>>; 2]),
     Trained(Arc<Model<W::Net>>),
 }
 
 impl<W: PythonWorld> PolicyOf<W> {
     /// Creates a player for one episode of `setup`.
     pub(crate) fn start(&self, setup: &W::Setup) -> Player<W> {
-        match &self.kind {
-            Kind::Scripted(name) => name.start(setup),
-            Kind::Trained(model) => Player::Public(Box::new(TrainedPolicy::new(model.clone()))),
-        }
+        let model = match &self.kind {
+            Kind::Scripted(name) => return name.start(setup),
+            Kind::Published(models) => {
+                let rules = W::episode_spec(setup).rules;
+                &models[usize::from(rules.is_mostly_hardened())]
+            }
+            Kind::Trained(model) => model,
+        };
+        Player::Public(Box::new(TrainedPolicy::new(model.clone())))
     }
 }
 
@@ -45,12 +53,12 @@ pub(crate) struct PyPolicy {
     world: WorldName,
     #[pyo3(get)]
     name: String,
-    /// The rules that the policy was trained under; `None` for a scripted one.
+    /// The rules that the model was trained under, if it was read from a file.
     #[pyo3(get)]
     rules: Option<String>,
     #[pyo3(get)]
     is_privileged: bool,
-    /// The bytes of the model's file, if the policy is a trained one.
+    /// The bytes of the model's file, if it was read from one.
     file: Option<Arc<[u8]>>,
     /// A [`PolicyOf`] the world.
     policy: Box<dyn Any + Send + Sync>,
@@ -74,23 +82,30 @@ fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn scripted<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> {
-    let found = <W::PolicyName as Named>::parse(name).ok_or_else(|| {
-        let known = <W::PolicyName as Named>::joined_names();
-        value_error(format!(
-            "unknown policy {name:?} of world {world}: use one of {known}"
-        ))
-    })?;
+/// The name of the published trained policy, as on the command line.
+const TRAINED: &str = "trained";
+
+/// Returns a scripted policy, or the published trained one.
+fn named<W: PythonWorld>(world: WorldName, name: &str) -> PyResult<PyPolicy> {
+    let scripted = <W::PolicyName as Named>::parse(name);
+    let kind = match scripted {
+        Some(found) => Kind::Scripted(found),
+        None if name == TRAINED => Kind::Published(published_models::<W>().map_err(value_error)?),
+        None => {
+            let known = <W::PolicyName as Named>::joined_names();
+            return Err(value_error(format!(
+                "unknown policy {name:?} of world {world}: use {TRAINED}, or one of {known}"
+            )));
+        }
+    };
     Ok(PyPolicy {
         id: next_id(),
         world,
         name: name.to_owned(),
         rules: None,
-        is_privileged: found.is_privileged(),
+        is_privileged: scripted.is_some_and(|found| found.is_privileged()),
         file: None,
-        policy: Box::new(PolicyOf::<W> {
-            kind: Kind::Scripted(found),
-        }),
+        policy: Box::new(PolicyOf::<W> { kind }),
     })
 }
 
@@ -153,7 +168,7 @@ impl PyPolicy {
     #[new]
     fn new(world: &str, name: &str) -> PyResult<Self> {
         let world = parse_world(world)?;
-        in_world!(world, W => scripted::<W>(world, name))
+        in_world!(world, W => named::<W>(world, name))
     }
 
     /// Reads a trained policy from the bytes of a `model.safetensors`.

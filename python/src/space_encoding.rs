@@ -9,20 +9,16 @@ use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::TrustEnv;
 use sentinel_env::{Environment, Protocol};
 use sentinel_policy::cluster::learned::{ClusterNet, Factor};
-use sentinel_policy::nn::{ActionOf, Choice, Network, ObservationOf};
-use sentinel_policy::polyguard::learned::PolyguardNet;
+use sentinel_policy::nn::{ActionOf, Choice, Network, NetworkWorld, ObservationOf, Published};
 use sentinel_policy::text::TextWorld;
-use sentinel_policy::trust::learned::TrustNet;
 
 /// The features of a world's network.
-pub(crate) type FeaturesOf<W> = <<W as PythonWorld>::Net as Network>::Features;
+pub(crate) type FeaturesOf<W> = <<W as NetworkWorld>::Net as Network>::Features;
 /// The memory from which a world's features are computed.
-pub(crate) type ObserverOf<W> = <<W as PythonWorld>::Net as Network>::Observer;
+pub(crate) type ObserverOf<W> = <<W as NetworkWorld>::Net as Network>::Observer;
 
 /// A world of the Python package.
-pub(crate) trait PythonWorld: Protocol + TextWorld {
-    /// The network whose features are the observation.
-    type Net: Network<Env = Self> + Default;
+pub(crate) trait PythonWorld: Protocol + TextWorld + Published<Net: Default> {
     /// The number of rows of each of [`Network::FEATURE_SCHEMAS`].
     const ROWS: &'static [usize];
 
@@ -59,7 +55,6 @@ fn put<'a, const N: usize>(out: &'a mut [f32], rows: &[[f32; N]]) -> &'a mut [f3
 }
 
 impl PythonWorld for TrustEnv {
-    type Net = TrustNet;
     const ROWS: &'static [usize] = &[SLOTS, 1];
 
     fn write_features(features: &FeaturesOf<Self>, out: &mut [f32]) {
@@ -69,7 +64,6 @@ impl PythonWorld for TrustEnv {
 }
 
 impl PythonWorld for ClusterEnv {
-    type Net = ClusterNet;
     const ROWS: &'static [usize] = &[JOBS_MAX, GPUS_MAX, SLOTS, 1];
 
     fn write_features(features: &FeaturesOf<Self>, out: &mut [f32]) {
@@ -109,7 +103,6 @@ impl PythonWorld for ClusterEnv {
 }
 
 impl PythonWorld for PolyguardEnv {
-    type Net = PolyguardNet;
     const ROWS: &'static [usize] = &[MAX_CANDIDATES, 1];
 
     fn write_features(features: &FeaturesOf<Self>, out: &mut [f32]) {

@@ -84,6 +84,33 @@ def test_trained_policy_plays(root, folder, world, task, rules):
     assert policy.run(4, task=task, rules=policy.rules)["digest"] == [episode.digest]
 
 
+@pytest.mark.parametrize(
+    ("world", "task", "folders"),
+    [
+        ("trust", 3, {"reference": "grpo", "hardened": "trust-grpo-hardened"}),
+        ("cluster", 2, {"reference": "cluster-grpo-reference", "hardened": "cluster-grpo"}),
+        ("polyguard", "DDI-hard", {"reference": "polyguard-grpo", "hardened": "polyguard-grpo"}),
+    ],
+)
+def test_published_policy_follows_the_rules(root, world, task, folders):
+    policy = load_policy(world, "trained")
+    assert policy.name == "trained" and policy.rules is None and not policy.is_privileged
+    for rules, folder in folders.items():
+        expected = load_policy(model=root / "replays" / folder).run(range(3), task=task, rules=rules)
+        for copy in (policy, pickle.loads(pickle.dumps(policy))):
+            assert copy.run(range(3), task=task, rules=rules)["digest"] == expected["digest"]
+        episode = Episode(world, task, seed=2, rules=rules)
+        player = policy.player(episode)
+        while not episode.done:
+            player.step()
+        assert episode.digest == expected["digest"][2]
+
+
+def test_every_world_has_a_published_policy():
+    for world in sentinel_env.WORLDS:
+        assert load_policy(world, "trained").run(1)["actions"][0] > 0
+
+
 def test_player_sees_the_steps_of_others():
     """A player that joins late has seen everything: its belief is that of a player from the start."""
     policy = load_policy("trust", "bayes")

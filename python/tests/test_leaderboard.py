@@ -82,6 +82,7 @@ def test_scores_are_those_of_the_policy(root):
         ({"world": ["trust"]}, "unknown world"),
         ({"player": ""}, "not a name"),
         ({"evidence": {"policy": "nobody"}}, "unknown policy"),
+        ({"evidence": {"policy": "trained"}}, "unknown policy"),
         ({"evidence": {"policy": 3}}, "are texts"),
         ({"evidence": None}, "evidence"),
         ({"stars": 5}, "unknown keys: stars"),

@@ -12,6 +12,7 @@ mod model_file;
 mod network;
 mod network_world;
 mod ops;
+mod published;
 mod set_layers;
 pub mod set_net;
 mod weights;
@@ -25,6 +26,7 @@ pub use network::{
 };
 pub use network_world::{NetworkWorld, StepFacts};
 pub use ops::{add_product, linear, masked_argmax, masked_softmax, relu, set_layer, softmax};
+pub use published::Published;
 pub use set_layers::SetLayers;
 pub use set_net::{ChoiceSet, SetFeatures, SetNet};
 pub use weights::Weights;

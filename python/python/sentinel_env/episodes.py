@@ -205,7 +205,7 @@ class Player:
 
 
 class Policy:
-    """A scripted policy, or a compact policy that ``sentinel train`` saved. Made by `load_policy`.
+    """A scripted policy, or a compact policy that ``sentinel train`` made. Made by `load_policy`.
 
     Called with an observation of the environment that `agent` binds, it returns an action.
     """
@@ -225,7 +225,7 @@ class Policy:
 
     @property
     def rules(self) -> str | None:
-        """Rules that a trained policy was trained under; `None` for a scripted one. It plays under any rules."""
+        """Rules that a model from a file was trained under, else `None`. It plays under any rules."""
         return self._native.rules
 
     @property
@@ -321,11 +321,12 @@ def _player(policy: Policy, episode: Episode, choices: list[int]) -> Player:
 
 
 def load_policy(world: str | None = None, name: str | None = None, *, model: str | os.PathLike[str] | None = None) -> Policy:
-    """Returns a scripted policy by its name, or a trained one from its file.
+    """Returns a policy by its name, or a trained one from its file.
 
     Args:
         world: Name of the world; not needed for a model.
-        name: Name of a scripted policy, see `World.policies`.
+        name: Name of a scripted policy, see `World.policies`; or ``trained`` for the published policy, which plays
+            each episode with the model that was trained under rules like the episode's.
         model: Path of a ``model.safetensors``, or of its folder. `Policy.rules` names the rules that it was
             trained under.
 
@@ -335,13 +336,13 @@ def load_policy(world: str | None = None, name: str | None = None, *, model: str
     """
     if model is not None:
         if name is not None:
-            raise ValueError(f"give either the name {name!r} of a scripted policy, or a model")
+            raise ValueError(f"give either the name {name!r} of a policy, or a model")
         found = Policy(_native.Policy.from_file(os.fspath(model)))
         if world is not None and found.world != world:
             raise ValueError(f"the model is of world {found.world}, not {world}")
         return found
     if world is None or name is None:
-        raise ValueError("a scripted policy needs the names of its world and its own")
+        raise ValueError("a policy without a model needs the names of its world and its own")
     return Policy(_native.Policy(world, name))
 
 

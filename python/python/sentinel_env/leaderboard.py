@@ -165,6 +165,8 @@ def check_claims(entry: Any, seed_set: SeedSet) -> tuple[str, str]:
         raise EntryError(f"evidence of kind {kind} needs one of the keys {', '.join(KINDS[kind])}")
     if not all(isinstance(value, str) for value in evidence.values()):
         raise EntryError("the values of evidence are texts")
+    if kind == "scripted" and evidence["policy"] not in (policies := describe(world).policies):
+        raise EntryError(f"unknown policy {evidence['policy']!r} of world {world}: use {', '.join(policies)}")
     if not isinstance(entry.get("privileged"), bool):
         raise EntryError("key privileged is neither true nor false")
     if kind != "scripted" and entry["privileged"]:

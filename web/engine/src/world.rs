@@ -9,7 +9,7 @@ use sentinel_page_protocol::{
     AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
-use sentinel_policy::nn::{Model, Network};
+use sentinel_policy::nn::{Model, Published};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
@@ -61,12 +61,9 @@ pub fn checkpoint_label(checkpoint: &Checkpoint) -> String {
 }
 
 /// A world that the page shows.
-pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
+pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     /// Largest number of actions that an episode can have.
     const ACTIONS_MAX: usize;
-    /// Folders of the trained policy's models, relative to the page: of the one that plays under rules
-    /// near the reference's, and of the one that plays under rules near the hardened ones.
-    const MODELS: [&'static str; 2];
     /// Checkpoints of the trained policy that ship with the page, in the order of training.
     const CHECKPOINTS: &'static [Checkpoint];
     /// Rules of the training run that the checkpoints are of, as the address writes them.
@@ -88,8 +85,6 @@ pub trait PageWorld: Playable + Analyzable<Observation: Clone> {
     /// Name and text of the tour's stop at the first panel.
     const FOCUS: [&'static str; 2];
 
-    /// The network of the trained policy.
-    type Net: Network<Env = Self>;
     /// An action in the form that the address writes.
     type Code: Copy + Debug + PartialEq + Send + Sync;
     /// The public part of a step: its action and visible results, without hidden state.

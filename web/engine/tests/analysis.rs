@@ -4,9 +4,10 @@ mod common;
 
 use common::{ask, deferred};
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::Engine;
 use sentinel_page_engine::world::weights_path;
-use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{AnalysisUpdate, DeferredReply, EpisodeRef, Reply, Request};
+use sentinel_policy::nn::Published;
 
 fn analyses(replies: &[Reply]) -> (Vec<AnalysisUpdate>, Vec<AnalysisUpdate>) {
     let (mut public, mut hindsight) = (Vec::new(), Vec::new());

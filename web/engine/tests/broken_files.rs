@@ -4,9 +4,10 @@ mod common;
 
 use common::{ask, drop_file, problems, repository};
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::Engine;
 use sentinel_page_engine::world::weights_path;
-use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::Request;
+use sentinel_policy::nn::Published;
 
 /// Checks that no content makes the engine panic, and that a problem names the file.
 #[test]

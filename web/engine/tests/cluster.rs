@@ -25,6 +25,7 @@ use sentinel_page_protocol::{
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::{ClusterNet, Trained};
 use sentinel_policy::nn::Model;
+use sentinel_policy::nn::Published as _;
 use sentinel_policy::policy::Player;
 
 fn origin(task: Task, seed: u64) -> EpisodeSpec<ClusterEnv> {

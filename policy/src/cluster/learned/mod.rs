@@ -16,11 +16,15 @@ pub use features::{
 
 use sentinel_env::cluster::ClusterEnv;
 
-use crate::nn::NetworkWorld;
+use crate::nn::{NetworkWorld, Published};
 
 /// The greedy policy of a trained model of the cluster world.
 pub type Trained = crate::nn::TrainedPolicy<ClusterNet>;
 
 impl NetworkWorld for ClusterEnv {
     type Net = ClusterNet;
+}
+
+impl Published for ClusterEnv {
+    const MODELS: [&'static str; 2] = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
 }

@@ -4,7 +4,7 @@ use sentinel_env::Named as _;
 use sentinel_env::polyguard::{Action, Component, Exploit, PolyguardEnv, Step, TaskSpec};
 
 use super::PolyguardNet;
-use crate::nn::{NetworkWorld, StepFacts};
+use crate::nn::{NetworkWorld, Published, StepFacts};
 
 impl NetworkWorld for PolyguardEnv {
     type Net = PolyguardNet;
@@ -31,4 +31,8 @@ impl NetworkWorld for PolyguardEnv {
             candidate,
         })
     }
+}
+
+impl Published for PolyguardEnv {
+    const MODELS: [&'static str; 2] = ["replays/polyguard-grpo"; 2];
 }

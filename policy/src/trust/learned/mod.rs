@@ -13,11 +13,15 @@ pub use features::{FeatureSet, Features, GLOBAL, GLOBAL_SCHEMA, Observer, PER_SL
 
 use sentinel_env::trust::TrustEnv;
 
-use crate::nn::NetworkWorld;
+use crate::nn::{NetworkWorld, Published};
 
 /// The greedy policy of a trained model of the trust world.
 pub type Trained = crate::nn::TrainedPolicy<TrustNet>;
 
 impl NetworkWorld for TrustEnv {
     type Net = TrustNet;
+}
+
+impl Published for TrustEnv {
+    const MODELS: [&'static str; 2] = ["replays/grpo", "replays/trust-grpo-hardened"];
 }

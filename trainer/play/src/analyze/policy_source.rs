@@ -11,25 +11,20 @@ use sentinel_env::Named as _;
 use sentinel_env::rules::Rules;
 use sentinel_policy::Scripted as _;
 use sentinel_policy::analysis::{Analyzable, ContinuationPolicy, RestartedPolicy};
-use sentinel_policy::nn::{Model, TrainedPolicy};
+use sentinel_policy::nn::{Model, Published, TrainedPolicy};
 use sentinel_policy::policy::Player;
 
 use crate::compact_model;
 use crate::eval::Evaluated;
 
 /// A world whose replays can be analyzed.
-pub trait Analyzed: Evaluated + Analyzable<Observation: Clone> {
-    /// The folders of the committed models, relative to the repository: of the one for rules near the
-    /// reference's, and of the one for rules near the hardened ones.
-    const MODELS: [&'static str; 2];
+pub trait Analyzed: Evaluated + Published + Analyzable<Observation: Clone> {
     /// `true` if results must say that they are for research only.
     const RESEARCH_ONLY: bool = false;
 
     /// Returns the folder of the compact model that plays under `rules`: `named`, or else the committed one.
     fn model_folder(named: Option<&Path>, rules: Rules<Self::Change>) -> &Path {
-        named.unwrap_or(Path::new(
-            Self::MODELS[usize::from(rules.is_mostly_hardened())],
-        ))
+        named.unwrap_or(Path::new(Self::published_model(rules)))
     }
 }
 

@@ -124,9 +124,7 @@ impl Evaluated for ClusterEnv {
     }
 }
 
-impl Analyzed for ClusterEnv {
-    const MODELS: [&'static str; 2] = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
-}
+impl Analyzed for ClusterEnv {}
 
 impl Traced for ClusterEnv {
     fn reset_row(session: &Session) -> impl Serialize {

@@ -116,7 +116,6 @@ impl Evaluated for PolyguardEnv {
 }
 
 impl Analyzed for PolyguardEnv {
-    const MODELS: [&'static str; 2] = ["replays/polyguard-grpo"; 2];
     const RESEARCH_ONLY: bool = true;
 }
 

@@ -108,9 +108,7 @@ impl Evaluated for TrustEnv {
     }
 }
 
-impl Analyzed for TrustEnv {
-    const MODELS: [&'static str; 2] = ["replays/grpo", "replays/trust-grpo-hardened"];
-}
+impl Analyzed for TrustEnv {}
 
 impl Traced for TrustEnv {
     fn reset_row(session: &Session) -> impl Serialize {

@@ -37,7 +37,6 @@ const WORKERS: &str = "workers";
 impl PageWorld for ClusterEnv {
     const ANALYSIS_ROLLOUTS: u32 = 8;
     const ACTIONS_MAX: usize = 120;
-    const MODELS: [&'static str; 2] = ["replays/cluster-grpo-reference", "replays/cluster-grpo"];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -63,7 +62,6 @@ impl PageWorld for ClusterEnv {
         "Each tile is a GPU as its reports show it; jobs and workers follow below. Pick jobs, GPUs and workers here to compose an action of your own.",
     ];
 
-    type Net = ClusterNet;
     type Code = Action;
     type PublicStep = PublicStep;
 

@@ -11,8 +11,9 @@ use super::address_names::Source;
 use crate::files::Fetched;
 use crate::world::{PageWorld, checkpoint_folder, weights_path};
 
-/// The models of a world that are players. Each has an index: those of [`PageWorld::MODELS`] come
-/// first, then those of [`PageWorld::CHECKPOINTS`].
+/// The models of a world that are players. Each has an index: those of
+/// [`Published::MODELS`](sentinel_policy::nn::Published::MODELS) come first, then those of
+/// [`PageWorld::CHECKPOINTS`].
 pub(super) struct Models<W: PageWorld> {
     all: Vec<Fetched<Arc<Model<W::Net>>>>,
     /// `true` while the shell waits for the scores of the checkpoints.
@@ -55,7 +56,7 @@ pub(super) fn model_index<W: PageWorld>(
 ) -> Option<usize> {
     match source {
         Source::Trained => {
-            let folder = W::MODELS[usize::from(rules.is_mostly_hardened())];
+            let folder = W::published_model(rules);
             // A model that plays under all rules is loaded once.
             W::MODELS.iter().position(|known| *known == folder)
         }

@@ -43,7 +43,6 @@ use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {
     const ACTIONS_MAX: usize = MAX_STEPS;
-    const MODELS: [&'static str; 2] = ["replays/polyguard-grpo"; 2];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -69,7 +68,6 @@ impl PageWorld for PolyguardEnv {
         "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",
     ];
 
-    type Net = PolyguardNet;
     type Code = ActionCode;
     type PublicStep = PublicStep;
 

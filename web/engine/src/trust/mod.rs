@@ -41,7 +41,6 @@ pub struct PublicStep {
 
 impl PageWorld for TrustEnv {
     const ACTIONS_MAX: usize = 45;
-    const MODELS: [&'static str; 2] = ["replays/grpo", "replays/trust-grpo-hardened"];
     const CHECKPOINTS: &'static [Checkpoint] = &[
         Checkpoint {
             name: "1-start",
@@ -66,7 +65,6 @@ impl PageWorld for TrustEnv {
         "Each face is a helper with its record and the trust that it has earned. The buttons below it are your moves: press one to take over from the player.",
     ];
 
-    type Net = TrustNet;
     type Code = Action;
     type PublicStep = PublicStep;
 

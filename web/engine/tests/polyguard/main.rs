@@ -17,12 +17,13 @@ use sentinel_env::polyguard::{
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment as _, EpisodeSpec};
+use sentinel_page_engine::Engine;
 use sentinel_page_engine::actor::{Actor, PolicyActor, PolicyOutput};
 use sentinel_page_engine::world::{weights_path, world_info};
-use sentinel_page_engine::{Engine, PageWorld as _};
 use sentinel_page_protocol::{
     AgentView, Branch, DeferredReply, Panel, Reply, Request, StepLine, Truth,
 };
+use sentinel_policy::nn::Published as _;
 use sentinel_policy::polyguard::PolicyName;
 
 fn origin(task: TaskSpec, seed: u64) -> EpisodeSpec<PolyguardEnv> {

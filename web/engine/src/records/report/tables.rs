@@ -6,6 +6,7 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_page_protocol::{
     Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection, readable_task,
 };
+use sentinel_policy::nn::Published;
 
 use super::file::{
     AblationRow, Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep,
@@ -14,7 +15,7 @@ use super::file::{
 use super::{WorldSection, charts};
 use crate::file_library::episode_query;
 use crate::format::{capitalized, percent};
-use crate::world::{PageWorld as _, TRAINED};
+use crate::world::TRAINED;
 
 /// Name of the trained policy in evaluations.
 const MODEL_PLAYER: &str = "trained";

@@ -1,5 +1,6 @@
 //! Tests of `sentinel bound`: the comparison of an evaluation with bounds, and evaluations that are
-//! refused. The bounds themselves are tested in `policy/src/trust/bound/`.
+//! refused. The bounds themselves are tested in `policy/src/trust/bound/` and
+//! `policy/src/polyguard/perfect_information.rs`.
 #![allow(
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not there"
@@ -7,17 +8,20 @@
 
 use std::path::Path;
 
-use sentinel_env::trust::Scenario;
-use sentinel_play::bound::{BoundConfig, Plan, ScenarioBound, format_table};
+use sentinel_env::WorldName;
+use sentinel_env::trust::{Scenario, TrustEnv};
+use sentinel_play::bound::{BoundConfig, CaseBound, Plan, format_table};
 
 use crate::common;
 use common::{json, run_in};
 
 fn config(folder: &Path, rules: &str) -> BoundConfig {
     BoundConfig {
+        world: WorldName::Trust,
         rules: rules.to_owned(),
-        task: "task1,task3".to_owned(),
+        task: Some("task1,task3".to_owned()),
         eval: Some(folder.join("eval.json")),
+        search_steps: 1,
         json: false,
         out: None,
     }
@@ -35,13 +39,18 @@ fn policies_are_compared_with_the_bounds_of_their_scenarios() {
         folder.path(),
         "--rules hardened --streams independent --policies heuristic,self_solve",
     );
-    let plan = Plan::new(&config(folder.path(), "hardened")).unwrap();
+    let plan = Plan::<TrustEnv>::new(&config(folder.path(), "hardened")).unwrap();
+    assert_eq!(plan.computations().unwrap().len(), 6);
     // Made-up bounds that differ from scenario to scenario.
-    let made_up = |scenario: &Scenario| 0.9 + f64::from(scenario.variant) / 1000.0;
-    let scenarios = Scenario::all().map(|s| ScenarioBound::new(&s, made_up(&s)));
-    let bounds = plan.compare(scenarios.collect());
+    let made_up = |scenario: Scenario| CaseBound {
+        case: scenario.id(),
+        task: scenario.task.name(),
+        bound: 0.9 + f64::from(scenario.variant) / 1000.0,
+        is_reached: None,
+    };
+    let bounds = plan.compare(Scenario::all().map(made_up).collect());
     assert_eq!(bounds.rules, "hardened");
-    assert_eq!(bounds.scenarios.len(), 120);
+    assert_eq!(bounds.cases.len(), 120);
     let names = bounds.bounds.iter().map(|row| row.task.as_str());
     assert_eq!(names.collect::<Vec<_>>(), ["task1", "task3", "all"]);
     for row in &bounds.bounds {
@@ -70,14 +79,57 @@ fn policies_are_compared_with_the_bounds_of_their_scenarios() {
     // One seed has one scenario in all tasks, so that they are not independent: their mean varies as each.
     assert!((all.gap.se - alone.gap.se).abs() < 1e-4, "{all:?}");
     assert!(bounds.policies.iter().all(|row| !row.is_privileged));
-    let table = format_table(&bounds);
+    let table = format_table::<TrustEnv>(&bounds);
     assert!(table.contains("under the hardened rules"), "{table}");
     assert!(
         table.contains("self_solve  task1      12  0.5033"),
         "{table}"
     );
     let read = json(&bounds.to_json().unwrap());
-    assert_eq!(read["scenarios"][0]["scenario"], "SCN-TASK1-001");
+    assert_eq!(read["cases"][0]["case"], "SCN-TASK1-001");
+}
+
+#[test]
+fn bounds_of_polyguard_are_those_of_the_episodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let line = "eval --world polyguard --rules hardened --task DDI-easy,DDI-medium-holdout --seeds 20000..20003 \
+                --policies rules_only,oracle --out eval.json";
+    run_in(place, line).succeeds();
+    let line = "bound --world polyguard --rules hardened --eval eval.json --out bound.json";
+    let run = run_in(place, line);
+    let printed = run.succeeds();
+    for words in [
+        "even with everything known",
+        "In 6 of 6 episodes",
+        "(sees hidden state)",
+    ] {
+        assert!(printed.contains(words), "{printed}");
+    }
+    let found = json(&std::fs::read_to_string(place.join("bound.json")).unwrap());
+    assert_eq!(found["research_only"], true);
+    assert_eq!(found["cases"].as_array().unwrap().len(), 6);
+    for row in found["policies"].as_array().unwrap() {
+        assert!(row["gap"]["mean"].as_f64().unwrap() >= 0.0, "{row}");
+    }
+    // One step is not enough for any episode, so that the bounds are looser.
+    let line = "bound --world polyguard --rules hardened --eval eval.json --search-steps 1 --json";
+    let loose = json(&run_in(place, line).succeeds());
+    for (loose, tight) in std::iter::zip(
+        loose["cases"].as_array().unwrap(),
+        found["cases"].as_array().unwrap(),
+    ) {
+        assert_eq!(
+            (&loose["case"], &loose["is_reached"]),
+            (&tight["case"], &false.into())
+        );
+        assert!(
+            loose["bound"].as_f64() > tight["bound"].as_f64(),
+            "{loose} {tight}"
+        );
+    }
+    run_in(place, "bound --world polyguard").fails(&["--eval FILE"]);
+    run_in(place, "bound --world cluster").fails(&["world cluster has no bounds"]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn defaults_of_compact_training_match_specification() {
 #[test]
 fn defaults_of_worlds_and_methods_match_specification() {
     let rows = table("| option | trust | cluster | polyguard |");
-    assert_eq!(rows.len(), 17, "rows of the table");
+    assert_eq!(rows.len(), 19, "rows of the table");
     for row in rows {
         let mut options = quoted(row[0]);
         let quick = options[0] == "--quick";

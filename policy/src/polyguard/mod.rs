@@ -19,6 +19,7 @@ mod imitation;
 pub mod learned;
 mod lm_episode;
 mod oracle;
+mod perfect_information;
 mod permitted_candidates;
 mod playable_impl;
 mod policy_name;
@@ -38,6 +39,7 @@ pub use imitation::{
 };
 pub use lm_episode::LmEpisode;
 pub use oracle::LookaheadOracle;
+pub use perfect_information::EpisodeBound;
 pub use policy_name::PolicyName;
 pub use rules_only::RulesOnly;
 pub use stack::{AgentStack, Mode, StackConfig, StackPart};

@@ -27,6 +27,11 @@ pub enum PlayError {
     /// A corpus has no examples.
     #[error("{} holds no example: write some with `sentinel lm corpus`", .0.display())]
     NoExamples(PathBuf),
+    /// Bounds of episodes were asked for without episodes.
+    #[error(
+        "world polyguard has bounds of episodes: name some with --eval FILE, an evaluation by `sentinel eval --world polyguard --out FILE`"
+    )]
+    NoEpisodesToBound,
     /// A manifest cannot be read.
     #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]
     Manifest {

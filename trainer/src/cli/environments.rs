@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use sentinel_base::{Error, files};
-use sentinel_env::in_world;
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::trust::TrustEnv;
+use sentinel_env::{WorldName, in_world};
 use sentinel_language::ablate::AblateConfig;
 use sentinel_language::record::RecordConfig;
 use sentinel_language::{ablate, record};
 use sentinel_play::bench::BenchConfig;
-use sentinel_play::bound::BoundConfig;
+use sentinel_play::bound::{BoundConfig, Bounded};
 use sentinel_play::eval::{EvalConfig, Evaluated};
 use sentinel_play::replay_manifest::{MANIFEST_FILE, Manifest, ManifestConfig};
 use sentinel_play::rules::{Comparison, Findings, RulesConfig};
@@ -216,14 +218,27 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
 
 /// Runs `sentinel bound`, which prints bounds, and the distance of policies from them.
 pub(crate) fn bound(config: &BoundConfig) -> Result<()> {
-    let plan = bound::Plan::new(config)?;
-    let scenarios = plan.compute(&|equal| {
-        if let [first, others @ ..] = equal {
-            let (name, count) = (&first.scenario, others.len());
-            note(&format!("{name} and {count} like it: {:.4}", first.bound));
+    match config.world {
+        WorldName::Trust => bound_in::<TrustEnv>(config),
+        WorldName::Polyguard => bound_in::<PolyguardEnv>(config),
+        other => bail!("world {other} has no bounds: use trust or polyguard"),
+    }
+}
+
+fn bound_in<W: Bounded>(config: &BoundConfig) -> Result<()> {
+    let plan = bound::Plan::<W>::new(config)?;
+    let computations = plan.computations()?;
+    let bar = EpisodeBar::new(Some(computations.len() as u64));
+    let cases = bound::compute(&computations, &|cases| {
+        bar.step();
+        // A computation for many cases takes long.
+        if let [first, _, ..] = cases {
+            let (name, others) = (&first.case, cases.len() - 1);
+            note(&format!("{name} and {others} like it: {:.4}", first.bound));
         }
     });
-    let bounds = plan.compare(scenarios);
+    drop(bar);
+    let bounds = plan.compare(cases);
     if let Some(path) = &config.out {
         files::write_atomic(path, bounds.to_json()?.as_bytes())?;
         note(&format!("wrote {}", path.display()));
@@ -231,7 +246,7 @@ pub(crate) fn bound(config: &BoundConfig) -> Result<()> {
     if config.json {
         print(&bounds.to_json()?)
     } else {
-        print(&bound::format_table(&bounds))
+        print(&bound::format_table::<W>(&bounds))
     }
 }
 

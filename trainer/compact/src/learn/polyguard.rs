@@ -76,6 +76,10 @@ impl Learn for PolyguardEnv {
         }
         if quick {
             config.max_steps = config.max_steps.div_ceil(8);
+            if config.method == Method::Grpo {
+                config.max_steps = 150;
+                (config.learning_rate, config.entropy_coef) = (0.004, 0.1);
+            }
             config.validation_seeds = SeedRange::new(5_000, 5_010);
             config.test_seeds = SeedRange::new(1_000, 1_030);
         }

@@ -68,7 +68,12 @@ impl Learn for TrustEnv {
             return;
         }
         match config.method {
-            Method::Grpo => (config.max_steps, config.episodes_per_update) = (150, 192),
+            // With smaller updates a high rate learns fastest, and more entropy keeps verification in use
+            // until its results are understood (docs/algorithms/grpo.md).
+            Method::Grpo => {
+                (config.max_steps, config.episodes_per_update) = (100, 192);
+                (config.learning_rate, config.entropy_coef) = (0.008, 0.1);
+            }
             Method::Imitation => config.max_steps = 25,
             Method::ExpertIteration => config.max_steps = 10,
         }

@@ -1,16 +1,21 @@
 //! The evaluation of the polyguard world.
 
+use sentinel_base::Error;
+use sentinel_env::Environment as _;
 use sentinel_env::polyguard::{
-    EndReason, PolyguardEnv, Session, Step, StepError, TraceFinal, TraceReset, TraceStep,
+    EndReason, PolyguardEnv, Session, Setup, Step, StepError, TaskSpec, TraceFinal, TraceReset,
+    TraceStep,
 };
 use sentinel_env::rng::Streams;
-use sentinel_policy::polyguard::{EpisodeRow, LmEpisode};
+use sentinel_policy::polyguard::{EpisodeBound, EpisodeRow, LmEpisode};
 use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::text::{PromptState, PromptStyle};
 use serde::Serialize;
 
 use super::{is_reference, mean};
+use crate::PlayError;
 use crate::analyze::Analyzed;
+use crate::bound::{self, Bounded, Bounds, CaseBound, Computation};
 use crate::eval::{Evaluated, Evaluation, OrderedMap, ReplayUse};
 use crate::rollout::{EpisodeSlot, RolloutError};
 use crate::trace::Traced;
@@ -146,5 +151,47 @@ impl EpisodeSlot<PolyguardEnv> for LmEpisode {
         let refused = |error: StepError| RolloutError::Refused(error.to_string());
         Self::step_with_completion(self, &said).map_err(refused)?;
         Ok(Self::prompt_state(self).done())
+    }
+}
+
+impl Bounded for PolyguardEnv {
+    const CASE: &'static str = "episode";
+    const RESEARCH_ONLY: bool = true;
+
+    fn computations(
+        plan: &bound::Plan<Self>,
+        episodes: &[(TaskSpec, u64)],
+    ) -> Result<Vec<Computation>, Error> {
+        if episodes.is_empty() {
+            return Err(PlayError::NoEpisodesToBound.into());
+        }
+        let (rules, steps) = (plan.rules, plan.search_steps);
+        let computation = |(task, seed): &(TaskSpec, u64)| {
+            let setup = Setup::new(*task, *seed).with_rules(rules);
+            Computation {
+                cases: vec![(task.name(), seed.to_string())],
+                compute: Box::new(move || {
+                    let found = EpisodeBound::new(&Self::reset(&setup), steps);
+                    (found.score, Some(found.is_reached))
+                }),
+            }
+        };
+        Ok(episodes.iter().map(computation).collect())
+    }
+
+    fn case_of(_task: TaskSpec, seed: u64) -> String {
+        seed.to_string()
+    }
+
+    fn describe(bounds: &Bounds) -> String {
+        let reached = |case: &&CaseBound| case.is_reached == Some(true);
+        format!(
+            "No answers to these episodes have a higher score under the {} rules, even with everything \
+             known.\nA research simulation, never for the care of a patient. In {} of {} episodes some \
+             answers have the\nscore of the bound; in the others, more --search-steps may lower it.",
+            bounds.rules,
+            bounds.cases.iter().filter(reached).count(),
+            bounds.cases.len(),
+        )
     }
 }

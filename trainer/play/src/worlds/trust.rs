@@ -2,14 +2,19 @@
 
 use std::path::PathBuf;
 
+use sentinel_base::Error;
+use sentinel_env::Environment as _;
 use sentinel_env::rng::Streams;
-use sentinel_env::trust::{Session, Step, TraceFinal, TraceReset, TraceStep, TrustEnv};
+use sentinel_env::trust::{
+    Scenario, Session, Setup, Step, Task, TraceFinal, TraceReset, TraceStep, TrustEnv,
+};
 use sentinel_policy::rollout::EpisodeRun;
-use sentinel_policy::trust::EpisodeRow;
+use sentinel_policy::trust::{EpisodeRow, ScoreBound};
 use serde::Serialize;
 
 use super::{is_reference, mean};
 use crate::analyze::Analyzed;
+use crate::bound::{self, Bounded, Bounds, Computation};
 use crate::eval::{
     Difficulty, DifficultyState, Evaluated, Evaluation, OrderedMap, ReplayUse, or_empty,
 };
@@ -121,5 +126,42 @@ impl Traced for TrustEnv {
 
     fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
         TraceFinal::new(session, random_next)
+    }
+}
+
+impl Bounded for TrustEnv {
+    const CASE: &'static str = "scenario";
+
+    /// Returns one computation for all scenarios that are equal to it, the long tasks first.
+    fn computations(
+        plan: &bound::Plan<Self>,
+        _episodes: &[(Task, u64)],
+    ) -> Result<Vec<Computation>, Error> {
+        let mut kinds: Vec<(ScoreBound, Vec<(&'static str, String)>)> = Vec::new();
+        for scenario in Scenario::all().filter(|one| plan.tasks.contains(&one.task)) {
+            let bound = ScoreBound::new(&scenario, plan.rules);
+            let case = (scenario.task.name(), scenario.id());
+            match kinds.iter_mut().find(|(known, _)| *known == bound) {
+                Some((_, cases)) => cases.push(case),
+                None => kinds.push((bound, vec![case])),
+            }
+        }
+        let computation = |(bound, cases): (ScoreBound, _)| Computation {
+            cases,
+            compute: Box::new(move || (bound.compute(), None)),
+        };
+        Ok(kinds.into_iter().rev().map(computation).collect())
+    }
+
+    fn case_of(task: Task, seed: u64) -> String {
+        let setup = Setup::new(task, seed, Streams::Independent);
+        Self::reset(&setup).scenario().id()
+    }
+
+    fn describe(bounds: &Bounds) -> String {
+        format!(
+            "No policy that sees observations only has a higher mean score under the {} rules.",
+            bounds.rules
+        )
     }
 }

@@ -5,7 +5,7 @@
 //! every policy, also of one that sees hidden state.
 
 use sentinel_env::num::round_to;
-use sentinel_env::polyguard::{Action, Component, Episode, Violation};
+use sentinel_env::polyguard::{Action, CandidateId, Change, Component, Episode, Violation};
 use sentinel_env::{Environment, PrivilegedState};
 
 /// Upper limit of a published component, and of the amount that a step that is not taken counts (spec
@@ -32,8 +32,8 @@ pub struct EpisodeBound {
 }
 
 impl EpisodeBound {
-    /// Searches the answers to `episode`, which has not ended, in at most `steps` steps of copies of
-    /// it. If these do not suffice, what is left is bounded by its rewards so far, and by the largest
+    /// Searches the answers to `episode`, which has not ended, in some `steps` steps of copies of it. If
+    /// these do not suffice, what is left is bounded by its rewards so far, and by the largest
     /// ones for the rest.
     #[must_use]
     pub fn new(episode: &Episode, steps: u64) -> Self {
@@ -45,7 +45,7 @@ impl EpisodeBound {
         search.visit(episode);
         Self {
             score: search.best.max(search.skipped),
-            is_reached: search.skipped <= search.best,
+            is_reached: search.skipped <= search.best && search.best > BAD_END,
         }
     }
 }
@@ -103,14 +103,20 @@ impl Search {
 }
 
 /// Returns the answers that can be best: each shown candidate, with the rationale and confidence that
-/// get full marks, and an answer that is refused.
+/// get full marks, and answers that are refused. A refused choice is rewarded for its confidence,
+/// unless the rules give all refused answers the same.
 ///
-/// Other answers name the same candidates with lower marks, or are refused in another way, or end the
-/// episode as an exploit or by a veto, with at most a tenth of the score.
+/// Other answers name the same candidates with lower marks, or end the episode as an exploit or by a
+/// veto, with at most a tenth of the score.
 fn answers(episode: &Episode) -> impl Iterator<Item = Action> {
     let o = episode.observation();
-    let shown = (o.candidates.iter()).map(|shown| Action::with_grounded_rationale(o, shown.id));
-    shown.chain([Action::Invalid(Violation::Empty)])
+    let choose = move |id| Action::with_grounded_rationale(o, id);
+    let shown = o.candidates.iter().map(|shown| shown.id);
+    let is_refused = |id: &CandidateId| o.candidates.get(*id).is_none();
+    let same = episode.setup().rules.has(Change::Gated);
+    let refused = CandidateId::all().filter(move |id| !same && is_refused(id));
+    let choices = shown.chain(refused).map(choose);
+    choices.chain([Action::Invalid(Violation::Empty)])
 }
 
 /// Returns an upper bound on the score of every way to play on from a running episode.
@@ -147,7 +153,7 @@ mod tests {
     use crate::Scripted as _;
     use crate::polyguard::PolicyName;
     use crate::rollout::run_episode;
-    use sentinel_env::polyguard::{CandidateId, Choice, Setup, Step, TaskSpec};
+    use sentinel_env::polyguard::{Choice, Confidence, Setup, Step, TaskSpec};
     use sentinel_env::rules::Rules;
 
     /// Two episodes of every task, under both sets of rules.
@@ -202,7 +208,8 @@ mod tests {
     fn bound_is_the_optimum_of_exhaustive_search() {
         let mut compared = 0;
         for setup in setups() {
-            let Some(episode) = almost_over(&setup, 2) else {
+            let left = if setup.seed.is_multiple_of(8) { 3 } else { 2 };
+            let Some(episode) = almost_over(&setup, left) else {
                 continue;
             };
             let found = EpisodeBound::new(&episode, u64::MAX);
@@ -228,6 +235,33 @@ mod tests {
                     .score();
                 assert!(score <= found.score, "{name:?} {setup:?} {score} {found:?}");
             }
+        }
+    }
+
+    #[test]
+    fn no_refused_answer_earns_more_than_those_that_are_tried() {
+        for setup in setups() {
+            let episode = Episode::reset(&setup);
+            let o = episode.observation();
+            let highest = |answers: &mut dyn Iterator<Item = Action>| {
+                let steps =
+                    answers.map(|action| episode.clone().step(action).expect("a step").info);
+                let refused = steps.filter(|step| step.violation.is_some());
+                refused.map(|step| step.total).fold(0.0, f64::max)
+            };
+            let confident = |tenths: u32| Confidence::new(f64::from(tenths) / 10.0);
+            let mut all = CandidateId::all().flat_map(|id| {
+                let choice = Choice::with_grounded_rationale(o, id);
+                let others = (0..=10).map(move |tenths| Choice {
+                    confidence: confident(tenths),
+                    ..choice
+                });
+                others.map(Action::Choose)
+            });
+            assert!(
+                highest(&mut answers(&episode)) >= highest(&mut all),
+                "{setup:?}"
+            );
         }
     }
 

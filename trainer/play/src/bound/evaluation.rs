@@ -90,7 +90,9 @@ pub(super) fn read<W: World>(
     };
     let episodes: Vec<PlayedEpisode> = file.episodes.into_iter().filter(known).collect();
     if episodes.is_empty() {
-        return Err(refuse("it has no episode of these tasks".to_owned()));
+        return Err(refuse(
+            "it has no episode of these tasks: leave out --task for all that it has".to_owned(),
+        ));
     }
     Ok(episodes)
 }

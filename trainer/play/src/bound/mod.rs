@@ -1,5 +1,5 @@
-//! `sentinel bound`: an upper bound on the mean score of policies, and the distance of the policies of
-//! an evaluation from it.
+//! `sentinel bound`: upper bounds on the expected score of policies or on the score of episodes, and the
+//! distance of the policies of an evaluation from them.
 
 mod evaluation;
 
@@ -57,7 +57,7 @@ pub trait Bounded: Playable {
     /// `true` if results must say that they are for research only.
     const RESEARCH_ONLY: bool = false;
 
-    /// Returns the computations that the bounds of tasks need: the longest ones first. `episodes` are the
+    /// Returns the computations that the bounds of tasks need. `episodes` are the
     /// tasks and seeds to compare with.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub struct CaseBound {
     pub case: String,
     /// The task of the case.
     pub task: &'static str,
-    /// The bound on the mean score, 0..=1.
+    /// The bound on the expected score in this case, 0..=1.
     pub bound: f64,
     /// `true` if a sequence of answers has this score; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +114,7 @@ pub struct TaskBound {
 pub struct PolicyGap {
     /// The name of the policy.
     pub policy: String,
-    /// `true` if the policy reads hidden state, so that it may be above the bound.
+    /// `true` if the policy reads hidden state, so that it may be above a bound on others.
     pub is_privileged: bool,
     /// The task, or `all` for the mean of several, by seed.
     pub task: String,
@@ -194,7 +194,7 @@ impl<W: Bounded> Plan<W> {
         })
     }
 
-    /// Returns the computations that the bounds need, the longest ones first.
+    /// Returns the computations that the bounds need.
     ///
     /// # Errors
     /// Returns an error if the world needs an evaluation and there is none.
@@ -211,7 +211,8 @@ impl<W: Bounded> Plan<W> {
     #[must_use]
     pub fn compare(&self, mut cases: Vec<CaseBound>) -> Bounds {
         let place = |name: &str| self.tasks.iter().position(|task| task.name() == name);
-        cases.sort_by_cached_key(|bound| (place(bound.task), bound.case.clone()));
+        // Seeds are in the order of numbers.
+        cases.sort_by_cached_key(|one| (place(one.task), one.case.len(), one.case.clone()));
         Bounds {
             world: W::NAME,
             research_only: W::RESEARCH_ONLY,
@@ -330,7 +331,8 @@ struct Distance {
 type BySeed = BTreeMap<u64, Distance>;
 
 /// Returns the mean over tasks for each seed; `None` if not all tasks have the same seeds. Episodes of
-/// one seed have the same assignment and draws in every task, so that their scores are not independent.
+/// one seed can have the same hidden state and draws in every task, so that their scores depend on each
+/// other.
 fn mean_over_tasks(tasks: &[(&str, BySeed)]) -> Option<BySeed> {
     let (_, first) = tasks.first()?;
     let same = |(_, other): &(&str, BySeed)| other.keys().eq(first.keys());

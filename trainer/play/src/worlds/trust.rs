@@ -160,7 +160,8 @@ impl Bounded for TrustEnv {
 
     fn describe(bounds: &Bounds) -> String {
         format!(
-            "No policy that sees observations only has a higher mean score under the {} rules.",
+            "No policy that sees observations only has a higher expected score under the {} rules, with \
+             independent\nstreams and the default difficulty.",
             bounds.rules
         )
     }

@@ -6,4 +6,5 @@
 begin
 
 run improve --world polyguard --seed "$seed" --output-dir "$out/improved"
-run train --world polyguard --init "$out/improved" --learning-rate 0.0005 --seed "$seed" --output-dir "$out/policy"
+run train --world polyguard --init "$out/improved" --max-steps 400 --learning-rate 0.0005 --entropy-coef 0.01 \
+  --seed "$seed" --output-dir "$out/policy"

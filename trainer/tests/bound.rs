@@ -48,9 +48,10 @@ fn policies_are_compared_with_the_bounds_of_their_scenarios() {
         bound: 0.9 + f64::from(scenario.variant) / 1000.0,
         is_reached: None,
     };
-    let bounds = plan.compare(Scenario::all().map(made_up).collect());
+    let played = |scenario: &Scenario| plan.tasks.contains(&scenario.task);
+    let bounds = plan.compare(Scenario::all().filter(played).map(made_up).collect());
     assert_eq!(bounds.rules, "hardened");
-    assert_eq!(bounds.cases.len(), 120);
+    assert_eq!(bounds.cases.len(), 80);
     let names = bounds.bounds.iter().map(|row| row.task.as_str());
     assert_eq!(names.collect::<Vec<_>>(), ["task1", "task3", "all"]);
     for row in &bounds.bounds {
@@ -112,22 +113,18 @@ fn bounds_of_polyguard_are_those_of_the_episodes() {
     for row in found["policies"].as_array().unwrap() {
         assert!(row["gap"]["mean"].as_f64().unwrap() >= 0.0, "{row}");
     }
-    // One step is not enough for any episode, so that the bounds are looser.
+    // With one step bounds are looser, but for episodes with one good answer.
     let line = "bound --world polyguard --rules hardened --eval eval.json --search-steps 1 --json";
-    let loose = json(&run_in(place, line).succeeds());
-    for (loose, tight) in std::iter::zip(
-        loose["cases"].as_array().unwrap(),
-        found["cases"].as_array().unwrap(),
-    ) {
-        assert_eq!(
-            (&loose["case"], &loose["is_reached"]),
-            (&tight["case"], &false.into())
-        );
-        assert!(
-            loose["bound"].as_f64() > tight["bound"].as_f64(),
-            "{loose} {tight}"
-        );
+    let loose = json(run_in(place, line).succeeds());
+    let cases = |found: &serde_json::Value| found["cases"].as_array().unwrap().clone();
+    let mut looser = 0;
+    for (loose, tight) in std::iter::zip(cases(&loose), cases(&found)) {
+        assert_eq!(loose["case"], tight["case"]);
+        let bounds = [&loose, &tight].map(|case| case["bound"].as_f64().unwrap());
+        assert!(bounds[0] >= bounds[1], "{loose} {tight}");
+        looser += usize::from(loose["is_reached"] == false && bounds[0] > bounds[1]);
     }
+    assert!(looser > 0, "{loose}");
     run_in(place, "bound --world polyguard").fails(&["--eval FILE"]);
     run_in(place, "bound --world cluster").fails(&["world cluster has no bounds"]);
 }

@@ -405,7 +405,7 @@ pub fn format_table<W: Bounded>(bounds: &Bounds) -> String {
         let width = width.unwrap_or(0).max("policy".len());
         _ = writeln!(
             text,
-            "\n{:<width$}  {:<tasks$} seeds   score  bound minus score (95 %)",
+            "\n{:<width$}  {:<tasks$}  seeds   score  bound minus score (95 %)",
             "policy", "task"
         );
         for row in &bounds.policies {
@@ -421,7 +421,7 @@ pub fn format_table<W: Bounded>(bounds: &Bounds) -> String {
             };
             _ = writeln!(
                 text,
-                "{:<width$}  {:<tasks$} {:>5}  {:.4}  {:>7.4} {interval}{note}",
+                "{:<width$}  {:<tasks$} {:>6}  {:.4}  {:>7.4} {interval}{note}",
                 row.policy, row.task, row.seeds, row.score, row.gap.mean,
             );
         }

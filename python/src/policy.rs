@@ -37,7 +37,7 @@ impl<W: PythonWorld> PolicyOf<W> {
             Kind::Scripted(name) => return name.start(setup),
             Kind::Published(models) => {
                 let rules = W::episode_spec(setup).rules;
-                &models[usize::from(rules.is_mostly_hardened())]
+                &models[W::model_index(rules)]
             }
             Kind::Trained(model) => model,
         };

@@ -10,9 +10,15 @@ pub trait Published: NetworkWorld {
     /// and of the one for rules near the hardened ones.
     const MODELS: [&'static str; 2];
 
+    /// Returns the place in [`Published::MODELS`] of the model that plays under `rules`.
+    #[must_use]
+    fn model_index(rules: Rules<Self::Change>) -> usize {
+        usize::from(rules.is_mostly_hardened())
+    }
+
     /// Returns the folder of the model that plays under `rules`.
     #[must_use]
     fn published_model(rules: Rules<Self::Change>) -> &'static str {
-        Self::MODELS[usize::from(rules.is_mostly_hardened())]
+        Self::MODELS[Self::model_index(rules)]
     }
 }

@@ -235,7 +235,7 @@ fn policies<W: Analyzed>(
 ) -> Result<Vec<PolicySource<W>>, Error> {
     let mut loaded: [Option<PolicySource<W>>; 2] = [None, None];
     let mut policy = |origin: &EpisodeSpec<W>| {
-        let place = &mut loaded[usize::from(origin.rules.is_mostly_hardened())];
+        let place = &mut loaded[W::model_index(origin.rules)];
         if let Some(policy) = place {
             return Ok(policy.clone());
         }

@@ -17,16 +17,24 @@ struct EvaluationFile {
     streams: Option<Streams>,
     rules: Option<String>,
     adversary_threshold: Option<f64>,
-    episodes: Vec<PlayedEpisode>,
+    episodes: Vec<EpisodeRow>,
 }
 
-/// The score of an episode.
 #[derive(Debug, Deserialize)]
-pub(super) struct PlayedEpisode {
+struct EpisodeRow {
+    policy: String,
+    task_type: String,
+    seed: u64,
+    score: f64,
+}
+
+/// The score of an episode of the world `W`.
+#[derive(Debug)]
+pub(super) struct PlayedEpisode<W: World> {
     /// The name of the policy.
     pub policy: String,
-    /// The name of the task.
-    pub task_type: String,
+    /// The task of the episode.
+    pub task: W::Task,
     /// The seed of the episode.
     pub seed: u64,
     /// The score of the episode.
@@ -42,7 +50,7 @@ pub(super) fn read<W: World>(
     path: &Path,
     rules: Rules<W::Change>,
     tasks: Option<&[W::Task]>,
-) -> Result<Vec<PlayedEpisode>, Error> {
+) -> Result<Vec<PlayedEpisode<W>>, Error> {
     let refuse = |reason: String| Error::Invalid {
         path: path.to_owned(),
         reason,
@@ -84,11 +92,17 @@ pub(super) fn read<W: World>(
     if file.adaptive || file.adversary_threshold.is_some() {
         return Err(refuse("its difficulty is not the default".to_owned()));
     }
-    let known = |episode: &PlayedEpisode| {
-        let found = W::Task::parse(&episode.task_type);
-        found.is_some_and(|found| tasks.is_none_or(|tasks| tasks.contains(&found)))
+    let played = |row: EpisodeRow| {
+        let task = W::Task::parse(&row.task_type)?;
+        let is_meant = tasks.is_none_or(|tasks| tasks.contains(&task));
+        is_meant.then_some(PlayedEpisode {
+            policy: row.policy,
+            task,
+            seed: row.seed,
+            score: row.score,
+        })
     };
-    let episodes: Vec<PlayedEpisode> = file.episodes.into_iter().filter(known).collect();
+    let episodes: Vec<_> = file.episodes.into_iter().filter_map(played).collect();
     if episodes.is_empty() {
         return Err(refuse(
             "it has no episode of these tasks: leave out --task for all that it has".to_owned(),

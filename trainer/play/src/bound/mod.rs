@@ -12,9 +12,10 @@ use sentinel_base::provenance::Provenance;
 use sentinel_base::{CellArgs, Error, arg_parsers, files, selected_tasks};
 use sentinel_env::rules::Rules;
 use sentinel_env::{Named as _, TaskName, World, WorldName};
-use sentinel_policy::{Playable, Scripted as _};
+use sentinel_policy::Scripted as _;
 use serde::Serialize;
 
+use crate::analyze::Analyzed;
 use crate::rules::MeanDifference;
 use evaluation::PlayedEpisode;
 
@@ -51,11 +52,9 @@ pub struct BoundConfig {
 }
 
 /// A world with bounds on scores.
-pub trait Bounded: Playable {
+pub trait Bounded: Analyzed {
     /// The word for what one bound is of.
     const CASE: &'static str;
-    /// `true` if results must say that they are for research only.
-    const RESEARCH_ONLY: bool = false;
 
     /// Returns the computations that the bounds of tasks need. `episodes` are the
     /// tasks and seeds to compare with.
@@ -155,7 +154,7 @@ pub struct Plan<W: World> {
     pub tasks: Vec<W::Task>,
     /// The largest number of steps to search in an episode.
     pub search_steps: u64,
-    episodes: Vec<PlayedEpisode>,
+    episodes: Vec<PlayedEpisode<W>>,
 }
 
 impl<W: Bounded> Plan<W> {
@@ -177,8 +176,7 @@ impl<W: Bounded> Plan<W> {
             None => Vec::new(),
             Some(path) => evaluation::read::<W>(path, rules, named.as_deref())?,
         };
-        let played = episodes.iter().map(|episode| &episode.task_type);
-        let mut played: Vec<W::Task> = played.filter_map(|name| W::Task::parse(name)).collect();
+        let mut played: Vec<W::Task> = episodes.iter().map(|episode| episode.task).collect();
         played.sort_unstable();
         played.dedup();
         let tasks = match named {
@@ -200,7 +198,7 @@ impl<W: Bounded> Plan<W> {
     /// Returns an error if the world needs an evaluation and there is none.
     pub fn computations(&self) -> Result<Vec<Computation>, Error> {
         let mut episodes: Vec<(W::Task, u64)> = (self.episodes.iter())
-            .filter_map(|episode| Some((W::Task::parse(&episode.task_type)?, episode.seed)))
+            .map(|episode| (episode.task, episode.seed))
             .collect();
         episodes.sort_unstable();
         episodes.dedup();
@@ -267,7 +265,7 @@ impl<W: Bounded> Plan<W> {
                 let played = self
                     .episodes
                     .iter()
-                    .filter(|episode| episode.policy == policy && episode.task_type == task.name());
+                    .filter(|episode| episode.policy == policy && episode.task == *task);
                 let distances = played.filter_map(|episode| {
                     let case = W::case_of(*task, episode.seed);
                     let bound = bounds.get(&(task.name(), case.as_str()))?;

@@ -156,7 +156,6 @@ impl EpisodeSlot<PolyguardEnv> for LmEpisode {
 
 impl Bounded for PolyguardEnv {
     const CASE: &'static str = "episode";
-    const RESEARCH_ONLY: bool = true;
 
     fn computations(
         plan: &bound::Plan<Self>,

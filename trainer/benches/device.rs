@@ -59,6 +59,9 @@ struct Args {
     /// Updates of the compact policy of the trust world, with the options of `sentinel train`; 0 for none
     #[arg(long, default_value_t = 0)]
     updates: usize,
+    /// Steps of generation are started kernel by kernel, not as one recorded launch
+    #[arg(long)]
+    no_recording: bool,
     /// Layers of the model, for a short test
     #[arg(long)]
     layers: Option<usize>,
@@ -123,7 +126,7 @@ fn language_model(args: &Args, device: DeviceName) -> Result<()> {
 fn generate_and_train(args: &Args, config: &ModelConfig, model: &mut CausalLm) -> Result<()> {
     let precision = model.precision().name();
     for &rows in args.rows.iter().filter(|rows| **rows > 0) {
-        let generator = Generator::new(model);
+        let generator = Generator::new(model).with_recorded_steps(!args.no_recording);
         let prompts: Vec<Vec<u32>> = (0..rows)
             .map(|row| tokens(config, row * 97, args.prompt))
             .collect();
@@ -140,6 +143,8 @@ fn generate_and_train(args: &Args, config: &ModelConfig, model: &mut CausalLm) -
             );
             Ok(())
         })?;
+        let recorded = generator.has_recorded_steps();
+        print_line(&json!({"what": "recorded steps", "rows": rows, "recorded": recorded}))?;
     }
     if args.samples > 0 {
         let samples: Vec<Sample> = (0..args.samples)

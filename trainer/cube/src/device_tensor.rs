@@ -7,9 +7,14 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
+/// Returns `true` for the formats of the kernels.
+pub(crate) fn has_format<const D: usize>(tensor: &Tensor<D>) -> bool {
+    matches!(tensor.dtype(), DType::F32 | DType::BF16)
+}
+
 /// Returns a tensor on a graphics processor, without gradients, in f32 or bf16; `None` for others.
 pub(crate) fn on_device<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
-    if !matches!(tensor.dtype(), DType::F32 | DType::BF16) || tensor.is_autodiff() {
+    if !has_format(tensor) || tensor.is_autodiff() {
         return None;
     }
     tensor.clone().try_into_primitive::<Cube>().ok()
@@ -20,17 +25,14 @@ fn can_count(numbers: usize) -> bool {
     u32::try_from(numbers).is_ok()
 }
 
-/// Returns a tensor of [`on_device`] with its numbers in row-major order without gaps, which can be a copy: the library
-/// pads rows on CUDA.
-pub(crate) fn dense<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
-    can_count(tensor.shape().num_elements())
-        .then(|| on_device(tensor))?
-        .map(into_contiguous)
+/// Returns a tensor with its numbers in row-major order without gaps, which can be a copy: the library pads rows on CUDA.
+pub(crate) fn dense(tensor: CubeTensor) -> Option<CubeTensor> {
+    can_count(tensor.meta.shape().num_elements()).then(|| into_contiguous(tensor))
 }
 
 /// Returns [`dense`] of a tensor in f32.
-pub(crate) fn dense_f32<const D: usize>(tensor: &Tensor<D>) -> Option<CubeTensor> {
-    (tensor.dtype() == DType::F32).then(|| dense(tensor))?
+pub(crate) fn dense_f32(tensor: CubeTensor) -> Option<CubeTensor> {
+    (tensor.dtype == DType::F32).then(|| dense(tensor))?
 }
 
 /// Returns a matrix whose rows are contiguous, with gaps between them or not; a copy of it if they are not.
@@ -42,12 +44,11 @@ pub(crate) fn with_contiguous_rows(matrix: CubeTensor) -> CubeTensor {
     into_contiguous(matrix)
 }
 
-/// Returns a matrix of [`on_device`] by [`with_contiguous_rows`], and the distance of the starts of its rows.
-pub(crate) fn rows_of(matrix: &Tensor<2>) -> Option<(CubeTensor, usize)> {
-    let [rows, _] = matrix.dims();
-    let matrix = with_contiguous_rows(on_device(matrix)?);
+/// Returns a matrix by [`with_contiguous_rows`], and the distance of the starts of its rows.
+pub(crate) fn rows_of(matrix: CubeTensor) -> Option<(CubeTensor, usize)> {
+    let matrix = with_contiguous_rows(matrix);
     let pitch = matrix.meta.strides()[0];
-    can_count(rows * pitch).then_some((matrix, pitch))
+    can_count(matrix.meta.shape()[0] * pitch).then_some((matrix, pitch))
 }
 
 /// Creates a tensor without values beside another one.

@@ -1,64 +1,131 @@
-//! Queries and keys by head, and the softmax of attention.
+//! Queries, keys and values by head, and the softmax of attention, with their gradients.
 
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 use burn_backend::cubecl::dtype_to_elem_type;
-use burn_cubecl::Cube;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 use sentinel_lm_kernels::HeadLayout;
 
+use super::autodiff::{DeviceOp, apply};
 use super::block::{
     UNITS, block_max, block_sum, blocks, blocks_of_numbers, number_of_thread, row_of_block, units,
 };
-use super::device_tensor::{dense, dense_f32, empty, rows_of};
+use super::device_tensor::{dense, dense_f32, empty, on_device, rows_of};
 
-/// Maps queries or keys, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, rotated by the
-/// cosines and sines of their positions, and multiplied by `scale`. Each table has `head / 2` numbers in f32 for each token,
-/// in the order of the tokens.
+/// Maps queries, keys or values, `[rows * tokens, heads * head]`, to `[rows, heads, tokens, head]`, multiplied by `scale`
+/// and, if `angles` are given, rotated by the cosines and sines of their positions. Each table has `head / 2` numbers in f32
+/// for each token, in the order of the tokens.
 #[must_use]
 pub fn split_heads<const D: usize>(
     x: &Tensor<2>,
     layout: HeadLayout,
-    [cosine, sine]: [&Tensor<D>; 2],
+    angles: Option<[&Tensor<D>; 2]>,
     scale: f64,
 ) -> Option<Tensor<4>> {
-    let ((x, pitch), cosine, sine) = (rows_of(x)?, dense_f32(cosine)?, dense_f32(sine)?);
-    let HeadLayout {
-        rows,
-        tokens,
-        heads,
-        head,
-    } = layout;
-    let (all, half) = (rows * tokens, head / 2);
-    let of_table = |table: &CubeTensor| table.meta.shape().num_elements() == all * half;
-    let fits = x.meta.shape()[..] == [all, heads * head] && of_table(&cosine) && of_table(&sine);
-    let count = all * heads * half;
-    if count == 0 || head % 2 != 0 || !fits {
-        return None;
+    let angles = match angles {
+        Some([cosine, sine]) => Some([table(cosine, layout)?, table(sine, layout)?]),
+        None => None,
+    };
+    let scale = scale as f32;
+    apply(
+        SplitHeads {
+            layout,
+            angles,
+            scale,
+        },
+        [x],
+    )
+}
+
+/// Returns a table of angles; `None` if it does not have the numbers of all tokens.
+fn table<const D: usize>(table: &Tensor<D>, layout: HeadLayout) -> Option<CubeTensor> {
+    let numbers = layout.rows * layout.tokens * (layout.head / 2);
+    let table = dense_f32(on_device(&table.clone().without_autodiff())?)?;
+    (table.meta.shape().num_elements() == numbers).then_some(table)
+}
+
+#[derive(Debug)]
+struct SplitHeads {
+    layout: HeadLayout,
+    /// Cosines and sines, `[rows * tokens, head / 2]`.
+    angles: Option<[CubeTensor; 2]>,
+    scale: f32,
+}
+
+impl DeviceOp<1> for SplitHeads {
+    type Saved = ();
+
+    fn forward(&self, [x]: [CubeTensor; 1]) -> Option<(CubeTensor, ())> {
+        let (x, pitch) = rows_of(x)?;
+        let HeadLayout {
+            rows,
+            tokens,
+            heads,
+            head,
+        } = self.layout;
+        if x.meta.shape()[..] != [rows * tokens, heads * head] {
+            return None;
+        }
+        let out = empty(&x, [rows, heads, tokens, head], x.dtype);
+        self.launch(&x, &out, pitch, false).then_some((out, ()))
     }
-    let out = empty(&x, [rows, heads, tokens, head], x.dtype);
-    let units = units(&x, UNITS);
-    split_heads_kernel::launch(
-        &x.client.clone(),
-        blocks_of_numbers(count, units),
-        CubeDim::new_1d(units),
-        x.clone().into_tensor_arg(),
-        cosine.into_tensor_arg(),
-        sine.into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        tokens,
-        heads,
-        half,
-        pitch,
-        count,
-        scale as f32,
-        dtype_to_elem_type(x.dtype),
-    );
-    Some(Tensor::from_primitive::<Cube>(out))
+
+    fn backward(&self, (): (), grad: CubeTensor, _: [bool; 1]) -> [Option<CubeTensor>; 1] {
+        let HeadLayout {
+            rows,
+            tokens,
+            heads,
+            head,
+        } = self.layout;
+        let merged = dense(grad).and_then(|grad| {
+            let out = empty(&grad, [rows * tokens, heads * head], grad.dtype);
+            self.launch(&grad, &out, heads * head, true).then_some(out)
+        });
+        [merged]
+    }
+}
+
+impl SplitHeads {
+    /// Moves numbers from rows at a distance of `pitch` to their heads, or, if `merges`, from heads to rows, rotated the other
+    /// way. Returns `false` if there are no numbers, or a head has no halves.
+    fn launch(&self, from: &CubeTensor, to: &CubeTensor, pitch: usize, merges: bool) -> bool {
+        let HeadLayout {
+            rows,
+            tokens,
+            heads,
+            head,
+        } = self.layout;
+        let (half, units) = (head / 2, units(from, UNITS));
+        let count = rows * tokens * heads * half;
+        if count == 0 || !head.is_multiple_of(2) {
+            return false;
+        }
+        let unread = || empty(from, [1], DType::F32);
+        let [cosine, sine] = (self.angles.clone()).unwrap_or_else(|| [unread(), unread()]);
+        move_heads_kernel::launch(
+            &from.client.clone(),
+            blocks_of_numbers(count, units),
+            CubeDim::new_1d(units),
+            from.clone().into_tensor_arg(),
+            cosine.into_tensor_arg(),
+            sine.into_tensor_arg(),
+            to.clone().into_tensor_arg(),
+            tokens,
+            heads,
+            half,
+            pitch,
+            count,
+            self.scale,
+            merges,
+            self.angles.is_some(),
+            dtype_to_elem_type(from.dtype),
+        );
+        true
+    }
 }
 
 #[cube(launch)]
-fn split_heads_kernel<F: Float>(
+fn move_heads_kernel<F: Float>(
     x: &Buffer<F>,
     cosine: &Buffer<f32>,
     sine: &Buffer<f32>,
@@ -69,6 +136,8 @@ fn split_heads_kernel<F: Float>(
     pitch: usize,
     count: usize,
     scale: f32,
+    #[comptime] merges: bool,
+    #[comptime] rotates: bool,
     #[define(F)] _kind: ElemType,
 ) {
     let at = number_of_thread();
@@ -76,13 +145,25 @@ fn split_heads_kernel<F: Float>(
         let i = at % half;
         let head = at / half % heads;
         let token = at / half / heads;
-        let angle = token * half + i;
-        let from = token * pitch + head * half * 2 + i;
+        let of_row = token * pitch + head * half * 2 + i;
+        let of_head = ((token / tokens * heads + head) * tokens + token % tokens) * half * 2 + i;
+        let from = if comptime!(merges) { of_head } else { of_row };
+        let to = if comptime!(merges) { of_row } else { of_head };
         let (a, b) = (f32::cast_from(x[from]), f32::cast_from(x[from + half]));
-        let (c, s) = (cosine[angle], sine[angle]);
-        let to = ((token / tokens * heads + head) * tokens + token % tokens) * half * 2 + i;
-        out[to] = F::cast_from((a * c - b * s) * scale);
-        out[to + half] = F::cast_from((b * c + a * s) * scale);
+        if comptime!(rotates) {
+            let angle = token * half + i;
+            let c = cosine[angle];
+            let s = if comptime!(merges) {
+                -sine[angle]
+            } else {
+                sine[angle]
+            };
+            out[to] = F::cast_from((a * c - b * s) * scale);
+            out[to + half] = F::cast_from((b * c + a * s) * scale);
+        } else {
+            out[to] = F::cast_from(a * scale);
+            out[to + half] = F::cast_from(b * scale);
+        }
     }
 }
 
@@ -94,26 +175,74 @@ pub fn masked_softmax(scores: &Tensor<4>, mask: &Tensor<4>) -> Option<Tensor<4>>
     if offsets != [rows, 1, tokens, seen] || rows * heads * tokens * seen == 0 {
         return None;
     }
-    let (scores, mask) = (dense(scores)?, dense_f32(mask)?);
-    // Few keys need few threads.
+    let mask = dense_f32(on_device(&mask.clone().without_autodiff())?)?;
+    apply(MaskedSoftmax { mask }, [scores])
+}
+
+#[derive(Debug)]
+struct MaskedSoftmax {
+    /// `[rows, 1, tokens, seen]`.
+    mask: CubeTensor,
+}
+
+/// Returns the threads of a block that computes a row of attention: few keys need few threads.
+fn units_of(scores: &CubeTensor, seen: usize) -> u32 {
     let keys = u32::try_from(seen).unwrap_or(UNITS).min(UNITS);
-    let units = units(&scores, keys.next_power_of_two().max(32));
-    let out = empty(&scores, [rows, heads, tokens, seen], scores.dtype);
-    masked_softmax_kernel::launch(
-        &scores.client.clone(),
-        blocks(rows * heads * tokens),
-        CubeDim::new_1d(units),
-        scores.clone().into_tensor_arg(),
-        mask.into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        rows * heads * tokens,
-        heads * tokens,
-        tokens,
-        seen,
-        units,
-        dtype_to_elem_type(scores.dtype),
-    );
-    Some(Tensor::from_primitive::<Cube>(out))
+    units(scores, keys.next_power_of_two().max(32))
+}
+
+impl DeviceOp<1> for MaskedSoftmax {
+    /// The result.
+    type Saved = CubeTensor;
+
+    fn forward(&self, [scores]: [CubeTensor; 1]) -> Option<(CubeTensor, CubeTensor)> {
+        let scores = dense(scores)?;
+        let shape @ [rows, heads, tokens, seen] = scores.meta.shape().dims();
+        let units = units_of(&scores, seen);
+        let out = empty(&scores, shape, scores.dtype);
+        masked_softmax_kernel::launch(
+            &scores.client.clone(),
+            blocks(rows * heads * tokens),
+            CubeDim::new_1d(units),
+            scores.clone().into_tensor_arg(),
+            self.mask.clone().into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            rows * heads * tokens,
+            heads * tokens,
+            tokens,
+            seen,
+            units,
+            dtype_to_elem_type(scores.dtype),
+        );
+        Some((out.clone(), out))
+    }
+
+    fn backward(
+        &self,
+        weights: CubeTensor,
+        grad: CubeTensor,
+        _: [bool; 1],
+    ) -> [Option<CubeTensor>; 1] {
+        let Some(grad) = dense(grad) else {
+            return [None];
+        };
+        let shape @ [rows, heads, tokens, seen] = weights.meta.shape().dims();
+        let units = units_of(&weights, seen);
+        let out = empty(&weights, shape, weights.dtype);
+        softmax_backward_kernel::launch(
+            &weights.client.clone(),
+            blocks(rows * heads * tokens),
+            CubeDim::new_1d(units),
+            weights.clone().into_tensor_arg(),
+            grad.into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            rows * heads * tokens,
+            seen,
+            units,
+            dtype_to_elem_type(weights.dtype),
+        );
+        [Some(out)]
+    }
 }
 
 #[cube(launch)]
@@ -151,6 +280,36 @@ fn masked_softmax_kernel<F: Float>(
         while i < seen {
             let weight = (f32::cast_from(scores[start + i]) + mask[offsets + i] - most).exp();
             out[start + i] = F::cast_from(weight / total);
+            i += units as usize;
+        }
+    }
+}
+
+#[cube(launch)]
+fn softmax_backward_kernel<F: Float>(
+    weights: &Buffer<F>,
+    grad: &Buffer<F>,
+    out: &mut Buffer<F>,
+    count: usize,
+    seen: usize,
+    #[comptime] units: u32,
+    #[define(F)] _kind: ElemType,
+) {
+    let mut shared = Shared::<[f32]>::new_slice(units as usize);
+    let row = row_of_block();
+    if row < count {
+        let start = row * seen;
+        let mut along = f32::new(0.0);
+        let mut i = UNIT_POS as usize;
+        while i < seen {
+            along += f32::cast_from(weights[start + i]) * f32::cast_from(grad[start + i]);
+            i += units as usize;
+        }
+        let along = block_sum(along, &mut shared, units);
+        let mut i = UNIT_POS as usize;
+        while i < seen {
+            let weight = f32::cast_from(weights[start + i]);
+            out[start + i] = F::cast_from(weight * (f32::cast_from(grad[start + i]) - along));
             i += units as usize;
         }
     }

@@ -1,13 +1,7 @@
 //! Products of activations with weights, each by a kernel that is fast for its shape on an H200: docs/benchmarks.md.
 
 use burn::tensor::{DType, Tensor};
-use burn_autodiff::Autodiff;
-use burn_autodiff::checkpoint::base::Checkpointer;
-use burn_autodiff::checkpoint::strategy::NoCheckpointing;
-use burn_autodiff::grads::Gradients;
-use burn_autodiff::ops::{Backward, Ops, OpsKind};
 use burn_backend::cubecl::dtype_to_elem_type;
-use burn_cubecl::Cube;
 use burn_cubecl::kernel::cast;
 use burn_cubecl::tensor::CubeTensor;
 use cubek::matmul::definition::{MatmulElems, MatmulGlobalElems};
@@ -17,6 +11,7 @@ use cubek::matmul::routine::BlueprintStrategy;
 use cubek::matmul::strategy::Strategy;
 use cubek::std::InputBinding;
 
+use super::autodiff::{DeviceOp, apply};
 use super::device_tensor::{empty, on_device, with_contiguous_rows};
 
 /// Largest weight, in numbers, that is read once for each of several rows: it stays in the cache.
@@ -32,59 +27,46 @@ const GEMM_INPUTS: usize = 32;
 /// is in bf16; returns it in the format of `x`, and with its gradient if `x` has one.
 #[must_use]
 pub fn matmul_weight(x: &Tensor<2>, weight: &Tensor<2>) -> Option<Tensor<2>> {
-    let (width, inputs) = (x.dims()[1], weight.dims()[1]);
-    if width != inputs {
-        return None;
-    }
     let weight = on_device(weight)?;
-    if !x.is_autodiff() {
-        let out = product(on_device(x)?, weight, Side::Transposed)?;
-        return Some(Tensor::from_primitive::<Cube>(out));
-    }
-    let x = x.clone().try_into_primitive::<Autodiff<Cube>>().ok()?;
-    let (x, node) = x.into_parts();
-    let out = product(x, weight.clone(), Side::Transposed)?;
-    let prepared = FrozenProduct
-        .prepare::<NoCheckpointing>([node])
-        .compute_bound()
-        .stateful();
-    Some(Tensor::from_primitive::<Autodiff<Cube>>(match prepared {
-        OpsKind::Tracked(prepared) => prepared.finish(weight, out),
-        OpsKind::UnTracked(prepared) => prepared.finish(out),
-    }))
+    apply(FrozenProduct { weight }, [x])
 }
 
-/// The gradient of `x Wᵀ` with respect to `x`.
 #[derive(Debug)]
-struct FrozenProduct;
+struct FrozenProduct {
+    weight: CubeTensor,
+}
 
-impl Backward<Cube, 1> for FrozenProduct {
-    type State = CubeTensor;
+impl DeviceOp<1> for FrozenProduct {
+    type Saved = ();
 
-    fn backward(self, ops: Ops<CubeTensor, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let grad = grads.consume::<Cube>(&ops.node);
-        let [parent] = ops.parents;
-        if let Some(parent) = parent {
-            let grad = product(grad, ops.state, Side::AsStored);
-            grads.register::<Cube>(parent.id, grad.expect("the forward pass had numbers"));
-        }
+    fn forward(&self, [x]: [CubeTensor; 1]) -> Option<(CubeTensor, ())> {
+        Some((product(x, self.weight.clone(), Side::Transposed)?, ()))
+    }
+
+    fn backward(&self, (): (), grad: CubeTensor, _: [bool; 1]) -> [Option<CubeTensor>; 1] {
+        [product(grad, self.weight.clone(), Side::AsStored)]
     }
 }
 
 /// The side of a weight, `[outputs, inputs]`, that is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(crate) enum Side {
     /// Multiplies rows with the weight as it is stored.
     AsStored,
     /// Multiplies rows with the transposed weight.
     Transposed,
 }
 
-/// Multiplies rows with a weight, and returns the product in the format of `x`; `None` if it has no numbers.
-fn product(x: CubeTensor, weight: CubeTensor, side: Side) -> Option<CubeTensor> {
+/// Multiplies rows with a weight, and returns the product, in contiguous rows, in the format of `x`; `None` if it has no numbers
+/// or the widths differ.
+pub(crate) fn product(x: CubeTensor, weight: CubeTensor, side: Side) -> Option<CubeTensor> {
     let [rows, _] = x.meta.shape().dims::<2>();
     let [outputs, inputs] = weight.meta.shape().dims::<2>();
-    if rows * inputs * outputs == 0 {
+    let (width, read) = match side {
+        Side::AsStored => (inputs, outputs),
+        Side::Transposed => (outputs, inputs),
+    };
+    if rows * inputs * outputs == 0 || x.meta.shape()[1] != read {
         return None;
     }
     let (format, half) = (
@@ -97,7 +79,7 @@ fn product(x: CubeTensor, weight: CubeTensor, side: Side) -> Option<CubeTensor> 
     let mut weight = with_contiguous_rows(cast(weight, kind));
     let shape = ProductShape {
         rows,
-        inputs: x.meta.shape()[1],
+        inputs: read,
         weight: outputs * inputs,
         is_aligned: [&x, &weight].iter().all(|matrix| {
             let bytes = matrix.meta.strides()[0] * kind.size();
@@ -105,10 +87,8 @@ fn product(x: CubeTensor, weight: CubeTensor, side: Side) -> Option<CubeTensor> 
         }),
         side,
     };
-    let mut width = inputs;
     if side == Side::Transposed {
         weight.meta.swap(0, 1);
-        width = outputs;
     }
     let out = empty(&x, [rows, width], kind);
     let done = (shape.strategies().iter())

@@ -10,10 +10,10 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 
 use super::block::{block_max, block_sum, blocks, row_of_block, units};
-use super::device_tensor::{dense, dense_f32, empty};
+use super::device_tensor::{dense, dense_f32, empty, on_device};
 
 /// Largest number of threads of a block.
-const MAX_UNITS: u32 = 1024;
+pub(crate) const MAX_UNITS: u32 = 1024;
 /// The least value of `-ln(u)`: that of the largest `u`, which a device may round to 0.
 const LEAST: f32 = 5.96e-8;
 
@@ -30,6 +30,21 @@ pub struct SamplingOptions {
     pub step: u32,
 }
 
+impl SamplingOptions {
+    pub(crate) fn inverse_temperature(&self) -> f32 {
+        if self.greedy {
+            1.0
+        } else {
+            (1.0 / self.temperature) as f32
+        }
+    }
+
+    /// Returns the factor of the noise.
+    pub(crate) const fn noise(&self) -> f32 {
+        if self.greedy { 0.0 } else { 1.0 }
+    }
+}
+
 /// Selects a token of each row of logits, `[rows, vocabulary]`; returns it, `[rows, 1]`, with its log-probability.
 ///
 /// A token is drawn as the largest of logit plus Gumbel noise. The noise is made of 23 random bits, so that tokens of
@@ -39,7 +54,7 @@ pub fn sample(
     logits: &Tensor<2>,
     options: SamplingOptions,
 ) -> Option<(Tensor<2, burn::tensor::Int>, Tensor<2>)> {
-    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    let ([rows, width], logits) = (logits.dims(), dense(on_device(logits)?)?);
     if rows * width == 0 {
         return None;
     }
@@ -55,12 +70,8 @@ pub fn sample(
         logps.clone().into_tensor_arg(),
         rows,
         width,
-        if options.greedy {
-            1.0
-        } else {
-            (1.0 / options.temperature) as f32
-        },
-        if options.greedy { 0.0 } else { 1.0 },
+        options.inverse_temperature(),
+        options.noise(),
         options.seed,
         options.step,
         units,
@@ -72,7 +83,7 @@ pub fn sample(
 
 /// A hash of a number.
 #[cube]
-fn hash(x: u32) -> u32 {
+pub(crate) fn hash(x: u32) -> u32 {
     let mut h = x;
     h = (h ^ (h >> 16)) * 0x7feb_352d;
     h = (h ^ (h >> 15)) * 0x846c_a68b;
@@ -93,64 +104,80 @@ fn sample_kernel<F: Float>(
     #[comptime] units: u32,
     #[define(F)] _kind: ElemType,
 ) {
+    let row = row_of_block();
+    if row < rows {
+        let key = hash(hash(seed ^ hash(step)) ^ u32::cast_from(row));
+        let start = row * width;
+        let (id, logp) =
+            draw_token::<F>(logits, start, width, inverse_temperature, noise, key, units);
+        if UNIT_POS == 0 {
+            ids[row] = i32::cast_from(id);
+            logps[row] = logp;
+        }
+    }
+}
+
+/// Draws a token from a row of logits by all threads of a block; the first thread has its log-probability.
+#[cube]
+pub(crate) fn draw_token<F: Float>(
+    logits: &Buffer<F>,
+    start: usize,
+    width: usize,
+    inverse_temperature: f32,
+    noise: f32,
+    key: u32,
+    #[comptime] units: u32,
+) -> (u32, f32) {
     let mut shared = Shared::<[f32]>::new_slice(units as usize);
     let mut maxima = Shared::<[f32]>::new_slice(units as usize);
     let mut argmaxes = Shared::<[u32]>::new_slice(units as usize);
-    let row = row_of_block();
-    if row < rows {
-        let start = row * width;
-        let mut max_noisy = f32::new(-3e38);
-        let mut argmax = u32::new(0);
-        let mut most = f32::new(-3e38);
-        let mut sum = f32::new(0.0);
-        let key = hash(hash(seed ^ hash(step)) ^ u32::cast_from(row));
-        let mut i = UNIT_POS as usize;
-        while i < width {
-            let z = f32::cast_from(logits[start + i]) * inverse_temperature;
-            // A number above 0 and below 1.
-            let bits = hash(key ^ (u32::cast_from(i) * 0x9e37_79b9)) >> 9;
-            let uniform = (f32::cast_from(bits) + f32::new(0.5)) * f32::new(1.192_092_9e-7);
-            let gumbel = -(max(-(uniform.ln()), f32::new(LEAST))).ln();
-            let noisy = z + gumbel * noise;
-            if noisy > max_noisy {
-                max_noisy = noisy;
-                argmax = u32::cast_from(i);
-            }
-            if z > most {
-                sum = sum * (most - z).exp() + f32::new(1.0);
-                most = z;
-            } else {
-                sum += (z - most).exp();
-            }
-            i += units as usize;
+    let mut max_noisy = f32::new(-3e38);
+    let mut argmax = u32::new(0);
+    let mut most = f32::new(-3e38);
+    let mut sum = f32::new(0.0);
+    let mut i = UNIT_POS as usize;
+    while i < width {
+        let z = f32::cast_from(logits[start + i]) * inverse_temperature;
+        // A number above 0 and below 1.
+        let bits = hash(key ^ (u32::cast_from(i) * 0x9e37_79b9)) >> 9;
+        let uniform = (f32::cast_from(bits) + f32::new(0.5)) * f32::new(1.192_092_9e-7);
+        let gumbel = -(max(-(uniform.ln()), f32::new(LEAST))).ln();
+        let noisy = z + gumbel * noise;
+        if noisy > max_noisy {
+            max_noisy = noisy;
+            argmax = u32::cast_from(i);
         }
-        let largest = block_max(most, &mut shared, units);
-        let total = block_sum(sum * (most - largest).exp(), &mut shared, units);
-        let at = UNIT_POS as usize;
-        maxima[at] = max_noisy;
-        argmaxes[at] = argmax;
-        sync_cube();
-        let levels = comptime!(units.ilog2() as usize);
-        #[unroll]
-        for level in 0..levels {
-            let half = comptime!((units as usize) >> (level + 1));
-            if at < half {
-                let (other, other_id) = (maxima[at + half], argmaxes[at + half]);
-                // Of equal ones the first.
-                if other > maxima[at] || (other == maxima[at] && other_id < argmaxes[at]) {
-                    maxima[at] = other;
-                    argmaxes[at] = other_id;
-                }
-            }
-            sync_cube();
+        if z > most {
+            sum = sum * (most - z).exp() + f32::new(1.0);
+            most = z;
+        } else {
+            sum += (z - most).exp();
         }
-        if at == 0 {
-            let id = argmaxes[0];
-            ids[row] = i32::cast_from(id);
-            let z = f32::cast_from(logits[start + id as usize]) * inverse_temperature;
-            logps[row] = z - largest - total.ln();
-        }
+        i += units as usize;
     }
+    let largest = block_max(most, &mut shared, units);
+    let total = block_sum(sum * (most - largest).exp(), &mut shared, units);
+    let at = UNIT_POS as usize;
+    maxima[at] = max_noisy;
+    argmaxes[at] = argmax;
+    sync_cube();
+    let levels = comptime!(units.ilog2() as usize);
+    #[unroll]
+    for level in 0..levels {
+        let half = comptime!((units as usize) >> (level + 1));
+        if at < half {
+            let (other, other_id) = (maxima[at + half], argmaxes[at + half]);
+            // Of equal ones the first.
+            if other > maxima[at] || (other == maxima[at] && other_id < argmaxes[at]) {
+                maxima[at] = other;
+                argmaxes[at] = other_id;
+            }
+        }
+        sync_cube();
+    }
+    let id = argmaxes[0];
+    let z = f32::cast_from(logits[start + id as usize]) * inverse_temperature;
+    (id, z - largest - total.ln())
 }
 
 /// Returns the targets of rows, a token for each.
@@ -168,7 +195,7 @@ pub fn token_stats(
     targets: &Tensor<1, burn::tensor::Int>,
     temperature: f64,
 ) -> Option<Tensor<2>> {
-    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    let ([rows, width], logits) = (logits.dims(), dense(on_device(logits)?)?);
     let targets = targets_of(targets, rows)?;
     if rows * width == 0 {
         return None;
@@ -273,13 +300,14 @@ pub fn logit_grads(
     by_logp: &Tensor<1>,
     by_entropy: Option<&Tensor<1>>,
 ) -> Option<Tensor<2>> {
-    let ([rows, width], logits) = (logits.dims(), dense(logits)?);
+    let ([rows, width], logits) = (logits.dims(), dense(on_device(logits)?)?);
     let targets = targets_of(targets, rows)?;
     let by_entropy = match by_entropy {
-        Some(by_entropy) => dense_f32(by_entropy)?,
-        None => dense_f32(&Tensor::<1>::zeros([rows], &by_logp.device()))?,
+        Some(by_entropy) => by_entropy.clone(),
+        None => Tensor::<1>::zeros([rows], &by_logp.device()),
     };
-    let by_logp = dense_f32(by_logp)?;
+    let by_entropy = dense_f32(on_device(&by_entropy)?)?;
+    let by_logp = dense_f32(on_device(by_logp)?)?;
     if rows * width == 0 {
         return None;
     }

@@ -2,19 +2,65 @@
 
 use std::collections::BTreeMap;
 
-use burn::optim::{AdamW, AdamWState, Optimizer as _};
+use burn::optim::{AdamWState, AdaptiveMomentumState, Optimizer as _};
+use burn::tensor::Tensor;
 use sentinel_tensor::adamw::{AdamOptions, Moments, clip_factor};
 
+use super::model::cube;
 use super::parameter::Grads;
 use super::{CausalLm, LmError};
 
 /// An AdamW optimizer with its moments, keyed by parameter name. Weight decay is not applied to norms
 /// and biases, as in transformers' trainer.
 pub struct Optimizer {
-    decaying: AdamW,
-    keeping: AdamW,
-    max_grad_norm: f64,
+    options: AdamOptions,
     states: BTreeMap<String, AdamWState<2>>,
+}
+
+/// The step of one parameter.
+struct Rule<'a> {
+    options: &'a AdamOptions,
+    learning_rate: f64,
+    decay: f32,
+    /// Factor of the gradient, where it is clipped.
+    factor: Option<f64>,
+}
+
+impl Rule<'_> {
+    /// Returns the values and the moments after the step.
+    fn apply(
+        &self,
+        value: Tensor<2>,
+        gradient: Tensor<2>,
+        state: Option<AdamWState<2>>,
+    ) -> (Tensor<2>, AdamWState<2>) {
+        let state = state.unwrap_or_else(|| {
+            let zeros = || Tensor::zeros(value.dims(), &value.device());
+            AdamWState::new(AdaptiveMomentumState::new(0, zeros(), zeros()))
+        });
+        let momentum = &state.momentum;
+        let time = momentum.time + 1;
+        let step = cube::AdamWStep {
+            learning_rate: self.learning_rate,
+            betas: [self.options.beta1, self.options.beta2],
+            epsilon: self.options.epsilon,
+            weight_decay: self.decay,
+            clip_factor: self.factor.unwrap_or(1.0),
+            time,
+        };
+        let moments = [&momentum.moment_1, &momentum.moment_2];
+        if let Some([value, first, second]) = cube::adamw(&value, &gradient, moments, step) {
+            let momentum = AdaptiveMomentumState::new(time, first, second);
+            return (value, AdamWState::new(momentum));
+        }
+        let gradient = match self.factor {
+            Some(factor) => gradient.mul_scalar(factor),
+            None => gradient,
+        };
+        let rule = self.options.update_rule(self.decay);
+        let (value, next) = rule.step(self.learning_rate, value, gradient, Some(state));
+        (value, next.expect("the rule keeps moments"))
+    }
 }
 
 impl Optimizer {
@@ -22,9 +68,7 @@ impl Optimizer {
     #[must_use]
     pub fn new(options: &AdamOptions) -> Self {
         Self {
-            decaying: options.update_rule(options.weight_decay),
-            keeping: options.update_rule(0.0),
-            max_grad_norm: options.max_grad_norm,
+            options: *options,
             states: BTreeMap::new(),
         }
     }
@@ -44,25 +88,26 @@ impl Optimizer {
         if !norm.is_finite() {
             return Ok(norm);
         }
-        let factor = clip_factor(norm, self.max_grad_norm);
+        let factor = clip_factor(norm, self.options.max_grad_norm);
         for (parameter, gradient) in model.parameters_mut().into_iter().zip(grads.tensors) {
-            let Some(mut gradient) = gradient.filter(|_| parameter.is_trainable()) else {
+            let Some(gradient) = gradient.filter(|_| parameter.is_trainable()) else {
                 continue;
             };
-            if let Some(factor) = factor {
-                gradient = gradient.mul_scalar(factor);
-            }
-            let rule = if parameter.is_vector() {
-                &self.keeping
+            let decay = if parameter.is_vector() {
+                0.0
             } else {
-                &self.decaying
+                self.options.weight_decay
+            };
+            let rule = Rule {
+                options: &self.options,
+                learning_rate,
+                decay,
+                factor,
             };
             let state = self.states.remove(parameter.name());
-            let (moved, next) = rule.step(learning_rate, parameter.get(false), gradient, state);
+            let (moved, next) = rule.apply(parameter.get(false), gradient, state);
             parameter.set(moved);
-            if let Some(next) = next {
-                self.states.insert(parameter.name().to_owned(), next);
-            }
+            self.states.insert(parameter.name().to_owned(), next);
         }
         Ok(norm)
     }

@@ -4,6 +4,7 @@ use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 use sentinel_tensor::{matrix, numbers};
 
 use super::LmError;
+use super::model::cube;
 
 /// A named tensor of a model. Vectors are stored as a single row, so that all parameters have the
 /// same type.
@@ -135,15 +136,15 @@ impl Grads {
     /// # Errors
     /// If the device cannot be read.
     pub fn norm(&self) -> Result<f64, LmError> {
-        let sums = self.tensors.iter().flatten();
-        let sums: Vec<_> = sums
-            .map(|gradient| gradient.clone().square().sum())
-            .collect();
-        if sums.is_empty() {
+        let tensors = self.tensors.iter().flatten();
+        if tensors.clone().next().is_none() {
             return Ok(0.0);
         }
+        let squares = |gradient: &Tensor<2>| gradient.clone().square().sum();
         // One read for all, so that an accelerator is waited for once.
-        let sums = numbers(Tensor::cat(sums, 0))?;
+        let sums = cube::sums_of_squares(tensors.clone())
+            .unwrap_or_else(|| Tensor::cat(tensors.map(squares).collect(), 0));
+        let sums = numbers(sums)?;
         let squares: f64 = sums.iter().map(|square| f64::from(*square)).sum();
         Ok(squares.sqrt())
     }

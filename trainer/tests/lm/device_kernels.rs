@@ -11,7 +11,7 @@ use crate::oracle::device;
 const FORMATS: [(DType, f64); 2] = [(DType::F32, 2e-3), (DType::BF16, 2e-2)];
 
 /// Returns the formats that the tested device computes with; none on the processor.
-fn formats() -> impl Iterator<Item = (DType, f64)> {
+pub(crate) fn formats() -> impl Iterator<Item = (DType, f64)> {
     let device = device();
     let kept = device != Device::flex();
     FORMATS
@@ -20,7 +20,7 @@ fn formats() -> impl Iterator<Item = (DType, f64)> {
 }
 
 /// Returns numbers between -1 and 1, in the order of a hash.
-fn noise(count: usize, seed: u32) -> Vec<f32> {
+pub(crate) fn noise(count: usize, seed: u32) -> Vec<f32> {
     let hash = |at: usize| {
         let mut h = (at as u32).wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b);
         h = (h ^ (h >> 16)).wrapping_mul(0x7feb_352d);
@@ -31,7 +31,12 @@ fn noise(count: usize, seed: u32) -> Vec<f32> {
 }
 
 /// Returns a tensor on the tested device, and the same numbers, rounded alike, on the processor.
-fn both<const D: usize>(shape: [usize; D], seed: u32, scale: f32, format: DType) -> [Tensor<D>; 2] {
+pub(crate) fn both<const D: usize>(
+    shape: [usize; D],
+    seed: u32,
+    scale: f32,
+    format: DType,
+) -> [Tensor<D>; 2] {
     let values = noise(shape.iter().product(), seed);
     let values: Vec<f32> = values.into_iter().map(|value| value * scale).collect();
     let on =
@@ -40,12 +45,17 @@ fn both<const D: usize>(shape: [usize; D], seed: u32, scale: f32, format: DType)
     [on(&device()).cast(format), cpu]
 }
 
-fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.cast(DType::F32).try_into_vec_as::<f32>().unwrap()
 }
 
 /// Checks that two tensors differ by at most `bound` of the largest number.
-fn assert_close<const D: usize>(what: &str, found: Tensor<D>, expected: Tensor<D>, bound: f64) {
+pub(crate) fn assert_close<const D: usize>(
+    what: &str,
+    found: Tensor<D>,
+    expected: Tensor<D>,
+    bound: f64,
+) {
     assert_eq!(found.dims(), expected.dims(), "{what}");
     let (found, expected) = (numbers(found), numbers(expected));
     let largest = expected
@@ -60,7 +70,7 @@ fn assert_close<const D: usize>(what: &str, found: Tensor<D>, expected: Tensor<D
     }
 }
 
-const WIDTHS: [usize; 6] = [1, 31, 896, 1152, 4864, 9728];
+pub(crate) const WIDTHS: [usize; 6] = [1, 31, 896, 1152, 4864, 9728];
 
 #[test]
 fn device_kernels_norm_rows() {
@@ -89,7 +99,7 @@ fn device_kernels_read_columns_of_a_wider_tensor() {
             let mean = cpu.clone().square().mean_dim(1);
             let expected = cpu.clone() * mean.add_scalar(1e-6).sqrt().recip() * of_cpu;
             assert_close("norms", found, expected, bound);
-            let found = sentinel_lm_cube::swiglu(&x).unwrap();
+            let found = sentinel_lm_cube::swiglu_of_joined(&x).unwrap();
             let expected = silu(cpu.clone().narrow(1, 0, 32)) * cpu.clone().narrow(1, 32, 32);
             assert_close("gated units", found, expected, bound);
             let [weight, of_cpu] = both([24, 64], 11, 1.0, format);
@@ -104,7 +114,7 @@ fn device_kernels_compute_gated_units() {
     for (format, bound) in formats() {
         for inner in WIDTHS {
             let [x, cpu] = both([3, 2 * inner], 4, 20.0, format);
-            let found = sentinel_lm_cube::swiglu(&x).unwrap();
+            let found = sentinel_lm_cube::swiglu_of_joined(&x).unwrap();
             let expected = silu(cpu.clone().narrow(1, 0, inner)) * cpu.narrow(1, inner, inner);
             assert_close(&format!("{format:?} {inner}"), found, expected, bound);
         }
@@ -124,7 +134,8 @@ fn device_kernels_rotate_heads() {
                 heads,
                 head,
             };
-            let found = sentinel_lm_cube::split_heads(&x, layout, [&cosine, &sine], 0.125).unwrap();
+            let found = sentinel_lm_cube::split_heads(&x, layout, Some([&cosine, &sine]), 0.125);
+            let found = found.unwrap();
             let cpu = cpu.reshape([rows, tokens, heads, head]);
             let (a, b) = (
                 cpu.clone().narrow(3, 0, head / 2),
@@ -165,7 +176,7 @@ fn device_kernels_mask_the_softmax() {
 }
 
 /// Pairs of formats of activations and weights that the tested device computes with.
-fn mixed_formats() -> Vec<([DType; 2], f64)> {
+pub(crate) fn mixed_formats() -> Vec<([DType; 2], f64)> {
     let all: Vec<_> = formats().collect();
     let pairs = all.iter().flat_map(|(x, a)| {
         let of = |(weight, b): &(DType, f64)| ([*x, *weight], a.max(*b));
@@ -175,7 +186,7 @@ fn mixed_formats() -> Vec<([DType; 2], f64)> {
 }
 
 /// Outputs and inputs of weights: of a model, and those whose rows are padded or cannot be read in vectors.
-const WEIGHTS: [[usize; 2]; 8] = [
+pub(crate) const WEIGHTS: [[usize; 2]; 8] = [
     [1152, 896],
     [96, 64],
     [40, 72],
@@ -344,6 +355,6 @@ fn device_kernels_draw_tokens_by_their_probabilities() {
 #[test]
 fn device_kernels_apply_only_to_graphics_processors() {
     let x = Tensor::<2>::ones([2, 4], &Device::flex());
-    assert!(sentinel_lm_cube::swiglu(&x).is_none());
+    assert!(sentinel_lm_cube::swiglu(&x, &x).is_none());
     assert!(sentinel_lm_cube::matmul_weight(&x, &x).is_none());
 }

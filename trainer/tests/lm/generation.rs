@@ -271,6 +271,38 @@ fn device_sampler_decodes_greedily_like_host() {
 }
 
 #[test]
+fn recorded_steps_draw_the_tokens_of_single_ones() {
+    let mut recording = 0;
+    for (oracle, variant) in every_variant() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        // Beyond the first capacity of the cache, with rows that are replaced.
+        let options = GenerateOptions {
+            stop_tokens: (0..model.config().vocab_size as u32).step_by(20).collect(),
+            ..GenerateOptions::new(70, &defaults, 3)
+        };
+        let rows = many_rows(&recorded);
+        let rows = &rows[..rows.len().min(40)];
+        let generate = |records| {
+            let generator = Generator::new(&model).with_sampler(Sampler::Device);
+            let generator = generator.with_recorded_steps(records);
+            let drawn = generator.generate(rows, &options).unwrap();
+            (drawn, generator.has_recorded_steps())
+        };
+        let ((single, never), (recorded, has_recorded)) = (generate(false), generate(true));
+        assert!(!never);
+        for (single, recorded) in single.iter().zip(&recorded) {
+            assert_eq!(single.ids, recorded.ids, "{variant}");
+        }
+        recording += usize::from(has_recorded);
+    }
+    // Models with norms of their heads are not recorded, and nothing is on the processor.
+    let on_processor = device() == Device::flex();
+    assert_eq!(recording == 0, on_processor, "{recording} models");
+}
+
+#[test]
 fn device_sampler_returns_log_probabilities_of_its_samples() {
     for (oracle, variant) in every_variant() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {

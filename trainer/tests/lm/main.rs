@@ -12,6 +12,10 @@ mod chat_template_kwargs;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device_decode;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device_gradients;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device_kernels;
 mod distributed;
 mod evaluation;

@@ -1,11 +1,13 @@
 //! Decoding with a key-value cache: rows read prompts, continue token by token, and are replaced.
 
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{DType, Device, Int, Tensor};
 
 use super::Generator;
 use crate::LmError;
+use crate::model::cube::{DecodePlaces, SamplingOptions, StateOfRows, StepState};
 use crate::model::{
-    AttentionContext, Batch, Cache, ForwardOptions, RopeTable, matmul_weight_few_rows,
+    Attention, AttentionContext, Batch, Cache, DecodeLayer, ForwardOptions, RopeTable,
+    matmul_weight_few_rows,
 };
 use crate::parameter::indices;
 
@@ -15,8 +17,8 @@ pub(super) enum Window {
     /// The filled ones. The shape of a step changes with each token, which costs a processor
     /// nothing.
     Filled,
-    /// All, with a mask. The capacity doubles when it is exhausted, so that an accelerator sees few
-    /// different shapes.
+    /// All, with a mask or, where [`Decoder::steps_in_place`], the range of each row. The capacity doubles when it is
+    /// exhausted, so that an accelerator sees few different shapes.
     Capacity,
 }
 
@@ -48,12 +50,18 @@ pub(super) struct Decoder<'a> {
     options: DecoderOptions,
     rope: RopeTable,
     cache: Cache,
-    /// Attention mask of the cache, `[rows, 1, 1, capacity]`.
+    /// `None` where steps are made in place, with the range of columns of each row.
+    masked: Option<Box<MaskedColumns>>,
+    /// `[rows]`: number of tokens read.
+    lengths: Vec<usize>,
+}
+
+/// The columns of the cache that each row attends to, by a mask.
+struct MaskedColumns {
+    /// `[rows, 1, 1, capacity]`: an offset of the scores.
     mask: Tensor<4>,
     /// `[rows]`: position of the next token.
     positions: Tensor<1, Int>,
-    /// `[rows]`: number of tokens read.
-    lengths: Vec<usize>,
 }
 
 impl<'a> Decoder<'a> {
@@ -74,12 +82,12 @@ impl<'a> Decoder<'a> {
         let filled = read.cache.filled();
         let capacity = options.window.capacity(filled, more);
         read.cache.resize(filled, filled, capacity);
+        let rope = RopeTable::new(model.config(), options.limit, model.device());
         let decoder = Self {
             generator,
             options,
-            rope: RopeTable::new(model.config(), options.limit, model.device()),
-            mask: AttentionContext::cache_mask(&read.lengths, filled, capacity, model.device()),
-            positions: indices(read.lengths.iter().copied(), model.device()),
+            masked: masked_columns(generator, options.window, &rope, &read.cache, &read.lengths),
+            rope,
             cache: read.cache,
             lengths: read.lengths,
         };
@@ -96,7 +104,6 @@ impl<'a> Decoder<'a> {
         of_row: &[usize],
         more: usize,
     ) -> Result<Tensor<2>, LmError> {
-        let device = self.generator.model.device();
         let mut read = prefill(self.generator, prompts, of_row, self.options.pad)?;
         // Columns before the longest row are dropped.
         let before = self.lengths.iter().copied().max().unwrap_or(0);
@@ -107,8 +114,7 @@ impl<'a> Decoder<'a> {
         read.cache.resize(new, filled, capacity);
         self.cache.append_rows(read.cache);
         self.lengths.extend(read.lengths);
-        self.mask = AttentionContext::cache_mask(&self.lengths, filled, capacity, device);
-        self.positions = indices(self.lengths.iter().copied(), device);
+        self.see_columns();
         Ok(read.logits)
     }
 
@@ -116,35 +122,128 @@ impl<'a> Decoder<'a> {
     pub(super) fn retain_rows(&mut self, rows: &[usize]) {
         let places = indices(rows.iter().copied(), self.generator.model.device());
         self.cache.select(&places);
-        self.mask = self.mask.clone().select(0, places.clone());
-        self.positions = self.positions.clone().select(0, places);
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
+        self.see_columns();
+    }
+
+    /// Computes the columns to attend to anew, after rows or the capacity of the cache have changed.
+    fn see_columns(&mut self) {
+        self.masked = masked_columns(
+            self.generator,
+            self.options.window,
+            &self.rope,
+            &self.cache,
+            &self.lengths,
+        );
+    }
+
+    /// Returns the device of the rows.
+    pub(super) const fn device(&self) -> &'a Device {
+        self.generator.model.device()
+    }
+
+    /// Returns `true` if steps are made by [`Self::step_in_place`], and else by [`Self::step`].
+    pub(super) const fn steps_in_place(&self) -> bool {
+        self.masked.is_none()
     }
 
     /// Reads one token per row, `[rows]`, and returns the logits of the next, `[rows, vocabulary]`.
     pub(super) fn step(&mut self, ids: Tensor<1, Int>) -> Tensor<2> {
         let (model, [rows]) = (self.generator.model, ids.dims());
         let filled = self.cache.filled();
-        if filled == self.cache.capacity() {
-            let capacity = 2 * filled;
-            self.cache.resize(filled, filled, capacity);
-            self.mask = AttentionContext::grow_cache_mask(self.mask.clone(), capacity);
-        }
+        self.make_room(1);
+        let masked = self.masked.as_deref_mut();
+        let MaskedColumns { mask, positions } = masked.expect("callers ask for steps_in_place");
         let seen = Tensor::zeros([rows, 1, 1, 1], model.device());
         let column = [0..rows, 0..1, 0..1, filled..filled + 1];
-        self.mask = self.mask.clone().slice_assign(column, seen);
+        *mask = mask.clone().slice_assign(column, seen);
         let window = match self.options.window {
-            Window::Filled => self.mask.clone().narrow(3, 0, filled + 1),
-            Window::Capacity => self.mask.clone(),
+            Window::Filled => mask.clone().narrow(3, 0, filled + 1),
+            Window::Capacity => mask.clone(),
         };
-        let rope = self.rope.select(&self.positions, rows);
-        self.positions = self.positions.clone().add_scalar(1);
-        self.lengths.iter_mut().for_each(|length| *length += 1);
+        let rope = self.rope.select(positions, rows);
+        *positions = positions.clone().add_scalar(1);
         let context = AttentionContext::new(model.config(), rows, 1, rope, window);
-        let x = model.embed_ids(ids, ForwardOptions::EVALUATION);
-        let x = run(self.generator, x, &context, &mut self.cache);
+        let logits = self.forward(ids, Attention::Masked(&context));
+        self.count_steps(1);
+        logits
+    }
+
+    /// Copies the rows, which read `ids` next, to the device, for [`Self::step_in_place`], with room for the tokens of so
+    /// many steps, of which the first has the number `step`.
+    pub(super) fn state(&self, ids: &[u32], steps: usize, step: u32) -> StepState {
+        let column = self.cache.filled();
+        let starts: Vec<usize> = self.lengths.iter().map(|length| column - length).collect();
+        let rows = StateOfRows {
+            ids,
+            positions: &self.lengths,
+            starts: &starts,
+            column,
+            step,
+        };
+        StepState::new(
+            &rows,
+            self.rope.tables(),
+            steps,
+            self.generator.model.device(),
+        )
+    }
+
+    /// Reads the token of each row and draws the next, in the buffers of a state. Callers count the steps that were made:
+    /// [`Self::count_steps`].
+    pub(super) fn step_in_place(&mut self, state: &StepState, how: SamplingOptions) {
+        let logits = self.forward(state.ids.clone(), Attention::Token(&state.places));
+        let drawn = state.draw_and_advance(&logits, how);
+        drawn.expect("logits of the rows of the state");
+    }
+
+    /// Counts steps that each row has read a token in.
+    pub(super) fn count_steps(&mut self, steps: usize) {
+        self.cache.count_filled(steps);
+        self.lengths.iter_mut().for_each(|length| *length += steps);
+    }
+
+    /// Returns `true` if the cache has room for so many more tokens of each row.
+    pub(super) fn has_room(&self, steps: usize) -> bool {
+        self.cache.filled() + steps <= self.cache.capacity()
+    }
+
+    /// Makes room in the cache for so many more tokens of each row. [`Self::steps_in_place`] can change with it.
+    pub(super) fn make_room(&mut self, steps: usize) {
+        let filled = self.cache.filled();
+        if !self.has_room(steps) {
+            let capacity = (filled + steps).max(2 * self.cache.capacity());
+            self.cache.resize(filled, filled, capacity);
+            self.see_columns();
+        }
+    }
+
+    fn forward(&mut self, ids: Tensor<1, Int>, attention: Attention<'_>) -> Tensor<2> {
+        let x = (self.generator.model).embed_ids(ids, ForwardOptions::EVALUATION);
+        let x = run(self.generator, x, attention, &mut self.cache);
         finish(self.generator, x)
     }
+}
+
+/// Returns the mask of a cache, unless its rows make steps in place; row `i` has read the last `lengths[i]` columns.
+fn masked_columns(
+    generator: &Generator<'_>,
+    window: Window,
+    rope: &RopeTable,
+    cache: &Cache,
+    lengths: &[usize],
+) -> Option<Box<MaskedColumns>> {
+    let (filled, device) = (cache.filled(), generator.model.device());
+    let [cosine, _] = rope.tables();
+    let has_norms = (generator.layers.layers.iter()).any(DecodeLayer::has_head_norms);
+    let in_place = window == Window::Capacity && !has_norms;
+    if in_place && DecodePlaces::are_supported(&cosine, cache.shape()) {
+        return None;
+    }
+    Some(Box::new(MaskedColumns {
+        mask: AttentionContext::cache_mask(lengths, filled, cache.capacity(), device),
+        positions: indices(lengths.iter().copied(), device),
+    }))
 }
 
 impl Window {
@@ -170,7 +269,8 @@ fn prefill(
     let mut cache = model.new_cache(rows, tokens);
     let context = AttentionContext::from_batch(model.config(), &batch, model.device());
     let x = model.embed(&batch, ForwardOptions::EVALUATION);
-    let x = run(generator, x, &context, &mut cache);
+    let x = run(generator, x, Attention::Masked(&context), &mut cache);
+    cache.count_filled(tokens);
     let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
     let logits = finish(generator, x.select(0, last));
     let places = indices(of_row.iter().copied(), model.device());
@@ -185,11 +285,11 @@ fn prefill(
 fn run(
     generator: &Generator<'_>,
     mut x: Tensor<2>,
-    context: &AttentionContext,
+    attention: Attention<'_>,
     cache: &mut Cache,
 ) -> Tensor<2> {
     for (layer, cache) in generator.layers.layers.iter().zip(&mut cache.layers) {
-        x = layer.forward(x, context, cache);
+        x = layer.forward(x, attention, cache);
     }
     x
 }

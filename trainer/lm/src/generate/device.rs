@@ -4,18 +4,19 @@
 //! after each. Rows that ended in between are cut at their stop token. Then waiting prompts take the
 //! place of finished rows.
 
+use std::sync::atomic::Ordering;
+
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Distribution, Int, Tensor, Transaction};
 use sentinel_base::rng::Rng;
 use sentinel_tensor::DeviceReadError;
 
 use super::decoder::{Decoder, DecoderOptions, Window};
+use super::recorded::{RecordedSteps, STEPS_PER_READ};
 use super::{GenerateOptions, GeneratedRow, Generator, is_finished, unique_prompts};
 use crate::LmError;
 use crate::model::cube;
 
-/// Number of tokens that are generated between two reads.
-const STEPS_PER_READ: usize = 8;
 /// Largest number of rows that are generated together.
 const MAX_ROWS: usize = 256;
 /// Bounds of the uniform numbers, so that both logarithms of the Gumbel noise are finite.
@@ -28,14 +29,16 @@ impl Generator<'_> {
         rows: &mut [GeneratedRow<'_>],
         options: &GenerateOptions,
     ) -> Result<(), LmError> {
-        let device = self.model.device();
+        if options.max_new_tokens == 0 {
+            return Ok(());
+        }
         // Parts of a batch that are generated elsewhere have other random numbers.
         let seed = match options.first_row {
             0 => options.seed,
             row => Rng::indexed(options.seed, row).next(),
         };
-        device.seed(seed);
-        let mut how = cube::SamplingOptions {
+        self.model.device().seed(seed);
+        let how = cube::SamplingOptions {
             temperature: options.sampling.temperature,
             greedy: options.greedy,
             seed: (seed ^ (seed >> 32)) as u32,
@@ -52,54 +55,160 @@ impl Generator<'_> {
         let mut waiting = 0..rows.len();
         // The row of each slot, as an index into `rows`.
         let mut open: Vec<usize> = waiting.by_ref().take(MAX_ROWS).collect();
-        let (prompts, of_row) = unique_prompts(open.iter().map(|row| rows[*row].prompt));
-        let (mut decoder, mut logits) = Decoder::start(self, settings, &prompts, &of_row, 0)?;
+        let mut batch = DeviceBatch {
+            generator: self,
+            rows,
+            options,
+            how,
+            settings,
+        };
+        let mut steps = batch.start(&open)?;
         loop {
-            let remaining = |row: &usize| options.max_new_tokens - rows[*row].done.ids.len();
-            let steps = open.iter().map(remaining).max().unwrap_or(0);
-            let mut tokens = Vec::new();
-            for _ in 0..steps.min(STEPS_PER_READ) {
-                let (ids, logps) = sample(logits, options, how);
-                how.step = how.step.wrapping_add(1);
-                tokens.push((ids.clone(), logps));
-                let [slots, _] = ids.dims();
-                logits = decoder.step(ids.reshape([slots]));
-            }
-            for step in read_tokens(tokens)? {
-                for (row, (id, logp)) in open.iter().zip(step) {
-                    let row = &mut rows[*row];
-                    if !is_finished(row, options) {
-                        row.push(id, logp, options);
-                    }
-                }
-            }
-            let going = |row: usize| !is_finished(&rows[row], options);
+            let going = |row: usize| !is_finished(&batch.rows[row], options);
             let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
-            let free = MAX_ROWS - kept.len();
             if kept.is_empty() && waiting.is_empty() {
                 return Ok(());
             }
             // Moving the cache costs time, so rows are replaced once a quarter has finished.
             if kept.len() * 4 > open.len() * 3 {
+                steps = batch.draw(steps, &open)?;
                 continue;
             }
-            open = kept.iter().map(|at| open[*at]).collect();
-            let new: Vec<usize> = waiting.by_ref().take(free).collect();
-            let (prompts, of_row) = unique_prompts(new.iter().map(|row| rows[*row].prompt));
-            logits = if kept.is_empty() {
-                let (next, logits) = Decoder::start(self, settings, &prompts, &of_row, 0)?;
-                decoder = next;
-                logits
-            } else {
-                decoder.retain_rows(&kept);
-                let places = crate::parameter::indices(kept, device);
-                let mut all = vec![logits.select(0, places)];
-                if !new.is_empty() {
-                    all.push(decoder.admit(&prompts, &of_row, 0)?);
+            let new: Vec<usize> = waiting.by_ref().take(MAX_ROWS - kept.len()).collect();
+            let kept_rows = kept.iter().map(|at| open[*at]);
+            let next: Vec<usize> = kept_rows.chain(new.iter().copied()).collect();
+            steps = batch.replace(steps, &kept, &new, &next)?;
+            open = next;
+        }
+    }
+}
+
+/// The rows of a generation, of which some are on the device.
+struct DeviceBatch<'a, 'r, 'p> {
+    generator: &'a Generator<'a>,
+    rows: &'r mut [GeneratedRow<'p>],
+    options: &'r GenerateOptions,
+    /// With the number of the next step.
+    how: cube::SamplingOptions,
+    settings: DecoderOptions,
+}
+
+/// The way in which the rows on the device make steps. All have drawn a token that they have not read.
+enum Steps<'a> {
+    InPlace(RecordedSteps<'a>),
+    /// With the tokens that rows read next, `[rows]`.
+    Plain(Box<(Decoder<'a>, Tensor<1, Int>)>),
+}
+
+impl<'a> DeviceBatch<'a, '_, '_> {
+    /// Reads the prompts of rows, and draws their first tokens.
+    fn start(&mut self, open: &[usize]) -> Result<Steps<'a>, LmError> {
+        let (prompts, of_row) = unique_prompts(open.iter().map(|row| self.rows[*row].prompt));
+        let (decoder, logits) =
+            Decoder::start(self.generator, self.settings, &prompts, &of_row, 0)?;
+        self.draw_first(logits, open)?;
+        Ok(self.go_on(decoder, open))
+    }
+
+    /// Continues with the slots `kept`, and with the rows `new` behind them: together the rows `open`.
+    fn replace(
+        &mut self,
+        steps: Steps<'a>,
+        kept: &[usize],
+        new: &[usize],
+        open: &[usize],
+    ) -> Result<Steps<'a>, LmError> {
+        if kept.is_empty() {
+            return self.start(open);
+        }
+        let mut decoder = steps.into_decoder();
+        decoder.retain_rows(kept);
+        if !new.is_empty() {
+            let (prompts, of_row) = unique_prompts(new.iter().map(|row| self.rows[*row].prompt));
+            let logits = decoder.admit(&prompts, &of_row, 0)?;
+            self.draw_first(logits, new)?;
+        }
+        Ok(self.go_on(decoder, open))
+    }
+
+    /// Draws the first tokens of rows.
+    fn draw_first(&mut self, logits: Tensor<2>, of: &[usize]) -> Result<(), LmError> {
+        let (ids, logps) = sample(logits, self.options, self.how);
+        self.how.step += 1;
+        self.push(of, read_tokens(vec![(ids, logps)])?);
+        Ok(())
+    }
+
+    /// Continues with the rows `open`, each of which has drawn a token.
+    fn go_on(&self, mut decoder: Decoder<'a>, open: &[usize]) -> Steps<'a> {
+        let last = |row: &usize| self.rows[*row].done.ids.last().copied().unwrap_or(0);
+        let ids: Vec<u32> = open.iter().map(last).collect();
+        decoder.make_room(STEPS_PER_READ);
+        if decoder.steps_in_place() {
+            let records = self.generator.records_steps;
+            return Steps::InPlace(RecordedSteps::new(decoder, &ids, self.how, records));
+        }
+        let ids = ids.into_iter().map(|id| id as usize);
+        let ids = crate::parameter::indices(ids, self.generator.model.device());
+        Steps::Plain(Box::new((decoder, ids)))
+    }
+
+    /// Draws the next tokens of the rows `open`.
+    fn draw(&mut self, mut steps: Steps<'a>, open: &[usize]) -> Result<Steps<'a>, LmError> {
+        let remaining = |row: &usize| self.options.max_new_tokens - self.rows[*row].done.ids.len();
+        let count = open.iter().map(remaining).max().unwrap_or(0);
+        let count = count.min(STEPS_PER_READ);
+        if matches!(&steps, Steps::InPlace(steps) if !steps.has_room()) {
+            steps = self.go_on(steps.into_decoder(), open);
+        }
+        let drawn = match &mut steps {
+            Steps::InPlace(steps) => {
+                let drawn = steps.draw(count)?;
+                if steps.is_recorded() {
+                    self.generator.has_recorded.store(true, Ordering::Relaxed);
                 }
-                Tensor::cat(all, 0)
-            };
-            open.extend(new);
+                drawn
+            }
+            Steps::Plain(plain) => {
+                let (decoder, ids) = &mut **plain;
+                let mut drawn = Vec::with_capacity(count);
+                for step in 0..count as u32 {
+                    let logits = decoder.step(ids.clone());
+                    let step = self.how.step.wrapping_add(step);
+                    let token = sample(
+                        logits,
+                        self.options,
+                        cube::SamplingOptions { step, ..self.how },
+                    );
+                    *ids = token.0.clone().reshape([open.len()]);
+                    drawn.push(token);
+                }
+                read_tokens(drawn)?
+            }
+        };
+        self.how.step = self.how.step.wrapping_add(count as u32);
+        self.push(open, drawn);
+        Ok(steps)
+    }
+
+    /// Appends the tokens of steps to the rows that are not finished.
+    fn push(&mut self, open: &[usize], drawn: Vec<Step>) {
+        for step in drawn {
+            for (row, (id, logp)) in open.iter().zip(step) {
+                let row = &mut self.rows[*row];
+                if !is_finished(row, self.options) {
+                    row.push(id, logp, self.options);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Steps<'a> {
+    fn into_decoder(self) -> Decoder<'a> {
+        match self {
+            Self::InPlace(steps) => steps.into_decoder(),
+            Self::Plain(plain) => plain.0,
         }
     }
 }
@@ -133,16 +242,23 @@ fn sample(
 }
 
 /// A token of each row with its log-probability.
-type Step = Vec<(u32, f32)>;
+pub(super) type Step = Vec<(u32, f32)>;
 
-/// Reads the tokens of several steps at once.
+/// Reads the tokens of several steps at once, of which each has drawn `[rows, 1]`.
 fn read_tokens(steps: Vec<(Tensor<2, Int>, Tensor<2>)>) -> Result<Vec<Step>, LmError> {
+    let (ids, logps): (Vec<_>, Vec<_>) = (steps.into_iter())
+        .map(|(ids, logps)| (ids.transpose(), logps.transpose()))
+        .unzip();
+    read_lines(Tensor::cat(ids, 0), Tensor::cat(logps, 0))
+}
+
+/// Reads tokens and their log-probabilities, `[steps, rows]`.
+pub(super) fn read_lines(ids: Tensor<2, Int>, logps: Tensor<2>) -> Result<Vec<Step>, LmError> {
     let failed = |error: String| LmError::from(DeviceReadError(error));
-    let rows = steps.first().map_or(0, |(ids, _)| ids.dims()[0]).max(1);
-    let (ids, logps): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+    let rows = ids.dims()[1].max(1);
     let read = Transaction::default()
-        .register(Tensor::cat(ids, 0))
-        .register(Tensor::cat(logps, 0))
+        .register(ids)
+        .register(logps)
         .try_execute();
     let mut read = read.map_err(|error| failed(format!("{error:?}")))?;
     let (Some(logps), Some(ids)) = (read.pop(), read.pop()) else {

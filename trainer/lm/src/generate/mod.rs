@@ -5,6 +5,7 @@ mod decoder;
 mod device;
 mod host;
 mod options;
+mod recorded;
 mod sampling;
 
 pub use choices::Choices;
@@ -12,6 +13,7 @@ pub use options::{GenerateOptions, Sampling};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::{Device, Tensor};
 use sentinel_base::rng::Rng;
@@ -76,6 +78,9 @@ pub struct Generator<'a> {
     model: &'a CausalLm,
     layers: PreparedLayers,
     sampler: Sampler,
+    records_steps: bool,
+    /// Whether a step was recorded.
+    has_recorded: AtomicBool,
 }
 
 /// A row that is being generated.
@@ -131,7 +136,25 @@ impl<'a> Generator<'a> {
             } else {
                 Sampler::Device
             },
+            records_steps: true,
+            has_recorded: AtomicBool::new(false),
         }
+    }
+
+    /// Returns the generator with steps that are recorded or not. Recorded ones, the default, start all kernels of a step at once
+    /// on graphics processors that can; the tokens are the same.
+    #[must_use]
+    pub fn with_recorded_steps(self, records_steps: bool) -> Self {
+        Self {
+            records_steps,
+            ..self
+        }
+    }
+
+    /// Returns `true` if the device has recorded a step. Without that each of its kernels is started by itself, which is slower.
+    #[must_use]
+    pub fn has_recorded_steps(&self) -> bool {
+        self.has_recorded.load(Ordering::Relaxed)
     }
 
     /// Returns the generator with another sampler.

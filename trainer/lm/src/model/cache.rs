@@ -2,7 +2,10 @@
 
 use burn::tensor::{DType, Device, Int, Tensor};
 
+use super::cube::{self, DecodePlaces};
 use crate::config::ModelConfig;
+
+const SUPPORTED: &str = "a cache that the kernels support";
 
 /// The cached keys and values of one layer, `[rows, groups, capacity, head]` each.
 ///
@@ -53,8 +56,20 @@ impl Cache {
 
     /// Returns the number of columns that there is room for.
     pub(crate) fn capacity(&self) -> usize {
+        self.shape()[2]
+    }
+
+    /// Returns the shape of the keys of a layer, `[rows, groups, capacity, head]`.
+    pub(crate) fn shape(&self) -> [usize; 4] {
         let stored = self.layers.first().and_then(|layer| layer.stored.as_ref());
-        stored.map_or(0, |(keys, _)| keys.dims()[2])
+        stored.map_or([0; 4], |(keys, _)| keys.dims())
+    }
+
+    /// Counts columns that were written in all layers.
+    pub(crate) fn count_filled(&mut self, columns: usize) {
+        for layer in &mut self.layers {
+            layer.filled += columns;
+        }
     }
 
     /// Keeps the given rows in this order; a row may occur several times.
@@ -100,11 +115,16 @@ impl Cache {
 }
 
 impl LayerCache {
-    /// Appends keys and values of new tokens; returns all, with columns that are not filled yet.
+    /// Writes keys and values of new tokens after the filled columns; returns all, with columns that are not filled yet.
+    /// [`Cache::count_filled`] makes them filled ones.
     pub(super) fn push(&mut self, key: Tensor<4>, value: Tensor<4>) -> (Tensor<4>, Tensor<4>) {
         let [rows, groups, tokens, head] = key.dims();
-        let end = self.filled + tokens;
-        let place = [0..rows, 0..groups, self.filled..end, 0..head];
+        let place = [
+            0..rows,
+            0..groups,
+            self.filled..self.filled + tokens,
+            0..head,
+        ];
         let all = match self.stored.take() {
             Some((keys, values)) => (
                 keys.slice_assign(place.clone(), key),
@@ -112,7 +132,30 @@ impl LayerCache {
             ),
             None => (key, value),
         };
-        self.filled = end;
         self.stored.insert(all).clone()
+    }
+
+    /// Writes a new token of each row like [`Self::push`] and attends from it, by the kernels of a graphics processor: from joined queries, keys
+    /// and values, `[rows, (heads + 2 * groups) * head]`, with an optional bias. Returns `[rows, heads * head]`.
+    ///
+    /// # Panics
+    /// If the kernels do not support the shape of the cache; callers check this.
+    pub(super) fn attend_token(
+        &mut self,
+        qkv: &Tensor<2>,
+        bias: Option<&Tensor<2>>,
+        places: &DecodePlaces,
+    ) -> Tensor<2> {
+        let (keys, values) = self
+            .stored
+            .take()
+            .expect("a cache that is not being written");
+        let scale = 1.0 / (keys.dims()[3] as f64).sqrt();
+        let cache = [keys, values];
+        let appended = cube::append_token(qkv, bias, places, cache, scale);
+        let (query, [keys, values]) = appended.expect(SUPPORTED);
+        let mixed = cube::cached_attention(&query, [&keys, &values], places);
+        self.stored = Some((keys, values));
+        mixed.expect(SUPPORTED)
     }
 }

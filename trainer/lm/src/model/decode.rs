@@ -4,10 +4,13 @@
 use burn::tensor::{DType, Tensor};
 use sentinel_base::precision::Precision;
 
+use super::ForwardOptions;
 use super::cache::LayerCache;
-use super::layers::{AttentionContext, Block, Linear, add_bias, head_norm, rms_norm, swiglu};
-use super::precision::{activations, matmul_weight, mixed_matmul, round_weight};
-use super::{ForwardOptions, cube};
+use super::cube::{self, DecodePlaces};
+use super::layers::{
+    AttentionContext, Block, Linear, add_bias, add_rms_norm, head_norm, rms_norm, swiglu,
+};
+use super::precision::{matmul_weight, mixed_matmul, round_weight};
 
 /// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
 const MAX_TRANSPOSED_ROWS: usize = 64;
@@ -36,6 +39,7 @@ pub(crate) struct DecodeLayer {
     input_norm: Tensor<2>,
     /// Concatenated weights of queries, keys and values.
     qkv: Tensor<2>,
+    /// In f32.
     qkv_bias: Option<Tensor<2>>,
     /// Norms of each head's queries and keys, `[1, head]`.
     head_norms: Option<[Tensor<2>; 2]>,
@@ -74,7 +78,7 @@ impl Block {
         DecodeLayer {
             input_norm: self.input_norm.get(false),
             qkv: joined(&[query, key, value]),
-            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1).cast(activations(precision))),
+            qkv_bias: biases.map(|biases| Tensor::cat(biases, 1)),
             head_norms: (self.head_norms.as_ref())
                 .map(|norms| norms.each_ref().map(|norm| norm.get(false))),
             output: weight(output),
@@ -88,17 +92,46 @@ impl Block {
     }
 }
 
+/// The attention of a pass of prepared layers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attention<'a> {
+    /// New tokens attend to columns of the cache by a mask.
+    Masked(&'a AttentionContext),
+    /// One new token per row attends to the cached ones by kernels of a graphics processor.
+    Token(&'a DecodePlaces),
+}
+
 impl DecodeLayer {
     /// Maps `[rows * tokens, hidden]` to the same shape, and extends the cache.
     pub(crate) fn forward(
         &self,
         x: Tensor<2>,
+        attention: Attention<'_>,
+        cache: &mut LayerCache,
+    ) -> Tensor<2> {
+        let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
+        let qkv = matmul_weight_few_rows(y, &self.qkv);
+        let mixed = match attention {
+            Attention::Masked(context) => self.attend(qkv, context, cache),
+            Attention::Token(places) => cache.attend_token(&qkv, self.qkv_bias.as_ref(), places),
+        };
+        let added = matmul_weight_few_rows(mixed, &self.output);
+        let [x, y] = add_rms_norm(x, added, self.post_norm.clone(), self.epsilon);
+        let wide = matmul_weight_few_rows(y, &self.gate_up);
+        let inner = cube::swiglu_of_joined(&wide).unwrap_or_else(|| {
+            let gate = wide.clone().narrow(1, 0, self.inner);
+            swiglu(gate, wide.narrow(1, self.inner, self.inner))
+        });
+        x + matmul_weight_few_rows(inner, &self.down)
+    }
+
+    fn attend(
+        &self,
+        mut qkv: Tensor<2>,
         context: &AttentionContext,
         cache: &mut LayerCache,
     ) -> Tensor<2> {
         let [queries, keys] = self.widths;
-        let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
-        let mut qkv = matmul_weight_few_rows(y, &self.qkv);
         if let Some(bias) = &self.qkv_bias {
             qkv = add_bias(qkv, bias.clone());
         }
@@ -109,14 +142,11 @@ impl DecodeLayer {
             query = head_norm(query, query_norm.clone(), self.epsilon);
             key = head_norm(key, key_norm.clone(), self.epsilon);
         }
-        let mixed = context.attend(query, key, value, Some(cache));
-        let x = x + matmul_weight_few_rows(mixed, &self.output);
-        let y = rms_norm(x.clone(), self.post_norm.clone(), self.epsilon);
-        let wide = matmul_weight_few_rows(y, &self.gate_up);
-        let inner = cube::swiglu(&wide).unwrap_or_else(|| {
-            let gate = wide.clone().narrow(1, 0, self.inner);
-            swiglu(gate, wide.narrow(1, self.inner, self.inner))
-        });
-        x + matmul_weight_few_rows(inner, &self.down)
+        context.attend(query, key, value, Some(cache))
+    }
+
+    /// Returns `true` if queries and keys have norms of their own, which [`Attention::Token`] does not know.
+    pub(crate) const fn has_head_norms(&self) -> bool {
+        self.head_norms.is_some()
     }
 }

@@ -33,6 +33,13 @@ pub(crate) struct LoraPair {
     pub(crate) dropout: f64,
 }
 
+impl LoraPair {
+    /// Returns the seed of the dropout in a pass; `None` if nothing is dropped.
+    fn dropout_seed(&self, pass: ForwardOptions) -> Option<u64> {
+        pass.dropout.filter(|_| self.dropout > 0.0)
+    }
+}
+
 /// A linear layer, `x Wᵀ + b`, with an optional adapter.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
@@ -46,9 +53,12 @@ impl Linear {
     /// Maps `[n, inputs]` to `[n, outputs]`.
     pub(super) fn forward(&self, x: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
         let lora = self.lora.as_ref().filter(|_| pass.adapter);
+        if let Some(y) = lora.and_then(|lora| self.forward_on_device(&x, lora, pass)) {
+            return y;
+        }
         let beside = lora.map(|lora| {
             let mut x = x.clone();
-            if let Some(seed) = pass.dropout.filter(|_| lora.dropout > 0.0) {
+            if let Some(seed) = lora.dropout_seed(pass) {
                 x = apply_dropout(x, lora.dropout, seed, lora.a.name());
             }
             let thin = matmul_weight(x, lora.a.get(pass.track));
@@ -63,6 +73,22 @@ impl Linear {
             Some(beside) => y + beside,
             None => y,
         }
+    }
+
+    /// Computes [`Self::forward`] by the kernels of a graphics processor, which know no dropout.
+    fn forward_on_device(
+        &self,
+        x: &Tensor<2>,
+        lora: &LoraPair,
+        pass: ForwardOptions,
+    ) -> Option<Tensor<2>> {
+        if lora.dropout_seed(pass).is_some() {
+            return None;
+        }
+        let bias = self.bias.as_ref().map(|bias| bias.get(pass.track));
+        let [a, b] = [&lora.a, &lora.b].map(|matrix| matrix.get(pass.track));
+        let weight = self.weight.get(pass.track);
+        cube::adapted_linear(x, &weight, bias.as_ref(), [&a, &b], lora.scale)
     }
 
     pub(super) fn parameters<'a>(&'a self, all: &mut Vec<&'a Parameter>) {
@@ -104,6 +130,20 @@ pub(super) fn rms_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<
     (x * scale * weight).cast(kind)
 }
 
+/// Adds two matrices, and applies the RMS norm to the sum; returns both.
+pub(super) fn add_rms_norm(
+    x: Tensor<2>,
+    more: Tensor<2>,
+    weight: Tensor<2>,
+    epsilon: f64,
+) -> [Tensor<2>; 2] {
+    if let Some(both) = cube::add_rms_norm(&x, &more, &weight, epsilon) {
+        return both;
+    }
+    let sum = x + more;
+    [sum.clone(), rms_norm(sum, weight, epsilon)]
+}
+
 /// Applies the RMS norm to each head of queries or keys, `[n, heads * head]`.
 pub(super) fn head_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor<2> {
     let ([rows, width], [_, head]) = (x.dims(), weight.dims());
@@ -113,6 +153,9 @@ pub(super) fn head_norm(x: Tensor<2>, weight: Tensor<2>, epsilon: f64) -> Tensor
 
 /// Computes the gated unit of a feed-forward layer, `silu(gate) * up`.
 pub(super) fn swiglu(gate: Tensor<2>, up: Tensor<2>) -> Tensor<2> {
+    if let Some(inner) = cube::swiglu(&gate, &up) {
+        return inner;
+    }
     if fused::applies(&gate) {
         return fused::fused_swiglu(gate, up);
     }
@@ -158,6 +201,11 @@ impl RopeTable {
             cosine: matrix(cosine, [limit, half], device),
             sine: matrix(sine, [limit, half], device),
         }
+    }
+
+    /// Returns cosines and sines, `[positions, head / 2]` each.
+    pub(crate) fn tables(&self) -> [Tensor<2>; 2] {
+        [self.cosine.clone(), self.sine.clone()]
     }
 
     /// Returns the embeddings of tokens at `positions`, `[rows * tokens]`.
@@ -265,17 +313,6 @@ impl AttentionContext {
         Tensor::from_data(TensorData::new(mask, shape), device)
     }
 
-    /// Extends a mask of [`Self::cache_mask`] to `capacity` columns, which are masked.
-    pub(crate) fn grow_cache_mask(mask: Tensor<4>, capacity: usize) -> Tensor<4> {
-        let [rows, _, _, before] = mask.dims();
-        let room = Tensor::full(
-            [rows, 1, 1, capacity - before],
-            MASKED_SCORE,
-            &mask.device(),
-        );
-        Tensor::cat(vec![mask, room], 3)
-    }
-
     /// Computes attention from queries, keys and values of the same rows, and returns
     /// `[rows * tokens, heads * head]`. The softmax is computed in f32.
     pub(super) fn attend(
@@ -350,8 +387,10 @@ impl AttentionContext {
             let scale = rope.map_or(1.0, |(_, scale)| scale);
             return fused::fused_split_heads(x, self.layout(heads), angles, scale);
         }
-        if let Some((rope, scale)) = rope {
-            let angles = [&rope.cosine, &rope.sine];
+        // Without a gradient and a rotation a view is enough.
+        if rope.is_some() || x.is_autodiff() {
+            let angles = rope.map(|(rope, _)| [&rope.cosine, &rope.sine]);
+            let scale = rope.map_or(1.0, |(_, scale)| scale);
             if let Some(split) = cube::split_heads(&x, self.layout(heads), angles, scale) {
                 return split;
             }

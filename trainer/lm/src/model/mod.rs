@@ -19,7 +19,7 @@ use burn::tensor::{DType, Device, Int, Tensor};
 pub use batch::check_lengths;
 pub use batch::{Batch, Segment};
 pub(crate) use cache::Cache;
-pub(crate) use decode::{DecodeLayer, matmul_weight_few_rows};
+pub(crate) use decode::{Attention, DecodeLayer, matmul_weight_few_rows};
 pub use forward_options::ForwardOptions;
 pub use head::MAX_LOGITS;
 pub use head::{Entropy, HeadOptions, TokenGrads, TokenLogProbs, TokenSelection, TokenValues};

@@ -30,17 +30,22 @@ pub struct AdamWStep {
     pub time: usize,
 }
 
-/// Applies a step to a parameter in f32 with both moments; returns the parameter and the moments after it.
+/// Applies a step to a parameter in f32 with both moments, which are 0 before the first step; returns the parameter and the
+/// moments after it.
 #[must_use]
 pub fn adamw(
     value: &Tensor<2>,
     grad: &Tensor<2>,
-    moments: [&Tensor<2>; 2],
+    moments: Option<[&Tensor<2>; 2]>,
     step: AdamWStep,
 ) -> Option<[Tensor<2>; 3]> {
     let count = value.shape().num_elements();
-    let [first, second] = moments;
-    let inputs: Option<Vec<CubeTensor>> = [value, grad, first, second]
+    on_device(value)?;
+    let [first, second] = match moments {
+        Some(moments) => moments.map(Clone::clone),
+        None => [(); 2].map(|()| Tensor::zeros(value.dims(), &value.device())),
+    };
+    let inputs: Option<Vec<CubeTensor>> = [value, grad, &first, &second]
         .into_iter()
         .map(|tensor| dense_f32(on_device(tensor)?))
         .collect();

@@ -66,8 +66,13 @@ pub fn append_token(
 
 /// Returns the only owner of a tensor's numbers, without gaps: a copy if there are others.
 fn own(cache: Tensor<4>) -> Option<CubeTensor> {
-    let cache = into_contiguous(cache.try_into_primitive::<Cube>().ok()?);
-    Some(if cache.can_mut() { cache } else { cache.copy() })
+    let cache = cache.try_into_primitive::<Cube>().ok()?;
+    // A copy can have gaps, and a tensor without gaps is not copied again.
+    Some(into_contiguous(if cache.can_mut() {
+        cache
+    } else {
+        cache.copy()
+    }))
 }
 
 /// Returns whole numbers on the device, `[count]`.

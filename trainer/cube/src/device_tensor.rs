@@ -41,7 +41,12 @@ pub(crate) fn with_contiguous_rows(matrix: CubeTensor) -> CubeTensor {
     if strides[1] == 1 && strides[0] >= width {
         return matrix;
     }
-    into_contiguous(matrix)
+    let mut matrix = into_contiguous(matrix);
+    if matrix.meta.shape()[0] == 1 {
+        // Of a single row the library accepts any distance to the next one.
+        matrix.meta.strides_mut()[0] = width;
+    }
+    matrix
 }
 
 /// Returns a matrix by [`with_contiguous_rows`], and the distance of the starts of its rows.

@@ -100,8 +100,10 @@ impl SplitHeads {
         if count == 0 || !head.is_multiple_of(2) {
             return false;
         }
-        let unread = || empty(from, [1], DType::F32);
-        let [cosine, sine] = (self.angles.clone()).unwrap_or_else(|| [unread(), unread()]);
+        let [cosine, sine] = self.angles.clone().unwrap_or_else(|| {
+            let unread = empty(from, [1], DType::F32);
+            [unread.clone(), unread]
+        });
         move_heads_kernel::launch(
             &from.client.clone(),
             blocks_of_numbers(count, units),

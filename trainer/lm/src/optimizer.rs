@@ -34,12 +34,8 @@ impl Rule<'_> {
         gradient: Tensor<2>,
         state: Option<AdamWState<2>>,
     ) -> (Tensor<2>, AdamWState<2>) {
-        let state = state.unwrap_or_else(|| {
-            let zeros = || Tensor::zeros(value.dims(), &value.device());
-            AdamWState::new(AdaptiveMomentumState::new(0, zeros(), zeros()))
-        });
-        let momentum = &state.momentum;
-        let time = momentum.time + 1;
+        let momentum = state.as_ref().map(|state| &state.momentum);
+        let time = momentum.map_or(0, |momentum| momentum.time) + 1;
         let step = cube::AdamWStep {
             learning_rate: self.learning_rate,
             betas: [self.options.beta1, self.options.beta2],
@@ -48,7 +44,7 @@ impl Rule<'_> {
             clip_factor: self.factor.unwrap_or(1.0),
             time,
         };
-        let moments = [&momentum.moment_1, &momentum.moment_2];
+        let moments = momentum.map(|momentum| [&momentum.moment_1, &momentum.moment_2]);
         if let Some([value, first, second]) = cube::adamw(&value, &gradient, moments, step) {
             let momentum = AdaptiveMomentumState::new(time, first, second);
             return (value, AdamWState::new(momentum));
@@ -58,7 +54,7 @@ impl Rule<'_> {
             None => gradient,
         };
         let rule = self.options.update_rule(self.decay);
-        let (value, next) = rule.step(self.learning_rate, value, gradient, Some(state));
+        let (value, next) = rule.step(self.learning_rate, value, gradient, state);
         (value, next.expect("the rule keeps moments"))
     }
 }

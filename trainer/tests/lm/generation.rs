@@ -272,6 +272,9 @@ fn device_sampler_decodes_greedily_like_host() {
 
 #[test]
 fn recorded_steps_draw_the_tokens_of_single_ones() {
+    if device() == Device::flex() {
+        return;
+    }
     let mut recording = 0;
     for (oracle, variant) in every_variant() {
         let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
@@ -297,9 +300,8 @@ fn recorded_steps_draw_the_tokens_of_single_ones() {
         }
         recording += usize::from(has_recorded);
     }
-    // Models with norms of their heads are not recorded, and nothing is on the processor.
-    let on_processor = device() == Device::flex();
-    assert_eq!(recording == 0, on_processor, "{recording} models");
+    // Models with norms of their heads are not recorded.
+    assert!(recording > 0);
 }
 
 #[test]

@@ -142,6 +142,11 @@ impl<'a> Decoder<'a> {
         self.generator.model.device()
     }
 
+    /// Returns the number of rows.
+    pub(super) const fn rows(&self) -> usize {
+        self.lengths.len()
+    }
+
     /// Returns `true` if steps are made by [`Self::step_in_place`], and else by [`Self::step`].
     pub(super) const fn steps_in_place(&self) -> bool {
         self.masked.is_none()

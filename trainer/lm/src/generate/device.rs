@@ -23,14 +23,15 @@ const MAX_ROWS: usize = 256;
 const UNIFORM_BOUNDS: [f32; 2] = [1e-10, 0.999_999_9];
 
 impl Generator<'_> {
-    /// Generates the completions of all rows.
+    /// Generates the completions of all rows; returns `false` if a step should be recorded and the device refused.
     pub(super) fn sample_on_device(
         &self,
         rows: &mut [GeneratedRow<'_>],
         options: &GenerateOptions,
-    ) -> Result<(), LmError> {
+        records_steps: bool,
+    ) -> Result<bool, LmError> {
         if options.max_new_tokens == 0 {
-            return Ok(());
+            return Ok(true);
         }
         // Parts of a batch that are generated elsewhere have other random numbers.
         let seed = match options.first_row {
@@ -61,17 +62,21 @@ impl Generator<'_> {
             options,
             how,
             settings,
+            records_steps,
         };
         let mut steps = batch.start(&open)?;
         loop {
             let going = |row: usize| !is_finished(&batch.rows[row], options);
             let kept: Vec<usize> = (0..open.len()).filter(|at| going(open[*at])).collect();
             if kept.is_empty() && waiting.is_empty() {
-                return Ok(());
+                return Ok(true);
             }
             // Moving the cache costs time, so rows are replaced once a quarter has finished.
             if kept.len() * 4 > open.len() * 3 {
-                steps = batch.draw(steps, &open)?;
+                match batch.draw(steps, &open)? {
+                    Some(next) => steps = next,
+                    None => return Ok(false),
+                }
                 continue;
             }
             let new: Vec<usize> = waiting.by_ref().take(MAX_ROWS - kept.len()).collect();
@@ -91,6 +96,7 @@ struct DeviceBatch<'a, 'r, 'p> {
     /// With the number of the next step.
     how: cube::SamplingOptions,
     settings: DecoderOptions,
+    records_steps: bool,
 }
 
 /// The way in which the rows on the device make steps. All have drawn a token that they have not read.
@@ -107,7 +113,7 @@ impl<'a> DeviceBatch<'a, '_, '_> {
         let (decoder, logits) =
             Decoder::start(self.generator, self.settings, &prompts, &of_row, 0)?;
         self.draw_first(logits, open)?;
-        Ok(self.go_on(decoder, open))
+        Ok(self.go_on(decoder, open, 0))
     }
 
     /// Continues with the slots `kept`, and with the rows `new` behind them: together the rows `open`.
@@ -128,7 +134,8 @@ impl<'a> DeviceBatch<'a, '_, '_> {
             let logits = decoder.admit(&prompts, &of_row, 0)?;
             self.draw_first(logits, new)?;
         }
-        Ok(self.go_on(decoder, open))
+        // Rows that were replaced may soon be again, and then a recording was for nothing.
+        Ok(self.go_on(decoder, open, 1))
     }
 
     /// Draws the first tokens of rows.
@@ -139,31 +146,32 @@ impl<'a> DeviceBatch<'a, '_, '_> {
         Ok(())
     }
 
-    /// Continues with the rows `open`, each of which has drawn a token.
-    fn go_on(&self, mut decoder: Decoder<'a>, open: &[usize]) -> Steps<'a> {
+    /// Continues with the rows `open`, each of which has drawn a token. A step is recorded after so many draws.
+    fn go_on(&self, mut decoder: Decoder<'a>, open: &[usize], record_after: usize) -> Steps<'a> {
         let last = |row: &usize| self.rows[*row].done.ids.last().copied().unwrap_or(0);
         let ids: Vec<u32> = open.iter().map(last).collect();
         decoder.make_room(STEPS_PER_READ);
         if decoder.steps_in_place() {
-            let records = self.generator.records_steps;
-            return Steps::InPlace(RecordedSteps::new(decoder, &ids, self.how, records));
+            let record_after = self.records_steps.then_some(record_after);
+            return Steps::InPlace(RecordedSteps::new(decoder, &ids, self.how, record_after));
         }
         let ids = ids.into_iter().map(|id| id as usize);
         let ids = crate::parameter::indices(ids, self.generator.model.device());
         Steps::Plain(Box::new((decoder, ids)))
     }
 
-    /// Draws the next tokens of the rows `open`.
-    fn draw(&mut self, mut steps: Steps<'a>, open: &[usize]) -> Result<Steps<'a>, LmError> {
+    /// Draws the next tokens of the rows `open`; returns `None` if a step should be recorded and the device refused.
+    fn draw(&mut self, mut steps: Steps<'a>, open: &[usize]) -> Result<Option<Steps<'a>>, LmError> {
         let remaining = |row: &usize| self.options.max_new_tokens - self.rows[*row].done.ids.len();
-        let count = open.iter().map(remaining).max().unwrap_or(0);
-        let count = count.min(STEPS_PER_READ);
+        let to_come = open.iter().map(remaining).max().unwrap_or(0);
         if matches!(&steps, Steps::InPlace(steps) if !steps.has_room()) {
-            steps = self.go_on(steps.into_decoder(), open);
+            steps = self.go_on(steps.into_decoder(), open, 0);
         }
         let drawn = match &mut steps {
             Steps::InPlace(steps) => {
-                let drawn = steps.draw(count)?;
+                let Some(drawn) = steps.draw(to_come)? else {
+                    return Ok(None);
+                };
                 if steps.is_recorded() {
                     self.generator.has_recorded.store(true, Ordering::Relaxed);
                 }
@@ -171,24 +179,31 @@ impl<'a> DeviceBatch<'a, '_, '_> {
             }
             Steps::Plain(plain) => {
                 let (decoder, ids) = &mut **plain;
-                let mut drawn = Vec::with_capacity(count);
-                for step in 0..count as u32 {
-                    let logits = decoder.step(ids.clone());
-                    let step = self.how.step.wrapping_add(step);
-                    let token = sample(
-                        logits,
-                        self.options,
-                        cube::SamplingOptions { step, ..self.how },
-                    );
-                    *ids = token.0.clone().reshape([open.len()]);
-                    drawn.push(token);
-                }
-                read_tokens(drawn)?
+                self.draw_plainly(decoder, ids, to_come.min(STEPS_PER_READ))?
             }
         };
-        self.how.step = self.how.step.wrapping_add(count as u32);
+        self.how.step = self.how.step.wrapping_add(drawn.len() as u32);
         self.push(open, drawn);
-        Ok(steps)
+        Ok(Some(steps))
+    }
+
+    /// Draws the tokens of steps that are not made in place. Rows read `ids` next, `[rows]`.
+    fn draw_plainly(
+        &self,
+        decoder: &mut Decoder<'a>,
+        ids: &mut Tensor<1, Int>,
+        steps: usize,
+    ) -> Result<Vec<Step>, LmError> {
+        let mut drawn = Vec::with_capacity(steps);
+        for step in 0..steps as u32 {
+            let logits = decoder.step(ids.clone());
+            let step = self.how.step.wrapping_add(step);
+            let how = cube::SamplingOptions { step, ..self.how };
+            let token = sample(logits, self.options, how);
+            *ids = token.0.clone().reshape([decoder.rows()]);
+            drawn.push(token);
+        }
+        read_tokens(drawn)
     }
 
     /// Appends the tokens of steps to the rows that are not finished.

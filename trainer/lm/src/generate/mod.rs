@@ -118,13 +118,15 @@ impl CausalLm {
 }
 
 impl<'a> Generator<'a> {
-    /// Prepares a model. Tokens are sampled on its device if that is an accelerator.
+    /// Prepares a model. Tokens are sampled on its device if that is an accelerator, with
+    /// [recorded steps](Self::with_recorded_steps).
     #[must_use]
     pub fn new(model: &'a CausalLm) -> Self {
-        Self::from_layers(model, model.prepare_layers())
+        Self::from_layers(model, model.prepare_layers()).with_recorded_steps(true)
     }
 
-    /// Creates a generator of layers that were prepared for this model and its adapter.
+    /// Creates a generator of layers that were prepared for this model and its adapter, perhaps on another thread: its steps
+    /// are not recorded.
     #[must_use]
     pub fn from_layers(model: &'a CausalLm, layers: PreparedLayers) -> Self {
         let on_host = *model.device() == Device::flex();
@@ -136,13 +138,16 @@ impl<'a> Generator<'a> {
             } else {
                 Sampler::Device
             },
-            records_steps: true,
+            records_steps: false,
             has_recorded: AtomicBool::new(false),
         }
     }
 
-    /// Returns the generator with steps that are recorded or not. Recorded ones, the default, start all kernels of a step at once
-    /// on graphics processors that can; the tokens are the same.
+    /// Returns the generator with steps that are recorded or not. A recorded step is started as one launch on graphics
+    /// processors; the tokens are the same. If the device refuses a recording, the completions are generated anew without.
+    ///
+    /// The model, its layers and its completions must be made on the same thread: on CUDA each thread has a stream of its
+    /// own, and a recording has one. Nor may another thread use the device meanwhile; the recording would be refused.
     #[must_use]
     pub fn with_recorded_steps(self, records_steps: bool) -> Self {
         Self {
@@ -200,7 +205,14 @@ impl<'a> Generator<'a> {
         }
         self.check_prompts(&rows, options)?;
         match self.sampler(options) {
-            Sampler::Device => self.sample_on_device(&mut rows, options)?,
+            Sampler::Device => {
+                if !self.sample_on_device(&mut rows, options, self.records_steps)? {
+                    for row in &mut rows {
+                        row.done = Completion::default();
+                    }
+                    self.sample_on_device(&mut rows, options, false)?;
+                }
+            }
             Sampler::Host => {
                 let parts = rows.len().div_ceil(ROWS_PER_PART).clamp(1, MAX_PARTS);
                 let size = rows.len().div_ceil(parts);

@@ -16,8 +16,10 @@ use crate::model::cube::{SamplingOptions, StepState};
 
 /// Number of steps that are generated between two reads, and whose tokens a state holds.
 pub(super) const STEPS_PER_READ: usize = 8;
-/// Steps that are made while one is recorded: three that fill the pools of memory, and a fourth if nothing can be recorded.
-const RECORDING_STEPS: [usize; 2] = [3, 4];
+/// Steps that are made before one is recorded, which fill the pools of memory.
+const STEPS_BEFORE_RECORDING: usize = 3;
+/// Least number of steps to come for which one is recorded.
+const MIN_STEPS: usize = 16;
 
 type RecordedStep<'a> = Graph<(), Box<dyn FnMut() + 'a>>;
 
@@ -25,13 +27,23 @@ type RecordedStep<'a> = Graph<(), Box<dyn FnMut() + 'a>>;
 pub(super) struct RecordedSteps<'a> {
     rows: Rc<RefCell<Rows<'a>>>,
     how: SamplingOptions,
-    /// Whether steps are recorded.
-    records: bool,
-    /// It reads and writes the buffers of `rows`, which must neither change their place nor be dropped before it.
-    graph: Option<RecordedStep<'a>>,
+    recording: Recording<'a>,
     /// Number of the next step.
     next: usize,
 }
+
+/// The recording of a step.
+enum Recording<'a> {
+    /// Steps are started kernel by kernel.
+    Off,
+    /// A step is recorded by the next draw, or by the one after it.
+    Waiting { draws: usize },
+    /// It reads and writes the buffers of the rows, which must neither change their place nor be dropped before it.
+    Done(RecordedStep<'a>),
+}
+
+/// The tokens of steps; `None` if the device did not record a step, after which the rows cannot be used.
+pub(super) type Drawn = Option<Vec<Step>>;
 
 struct Rows<'a> {
     decoder: Decoder<'a>,
@@ -39,59 +51,68 @@ struct Rows<'a> {
 }
 
 impl<'a> RecordedSteps<'a> {
-    /// Continues the rows of a decoder that has room for [`STEPS_PER_READ`] steps, each of which reads a token of `ids` next. `how.step` is the number of the first step.
+    /// Continues the rows of a decoder that has room for [`STEPS_PER_READ`] steps, each of which reads a token of `ids` next.
+    /// `how.step` is the number of the first step. One is recorded after so many draws, or never.
     pub(super) fn new(
         decoder: Decoder<'a>,
         ids: &[u32],
         how: SamplingOptions,
-        records: bool,
+        record_after: Option<usize>,
     ) -> Self {
         let state = decoder.state(ids, STEPS_PER_READ, how.step);
         Self {
             rows: Rc::new(RefCell::new(Rows { decoder, state })),
             how,
-            records,
-            graph: None,
+            recording: match record_after {
+                Some(draws) => Recording::Waiting { draws },
+                None => Recording::Off,
+            },
             next: how.step as usize,
         }
     }
 
-    /// Draws the next tokens of all rows in at most [`STEPS_PER_READ`] steps.
+    /// Draws the next tokens of all rows, in at most [`STEPS_PER_READ`] of `steps` to come.
     ///
     /// # Errors
     /// If the device cannot be read.
-    pub(super) fn draw(&mut self, steps: usize) -> Result<Vec<Step>, LmError> {
+    pub(super) fn draw(&mut self, steps: usize) -> Result<Drawn, LmError> {
         let mut left = steps.min(STEPS_PER_READ);
         let numbers = self.next..self.next + left;
         self.next += left;
-        if self.records && self.graph.is_none() && left >= RECORDING_STEPS[1] {
-            left -= self.record();
+        match &mut self.recording {
+            Recording::Waiting { draws: 0 } if steps >= MIN_STEPS => {
+                let graph = self.record();
+                if !graph.is_hardware() {
+                    return Ok(None);
+                }
+                self.recording = Recording::Done(graph);
+                left -= STEPS_BEFORE_RECORDING;
+            }
+            Recording::Waiting { draws } => *draws = draws.saturating_sub(1),
+            Recording::Off | Recording::Done(_) => {}
         }
         for _ in 0..left {
-            match &mut self.graph {
-                Some(graph) => replay(graph),
-                None => self.rows.borrow_mut().step(self.how),
+            match &mut self.recording {
+                Recording::Done(graph) => replay(graph),
+                _ => self.rows.borrow_mut().step(self.how),
             }
         }
         let mut rows = self.rows.borrow_mut();
         rows.decoder.count_steps(numbers.len());
-        rows.read(numbers)
+        rows.read(numbers).map(Some)
     }
 
-    /// Records a step, and returns how many steps were made for it.
-    fn record(&mut self) -> usize {
+    /// Makes [`STEPS_BEFORE_RECORDING`] steps and records one, which is not made.
+    fn record(&self) -> RecordedStep<'a> {
         let (rows, how) = (Rc::clone(&self.rows), self.how);
         let device = self.rows.borrow().decoder.device().clone();
         let step: Box<dyn FnMut() + 'a> = Box::new(move || rows.borrow_mut().step(how));
-        let graph = capture(&device, step);
-        let made = RECORDING_STEPS[usize::from(!graph.is_hardware())];
-        self.graph = Some(graph);
-        made
+        capture(&device, step)
     }
 
     /// Returns `true` if the device has recorded a step.
     pub(super) fn is_recorded(&self) -> bool {
-        self.graph.as_ref().is_some_and(Graph::is_hardware)
+        matches!(self.recording, Recording::Done(_))
     }
 
     /// Returns `true` if the next [`Self::draw`] can use the same buffers.
@@ -100,8 +121,8 @@ impl<'a> RecordedSteps<'a> {
     }
 
     /// Ends the recording, and returns the decoder.
-    pub(super) fn into_decoder(mut self) -> Decoder<'a> {
-        self.graph = None;
+    pub(super) fn into_decoder(self) -> Decoder<'a> {
+        drop(self.recording);
         let rows = Rc::into_inner(self.rows).expect("the only other owner was the graph");
         rows.into_inner().decoder
     }
@@ -114,8 +135,8 @@ impl<'a> RecordedSteps<'a> {
 )]
 fn replay(graph: &mut RecordedStep<'_>) {
     // SAFETY: The closure of the graph owns all tensors that a step reads and writes, but the model, which the decoder
-    // borrows. Intermediate results are in pages of the graph, and nothing else is computed on the device as long as it
-    // exists: `RecordedSteps` reads tokens on the same thread after replays, and gives the decoder back only without it.
+    // borrows, and intermediate results, whose pages the graph keeps. Only `RecordedSteps` has the other owner of its rows. It
+    // reads their tokens between replays, on the same thread, and gives the decoder back after it has dropped the graph.
     unsafe { graph.replay() };
 }
 

@@ -35,7 +35,7 @@ mod none {
     pub(crate) const fn adamw(
         _: &Tensor<2>,
         _: &Tensor<2>,
-        _: [&Tensor<2>; 2],
+        _: Option<[&Tensor<2>; 2]>,
         _: AdamWStep,
     ) -> Option<[Tensor<2>; 3]> {
         None

@@ -16,13 +16,13 @@ const MAX_NUMBERS: usize = 1 << 20;
 /// A step of AdamW.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamWStep {
-    /// Learning rate.
+    /// Learning rate, not yet corrected for the moments.
     pub learning_rate: f64,
     /// Decay rates of both moments.
     pub betas: [f32; 2],
     /// Term added to the square root of the second moment.
     pub epsilon: f32,
-    /// Decoupled weight decay.
+    /// Decoupled weight decay of AdamW.
     pub weight_decay: f32,
     /// Factor of the gradient.
     pub clip_factor: f64,

@@ -57,7 +57,7 @@ struct AdaptedLinear {
     scale: f32,
 }
 
-/// What the gradients of a layer are computed from.
+/// The tensors that the gradients of a layer are computed from.
 #[derive(Clone, Debug)]
 struct Saved {
     x: CubeTensor,

@@ -194,7 +194,7 @@ fn units_of(scores: &CubeTensor, seen: usize) -> u32 {
 }
 
 impl DeviceOp<1> for MaskedSoftmax {
-    /// The result.
+    /// The result, the weights of attention.
     type Saved = CubeTensor;
 
     fn forward(&self, [scores]: [CubeTensor; 1]) -> Option<(CubeTensor, CubeTensor)> {

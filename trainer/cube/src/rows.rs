@@ -26,7 +26,7 @@ struct RmsNorm {
 }
 
 impl DeviceOp<2> for RmsNorm {
-    /// Input and weight.
+    /// The input and the weight of the norm.
     type Saved = [CubeTensor; 2];
 
     fn forward(&self, [x, weight]: [CubeTensor; 2]) -> Option<(CubeTensor, Self::Saved)> {
@@ -306,7 +306,7 @@ fn launch_swiglu(
 struct Swiglu;
 
 impl DeviceOp<2> for Swiglu {
-    /// Gate and up.
+    /// Both inputs, gate and up projection.
     type Saved = [CubeTensor; 2];
 
     fn forward(&self, [gate, up]: [CubeTensor; 2]) -> Option<(CubeTensor, Self::Saved)> {

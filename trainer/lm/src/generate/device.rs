@@ -7,12 +7,12 @@
 use std::sync::atomic::Ordering;
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Distribution, Int, Tensor, Transaction};
+use burn::tensor::{Distribution, Int, Tensor};
 use sentinel_base::rng::Rng;
-use sentinel_tensor::DeviceReadError;
 
 use super::decoder::{Decoder, DecoderOptions, Window};
-use super::recorded::{RecordedSteps, STEPS_PER_READ};
+use super::drawn::{STEPS_PER_READ, Step, read_tokens};
+use super::recorded::RecordedSteps;
 use super::{GenerateOptions, GeneratedRow, Generator, is_finished, unique_prompts};
 use crate::LmError;
 use crate::model::cube;
@@ -101,7 +101,7 @@ struct DeviceBatch<'a, 'r, 'p> {
 
 /// The way in which the rows on the device make steps. All have drawn a token that they have not read.
 enum Steps<'a> {
-    InPlace(RecordedSteps<'a>),
+    InPlace(Box<RecordedSteps<'a>>),
     /// With the tokens that rows read next, `[rows]`.
     Plain(Box<(Decoder<'a>, Tensor<1, Int>)>),
 }
@@ -153,7 +153,8 @@ impl<'a> DeviceBatch<'a, '_, '_> {
         decoder.make_room(STEPS_PER_READ);
         if decoder.steps_in_place() {
             let record_after = self.records_steps.then_some(record_after);
-            return Steps::InPlace(RecordedSteps::new(decoder, &ids, self.how, record_after));
+            let steps = RecordedSteps::new(decoder, &ids, self.how, record_after);
+            return Steps::InPlace(Box::new(steps));
         }
         let ids = ids.into_iter().map(|id| id as usize);
         let ids = crate::parameter::indices(ids, self.generator.model.device());
@@ -254,39 +255,4 @@ fn sample(
     let noise = noise.log().neg().log().neg();
     let ids = (logps.clone() + noise).argmax(1);
     (ids.clone(), logps.gather(1, ids))
-}
-
-/// A token of each row with its log-probability.
-pub(super) type Step = Vec<(u32, f32)>;
-
-/// Reads the tokens of several steps at once, of which each has drawn `[rows, 1]`.
-fn read_tokens(steps: Vec<(Tensor<2, Int>, Tensor<2>)>) -> Result<Vec<Step>, LmError> {
-    let (ids, logps): (Vec<_>, Vec<_>) = (steps.into_iter())
-        .map(|(ids, logps)| (ids.transpose(), logps.transpose()))
-        .unzip();
-    read_lines(Tensor::cat(ids, 0), Tensor::cat(logps, 0))
-}
-
-/// Reads tokens and their log-probabilities, `[steps, rows]`.
-pub(super) fn read_lines(ids: Tensor<2, Int>, logps: Tensor<2>) -> Result<Vec<Step>, LmError> {
-    let failed = |error: String| LmError::from(DeviceReadError(error));
-    let rows = ids.dims()[1].max(1);
-    let read = Transaction::default()
-        .register(ids)
-        .register(logps)
-        .try_execute();
-    let mut read = read.map_err(|error| failed(format!("{error:?}")))?;
-    let (Some(logps), Some(ids)) = (read.pop(), read.pop()) else {
-        return Err(failed("it returned no tokens".to_owned()));
-    };
-    let ids = ids
-        .try_into_vec_as::<i64>()
-        .map_err(|error| failed(format!("{error:?}")))?;
-    let logps = logps
-        .try_into_vec_as::<f32>()
-        .map_err(|error| failed(format!("{error:?}")))?;
-    let ids: Result<Vec<u32>, _> = ids.into_iter().map(u32::try_from).collect();
-    let ids = ids.map_err(|_| failed("it returned a token below 0".to_owned()))?;
-    let tokens: Step = ids.into_iter().zip(logps).collect();
-    Ok(tokens.chunks(rows).map(<[_]>::to_vec).collect())
 }

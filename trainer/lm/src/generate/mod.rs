@@ -3,6 +3,7 @@
 mod choices;
 mod decoder;
 mod device;
+mod drawn;
 mod host;
 mod options;
 mod recorded;
@@ -79,7 +80,7 @@ pub struct Generator<'a> {
     layers: PreparedLayers,
     sampler: Sampler,
     records_steps: bool,
-    /// Whether a step was recorded.
+    /// Set once the device has recorded a step.
     has_recorded: AtomicBool,
 }
 

@@ -10,12 +10,10 @@ use std::rc::Rc;
 use burn::tensor::{Graph, capture};
 
 use super::decoder::Decoder;
-use super::device::{Step, read_lines};
+use super::drawn::{STEPS_PER_READ, Step, read_lines};
 use crate::LmError;
 use crate::model::cube::{SamplingOptions, StepState};
 
-/// Number of steps that are generated between two reads, and whose tokens a state holds.
-pub(super) const STEPS_PER_READ: usize = 8;
 /// Steps that are made before one is recorded, which fill the pools of memory.
 const STEPS_BEFORE_RECORDING: usize = 3;
 /// Least number of steps to come for which one is recorded.

@@ -39,7 +39,7 @@ pub(crate) struct DecodeLayer {
     input_norm: Tensor<2>,
     /// Concatenated weights of queries, keys and values.
     qkv: Tensor<2>,
-    /// In f32.
+    /// Concatenated biases of queries, keys and values, in f32.
     qkv_bias: Option<Tensor<2>>,
     /// Norms of each head's queries and keys, `[1, head]`.
     head_norms: Option<[Tensor<2>; 2]>,

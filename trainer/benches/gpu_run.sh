@@ -19,7 +19,7 @@ part() { # name, limit in seconds, command
 }
 torch="python3 trainer/benches/device_torch.py"
 part card       10 nvidia-smi --query-gpu=name,driver_version,clocks.sm,memory.used --format=csv
-part tests      60 env SENTINEL_TEST_DEVICE=cuda "$TESTS" --test-threads 1 device_kernels bf16::bf16_logits bf16::bf16_generation generation:: logprobs::
+part tests      90 env SENTINEL_TEST_DEVICE=cuda "$TESTS" --test-threads 1 device_kernels bf16::bf16_logits bf16::bf16_generation generation:: logprobs::
 part generate   80 "$DEVICE" --device cuda --precision f32,bf16 --rows 1,64,256 --samples 0 --repeat 2
 part unrecorded 40 "$DEVICE" --device cuda --precision f32,bf16 --rows 1,64 --samples 0 --repeat 2 --no-recording
 part step       70 "$DEVICE" --device cuda --precision f32,bf16 --rows 0 --samples 16 --repeat 2

@@ -5,11 +5,9 @@ use burn_cubecl::Cube;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 
-use super::block::{UNITS, block_sum, blocks_of_numbers, number_of_thread, units};
+use super::block::{MAX_UNITS, UNITS, block_sum, blocks_of_numbers, number_of_thread, units};
 use super::device_tensor::{dense_f32, empty, on_device};
 
-/// Largest number of threads of a block.
-const MAX_UNITS: u32 = 1024;
 /// Largest number of numbers that one block adds.
 const MAX_NUMBERS: usize = 1 << 20;
 

@@ -5,6 +5,8 @@ use cubecl::prelude::*;
 
 /// Largest number of threads of a block that computes a row.
 pub(crate) const UNITS: u32 = 256;
+/// Largest number of threads of a block that computes a long row, such as the logits of a vocabulary.
+pub(crate) const MAX_UNITS: u32 = 1024;
 
 /// Returns the largest power of two of threads that a block can have on the device of a tensor, at most `most`.
 pub(crate) fn units(tensor: &CubeTensor, most: u32) -> u32 {

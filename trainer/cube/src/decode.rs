@@ -2,7 +2,7 @@
 //!
 //! Both kernels read where the new tokens stand from the device, so that steps differ in no number of the host.
 
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use burn_backend::cubecl::dtype_to_elem_type;
 use burn_cubecl::Cube;
 use burn_cubecl::kernel::into_contiguous;
@@ -12,7 +12,7 @@ use cubecl::prelude::{Tensor as Buffer, *};
 use super::block::{
     UNITS, block_max, block_sum, blocks, blocks_of_numbers, number_of_thread, row_of_block, units,
 };
-use super::device_tensor::{dense, dense_f32, empty, on_device, rows_of};
+use super::device_tensor::{dense, dense_f32, empty, on_device, rows_of, whole_numbers};
 
 /// The places of the new tokens.
 #[derive(Clone, Debug)]
@@ -75,12 +75,6 @@ fn own(cache: Tensor<4>) -> Option<CubeTensor> {
     }))
 }
 
-/// Returns whole numbers on the device, `[count]`.
-fn whole(numbers: &Tensor<1, Int>, count: usize) -> Option<CubeTensor> {
-    let numbers = into_contiguous(numbers.clone().try_into_primitive::<Cube>().ok()?);
-    (numbers.dtype == DType::I32 && numbers.meta.shape()[0] == count).then_some(numbers)
-}
-
 struct AppendInputs {
     qkv: CubeTensor,
     pitch: usize,
@@ -125,8 +119,8 @@ impl AppendInputs {
             pitch,
             bias,
             rope,
-            positions: whole(&places.positions, rows)?,
-            column: whole(&places.column, 1)?,
+            positions: whole_numbers(&places.positions, rows)?,
+            column: whole_numbers(&places.column, 1)?,
             heads,
             cache,
         })
@@ -258,8 +252,8 @@ pub fn cached_attention(
         query.clone().into_tensor_arg(),
         keys.into_tensor_arg(),
         values.into_tensor_arg(),
-        whole(&places.starts, rows)?.into_tensor_arg(),
-        whole(&places.column, 1)?.into_tensor_arg(),
+        whole_numbers(&places.starts, rows)?.into_tensor_arg(),
+        whole_numbers(&places.column, 1)?.into_tensor_arg(),
         out.clone().into_tensor_arg(),
         rows,
         heads,

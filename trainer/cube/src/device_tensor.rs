@@ -1,6 +1,6 @@
 //! The tensors that kernels read and write.
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 use burn_backend::Shape;
 use burn_cubecl::Cube;
 use burn_cubecl::kernel::into_contiguous;
@@ -54,6 +54,12 @@ pub(crate) fn rows_of(matrix: CubeTensor) -> Option<(CubeTensor, usize)> {
     let matrix = with_contiguous_rows(matrix);
     let pitch = matrix.meta.strides()[0];
     can_count(matrix.meta.shape()[0] * pitch).then_some((matrix, pitch))
+}
+
+/// Returns `count` whole numbers of 32 bits on a graphics processor, without gaps; `None` for others.
+pub(crate) fn whole_numbers(numbers: &Tensor<1, Int>, count: usize) -> Option<CubeTensor> {
+    let numbers = into_contiguous(numbers.clone().try_into_primitive::<Cube>().ok()?);
+    (numbers.dtype == DType::I32 && numbers.meta.shape()[0] == count).then_some(numbers)
 }
 
 /// Creates a tensor without values beside another one.

@@ -6,10 +6,10 @@ use burn_cubecl::Cube;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 
-use super::block::{UNITS, blocks, row_of_block, units};
+use super::block::{MAX_UNITS, UNITS, blocks, row_of_block, units};
 use super::decode::DecodePlaces;
 use super::device_tensor::{dense, on_device};
-use super::vocabulary::{MAX_UNITS, SamplingOptions, draw_token, hash};
+use super::vocabulary::{SamplingOptions, draw_token, hash};
 
 /// The rows of a generation, and the tokens drawn in the last steps.
 ///

@@ -5,15 +5,11 @@
 use burn::tensor::{DType, Tensor};
 use burn_backend::cubecl::dtype_to_elem_type;
 use burn_cubecl::Cube;
-use burn_cubecl::kernel::into_contiguous;
-use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::{Tensor as Buffer, *};
 
-use super::block::{block_max, block_sum, blocks, row_of_block, units};
-use super::device_tensor::{dense, dense_f32, empty, on_device};
+use super::block::{MAX_UNITS, block_max, block_sum, blocks, row_of_block, units};
+use super::device_tensor::{dense, dense_f32, empty, on_device, whole_numbers};
 
-/// Largest number of threads of a block.
-pub(crate) const MAX_UNITS: u32 = 1024;
 /// The least value of `-ln(u)`: that of the largest `u`, which a device may round to 0.
 const LEAST: f32 = 5.96e-8;
 
@@ -180,12 +176,6 @@ pub(crate) fn draw_token<F: Float>(
     (id, z - largest - total.ln())
 }
 
-/// Returns the targets of rows, a token for each.
-fn targets_of(targets: &Tensor<1, burn::tensor::Int>, rows: usize) -> Option<CubeTensor> {
-    let targets = into_contiguous(targets.clone().try_into_primitive::<Cube>().ok()?);
-    (targets.dtype == DType::I32 && targets.meta.shape()[0] == rows).then_some(targets)
-}
-
 /// Returns the statistics of a target, a token of the vocabulary, under the distribution of each row of logits,
 /// `[rows, vocabulary]`:
 /// `[rows, 3]` with its log-probability, the entropy in nats, and the log-probability of the most likely token.
@@ -196,7 +186,7 @@ pub fn token_stats(
     temperature: f64,
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(on_device(logits)?)?);
-    let targets = targets_of(targets, rows)?;
+    let targets = whole_numbers(targets, rows)?;
     if rows * width == 0 {
         return None;
     }
@@ -301,7 +291,7 @@ pub fn logit_grads(
     by_entropy: Option<&Tensor<1>>,
 ) -> Option<Tensor<2>> {
     let ([rows, width], logits) = (logits.dims(), dense(on_device(logits)?)?);
-    let targets = targets_of(targets, rows)?;
+    let targets = whole_numbers(targets, rows)?;
     let by_entropy = match by_entropy {
         Some(by_entropy) => by_entropy.clone(),
         None => Tensor::<1>::zeros([rows], &by_logp.device()),

@@ -18,7 +18,7 @@ struct Suspect {
 /// The posterior over the culprit, exact given the prior weights that the regimen shows and every
 /// reading of the symptom (spec polyguard §6.2). It has no suspects in tasks without a symptom.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct CulpritBelief {
+pub struct CulpritBelief {
     suspects: [Suspect; SUSPECTS_MAX],
     /// Number of acts that were carried out, each of which moves the symptom; `None` before the first
     /// reading.
@@ -28,7 +28,7 @@ pub(crate) struct CulpritBelief {
 impl CulpritBelief {
     /// Updates the posterior with an observation. Call it once for every observation of an episode,
     /// in order.
-    pub(crate) fn observe(&mut self, o: &Observation) {
+    pub fn observe(&mut self, o: &Observation) {
         let Some(read) = o.symptom.filter(|_| !o.done()) else {
             // The act that ends an episode may not be carried out, and no act follows it.
             return;
@@ -78,6 +78,12 @@ impl CulpritBelief {
             .iter()
             .filter(|s| s.archetype & archetypes != 0);
         among.map(|s| s.probability).sum()
+    }
+
+    /// Returns the probability of each suspect, in the order of the regimen at the start.
+    pub fn probabilities(&self) -> impl Iterator<Item = f64> {
+        let used = self.suspects.into_iter().filter(|s| s.archetype != 0);
+        used.map(|s| s.probability)
     }
 
     /// Returns the largest probability of a suspect; 0 without a symptom.

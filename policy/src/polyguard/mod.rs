@@ -31,6 +31,7 @@ pub use analyzable_impl::PolyguardEvidence;
 pub use bandit::{Bandit, ExplorationRule, FittedBandit, SufficientStatistics, fit as fit_bandit};
 pub use baselines::{KeepRegimen, LeastRisk, Random, policy_stream};
 pub use beam_search::BeamSearch;
+pub use culprit_belief::CulpritBelief;
 pub use episode_row::EpisodeRow;
 pub use features::{FEATURES, Features, feature_names, features};
 pub use fit_provenance::{FIT_SEEDS, Provenance};

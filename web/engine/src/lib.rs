@@ -11,7 +11,6 @@
 //! An engine knows neither browser nor clock. The programs in `src/bin` connect it to a Web Worker.
 
 pub mod actor;
-pub mod caption;
 mod cluster;
 mod engine;
 pub mod evaluation;

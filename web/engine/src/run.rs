@@ -1,11 +1,13 @@
 //! An episode that is played frame by frame.
 
 use sentinel_env::TrajectoryDigest;
-use sentinel_page_protocol::{AgentView, StepLine, encode};
+use sentinel_page_protocol::{AgentView, Answer, StepLine, encode};
 
 use crate::actor::{Actor, PolicyOutput, Recording};
-use crate::caption::caption;
 use crate::world::{PageWorld, SetupOf};
+
+/// Probability from which a player counts as sure of a suspect.
+pub const SURE: f32 = 0.8;
 
 /// The episode after a number of actions, with hidden state.
 pub struct Frame<W: PageWorld> {
@@ -15,6 +17,8 @@ pub struct Frame<W: PageWorld> {
     pub taken: Option<TakenAction<W>>,
     /// The player's assessment of the state.
     pub policy_output: PolicyOutput,
+    /// The watcher's assessment of the state; `None` if nobody watches.
+    pub watcher_output: Option<PolicyOutput>,
 }
 
 impl<W: PageWorld> Frame<W> {
@@ -28,6 +32,12 @@ impl<W: PageWorld> Frame<W> {
     #[must_use]
     pub fn step(&self) -> Option<&W::PublicStep> {
         self.taken.as_ref().map(|taken| &taken.step)
+    }
+
+    /// Returns the assessment of who watches or, if nobody does, of the player.
+    #[must_use]
+    pub fn suspicions(&self) -> &PolicyOutput {
+        self.watcher_output.as_ref().unwrap_or(&self.policy_output)
     }
 
     /// Returns the reward of the action that led here.
@@ -88,6 +98,8 @@ pub struct PublicFrame<'a, W: PageWorld> {
     pub missed: bool,
     /// The player's assessment of the state.
     pub policy_output: &'a PolicyOutput,
+    /// The assessment of who watches or, if nobody does, of the player.
+    pub suspicions: &'a PolicyOutput,
     /// The next action, if there is one.
     pub next: Option<NextAction<W>>,
     /// The frames up to here. Private, since they hold hidden state; see [`PublicFrame::history`].
@@ -136,6 +148,7 @@ pub struct Run<W: PageWorld> {
     episode: W,
     trajectory: TrajectoryDigest,
     actor: Option<Box<dyn Actor<W>>>,
+    watcher: Option<Box<dyn Actor<W>>>,
     branch: Option<OwnActions<W>>,
     frames: Vec<Frame<W>>,
     complete: bool,
@@ -143,14 +156,16 @@ pub struct Run<W: PageWorld> {
 }
 
 impl<W: PageWorld> Run<W> {
-    /// Starts an episode. Without an actor it stops at the visitor's next action.
+    /// Starts an episode. Without an actor it stops at the visitor's next action. A watcher assesses
+    /// every state, and never acts.
     #[must_use]
     pub fn new(
         setup: &SetupOf<W>,
         actor: Option<Box<dyn Actor<W>>>,
         branch: Option<OwnActions<W>>,
+        watcher: Option<Box<dyn Actor<W>>>,
     ) -> Self {
-        Self::from_episode(W::reset(setup), actor, branch)
+        Self::from_episode(W::reset(setup), actor, branch, watcher)
     }
 
     /// Starts from an episode that has already begun, or whose hidden state differs from its
@@ -160,11 +175,13 @@ impl<W: PageWorld> Run<W> {
         episode: W,
         actor: Option<Box<dyn Actor<W>>>,
         branch: Option<OwnActions<W>>,
+        watcher: Option<Box<dyn Actor<W>>>,
     ) -> Self {
         let mut run = Self {
             episode,
             trajectory: TrajectoryDigest::default(),
             actor,
+            watcher,
             branch,
             frames: Vec::new(),
             complete: false,
@@ -180,10 +197,15 @@ impl<W: PageWorld> Run<W> {
             actor.observe(&self.episode);
             policy_output = actor.policy_output(&self.episode);
         }
+        let watcher_output = self.watcher.as_mut().map(|watcher| {
+            watcher.observe(&self.episode);
+            watcher.policy_output(&self.episode)
+        });
         self.frames.push(Frame {
             episode: self.episode.clone(),
             taken,
             policy_output,
+            watcher_output,
         });
         self.complete = W::is_done(self.episode.observation());
     }
@@ -309,6 +331,7 @@ impl<W: PageWorld> Run<W> {
             score: W::public_score(&frame.episode),
             missed: frame.is_missed(),
             policy_output: &frame.policy_output,
+            suspicions: frame.suspicions(),
             next,
             frames: &self.frames[..=index],
         }
@@ -333,7 +356,8 @@ impl<W: PageWorld> Run<W> {
         if let Some(next) = &frame.next {
             view.next = W::describe_action(frame.observation, next.action);
         }
-        view.caption = caption(&frame, &view);
+        view.suspects = W::suspects(&frame);
+        view.remark = W::remark(&frame);
         view
     }
 
@@ -347,7 +371,33 @@ impl<W: PageWorld> Run<W> {
         line.reward = taken.reward;
         (line.own, line.missed) = (taken.own, taken.missed);
         line.notable |= taken.missed;
+        let frame = self.public_frame(index);
+        line.board_sign = W::board_sign(&frame);
+        line.suspicion = W::suspicion(&frame);
         Some(line)
+    }
+
+    /// Returns the answer to the world's question with the guess of the player: the first suspect
+    /// to which it gave [`SURE`] or, if none, the likeliest at the end. `None` before the end, and
+    /// if the question is not posed.
+    #[must_use]
+    pub fn answer(&self) -> Option<Answer> {
+        if !self.is_done() {
+            return None;
+        }
+        let mut answer = W::answer(&self.frames)?;
+        for index in 1..self.frames.len() {
+            let suspicion = W::suspicion(&self.public_frame(index));
+            let ranked = (0u8..).zip(&suspicion);
+            if let Some((suspect, chance)) = ranked.max_by(|a, b| a.1.total_cmp(b.1)) {
+                (answer.guess, answer.chance) = (suspect, *chance);
+                answer.step = u32::try_from(index).unwrap_or(u32::MAX);
+                if *chance >= SURE {
+                    break;
+                }
+            }
+        }
+        Some(answer)
     }
 
     /// Returns the line of the action that led to frame `index`, with its true result.

@@ -6,14 +6,14 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::{Environment, EpisodeSpec, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Chart, Choice, PlayedEpisode, PlayerInfo, StepLine, TaskInfo, Truth, WorldInfo,
+    AgentView, Answer, Chart, Choice, BoardSign, PlayedEpisode, PlayerInfo, SpotInfo, StepLine,
+    Suspect, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};
 use sentinel_policy::nn::{Model, Published};
 use sentinel_policy::{Playable, Scripted as _};
 
 use crate::actor::{Actor, PolicyActor};
-use crate::caption::{CaptionEvent, tour};
 use crate::file_library::episode;
 use crate::run::{Frame, PublicFrame};
 
@@ -32,6 +32,10 @@ pub const MODEL: &str = "model:";
 
 /// Prefix of the name of a checkpoint in addresses.
 pub const CHECKPOINT: &str = "checkpoint:";
+
+/// Lowest of the seeds over which the first screen computes a mean. No seed from 20 000 to 99 999 is
+/// used for training, for choosing a model or for tests.
+const MEAN_SEED: u64 = 20_000;
 
 /// A checkpoint of the trained policy: a model file that ships with the page.
 #[derive(Clone, Copy, Debug)]
@@ -76,14 +80,15 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
     const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
 
-    /// Milliseconds that a guided playback shows a step without a [`CaptionEvent`].
-    const BRIEF_STEP_MS: u32 = 800;
-    /// Seed of the guided playback's episode. It is chosen by a rule: the first validation seed
-    /// (from 5000 on) whose episode of the trained policy has every moment that
-    /// `web/engine/tests/guided_playback.rs` lists for the world, and is shown in less than a minute.
-    const GUIDED_PLAYBACK_SEED: u64;
-    /// Name and text of the tour's stop at the first panel.
-    const FOCUS: [&'static str; 2];
+    /// Milliseconds for which the first screen shows a step.
+    const SPOT_STEP_MS: u32;
+    /// Player of the episodes on the first screen, as the address writes it. The trained policy
+    /// watches it.
+    const SPOT_PLAYER: &'static str = "random";
+    /// Seed of the first episode on the first screen. It is chosen by a rule: the first validation
+    /// seed (from 5000 on) whose episode has what `web/engine/tests/spot.rs` asks for, and is shown
+    /// in less than a minute.
+    const SPOT_SEED: u64;
 
     /// An action in the form that the address writes.
     type Code: Copy + Debug + PartialEq + Send + Sync;
@@ -92,16 +97,14 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
 
     /// Returns the task of an address that names none.
     fn default_task() -> Self::Task;
-    /// Returns the task of the episode of the day, which a visitor can play by hand in a few minutes.
-    fn daily_task() -> Self::Task {
-        Self::default_task()
-    }
     /// Returns the task on which checkpoints are compared.
     fn checkpoint_task() -> Self::Task {
         Self::default_task()
     }
-    /// Returns the task of the guided playback, and the rules for it.
-    fn guided_playback_task() -> (Self::Task, Rules<Self::Change>);
+    /// Returns the task whose episodes pose the world's question on the first screen.
+    fn spot_task() -> Self::Task {
+        Self::default_task()
+    }
     /// Returns the player of an older address that names none.
     fn legacy_player() -> Self::PolicyName;
     /// Returns the policies that the page plays, in menu order.
@@ -160,8 +163,16 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     /// Returns the frame as the agent sees it; `score`, `reward`, `done`, `next` and `transcript`
     /// are filled in by the caller.
     fn agent_view(frame: &PublicFrame<'_, Self>) -> AgentView;
-    /// Returns the notable events of the last step.
-    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent>;
+    /// Returns the suspects of the world's question; empty if the episode does not pose it.
+    fn suspects(frame: &PublicFrame<'_, Self>) -> Vec<Suspect>;
+    /// Returns what the last action showed about suspects.
+    fn board_sign(frame: &PublicFrame<'_, Self>) -> Option<BoardSign>;
+    /// Returns a sentence about what the last action means for the question; empty for none.
+    fn remark(_frame: &PublicFrame<'_, Self>) -> String {
+        String::new()
+    }
+    /// Returns the probability of each suspect in the player's assessment; empty if it has none.
+    fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32>;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
@@ -169,8 +180,9 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     fn true_step_line(frame: &Frame<Self>, line: StepLine) -> StepLine;
     /// Returns the hidden state of frame `index`.
     fn truth(frames: &[Frame<Self>], index: usize) -> Truth;
-    /// Returns the hidden fact that a guided playback shows with frame `index`; empty for none.
-    fn true_caption(frames: &[Frame<Self>], index: usize) -> String;
+    /// Returns the answer to the world's question, without the guess of the network, which is the
+    /// caller's to fill in; `None` if the episode does not pose the question.
+    fn answer(frames: &[Frame<Self>]) -> Option<Answer>;
     /// Adds hidden values to the charts of a run.
     fn true_charts(_frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {
         charts
@@ -221,41 +233,47 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         rules,
         rule_changes: changes.collect(),
         players: players::<W>(),
-        default_task: W::default_task().name().to_owned(),
         default_player: TRAINED.to_owned(),
         legacy_player: W::legacy_player().name().to_owned(),
         default_streams: default_streams::<W>().name().to_owned(),
-        actions_max: u32::try_from(W::ACTIONS_MAX).unwrap_or(u32::MAX),
-        replays: crate::file_library::MANIFEST.to_owned(),
-        daily_task: W::daily_task().name().to_owned(),
         checkpoints: checkpoints::<W>(),
-        guided_playback: guided_playback::<W>(),
-        tour: tour(W::FOCUS),
+        spot: SpotInfo {
+            step_ms: W::SPOT_STEP_MS,
+            episode: spot_episode::<W>(),
+            mean_seed: MEAN_SEED,
+            is_watched: W::SPOT_PLAYER != TRAINED,
+            ..SpotInfo::default()
+        },
         ..WorldInfo::default()
     };
     W::complete_info(&mut info);
     info
 }
 
-/// Returns the episode of the guided playback.
-fn guided_playback<W: PageWorld>() -> PlayedEpisode {
-    let (task, rules) = W::guided_playback_task();
+/// Returns the episode of the first screen.
+fn spot_episode<W: PageWorld>() -> PlayedEpisode {
     let spec = EpisodeSpec {
-        task,
-        seed: W::GUIDED_PLAYBACK_SEED,
+        task: W::spot_task(),
+        seed: W::SPOT_SEED,
         streams: default_streams::<W>(),
-        rules,
+        rules: default_rules::<W>(),
     };
     PlayedEpisode {
-        player: TRAINED.to_owned(),
+        player: W::SPOT_PLAYER.to_owned(),
         ..episode::<W>(&spec)
     }
 }
 
-/// Returns the rules of the checkpoints' training run, which are those of an address that names none.
+/// Returns the rules of the checkpoints' training run.
 #[must_use]
 pub fn training_rules<W: PageWorld>() -> Rules<W::Change> {
     Rules::parse(W::TRAINING_RULES).unwrap_or_default()
+}
+
+/// Returns the rules of an address that names none, which have no loopholes.
+#[must_use]
+pub fn default_rules<W: PageWorld>() -> Rules<W::Change> {
+    Rules::HARDENED
 }
 
 /// Returns a sentence about a model: its name, rules, size and inputs.

@@ -36,6 +36,7 @@ fn engine_with_run(show_truth: bool) -> (Engine<TrustEnv>, Vec<Reply>) {
             episode,
             player: "random".to_owned(),
             branch: None,
+            watched: false,
         },
     );
     if show_truth {
@@ -126,6 +127,7 @@ fn results_of_another_run_are_dropped() {
             episode: EpisodeRef::default(),
             player: "random".to_owned(),
             branch: None,
+            watched: false,
         },
     );
     start_analysis(&mut helper, 1, 2);

@@ -50,6 +50,7 @@ fn play(engine: &mut Engine<ClusterEnv>, spec: &EpisodeSpec<ClusterEnv>, by: &st
         episode: episode_ref(spec),
         player: by.to_owned(),
         branch: None,
+        watched: false,
     };
     ask(engine, request)
 }

@@ -37,6 +37,7 @@ fn play<W: PageWorld>(
         episode: episode_ref(&spec::<W>(seed)),
         player: player.to_owned(),
         branch,
+        watched: false,
     };
     run_of(&ask(engine, request)).clone()
 }
@@ -183,6 +184,7 @@ fn a_replay_without_a_task_plays_an_episode_of_its_file() {
         },
         player: player.to_owned(),
         branch: None,
+        watched: false,
     };
     let arrived = |name: &str, content| Request::File {
         name: format!("replays/{name}.jsonl"),
@@ -273,6 +275,7 @@ fn rows_of_a_file_are_saved_as_they_were_read() {
         episode: episode_ref(&origin),
         player: "replay:lm".to_owned(),
         branch: None,
+        watched: false,
     };
     ask(&mut engine, request);
     let saved = export(&mut engine, 1, Export::Episode);
@@ -375,6 +378,7 @@ fn evaluations_and_training_logs_are_read() {
             episode: episode_ref(&origin),
             player: episode.player.clone(),
             branch: None,
+            watched: false,
         };
         let replies = ask(&mut engine, request);
         let score = common::views(run_of(&replies))

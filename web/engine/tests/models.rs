@@ -42,6 +42,7 @@ fn request<W: PageWorld>(run: u32, rules: Rules<W::Change>, player: &str) -> Req
         episode: episode::<W>(rules),
         player: player.to_owned(),
         branch: None,
+        watched: false,
     }
 }
 

@@ -392,6 +392,7 @@ fn play<W: PageWorld>(engine: &mut Engine<W>, link: &Link) -> f64 {
         },
         player: word("policy"),
         branch: None,
+        watched: false,
     };
     let replies = deliver(engine, request);
     let update = common::run_of(&replies);

@@ -20,6 +20,7 @@ fn slow_policy_is_shown_action_by_action() {
         },
         player: player.to_owned(),
         branch: None,
+        watched: false,
     };
     engine.handle(play(1, "lookahead"));
     assert!(engine.work(|| true), "one action is not the whole episode");

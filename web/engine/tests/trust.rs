@@ -30,6 +30,7 @@ fn play(engine: &mut Engine<TrustEnv>, origin: &EpisodeSpec<TrustEnv>, player: &
         episode: episode_ref(origin),
         player: player.to_owned(),
         branch: None,
+        watched: false,
     };
     ask(engine, request)
 }
@@ -236,6 +237,7 @@ fn dropped_replay_plays_and_its_bad_lines_are_named() {
             },
             player: episode.player.clone(),
             branch: None,
+            watched: false,
         },
     );
     let update = run_of(&replies);

@@ -13,7 +13,6 @@
 //! encoding has no version.
 
 mod analysis;
-mod caption;
 mod chart;
 pub mod chart_geometry;
 mod decode;
@@ -23,11 +22,11 @@ mod panel;
 mod records;
 mod reply;
 mod request;
+mod spot;
 mod view;
 mod world;
 
 pub use analysis::{ActionValue, AnalysisUpdate, StepAnalysis};
-pub use caption::Caption;
 pub use chart::{Bar, Chart, Line, Strip};
 pub use decode::{DecodeError, decode};
 pub use files::{Conversion, Evaluation, EvaluationRow, Export, ExportedFile, ForeignFile};
@@ -38,6 +37,7 @@ pub use reply::{
     RunUpdate, Standings, TruthUpdate,
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
+pub use spot::{Answer, BoardSign, SpotInfo, Suspect};
 pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
 pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo, readable_task};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnalysisUpdate, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine, Tone,
+    AnalysisUpdate, Answer, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine, Tone,
     WorldInfo,
 };
 
@@ -138,9 +138,9 @@ pub struct TruthUpdate {
     pub steps: Vec<StepLine>,
     /// All charts of the run, with hidden values.
     pub charts: Vec<Chart>,
-    /// Captions of the frames in a guided playback, in the order of the frames; empty where there
-    /// is nothing to add.
-    pub captions: Vec<String>,
+    /// Answer to the world's question; `None` before the end of the episode, and if it is not
+    /// posed.
+    pub answer: Option<Answer>,
 }
 
 /// An episode and its player, in the words that the address uses.

@@ -69,6 +69,8 @@ pub enum Request {
         player: String,
         /// The visitor's own actions, if any.
         branch: Option<Branch>,
+        /// `true` if the trained policy watches and says whom it suspects.
+        watched: bool,
     },
     /// Starts or stops sending the hidden state of a run.
     ShowTruth {

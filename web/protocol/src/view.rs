@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caption, Meter, Panel, Tone};
+use crate::{BoardSign, Meter, Panel, Suspect, Tone};
 
 /// Everything that may be shown of a frame without hidden state. It depends only on observations,
 /// the player's own output and the rewards.
@@ -32,8 +32,12 @@ pub struct AgentView {
     pub next: String,
     /// Prompt and completion of a language model for the next action; `None` for other players.
     pub transcript: Option<Transcript>,
-    /// Caption of the frame in a guided playback.
-    pub caption: Caption,
+    /// Suspects of the world's question, in order; empty if the episode does not pose it.
+    pub suspects: Vec<Suspect>,
+    /// Level on the vertical axis of the board, `0..=1`; `None` if there is none.
+    pub level: Option<f32>,
+    /// Sentence about what the last action means for the question; empty for none.
+    pub remark: String,
 }
 
 /// One row of the list of actions.
@@ -57,6 +61,10 @@ pub struct StepLine {
     pub own: bool,
     /// `true` if a replay has no row for the step and its fallback acted.
     pub missed: bool,
+    /// What the action showed about suspects; `None` if nothing.
+    pub board_sign: Option<BoardSign>,
+    /// Probabilities that the player gives to the suspects after the action; empty if it has none.
+    pub suspicion: Vec<f32>,
 }
 
 /// One term of a reward.

@@ -1,6 +1,6 @@
 //! Description of a world for the shell: names for menus, and the actions that can be composed.
 
-use crate::PlayedEpisode;
+use crate::SpotInfo;
 use serde::{Deserialize, Serialize};
 
 /// Names, texts and menus of a world.
@@ -30,29 +30,18 @@ pub struct WorldInfo {
     pub rule_changes: Vec<Choice>,
     /// Players in menu order: the trained policy, scripted policies and the visitor.
     pub players: Vec<PlayerInfo>,
-    /// Task of an address that names none.
-    pub default_task: String,
     /// Player of an address that names none.
     pub default_player: String,
     /// Player of an older address, which has `t`, `at` or `acts` but no player.
     pub legacy_player: String,
     /// Stream mode of an address that names none.
     pub default_streams: String,
-    /// Largest number of actions that an episode can have.
-    pub actions_max: u32,
     /// Kinds of actions that are composed from cards; empty if every action has a button.
     pub verbs: Vec<Verb>,
-    /// Path of the list of replay files, relative to the page.
-    pub replays: String,
-    /// Task of the episode of the day, which a visitor can play by hand in a few minutes.
-    pub daily_task: String,
     /// Earlier and later versions of the trained policy's weights, in the order of training.
     pub checkpoints: Vec<PlayerInfo>,
-    /// Episode of the trained policy that a guided playback shows.
-    pub guided_playback: PlayedEpisode,
-    /// Titles and texts of the stops of a tour of the page: headline, first panel, charts, analysis
-    /// and playback.
-    pub tour: Vec<(String, String)>,
+    /// The question of the world's first screen.
+    pub spot: SpotInfo,
 }
 
 /// One item of a menu.

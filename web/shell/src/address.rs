@@ -18,12 +18,10 @@ pub fn query_of(page: Page, state: &PageState) -> String {
         .info
         .get_untracked()
         .filter(|info| info.name == state.world);
-    let rules = info.as_ref().and_then(|info| info.rules.first());
     page.programs.with_value(|programs| {
         let defaults = Defaults {
             world: programs.first().map_or("", |program| &program.world),
             streams: info.as_ref().map_or("", |info| &info.default_streams),
-            rules: rules.map_or("", |rules| &rules.name),
         };
         to_query(state, defaults)
     })

@@ -5,6 +5,8 @@ use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
+use crate::engine_pool::Program;
+
 /// Size of the largest file that the page reads, in bytes.
 pub const FILE_MAX: f64 = 32.0 * 1_048_576.0;
 /// Origin of the page that embeds a Hugging Face Space.
@@ -42,10 +44,10 @@ pub fn clear_placeholder() {
     }
 }
 
-/// Returns the name, program address and title of each world that `index.html` lists as `<meta
-/// name="engine-WORLD" content="URL" data-title="TITLE">`.
+/// Returns the worlds that `index.html` lists as `<meta name="engine-WORLD" content="URL"
+/// data-title="TITLE" data-spot="NAME" data-question="QUESTION">`.
 #[must_use]
-pub fn engine_programs() -> Vec<(String, String, String)> {
+pub fn engine_programs() -> Vec<Program> {
     let mut all = Vec::new();
     let Ok(tags) = document().query_selector_all("meta[name^=engine-]") else {
         return all;
@@ -58,10 +60,15 @@ pub fn engine_programs() -> Vec<(String, String, String)> {
         let Some(name) = tag.name().strip_prefix("engine-").map(str::to_owned) else {
             continue;
         };
-        let title = tag.get_attribute("data-title");
         if name != "worker" {
-            let title = title.unwrap_or_else(|| name.clone());
-            all.push((name, tag.content(), title));
+            let text = |name| tag.get_attribute(name).unwrap_or_default();
+            all.push(Program {
+                world: name,
+                module: tag.content(),
+                title: text("data-title"),
+                spot: text("data-spot"),
+                question: text("data-question"),
+            });
         }
     }
     all
@@ -77,6 +84,12 @@ pub fn engine_script() -> String {
 #[must_use]
 pub fn records_program() -> String {
     meta_content("meta[name=records-engine]").unwrap_or_default()
+}
+
+/// Returns a link that the build of the site has written as `<meta name="NAME" content="URL">`.
+#[must_use]
+pub fn site_link(name: &str) -> Option<String> {
+    meta_content(&format!("meta[name={name}]")).filter(|link| !link.is_empty())
 }
 
 /// Returns the content of the first element that matches a selector.
@@ -297,30 +310,10 @@ pub fn files_of_list(list: Option<web_sys::FileList>) -> Vec<web_sys::File> {
     })
 }
 
-/// Clicks the first element that matches a CSS selector, if there is one.
-pub fn click(selector: &str) {
-    let found = document().query_selector(selector).ok().flatten();
-    if let Some(Ok(element)) = found.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
-        element.click();
-    }
-}
-
 /// Moves the focus to an element, if there is one.
 pub fn focus(element: Option<web_sys::Element>) {
     if let Some(Ok(element)) = element.map(|found| found.dyn_into::<web_sys::HtmlElement>()) {
         let _ = element.focus();
-    }
-}
-
-/// Scrolls until the first element that matches `selector` is above the bar that matches `bar`, if
-/// the bar covers it.
-pub fn reveal_above(selector: &str, bar: &str) {
-    let find = |selector| document().query_selector(selector).ok().flatten();
-    if let (Some(element), Some(bar)) = (find(selector), find(bar)) {
-        let place = element.get_bounding_client_rect();
-        if place.width() > 0.0 && place.bottom() > bar.get_bounding_client_rect().top() {
-            element.scroll_into_view_with_bool(false);
-        }
     }
 }
 

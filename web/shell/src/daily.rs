@@ -1,9 +1,4 @@
-//! The episode of the day: a seed that follows from the date, and a result text that tells no
-//! action.
-
-use sentinel_page_protocol::{StepLine, Tone};
-
-use crate::number_format::fixed;
+//! The question of the day: a seed that follows from the date, and a result text that names nobody.
 
 /// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
@@ -12,8 +7,6 @@ const DAY_MS: f64 = 86_400_000.0;
 const FIRST: u64 = 20_000;
 /// Highest seed of a day.
 const LAST: u64 = 99_999;
-/// Number of symbols in a line of the result text.
-const WIDTH: usize = 20;
 
 /// Returns the number of days from 1970-01-01 (UTC) to a time in milliseconds; 0 before that.
 #[must_use]
@@ -47,75 +40,58 @@ pub fn date_of(day: u64) -> String {
     )
 }
 
-/// A finished episode of the day.
+/// A visitor's answer to a world's question, beside that of the network.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct DailyResult {
-    /// Title of the world.
-    pub world: String,
-    /// The day, such as `2026-11-23`.
+pub struct SpotResult {
+    /// Name of the question, such as `Spot the liar`.
+    pub title: String,
+    /// The day, such as `2026-11-23`; empty if it is not the question of a day.
     pub date: String,
-    /// The visitor's final score.
-    pub score: f64,
-    /// Name and score of the policy to compare with, if they are known.
-    pub policy: Option<(String, f64)>,
-    /// Number of lines that the visitor tried.
-    pub lines: usize,
-    /// One symbol for each action; see [`symbols`].
-    pub symbols: String,
-    /// Number of actions of the episode.
-    pub actions: usize,
-    /// Address of the episode, without the visitor's actions.
+    /// Number of steps of the episode.
+    pub steps: u32,
+    /// Step at which the visitor named the suspect that was kept, and whether it was right; `None` if
+    /// nobody was named.
+    pub own: Option<(u32, bool)>,
+    /// Step after which the network was sure, and whether it was right.
+    pub network: (u32, bool),
+    /// Address of the question.
     pub link: String,
 }
 
-impl DailyResult {
-    /// Returns the text to share. It names no action.
+impl SpotResult {
+    /// Returns the text to share. It names no suspect.
     #[must_use]
     pub fn text(&self) -> String {
         let Self {
-            world,
-            date,
-            symbols,
-            actions,
-            link,
-            ..
+            title, date, steps, ..
         } = self;
-        let score = fixed(self.score, 3);
-        let policy = self
-            .policy
-            .as_ref()
-            .map_or_else(String::new, |(name, score)| {
-                format!(", {name} {}", fixed(*score, 3))
-            });
-        let lines = match self.lines {
-            0 | 1 => String::new(),
-            lines => format!(", {lines} lines tried"),
+        let date = match date.as_str() {
+            "" => String::new(),
+            date => format!(", {date}"),
         };
-        format!(
-            "Sentinel, {world}, {date}: {score}{policy}, {actions} actions{lines}\n{symbols}\n{link}"
-        )
+        let verdict = |right| if right { "right" } else { "wrong" };
+        let own = match self.own {
+            Some((step, right)) => format!("I was {} at step {step} of {steps}", verdict(right)),
+            None => "I named nobody".to_owned(),
+        };
+        let (step, right) = self.network;
+        let network = verdict(right);
+        let (row, link) = (self.row(), &self.link);
+        format!("Sentinel, {title}{date}\n{own}, the network {network} at step {step}\n{row}\n{link}")
     }
-}
 
-/// Returns a symbol for the public result of each action, in lines of 20.
-#[must_use]
-pub fn symbols(steps: &[StepLine]) -> String {
-    let mut text = String::new();
-    for (index, step) in steps.iter().enumerate() {
-        if index > 0 && index % WIDTH == 0 {
-            text.push('\n');
-        }
+    /// Returns a symbol for each step: whether the visitor and the network were right there.
+    fn row(&self) -> String {
         // No emoji: not every system has a font with them.
-        text.push(match step.tone {
-            Tone::Good => '✓',
-            Tone::Bad => '✗',
-            Tone::Warn => '!',
-            Tone::Open => '?',
-            Tone::Neutral => '○',
-            Tone::Quiet => '–',
-        });
+        let symbol = |step: u32| match (self.own, self.network) {
+            (Some((own, true)), _) if own == step => '✓',
+            (Some((own, false)), _) if own == step => '✗',
+            (_, (network, true)) if network == step => '●',
+            (_, (network, false)) if network == step => '○',
+            _ => '·',
+        };
+        (0..=self.steps).map(symbol).collect()
     }
-    text
 }
 
 #[cfg(test)]
@@ -150,35 +126,22 @@ mod tests {
     }
 
     #[test]
-    fn the_result_names_no_action() {
-        let step = |tone| StepLine {
-            code: "v3".to_owned(),
-            label: "Verifies S3".to_owned(),
-            tone,
-            ..StepLine::default()
-        };
-        let mut steps = vec![step(Tone::Good), step(Tone::Bad), step(Tone::Quiet)];
-        let mut result = DailyResult {
-            world: "Whom to trust".to_owned(),
+    fn the_result_names_no_suspect() {
+        let mut result = SpotResult {
+            title: "Spot the liar".to_owned(),
             date: "2026-11-23".to_owned(),
-            score: 0.874,
-            policy: Some(("Trained policy (GRPO)".to_owned(), 0.8621)),
-            lines: 1,
-            symbols: symbols(&steps),
-            actions: 3,
-            link: "https://example.org/?task=task3".to_owned(),
+            steps: 8,
+            own: Some((3, false)),
+            network: (6, true),
+            link: "https://example.org/?page=spot".to_owned(),
         };
         assert_eq!(
             result.text(),
-            "Sentinel, Whom to trust, 2026-11-23: 0.874, Trained policy (GRPO) 0.862, 3 actions\n✓✗–\nhttps://example.org/?task=task3"
+            "Sentinel, Spot the liar, 2026-11-23\nI was wrong at step 3 of 8, the network right at step 6\n···✗··●··\nhttps://example.org/?page=spot"
         );
-        (result.policy, result.lines) = (None, 2);
-        assert!(
-            result
-                .text()
-                .contains(": 0.874, 3 actions, 2 lines tried\n")
-        );
-        steps.resize(21, step(Tone::Open));
-        assert_eq!(symbols(&steps).lines().count(), 2);
+        (result.own, result.date) = (None, String::new());
+        assert!(result.text().starts_with("Sentinel, Spot the liar\nI named nobody, the network"));
+        result.own = Some((6, true));
+        assert!(result.text().contains("\n······✓··\n"));
     }
 }

@@ -38,16 +38,12 @@ pub struct DeferredUi {
     pub seek_mistake: fn(Page, bool),
     /// Takes an encoded reply to a request of these parts; `true` if it comes from the current world.
     pub take_reply: fn(Page, Role, bool, &[u8]),
-    /// Draws the tour of the page.
-    pub tour: fn(Page) -> View,
     /// Draws the tournament's form and results.
     pub tournament: fn(Page) -> El,
     /// Draws a screen of recorded results.
     pub records: fn(Page, Screen) -> View,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
-    /// Draws the guided playback.
-    pub watch: fn(Page) -> View,
     /// Compares the final score of the episode with those of the policies.
     pub yardstick: fn(Page) -> View,
 }
@@ -84,11 +80,9 @@ impl DeferredUi {
             read_files: Page::read_files,
             seek_mistake: ui::analysis::seek_mistake,
             take_reply: Page::take_reply,
-            tour: ui::tour::tour,
             tournament: ui::tournament::tournament,
             records: ui::records::records,
             transcript: ui::transcript::transcript,
-            watch: ui::watch::watch,
             yardstick: ui::yardstick::yardstick,
         }
     }
@@ -97,7 +91,7 @@ impl DeferredUi {
 /// Fetches the second module once a step is shown, or at once for a screen that needs it.
 pub fn load_when_idle(page: Page) {
     let is_wanted =
-        memo(move || page.screen() != Screen::Episode || page.main.frame.with(Option::is_some));
+        memo(move || page.screen().is_of_records() || page.main.frame.with(Option::is_some));
     effect(move || {
         if is_wanted.get() && page.deferred.with_untracked(Option::is_none) {
             leptos::task::spawn_local(async move {

@@ -22,6 +22,8 @@ pub enum Role {
     Analysis(u8),
     /// Plays one episode with every policy, so that it needs not wait for a tournament.
     Comparison,
+    /// Plays the episodes over which the first screen computes a mean.
+    Mean,
     /// Reads training logs and reports.
     Records,
 }
@@ -50,7 +52,7 @@ impl Role {
 pub const RECORDS: &str = "records";
 
 /// A world for which the page has an engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Name of the world in the address.
     pub world: String,
@@ -58,6 +60,10 @@ pub struct Program {
     pub module: String,
     /// Title of the world's tab.
     pub title: String,
+    /// Name of the screen that asks the world's question.
+    pub spot: String,
+    /// The question.
+    pub question: String,
 }
 
 /// A file that the visitor dropped.
@@ -177,7 +183,11 @@ impl EnginePool {
     fn drop_oldest(&mut self, role: Role) {
         let kept = match role {
             Role::Play => WORLDS_MAX,
-            Role::Tournament(_) | Role::Analysis(_) | Role::Comparison | Role::Records => 1,
+            Role::Tournament(_)
+            | Role::Analysis(_)
+            | Role::Comparison
+            | Role::Mean
+            | Role::Records => 1,
         };
         let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
         if count > kept {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    AgentView, AnalysisUpdate, Branch, Chart, EpisodeRef, PlayedEpisode, Request, RunUpdate,
+    AgentView, AnalysisUpdate, Answer, Branch, Chart, EpisodeRef, PlayedEpisode, Request, RunUpdate,
     StepLine, Truth, TruthUpdate, WorldInfo, decode,
 };
 
 use crate::panel_signals::PanelSignals;
 use crate::reactive::{Memo, Signal, memo, memo_notify_always};
-use crate::state::PageState;
+use crate::state::{PageState, Screen};
 
 /// Everything that determines a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,16 @@ pub struct RunInputs {
     pub player: String,
     /// The visitor's own actions, if any.
     pub branch: Option<Branch>,
+    /// `true` if the trained policy watches.
+    pub watched: bool,
 }
 
 impl RunInputs {
-    /// Returns the inputs of the main episode; `None` while the episode of the guided playback, or the
+    /// Returns the inputs of the main episode; `None` while the episode of the question, or the
     /// default player of an older address, is unknown.
     #[must_use]
     pub fn main(state: &PageState, info: Option<&WorldInfo>) -> Option<Self> {
-        if state.is_guided_playback() {
+        if state.awaits_spot_episode() {
             return None;
         }
         let player = match (state.legacy, info) {
@@ -44,6 +46,7 @@ impl RunInputs {
             episode: state.episode(),
             player,
             branch: state.branch.clone(),
+            watched: state.screen == Screen::Spot,
         })
     }
 
@@ -55,6 +58,7 @@ impl RunInputs {
             episode: self.episode.clone(),
             player: self.player.clone(),
             branch: self.branch.clone(),
+            watched: self.watched,
         }
     }
 
@@ -67,6 +71,7 @@ impl RunInputs {
             episode: state.episode(),
             player: state.versus.clone(),
             branch: None,
+            watched: false,
         })
     }
 
@@ -111,8 +116,8 @@ pub struct TruthSignals {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
     pub frame: Memo<Option<Arc<Truth>>>,
-    /// Captions of the frames in a guided playback; empty outside of one.
-    pub captions: Signal<Arc<Vec<String>>>,
+    /// Answer to the world's question; `None` until it was asked for, at the end.
+    pub answer: Signal<Option<Arc<Answer>>>,
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
 }
@@ -165,7 +170,7 @@ impl EpisodeView {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
-                captions: Signal::default(),
+                answer: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
             },
@@ -202,6 +207,7 @@ impl EpisodeView {
             self.shown_run.set_value(update.run);
             self.analysis.set(None);
             self.clear_truth();
+            self.truth.answer.set(None);
         }
         let from = if first { 0 } else { update.from as usize };
         self.steps.update(|steps| {
@@ -226,18 +232,15 @@ impl EpisodeView {
         first
     }
 
-    /// Applies the captions of hidden state, which a guided playback shows in any case, and the
-    /// state itself if `is_shown`.
+    /// Applies the hidden state if `is_shown`, and only the answer to the world's question otherwise.
     pub fn apply_truth(&self, update: TruthUpdate, is_shown: bool) {
-        let from = update.from as usize;
-        self.truth.captions.update(|captions| {
-            let captions = Arc::make_mut(captions);
-            captions.truncate(from);
-            captions.extend(update.captions);
-        });
+        if let Some(answer) = update.answer {
+            self.truth.answer.set(Some(Arc::new(answer)));
+        }
         if !is_shown {
             return;
         }
+        let from = update.from as usize;
         self.truth.steps.update(|steps| {
             let steps = Arc::make_mut(steps);
             steps.truncate(from.saturating_sub(1));
@@ -258,9 +261,6 @@ impl EpisodeView {
 
     /// Drops all hidden state.
     pub fn clear_truth(&self) {
-        if self.truth.captions.with_untracked(|all| !all.is_empty()) {
-            self.truth.captions.set(Arc::default());
-        }
         if self
             .truth
             .frames
@@ -276,6 +276,7 @@ impl EpisodeView {
     /// Drops the run with its frames and hidden state.
     pub fn clear(&self) {
         self.clear_truth();
+        self.truth.answer.set(None);
         self.analysis.set(None);
         self.requested.set_value(None);
         self.run.set_value(0);

@@ -12,8 +12,6 @@ pub struct Defaults<'a> {
     pub world: &'a str,
     /// Default stream mode of the state's world.
     pub streams: &'a str,
-    /// Name of the reference rules.
-    pub rules: &'a str,
 }
 
 /// Returns the query of a state, without `?`.
@@ -35,9 +33,7 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     if keeps_defaults || state.streams != defaults.streams {
         query.add("streams", &state.streams);
     }
-    if keeps_defaults || state.rules != defaults.rules {
-        query.add("rules", &state.rules);
-    }
+    query.add("rules", &state.rules);
     query.add("vs", &state.versus);
     if let Some(branch) = &state.branch {
         query.add("at", &branch.at.to_string());
@@ -51,9 +47,6 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     }
     if state.truth {
         query.add("view", "truth");
-    }
-    if state.watch {
-        query.add("watch", "1");
     }
     if state.theme != Theme::Auto {
         query.add("theme", state.theme.as_str());
@@ -94,11 +87,13 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
     };
     let mut problems = Vec::new();
     let (mut at, mut actions, mut resume, mut has_cursor) = (None, None, false, false);
+    let mut is_bare = true;
     let parts = query.trim_start_matches('?').split('&');
     for part in parts.filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let value = decode(value);
         let word = || plain_word(&value);
+        is_bare &= matches!(key, "world" | "theme" | "speed") || is_foreign(key);
         let understood = match key {
             "world" => set(
                 &mut state.world,
@@ -123,18 +118,13 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             "view" => set(&mut state.truth, choice(&value, "agent", "truth")),
             // Suspected pairs, which are always drawn now.
             "hints" => choice(&value, "0", "1").is_some(),
-            "watch" => {
-                let value = if value.is_empty() { "1" } else { &value };
-                set(&mut state.watch, choice(value, "0", "1"))
-            }
             "embed" => set(&mut state.embed, choice(&value, "0", "1")),
             "theme" => set(&mut state.theme, parse_theme(&value)),
             "speed" => {
                 let speed = Speed::ALL.into_iter().find(|speed| speed.as_str() == value);
                 set(&mut state.speed, speed)
             }
-            // Parameters added by hosts and newsletters are ignored.
-            _ => key.starts_with('_') || key.starts_with("utm_"),
+            _ => is_foreign(key),
         };
         if !understood {
             let part = shorten(part);
@@ -149,9 +139,11 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
                 .to_owned(),
         );
     }
-    // A frame on another page shows one moment.
-    state.watch &= !state.embed;
-    state.legacy = !state.is_guided_playback()
+    // An address that names nothing to show opens on the world's question.
+    if is_bare {
+        state.screen = Screen::Spot;
+    }
+    state.legacy = state.screen != Screen::Spot
         && state.player.is_empty()
         && (has_cursor || at.is_some() || actions.is_some());
     state.branch = actions.map(|actions| Branch {
@@ -159,19 +151,30 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         actions,
         resume,
     });
-    // An address names the rules only if they are not the reference rules. One that names no episode
-    // opens with the rules of the default player's training, and one that names only a replay with
+    // An address that names an episode but no rules means the reference rules, as published. One that
+    // names no episode opens with the rules without loopholes, and one that names only a replay with
     // those of the file. The engine knows both.
     let names_episode =
         !state.task.is_empty() || !state.player.is_empty() || state.branch.is_some() || has_cursor;
-    if state.rules.is_empty() && names_episode && !state.takes_episode_from_file() {
+    let follows = state.screen == Screen::Spot || state.takes_episode_from_file();
+    if state.rules.is_empty() && names_episode && !follows {
         REFERENCE_RULES.clone_into(&mut state.rules);
     }
     (state, problems)
 }
 
+/// Returns `true` for parameters that hosts and newsletters add, which are ignored.
+fn is_foreign(key: &str) -> bool {
+    key.starts_with('_') || key.starts_with("utm_")
+}
+
 fn parse_screen(text: &str) -> Option<Screen> {
-    let all = [Screen::Episode, Screen::Training, Screen::Results];
+    let all = [
+        Screen::Spot,
+        Screen::Episode,
+        Screen::Training,
+        Screen::Results,
+    ];
     all.into_iter().find(|screen| screen.as_str() == text)
 }
 

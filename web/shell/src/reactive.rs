@@ -8,7 +8,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use leptos::prelude::{ArcRwSignal, Get, GetUntracked, RwSignal, Set, Track, Update};
+use leptos::prelude::{ArcRwSignal, Get, GetUntracked, RwSignal, Set, Update};
 
 /// A value whose type only its handle knows.
 type Erased = Arc<dyn Any + Send + Sync>;
@@ -45,9 +45,10 @@ macro_rules! readable {
                 self.with_untracked(T::clone)
             }
 
-            /// Subscribes the caller to changes of the value.
+            /// Subscribes the caller to changes of the value. It reads the value: a memo that nobody
+            /// reads computes nothing, and so has nothing to follow.
             pub fn track(&self) {
-                self.inner.track();
+                self.with(|_| ());
             }
         }
 

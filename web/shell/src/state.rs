@@ -81,6 +81,8 @@ impl Speed {
 /// A screen of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Screen {
+    /// Asks the visitor the world's question about an episode.
+    Spot,
     /// Shows one episode, or two side by side.
     #[default]
     Episode,
@@ -91,10 +93,17 @@ pub enum Screen {
 }
 
 impl Screen {
+    /// Returns `true` for the screens of recorded runs and results.
+    #[must_use]
+    pub const fn is_of_records(self) -> bool {
+        matches!(self, Self::Training | Self::Results)
+    }
+
     /// Returns the value in the address.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Spot => "spot",
             Self::Episode => "episode",
             Self::Training => "training",
             Self::Results => "results",
@@ -141,8 +150,6 @@ pub struct PageState {
     pub theme: Theme,
     /// Speed of the playback.
     pub speed: Speed,
-    /// `true` while a guided playback is shown. Without a task it is the world's own.
-    pub watch: bool,
 }
 
 /// Name of the visitor as a player.
@@ -175,16 +182,13 @@ impl Default for PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
-            watch: false,
         }
     }
 }
 
 impl PageState {
-    /// Returns to the start of the episode, discards the visitor's own actions and ends a guided
-    /// playback.
+    /// Returns to the start of the episode and discards the visitor's own actions.
     pub fn restart(&mut self) {
-        self.watch = false;
         self.branch = None;
         self.cursor = 0;
     }
@@ -202,13 +206,13 @@ impl PageState {
             resume: false,
         });
         self.cursor = to_u32(at + 1);
-        self.watch = false;
+        self.screen = Screen::Episode;
     }
 
-    /// Returns `true` if the guided playback of the world's own episode is to be shown.
+    /// Returns `true` if the world's own episode of its question is to be shown.
     #[must_use]
-    pub const fn is_guided_playback(&self) -> bool {
-        self.watch && self.task.is_empty()
+    pub fn awaits_spot_episode(&self) -> bool {
+        self.screen == Screen::Spot && self.task.is_empty()
     }
 
     /// Returns `true` if a replay is to be shown whose file determines the episode.
@@ -256,12 +260,12 @@ impl PageState {
     pub fn in_world(&self, world: &str) -> Self {
         Self {
             world: world.to_owned(),
+            screen: self.screen,
             seed: self.seed,
             truth: self.truth,
             embed: self.embed,
             theme: self.theme,
             speed: self.speed,
-            watch: self.watch,
             ..Self::default()
         }
     }
@@ -276,7 +280,6 @@ impl PageState {
             embed: false,
             theme: Theme::Auto,
             speed: Speed::One,
-            watch: false,
             versus: String::new(),
             ..self.clone()
         }
@@ -327,18 +330,23 @@ mod tests {
         assert_eq!((branch.at, branch.actions.as_str()), (1, "k"));
     }
 
-    /// A guided playback goes on in another world, and ends with an action of the visitor.
+    /// Another world keeps the screen, and an action of the visitor leads to the episode.
     #[test]
-    fn a_guided_playback_ends_with_what_the_visitor_does() {
-        let watched = PageState {
-            watch: true,
+    fn another_world_keeps_the_screen() {
+        for screen in [Screen::Spot, Screen::Training, Screen::Results] {
+            let state = PageState {
+                screen,
+                ..PageState::default()
+            };
+            assert_eq!(state.in_world("cluster").screen, screen);
+        }
+        let mut state = PageState {
+            screen: Screen::Spot,
             ..PageState::default()
         };
-        assert!(watched.in_world("cluster").is_guided_playback());
-        let (mut acted, mut restarted) = (watched.clone(), watched);
-        acted.take_action(&[], 0, "s");
-        restarted.restart();
-        assert!(!acted.watch && !restarted.watch);
+        assert!(state.in_world("cluster").awaits_spot_episode());
+        state.take_action(&[], 0, "s");
+        assert_eq!(state.screen, Screen::Episode);
     }
 
     #[test]

@@ -4,10 +4,10 @@
 mod action_code;
 mod attacks;
 mod board;
-mod captions;
 mod chart;
 mod display_text;
 mod info;
+mod spot;
 mod step;
 mod terms;
 mod truth;
@@ -15,13 +15,14 @@ mod view;
 mod warning;
 mod workers;
 
-use sentinel_env::cluster::{Action, ClusterEnv, Observation, Rules, Step, Task};
-use sentinel_page_protocol::{AgentView, Chart, StepLine, Truth, WorldInfo};
+use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
+use sentinel_page_protocol::{
+    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Truth, WorldInfo,
+};
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::ClusterNet;
 use sentinel_policy::nn::Model;
 
-use crate::caption::CaptionEvent;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -55,26 +56,14 @@ impl PageWorld for ClusterEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the trust policy acts";
 
-    const BRIEF_STEP_MS: u32 = 350;
-    const GUIDED_PLAYBACK_SEED: u64 = 5004;
-    const FOCUS: [&'static str; 2] = [
-        "The GPUs",
-        "Each tile is a GPU as its reports show it; jobs and workers follow below. Pick jobs, GPUs and workers here to compose an action of your own.",
-    ];
+    const SPOT_STEP_MS: u32 = 300;
+    const SPOT_SEED: u64 = 5000;
 
     type Code = Action;
     type PublicStep = PublicStep;
 
     fn default_task() -> Task {
         Task::Task3
-    }
-
-    fn daily_task() -> Task {
-        Task::Task2
-    }
-
-    fn guided_playback_task() -> (Task, Rules) {
-        (Task::Task3, Rules::HARDENED)
     }
 
     fn legacy_player() -> PolicyName {
@@ -104,6 +93,7 @@ impl PageWorld for ClusterEnv {
 
     fn complete_info(info: &mut WorldInfo) {
         info::complete_info(info);
+        spot::complete(&mut info.spot);
     }
 
     fn code(_observation: &Observation, action: Action) -> Action {
@@ -151,8 +141,20 @@ impl PageWorld for ClusterEnv {
         view::agent_view(frame)
     }
 
-    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
-        captions::caption_events(frame)
+    fn suspects(frame: &PublicFrame<'_, Self>) -> Vec<Suspect> {
+        spot::suspects(frame)
+    }
+
+    fn board_sign(frame: &PublicFrame<'_, Self>) -> Option<BoardSign> {
+        spot::board_sign(frame)
+    }
+
+    fn remark(frame: &PublicFrame<'_, Self>) -> String {
+        spot::remark(frame)
+    }
+
+    fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32> {
+        spot::suspicion(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -167,8 +169,8 @@ impl PageWorld for ClusterEnv {
         truth::truth(frames, index)
     }
 
-    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        captions::true_caption(frames, index)
+    fn answer(frames: &[Frame<Self>]) -> Option<Answer> {
+        spot::answer(frames)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

@@ -55,7 +55,7 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
     let card = |index: usize| {
         let setup = spec.setup();
         let actor = actor::<W>(&Source::Checkpoint(index), &setup, spec.rules, None, models)?;
-        let mut run = Run::new(&setup, Some(actor), None);
+        let mut run = Run::new(&setup, Some(actor), None, None);
         while run.advance() {}
         let actions = run.frames().len() - 1;
         let score = run.view(actions).score;

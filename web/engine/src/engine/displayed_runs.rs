@@ -28,6 +28,8 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) source: Source<W::PolicyName>,
     pub(super) episode: PlayedEpisode,
     pub(super) branch: Option<OwnActions<W>>,
+    /// `true` if the trained policy watches another player.
+    pub(super) watched: bool,
     /// Number of frames that the shell has.
     pub(super) sent: usize,
     /// `true` while the shell wants the hidden state.
@@ -61,6 +63,12 @@ impl<W: PageWorld> Shown<W> {
     /// Returns the index of the model that plays; `None` for players without a model.
     pub(super) fn model(&self) -> Option<usize> {
         model_index::<W>(&self.source, self.rules)
+    }
+
+    /// Returns `true` if the run needs the model `index`, to play or to watch.
+    pub(super) fn needs_model(&self, index: usize) -> bool {
+        let watcher = model_index::<W>(&Source::Trained, self.rules);
+        self.model() == Some(index) || self.watched && watcher == Some(index)
     }
 
     /// Starts or ends the analysis. `share` is the part of the steps that this engine evaluates, and
@@ -138,7 +146,8 @@ impl<W: PageWorld> Shown<W> {
     pub(super) fn restart(&mut self, file_library: &FileLibrary<W>, models: &Models<W>) {
         let library = Some(file_library);
         let actor = actor::<W>(&self.source, &self.setup, self.rules, library, models);
-        self.run = Run::new(&self.setup, actor, self.branch.clone());
+        let watcher = models.watcher(self.watched, self.rules);
+        self.run = Run::new(&self.setup, actor, self.branch.clone(), watcher);
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
         match &self.analysis {
             Analyzing::Off => {}
@@ -245,9 +254,7 @@ impl<W: PageWorld> Shown<W> {
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
             charts: W::true_charts(all, charts),
-            captions: (from..all.len())
-                .map(|index| W::true_caption(all, index))
-                .collect(),
+            answer: self.run.answer(),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));
@@ -332,18 +339,20 @@ pub(super) fn actor<W: PageWorld>(
     file_library: Option<&FileLibrary<W>>,
     models: &Models<W>,
 ) -> Option<Box<dyn Actor<W>>> {
-    let trained = |model: &Arc<Model<W::Net>>| -> Box<dyn Actor<W>> {
-        let policy = TrainedPolicy::new(Arc::clone(model));
-        Box::new(PolicyActor(Player::Public(Box::new(policy))))
-    };
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained | Source::Checkpoint(_) => models.of(source, rules)?.ready().map(trained),
-        Source::Model(name) => file_library?.model(name).map(trained),
+        Source::Trained | Source::Checkpoint(_) => models.of(source, rules)?.ready().map(trained::<W>),
+        Source::Model(name) => file_library?.model(name).map(trained::<W>),
         Source::Replay(name) => {
             let read = file_library?.file(name).ready()?;
             Some(Box::new(ReplayActor::new(&read.replay, setup)))
         }
         Source::Visitor => None,
     }
+}
+
+/// Creates the actor that plays a model.
+pub(super) fn trained<W: PageWorld>(model: &Arc<Model<W::Net>>) -> Box<dyn Actor<W>> {
+    let policy = TrainedPolicy::new(Arc::clone(model));
+    Box::new(PolicyActor(Player::Public(Box::new(policy))))
 }

@@ -22,7 +22,7 @@ use crate::files::Fetched;
 use crate::run::{OwnActions, Run};
 use crate::tournament::Tournament;
 use crate::worker::Program;
-use crate::world::{PageWorld, default_streams, training_rules, world_info};
+use crate::world::{PageWorld, default_rules, default_streams, world_info};
 use address_names::{
     Source, parse_codes, parse_source, parse_task, shortened, source_label, source_name, unknown,
 };
@@ -59,6 +59,8 @@ struct PlayRequest {
     episode: EpisodeRef,
     player: String,
     branch: Option<Branch>,
+    /// `true` if the trained policy watches.
+    watched: bool,
     /// `true` if the shell wants the hidden state.
     truth: bool,
 }
@@ -104,11 +106,13 @@ impl<W: PageWorld> Engine<W> {
                 episode,
                 player,
                 branch,
+                watched,
             } => self.play(PlayRequest {
                 run,
                 episode,
                 player,
                 branch,
+                watched,
                 truth: false,
             }),
             Request::ShowTruth { run, show } => {
@@ -238,15 +242,16 @@ impl<W: PageWorld> Engine<W> {
         episode.player_label = source_label::<W>(&source);
         let setup = origin.setup();
         let rules = origin.rules;
-        let actor = actor::<W>(
-            &source,
-            &setup,
-            rules,
-            Some(&self.file_library),
-            &self.models,
-        );
+        let watched = request.watched && source != Source::Trained;
+        if watched {
+            self.need_file(&Source::Trained, rules);
+        }
+        let library = Some(&self.file_library);
+        let actor = actor::<W>(&source, &setup, rules, library, &self.models);
+        let watcher = self.models.watcher(watched, rules);
         let shown = Shown {
-            run: Run::new(&setup, actor, branch.clone()),
+            run: Run::new(&setup, actor, branch.clone(), watcher),
+            watched,
             setup,
             rules,
             source,
@@ -302,7 +307,7 @@ impl<W: PageWorld> Engine<W> {
         // A typed plus sign is decoded as a space.
         let rules = Rules::parse(&words.rules.replace(' ', "+"));
         let rules = match (words.rules.as_str(), rules) {
-            ("", _) => training_rules::<W>(),
+            ("", _) => default_rules::<W>(),
             (_, Ok(rules)) => rules,
             (word, Err(error)) => {
                 self.problem(format!(

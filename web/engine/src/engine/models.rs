@@ -8,6 +8,8 @@ use sentinel_policy::nn::Model;
 
 use super::Engine;
 use super::address_names::Source;
+use super::displayed_runs::trained;
+use crate::actor::Actor;
 use crate::files::Fetched;
 use crate::world::{PageWorld, checkpoint_folder, weights_path};
 
@@ -39,6 +41,17 @@ impl<W: PageWorld> Models<W> {
         rules: Rules<W::Change>,
     ) -> Option<&Fetched<Arc<Model<W::Net>>>> {
         self.all.get(model_index::<W>(source, rules)?)
+    }
+
+    /// Returns the trained policy as a watcher of a run under `rules`; `None` if the run is not watched,
+    /// and while the model is not here.
+    pub(super) fn watcher(
+        &self,
+        watched: bool,
+        rules: Rules<W::Change>,
+    ) -> Option<Box<dyn Actor<W>>> {
+        let model = self.of(&Source::Trained, rules).filter(|_| watched)?;
+        model.ready().map(trained::<W>)
     }
 
     /// Returns `true` while a checkpoint is on its way.
@@ -109,7 +122,7 @@ impl<W: PageWorld> Engine<W> {
                 Fetched::Failed(reason)
             }
         };
-        self.restart(|shown| shown.model() == Some(index));
+        self.restart(|shown| shown.needs_model(index));
         self.send_scores();
         true
     }

@@ -8,7 +8,6 @@ mod actor;
 mod agents;
 mod anti_cheat_panel;
 mod candidates;
-mod captions;
 mod chart;
 mod describe;
 mod display_text;
@@ -18,25 +17,27 @@ mod names;
 mod patient;
 mod regimen;
 mod reward_reasons;
+mod spot;
 mod step;
 mod terms;
 mod truth;
 mod view;
 
 use sentinel_env::polyguard::{
-    Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Rules, Setup, Split, Step,
+    Action, Difficulty, Episode, MAX_STEPS, Observation, PolyguardEnv, Setup, Split, Step,
     SubEnvironment, TaskSpec,
 };
 use sentinel_env::{Environment as _, PrivilegedState as _};
-use sentinel_page_protocol::{AgentView, Chart, StepLine, Truth, WorldInfo};
+use sentinel_page_protocol::{
+    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Truth, WorldInfo,
+};
 use sentinel_policy::nn::Model;
 use sentinel_policy::polyguard::PolicyName;
 use sentinel_policy::polyguard::learned::PolyguardNet;
 
 use crate::actor::Actor;
-use crate::caption::CaptionEvent;
 use crate::run::{Frame, PublicFrame};
-use crate::world::{Checkpoint, PageWorld};
+use crate::world::{Checkpoint, PageWorld, TRAINED};
 
 use action_code::ActionCode;
 use step::PublicStep;
@@ -61,12 +62,9 @@ impl PageWorld for PolyguardEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the regimen is kept";
 
-    const BRIEF_STEP_MS: u32 = 2600;
-    const GUIDED_PLAYBACK_SEED: u64 = 5004;
-    const FOCUS: [&'static str; 2] = [
-        "The candidates",
-        "Everything that can be chosen now, with the risk estimated afterwards. The buttons are your moves: press one to take over from the player.",
-    ];
+    const SPOT_STEP_MS: u32 = 2600;
+    const SPOT_PLAYER: &'static str = TRAINED;
+    const SPOT_SEED: u64 = 5000;
 
     type Code = ActionCode;
     type PublicStep = PublicStep;
@@ -79,10 +77,8 @@ impl PageWorld for PolyguardEnv {
         TaskSpec::new_extended(SubEnvironment::Ddi, Difficulty::Medium, Split::Train)
     }
 
-    fn guided_playback_task() -> (TaskSpec, Rules) {
-        let sub = SubEnvironment::WebSearchMissingData;
-        let task = TaskSpec::new_extended(sub, Difficulty::Hard, Split::All);
-        (task, Rules::HARDENED)
+    fn spot_task() -> TaskSpec {
+        TaskSpec::new_extended(SubEnvironment::BanditMining, Difficulty::Hard, Split::All)
     }
 
     fn legacy_player() -> PolicyName {
@@ -108,6 +104,7 @@ impl PageWorld for PolyguardEnv {
 
     fn complete_info(info: &mut WorldInfo) {
         info::complete(info);
+        spot::complete(&mut info.spot);
     }
 
     fn code(observation: &Observation, action: Action) -> ActionCode {
@@ -164,8 +161,16 @@ impl PageWorld for PolyguardEnv {
         view::agent_view(frame)
     }
 
-    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
-        captions::caption_events(frame)
+    fn suspects(frame: &PublicFrame<'_, Self>) -> Vec<Suspect> {
+        spot::suspects(frame)
+    }
+
+    fn board_sign(frame: &PublicFrame<'_, Self>) -> Option<BoardSign> {
+        spot::board_sign(frame)
+    }
+
+    fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32> {
+        spot::suspicion(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -180,8 +185,8 @@ impl PageWorld for PolyguardEnv {
         truth::truth(frames, index)
     }
 
-    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        captions::true_caption(frames, index)
+    fn answer(frames: &[Frame<Self>]) -> Option<Answer> {
+        spot::answer(frames)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

@@ -1,21 +1,22 @@
 //! The trust world: five specialists with hidden behaviors.
 
 mod action_code;
-mod captions;
 mod chart;
+mod spot;
 mod terms;
 mod truth;
 mod view;
 
 use sentinel_env::trust::{
-    self, Action, Domain, Observation, Rules, Step, Task, TaskLayout, TrustEnv, text,
+    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv, text,
 };
-use sentinel_page_protocol::{AgentView, Chart, StepLine, Tone, Truth, WorldInfo};
+use sentinel_page_protocol::{
+    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Tone, Truth, WorldInfo,
+};
 use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
 
-use crate::caption::CaptionEvent;
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
@@ -59,21 +60,14 @@ impl PageWorld for TrustEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
-    const GUIDED_PLAYBACK_SEED: u64 = 5001;
-    const FOCUS: [&'static str; 2] = [
-        "The specialists",
-        "Each face is a helper with its record and the trust that it has earned. The buttons below it are your moves: press one to take over from the player.",
-    ];
+    const SPOT_STEP_MS: u32 = 1100;
+    const SPOT_SEED: u64 = 5003;
 
     type Code = Action;
     type PublicStep = PublicStep;
 
     fn default_task() -> Task {
         Task::Task3
-    }
-
-    fn guided_playback_task() -> (Task, Rules) {
-        (Task::Task3, Rules::REFERENCE)
     }
 
     fn legacy_player() -> PolicyName {
@@ -98,6 +92,7 @@ impl PageWorld for TrustEnv {
 
     fn complete_info(info: &mut WorldInfo) {
         view::complete_info(info);
+        spot::complete(&mut info.spot);
     }
 
     fn code(_observation: &Observation, action: Action) -> Action {
@@ -174,8 +169,20 @@ impl PageWorld for TrustEnv {
         view::agent_view(frame)
     }
 
-    fn caption_events(frame: &PublicFrame<'_, Self>) -> Vec<CaptionEvent> {
-        captions::caption_events(frame)
+    fn suspects(frame: &PublicFrame<'_, Self>) -> Vec<Suspect> {
+        spot::suspects(frame)
+    }
+
+    fn board_sign(frame: &PublicFrame<'_, Self>) -> Option<BoardSign> {
+        spot::board_sign(frame)
+    }
+
+    fn remark(frame: &PublicFrame<'_, Self>) -> String {
+        spot::remark(frame)
+    }
+
+    fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32> {
+        spot::suspicion(frame)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
@@ -190,8 +197,8 @@ impl PageWorld for TrustEnv {
         truth::truth(&frames[index])
     }
 
-    fn true_caption(frames: &[Frame<Self>], index: usize) -> String {
-        captions::true_caption(frames, index)
+    fn answer(frames: &[Frame<Self>]) -> Option<Answer> {
+        spot::answer(frames)
     }
 
     fn true_charts(frames: &[Frame<Self>], charts: Vec<Chart>) -> Vec<Chart> {

@@ -82,6 +82,7 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, TrustEnv>) -> AgentView {
             "The reward terms depend on hidden behaviors, so they are shown only with the truth."
                 .to_owned(),
         status: status(frame),
+        level: o.domain.map(|_| o.stakes as f32),
         panels: vec![specialists(frame), alone(frame), counters(frame)],
         ..AgentView::default()
     }

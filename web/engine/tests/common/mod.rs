@@ -18,7 +18,7 @@ use sentinel_page_protocol::{
 
 /// Plays an actor's actions and returns the run.
 pub(crate) fn played<W: PageWorld>(episode: W, actor: Option<Box<dyn Actor<W>>>) -> Run<W> {
-    let mut run = Run::from_episode(episode, actor, None);
+    let mut run = Run::from_episode(episode, actor, None, None);
     while run.advance() {}
     run
 }
@@ -112,6 +112,7 @@ pub(crate) fn some_policies_play_as_natively<W: PageWorld>(
                 episode: episode_ref(&origin),
                 player: policy.name().to_owned(),
                 branch: None,
+                watched: false,
             },
         );
         let update = run_of(&replies);
@@ -135,6 +136,7 @@ pub(crate) fn codes_replay_the_run<W: PageWorld>(origin: EpisodeSpec<W>, player:
         episode: episode_ref(&origin),
         player: player.to_owned(),
         branch,
+        watched: false,
     };
     let replies = ask(&mut engine, play(player, None));
     let first = run_of(&replies).clone();
@@ -210,6 +212,7 @@ pub(crate) fn unknown_words_are_named<W: PageWorld>() {
                 actions: "?!".to_owned(),
                 resume: true,
             }),
+            watched: false,
         },
     );
     let problems: Vec<&String> = replies

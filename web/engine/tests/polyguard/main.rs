@@ -41,6 +41,7 @@ fn request(origin: &EpisodeSpec<PolyguardEnv>, player: &str, branch: Option<Bran
         episode: episode_ref(origin),
         player: player.to_owned(),
         branch,
+        watched: false,
     }
 }
 

@@ -135,6 +135,9 @@ impl Page {
 
     /// Takes the results of the tournament, or those of a comparison on one episode.
     pub(super) fn handle_standings(&self, standings: Standings) {
+        let Some(standings) = self.handle_means(standings) else {
+            return;
+        };
         if self.tournament.with_untracked(|t| t.run != standings.run) {
             return self.handle_comparison(standings);
         }

@@ -50,6 +50,7 @@ impl Page {
             }
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
+            Role::Mean => self.spot.mean.set(None),
             Role::Analysis(_) => self.analyze_alone(),
             Role::Tournament(_) => {
                 self.engines
@@ -84,11 +85,11 @@ impl Page {
             Reply::Run(_) | Reply::Truth(_) | Reply::Checked { .. } if !here => {}
             Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
-                let (shown, watch) = self
+                let (shown, asked) = self
                     .state
-                    .with_untracked(|state| (state.truth, state.watch));
+                    .with_untracked(|state| (state.truth, state.screen == Screen::Spot));
                 let episode = self.episode_of_run(update.run);
-                if let Some(episode) = episode.filter(|_| shown || watch) {
+                if let Some(episode) = episode.filter(|_| shown || asked) {
                     episode.apply_truth(*update, shown);
                 }
             }

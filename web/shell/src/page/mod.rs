@@ -7,6 +7,7 @@ mod files;
 mod own_play;
 mod own_record;
 mod records;
+mod spot;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,9 +29,8 @@ use crate::state::{PageState, Screen, VISITOR, to_u32};
 pub use files::FileSignals;
 
 pub use own_play::{Comparison, OwnPlay};
+pub use spot::SpotSignals;
 
-/// Name of the stored setting that keeps the guided playback from opening by itself.
-const WATCHED: &str = "sentinel-watched";
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
 
@@ -100,8 +100,6 @@ pub struct Page {
     pub shortcuts: Signal<bool>,
     /// `true` if charts show the part ahead of the cursor.
     pub future: Signal<bool>,
-    /// Number of the tour's stop, from 1; 0 while there is no tour.
-    pub tour: Signal<usize>,
     /// Signals of the action that the visitor composes.
     pub composer: ComposerSignals,
     /// Main episode, in which the visitor can act.
@@ -119,6 +117,8 @@ pub struct Page {
     pub history_entry: StoredValue<PageState>,
     /// Signals of the visitor's own play.
     pub own: OwnPlay,
+    /// Signals of the world's question.
+    pub spot: SpotSignals,
 }
 
 impl Default for Page {
@@ -131,23 +131,13 @@ impl Page {
     /// Creates the signals from the address. No engine is started yet.
     #[must_use]
     pub fn new() -> Self {
-        let program = |(world, module, title)| Program {
-            world,
-            module,
-            title,
-        };
-        let programs: Vec<_> = browser::engine_programs()
-            .into_iter()
-            .map(program)
-            .collect();
+        let programs = browser::engine_programs();
         let worlds: Vec<&str> = programs
             .iter()
             .map(|program| program.world.as_str())
             .collect();
         let query = browser::query();
-        let (mut start, problems) = parse_query(&query, &worlds);
-        // The first visit opens on the guided playback.
-        start.watch |= query.len() < 2 && browser::stored_setting(WATCHED).is_none();
+        let (start, problems) = parse_query(&query, &worlds);
         let history_entry = start.history_entry();
         let state = Signal::new(start);
         let wanted = memo(move || state.with(|state| state.cursor as usize));
@@ -175,7 +165,6 @@ impl Page {
             dragging: Signal::new(false),
             shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),
             future: Signal::new(false),
-            tour: Signal::new(0),
             composer: ComposerSignals::default(),
             main,
             versus,
@@ -187,6 +176,7 @@ impl Page {
             last_run: StoredValue::new(0),
             history_entry: StoredValue::new(history_entry),
             own: OwnPlay::default(),
+            spot: SpotSignals::default(),
         }
     }
 
@@ -212,27 +202,16 @@ impl Page {
             self.play_episode(self.main, main);
         });
         effect(move || self.play_episode(self.versus, self.without_cursor.with(RunInputs::versus)));
-        effect_with_previous(move |before: Option<[bool; 2]>| {
-            let wanted = self.without_cursor.with(|state| [state.truth, state.watch]);
+        effect_with_previous(move |before: Option<bool>| {
+            let wanted = self.without_cursor.with(|state| state.truth);
             if before.is_some_and(|before| before != wanted) {
                 for episode in [self.main, self.versus] {
-                    self.show_truth(episode, wanted.contains(&true));
+                    self.show_truth(episode, wanted);
                 }
             }
             wanted
         });
-        effect(move || {
-            let is_guided_playback =
-                |state: &PageState| state.is_guided_playback().then(|| state.world.clone());
-            let world = self.without_cursor.with(is_guided_playback);
-            let info = self.info.get();
-            if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
-                self.state
-                    .update(|state| state.apply_episode(&info.guided_playback));
-                // The same episode may be shown already.
-                self.start_guided_playback();
-            }
-        });
+        self.connect_spot();
         for episode in [self.main, self.versus] {
             effect(move || {
                 let frame = episode.frame.get();
@@ -246,12 +225,12 @@ impl Page {
 
     /// Starts the playback clock: one action per tick until the end.
     fn run_clock(self) {
-        let speed = memo(move || self.without_cursor.with(|state| state.speed));
+        let period_ms = memo(move || self.period_ms());
         effect_with_previous(move |before: Option<Option<IntervalHandle>>| {
             if let Some(handle) = before.flatten() {
                 handle.clear();
             }
-            let period = std::time::Duration::from_millis(speed.get().period_ms());
+            let period = std::time::Duration::from_millis(period_ms.get());
             let tick = move || {
                 let waits = !self.main.status.with_untracked(|status| status.complete);
                 if self.cursor.get_untracked() < self.last.get_untracked() {
@@ -261,8 +240,7 @@ impl Page {
                     self.playing.set(false);
                 }
             };
-            // A guided playback has a pace of its own.
-            let runs = self.playing.get() && !self.without_cursor.with(|state| state.watch);
+            let runs = self.playing.get();
             runs.then(|| set_interval_with_handle(tick, period).ok())
                 .flatten()
         });
@@ -345,7 +323,7 @@ impl Page {
     pub fn state_of_world(&self, world: &str) -> PageState {
         self.state.with_untracked(|now| {
             let fresh = now.in_world(world);
-            if fresh.watch {
+            if fresh.screen == Screen::Spot {
                 return fresh;
             }
             let cached = self.cached_worlds.with_value(|all| {
@@ -353,11 +331,11 @@ impl Page {
                 cached.and_then(|cached| cached.state.clone())
             });
             PageState {
+                screen: fresh.screen,
                 truth: fresh.truth,
                 embed: fresh.embed,
                 theme: fresh.theme,
                 speed: fresh.speed,
-                watch: false,
                 ..cached.unwrap_or(fresh)
             }
         })
@@ -377,16 +355,6 @@ impl Page {
                 notices.push(sentence);
             }
         });
-    }
-
-    /// Starts to play a guided playback, unless the visitor prefers pages that stand still.
-    pub fn start_guided_playback(&self) {
-        self.playing.set(!browser::prefers_stillness());
-    }
-
-    /// Keeps the guided playback from opening by itself on later visits.
-    pub fn mark_guided_playback_seen(&self) {
-        browser::store_setting(WATCHED, "yes");
     }
 
     /// Turns single-key shortcuts on or off, also for later visits.
@@ -470,10 +438,7 @@ impl Page {
         let request = inputs.request(run);
         episode.requested.set_value(Some(inputs));
         self.send(Role::Play, &request);
-        if self
-            .state
-            .with_untracked(|state| state.truth || state.watch)
-        {
+        if self.state.with_untracked(|state| state.truth) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
     }

@@ -71,13 +71,6 @@ impl Comparison {
     pub(super) fn has_all_policies(&self) -> bool {
         self.has_slow && self.is_complete()
     }
-
-    /// Returns the final score of a policy.
-    pub(super) fn score_of(&self, player: &str) -> Option<(String, f64)> {
-        let mut all = self.standings.iter().flat_map(|s| &s.placements);
-        let found = all.find(|placement| placement.player == player && placement.scored > 0);
-        found.map(|placement| (placement.label.clone(), placement.mean))
-    }
 }
 
 /// Signals of the visitor's own play.
@@ -88,6 +81,8 @@ pub struct OwnPlay {
     comparison: Signal<Comparison>,
     /// The record of results, oldest first.
     pub results: Signal<Arc<Vec<OwnResult>>>,
+    /// Episodes whose hidden state the visitor has been told.
+    pub(super) told: Signal<Vec<RunInputs>>,
     /// `true` while the record is shown.
     pub shows_results: Signal<bool>,
     /// The own actions that undo or redo left, so that the next undo need not wait for the engine.
@@ -103,6 +98,7 @@ impl Default for OwnPlay {
             undone: Signal::default(),
             comparison: Signal::default(),
             results: Signal::default(),
+            told: Signal::default(),
             shows_results: Signal::new(false),
             moves: StoredValue::default(),
             taken: StoredValue::default(),
@@ -178,7 +174,7 @@ impl Page {
     /// Returns the episode that is shown, without own actions.
     fn shown_episode(&self) -> RunInputs {
         let mut inputs = self.main.requested.get_value().unwrap_or_default();
-        inputs.branch = None;
+        (inputs.branch, inputs.watched) = (None, false);
         inputs
     }
 
@@ -390,7 +386,7 @@ impl Page {
 }
 
 /// Returns the episode of a state, as a run of no player.
-fn compared_episode(state: &PageState) -> RunInputs {
+pub(super) fn compared_episode(state: &PageState) -> RunInputs {
     RunInputs {
         world: state.world.clone(),
         episode: state.episode(),

@@ -1,9 +1,11 @@
-//! The episode of the day, and the record of the visitor's results.
+//! The record of the visitor's results.
 
 use leptos::prelude::untrack;
 
 use super::*;
-use crate::daily::{DailyResult, date_of, day_of, seed_of, symbols};
+use super::own_play::compared_episode;
+use super::spot::today;
+use crate::daily::date_of;
 use crate::own_results::{OwnResult, Score, format_record, parse_record};
 
 /// Name of the stored record of results.
@@ -12,100 +14,15 @@ const RESULTS: &str = "sentinel-results";
 const SET_ASIDE: &str = "sentinel-results-set-aside";
 
 impl Page {
-    /// Shows the episode of the day, to be played by the visitor.
-    pub fn open_daily(&self) {
-        let Some(daily) = untrack(|| self.daily(today())) else {
-            return;
-        };
-        self.restart(|state| {
-            *state = PageState {
-                embed: state.embed,
-                theme: state.theme,
-                speed: state.speed,
-                ..daily
-            };
-        });
-    }
-
-    /// Returns the episode of a day in this world; `None` without a world.
-    fn daily(&self, day: u64) -> Option<PageState> {
-        self.info.with(|info| {
-            let info = info.as_ref()?;
-            Some(PageState {
-                world: info.name.clone(),
-                task: info.daily_task.clone(),
-                seed: seed_of(day),
-                streams: info.default_streams.clone(),
-                rules: info.rules.first()?.name.clone(),
-                player: VISITOR.to_owned(),
-                ..PageState::default()
-            })
-        })
-    }
-
-    /// Returns the day whose episode is shown to the visitor as the player: today, or yesterday
-    /// around midnight.
-    #[must_use]
-    pub fn daily_shown(&self) -> Option<u64> {
-        let today = today();
-        let is_shown = |day: &u64| {
-            self.daily(*day).is_some_and(|daily| {
-                self.without_cursor.with(|state| {
-                    state.episode() == daily.episode()
-                        && state.world == daily.world
-                        && state.player == daily.player
-                })
-            })
-        };
-        [today, today.saturating_sub(1)].into_iter().find(is_shown)
-    }
-
-    /// Returns the text to share about the episode of the day; `None` before its end.
-    #[must_use]
-    pub fn daily_result(&self) -> Option<String> {
-        let day = self.daily_shown()?;
-        let steps = self.main.steps.get();
-        let is_done = self.main.status.with(|status| status.done);
-        let score = self.main.last_score().filter(|_| is_done)?;
-        if !steps.iter().all(|step| step.own) {
-            return None;
-        }
-        let (title, trained) = self.info.with(|info| {
-            let info = info.as_ref();
-            info.map(|info| (info.title.clone(), info.default_player.clone()))
-        })?;
-        let query = crate::address::query_of(*self, &self.daily(day)?);
-        let lines = self.tried_lines().lines;
-        let result = DailyResult {
-            world: title,
-            date: date_of(day),
-            score,
-            policy: self.comparison().and_then(|found| found.score_of(&trained)),
-            lines: lines.iter().filter(|line| line.is_own()).count(),
-            symbols: symbols(&steps),
-            actions: steps.len(),
-            link: browser::address_with(&query),
-        };
-        Some(result.text())
-    }
-
-    /// Returns `true` if the episode that is shown is that of the world's guided playback, which has
-    /// told its hidden state.
+    /// Returns `true` if the visitor has been told the hidden state of the episode that is shown.
     #[must_use]
     pub fn is_told_episode(&self) -> bool {
-        self.info.with(|info| {
-            let told = info.as_ref().map(|info| &info.guided_playback);
-            told.is_some_and(|told| {
-                self.without_cursor.with(|state| {
-                    (&state.task, state.seed) == (&told.task, told.seed)
-                        && (&state.streams, &state.rules) == (&told.streams, &told.rules)
-                })
-            })
-        })
+        let shown = self.without_cursor.with(compared_episode);
+        self.own.told.with(|told| told.contains(&shown))
     }
 
     /// Adds the result of the episode that is shown to the record. An episode that was played with
-    /// the hidden state in sight, now or in the guided playback, does not count.
+    /// the hidden state in sight, now or as the answer to a question, does not count.
     pub(super) fn record_result(&self, score: f64, actions: u32) {
         let state = self.state.get_untracked();
         if state.truth || untrack(|| self.is_told_episode()) {
@@ -129,8 +46,6 @@ impl Page {
             .is_some_and(|found| found.has_all_policies())
         {
             self.record_best();
-        } else if self.daily_shown().is_some() {
-            self.compare();
         }
     }
 
@@ -215,9 +130,4 @@ impl Page {
         browser::remove_setting(SET_ASIDE);
         self.own.results.set(Arc::default());
     }
-}
-
-/// Returns the current day, counted from 1970-01-01 (UTC).
-fn today() -> u64 {
-    day_of(browser::now_ms())
 }

@@ -7,7 +7,7 @@ pub(super) fn engine_pool(mut programs: Vec<Program>) -> EnginePool {
     programs.push(Program {
         world: RECORDS.to_owned(),
         module: browser::records_program(),
-        title: String::new(),
+        ..Program::default()
     });
     EnginePool::new(browser::engine_script(), programs)
 }
@@ -40,7 +40,7 @@ impl Page {
     pub fn open_query(&self, query: &str) {
         let (there, _) = self.parse(query);
         self.playing.set(false);
-        if there.screen != Screen::Episode {
+        if there.screen.is_of_records() {
             return self.state.update(|state| {
                 (state.screen, state.runs) = (there.screen, there.runs);
             });

@@ -31,20 +31,16 @@ pub fn action_history(page: Page, episode: EpisodeView, other: EpisodeView) -> E
         })
         .collect::<Vec<El>>()
     };
-    let watch = memo(move || page.state.with(|state| state.watch));
     effect_with_previous(move |before: Option<u32>| {
         let cursor = to_u32(episode.at.get());
         lines.track();
-        let watch = watch.get();
         if let Some(list) = list.get_value() {
             // Measured after the next paint: measuring earlier would lay out the page twice.
             request_animation_frame(move || {
                 if let Some(before) = before {
                     set_current(&list, before, false);
-                    mark_last(&list, before, false);
                 }
                 set_current(&list, cursor, true);
-                mark_last(&list, cursor, watch);
                 keep_in_sight(&list, cursor);
             });
         }
@@ -121,16 +117,6 @@ fn set_current(list: &web_sys::Element, action: u32, current: bool) {
     } else {
         button.remove_attribute("aria-current")
     };
-}
-
-/// Marks the row of an action, or the list for action 0, as the last one that a guided playback shows;
-/// or removes the mark. Style sheets hide what follows.
-fn mark_last(list: &web_sys::Element, action: u32, last: bool) {
-    let element = match action {
-        0 => Some(list.clone()),
-        _ => row_element(list, action),
-    };
-    let _ = element.map(|row| row.toggle_attribute_with_force("data-last", last));
 }
 
 /// Scrolls the list, but not the page, so that the current action is near its middle.

@@ -12,7 +12,6 @@ use crate::dom::html::{button, div, h3, input, label, li, p, pre, span, ul};
 use crate::dom::{El, IntoView, View};
 use crate::engine_pool::Role;
 use crate::page::Page;
-use crate::state::Screen;
 use crate::{browser, embed_code};
 
 /// Returns the dialog of files.
@@ -124,7 +123,7 @@ fn chart_rows(page: Page) -> Vec<El> {
             rows.push(chart_row(page, run, truth, chart));
         }
     };
-    if page.screen() != Screen::Episode {
+    if page.screen().is_of_records() {
         page.records.with(|records| {
             let sections = records.iter().flat_map(|records| &records.sections);
             let charts = sections.flat_map(|section| &section.charts);

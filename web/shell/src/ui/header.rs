@@ -23,10 +23,10 @@ pub fn header(page: Page) -> El {
     let screens = nav()
         .class("tabs screens")
         .label("Screens")
-        .child(screen_link(page, Screen::Episode, true, "Watch"))
-        .child(screen_link(page, Screen::Episode, false, "Episode"))
-        .child(screen_link(page, Screen::Training, false, "Training"))
-        .child(screen_link(page, Screen::Results, false, "Results"));
+        .child(screen_link(page, Screen::Spot, move || page.program_text(|program| &program.spot)))
+        .child(screen_link(page, Screen::Episode, || "Episode".to_owned()))
+        .child(screen_link(page, Screen::Training, || "Training".to_owned()))
+        .child(screen_link(page, Screen::Results, || "Results".to_owned()));
     crate::dom::html::header()
         .class("top")
         .child(brand())
@@ -117,27 +117,20 @@ fn world_link(page: Page, program: &Program) -> El {
         .child(program.title.clone())
 }
 
-/// Returns a link to another screen, or to the world's guided playback.
-fn screen_link(page: Page, screen: Screen, watch: bool, label: &'static str) -> El {
+/// Returns a link to another screen. The question opens on an episode of its own.
+fn screen_link(page: Page, screen: Screen, label: impl Fn() -> String + 'static) -> El {
     let there = move |state: &PageState| {
-        let from = match watch {
-            true => state.in_world(&state.world),
-            false => state.clone(),
+        let from = match screen {
+            Screen::Spot => state.in_world(&state.world),
+            _ => state.clone(),
         };
-        PageState {
-            screen,
-            watch,
-            ..from
-        }
+        PageState { screen, ..from }
     };
     let href = move || {
         let there = page.without_cursor.with(there);
         format!("?{}", query_of(page, &there))
     };
-    let here = move || {
-        let is_here = |state: &PageState| (state.screen, state.watch) == (screen, watch);
-        page.without_cursor.with(is_here)
-    };
+    let here = move || page.without_cursor.with(|state| state.screen == screen);
     let go = move |event: web_sys::MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
@@ -146,7 +139,7 @@ fn screen_link(page: Page, screen: Screen, watch: bool, label: &'static str) -> 
         }
     };
     a().attr("href", href)
-        .attr("data-screen", if watch { "watch" } else { screen.as_str() })
+        .attr("data-screen", screen.as_str())
         .attr("aria-current", move || here().then_some("page"))
         .on_mouse("click", go)
         .child(label)

@@ -6,7 +6,7 @@ use super::keyboard::KEYS;
 use super::modal::{modal, modal_head};
 use crate::deferred::deferred_view;
 use crate::dom::html::{
-    button, dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
+    dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
 };
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
@@ -48,17 +48,12 @@ pub fn content(page: Page) -> View {
         .on("change", move |event| {
             page.set_shortcuts(event_target_checked(&event));
         });
-    let tour = button().id("tour-open").on_press(move || {
-        page.help.set(false);
-        page.tour.set(1);
-    });
     let head = modal_head("help", title, page.help);
     let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop replays, models, training logs and evaluations anywhere on the page to open them.";
     View::Fragment(vec![
         head.into_view(),
         p().child(tagline).into_view(),
         paragraphs.into_view(),
-        tour.child("Take the tour").into_view(),
         glossary
             .child(dl().class("glossary").child(terms))
             .into_view(),

@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::state::Screen;
 
 /// Keys with their effects, as the help lists them.
-pub const KEYS: [(&str, &str); 12] = [
+pub const KEYS: [(&str, &str); 13] = [
     ("Space", "Play or pause"),
     ("← →", "One action back or forward"),
     ("Shift ← →", "Five actions back or forward"),
@@ -28,17 +28,15 @@ pub const KEYS: [(&str, &str); 12] = [
     ("?", "Open this help"),
     (
         "Esc",
-        "Close the help, an explanation or the tour, or skip the playback",
+        "Close the help or an explanation",
     ),
+    ("0 to 4", "Name a suspect, while the page asks its question"),
     ("other keys", "Take the action with this key on its button"),
 ];
 
 /// Starts to handle keys that are pressed anywhere in the window, except in form fields.
 pub fn listen(page: Page) {
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
-        if event.key() == "Escape" && !page.help.get_untracked() && !event.default_prevented() {
-            browser::click("[data-escape]");
-        }
         // Shortcuts are off behind an open dialog.
         let blocked = page.help.get_untracked()
             || page.files.dialog.get_untracked()
@@ -81,7 +79,8 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         page.help.set(true);
         return true;
     }
-    if !shows_episode(page) {
+    let spot = page.state.with_untracked(|state| state.screen == Screen::Spot);
+    if !shows_episode(page) && !spot {
         return false;
     }
     let cursor = page.cursor_untracked();
@@ -92,6 +91,10 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         "ArrowRight" => page.seek(cursor + far),
         "Home" => page.seek(0),
         "End" => page.seek(usize::MAX),
+        digit if spot => match digit.parse() {
+            Ok(suspect) => page.name_suspect(suspect),
+            Err(_) => return false,
+        },
         "[" => seek_notable(page, false),
         "]" => seek_notable(page, true),
         "b" | "B" => {

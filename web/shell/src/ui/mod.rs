@@ -29,14 +29,14 @@ mod panel;
 pub(crate) mod records;
 mod result_table;
 mod reward;
+mod purpose;
 mod select;
+mod spot;
 mod timeline;
 mod tooltip;
-pub(crate) mod tour;
 pub(crate) mod tournament;
 pub(crate) mod transcript;
 pub mod truth;
-pub(crate) mod watch;
 mod widgets;
 pub(crate) mod yardstick;
 
@@ -46,7 +46,7 @@ use crate::deferred::{self, deferred_view};
 use crate::dom::html::{a, div, main, p};
 use crate::dom::{IntoView, View};
 use crate::page::Page;
-use crate::reactive::{effect, memo};
+use crate::reactive::{effect, effect_with_previous, memo};
 use crate::state::Screen;
 
 /// Creates the page and starts everything that drives it.
@@ -61,18 +61,22 @@ pub fn app() -> View {
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
     let theme = memo(move || page.without_cursor.with(|state| state.theme));
     effect(move || browser::set_root_attribute("data-theme", theme.get().as_str()));
-    effect(move || {
-        page.playing.set(false);
+    effect_with_previous(move |before: Option<Screen>| {
+        let screen = shown.get();
+        if before.is_some_and(|before| before != screen) {
+            page.playing.set(false);
+        }
         let place = page.info.with(|info| {
             info.as_ref()
                 .map_or_else(String::new, |i| format!("{} · ", i.title))
         });
-        let screen = match shown.get() {
-            Screen::Episode => "",
+        let name = match screen {
+            Screen::Episode | Screen::Spot => "",
             Screen::Training => "Training · ",
             Screen::Results => "Results · ",
         };
-        browser::set_title(&format!("{screen}{place}Sentinel"));
+        browser::set_title(&format!("{name}{place}Sentinel"));
+        screen
     });
     let embed = page.state.with_untracked(|state| state.embed);
     if embed {
@@ -90,8 +94,12 @@ pub fn app() -> View {
     };
     let screen = move || {
         let screen = shown.get();
-        if screen != Screen::Episode {
-            return deferred_view(page, move |deferred| (deferred.records)(page, screen));
+        match screen {
+            Screen::Spot => return spot::spot(page).into_view(),
+            Screen::Training | Screen::Results => {
+                return deferred_view(page, move |deferred| (deferred.records)(page, screen));
+            }
+            Screen::Episode => {}
         }
         let versus = move || {
             double
@@ -117,10 +125,15 @@ pub fn app() -> View {
         ])
     };
     let episode = move || shown.get() == Screen::Episode;
+    let is_of_records = memo(move || shown.get().is_of_records());
     let head = (!embed).then(|| {
         let skip = a().class("skip").attr("href", "#main");
         let skip = skip.child("Skip to the content");
-        View::Fragment(vec![skip.into_view(), header::header(page).into_view()])
+        View::Fragment(vec![
+            skip.into_view(),
+            header::header(page).into_view(),
+            purpose::purpose().into_view(),
+        ])
     });
     let content = main()
         .id("main")
@@ -137,14 +150,12 @@ pub fn app() -> View {
     div()
         .class("page")
         .toggle_class("embed", embed)
-        .toggle_class("training", move || !episode())
+        .toggle_class("training", move || is_of_records.get())
         .attr("data-of", move || world.get())
         .attr("data-ready", move || ready().then_some("true"))
         .child(head)
         .child(content)
-        .child(move || episode().then(|| timeline::timeline(page)))
-        .child((!embed).then(|| deferred_view(page, move |deferred| (deferred.watch)(page))))
-        .child((!embed).then(|| deferred_view(page, move |deferred| (deferred.tour)(page))))
+        .child(move || (!is_of_records.get()).then(|| timeline::timeline(page)))
         .child(help::help_dialog(page))
         .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))

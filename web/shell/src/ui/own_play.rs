@@ -1,10 +1,9 @@
-//! The visitor's own play: the episode of the day, the lines that were tried, and the scores of all
-//! policies on the same episode.
+//! The visitor's own play: the lines that were tried, and the scores of all policies on the same
+//! episode.
 
-use super::copy_button::copy_button;
 use super::own_results::results_dialog;
 use super::result_table::{heading, result_table};
-use crate::dom::html::{button, div, h2, h3, li, ol, p, pre, section, small, span, td, th, tr};
+use crate::dom::html::{button, div, h2, h3, li, ol, p, section, small, span, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::{fixed, signed};
 use crate::page::{Comparison, Page};
@@ -19,15 +18,6 @@ pub fn own_play(page: Page) -> El {
     let unknown = memo(move || page.info.with(Option::is_none));
     page.follow_own_play();
     let runs = memo(move || page.comparison().is_some_and(|found| found.is_running()));
-    let today = button()
-        .id("today")
-        .attr("disabled", move || unknown.get())
-        .attr(
-            "data-help",
-            "The same episode for everybody on this day (UTC). You choose every action.",
-        )
-        .on_press(move || page.open_daily())
-        .child("Play today’s episode");
     let compare = button()
         .id("compare")
         .attr("disabled", move || unknown.get() || runs.get())
@@ -48,7 +38,6 @@ pub fn own_play(page: Page) -> El {
         .child("Show your results");
     let row = div()
         .class("control-row")
-        .child(today)
         .child(compare)
         .child(stop)
         .child(results);
@@ -60,46 +49,20 @@ pub fn own_play(page: Page) -> El {
         .child(h2().child("Your play"))
         .child(row)
         .child(move || told(page))
-        .child(move || daily(page))
         .child(comparison)
         .child(lines)
         .child(results_dialog(page))
 }
 
-/// Returns the note about an episode whose hidden state the guided playback has told, once the
-/// visitor plays it.
+/// Returns the note about an episode whose hidden state the visitor was told, once the visitor plays
+/// it.
 fn told(page: Page) -> Option<El> {
     let is_own = page
         .without_cursor
         .with(|state| state.player == VISITOR || state.branch.is_some());
-    let words = "You have seen this one: the guided playback told what is hidden here, so your score does not count in your results. Choose another seed for a fresh one.";
+    let words = "You know what is hidden here, so your score does not count in your results. Choose another seed for a fresh episode.";
     let note = p().id("told-note").class("quiet").attr("role", "status");
     (is_own && page.is_told_episode()).then(|| note.child(words))
-}
-
-/// Returns the note about the episode of the day, and its result once it has ended.
-fn daily(page: Page) -> Option<View> {
-    page.daily_shown()?;
-    let text = page.daily_result();
-    let words = match text {
-        Some(_) => "Today’s episode has ended. The text tells your score, but no action.",
-        None => "This is today’s episode. Take its actions yourself, up to its end.",
-    };
-    let note = p().id("today-note").class("quiet").attr("role", "status");
-    let result = text.map(|text| {
-        let refused = "The browser did not allow copying. Select the text instead.";
-        let copied = text.clone();
-        let copy = copy_button(page, "Copy result", "Result copied", refused, move || {
-            copied.clone()
-        });
-        let shown = pre().id("result-text").attr("tabindex", "0").child(text);
-        let copy = div().child(copy.id("copy-result"));
-        View::Fragment(vec![shown.into_view(), copy.into_view()])
-    });
-    Some(View::Fragment(vec![
-        note.child(words).into_view(),
-        result.into_view(),
-    ]))
 }
 
 /// Returns the tree of the lines that were tried; `None` for less than two.

@@ -9,6 +9,7 @@ use crate::dom::El;
 use crate::dom::html::{button, div, i, input, section, span};
 use crate::episode_view::find_notable;
 use crate::page::Page;
+use crate::reactive::memo;
 use crate::state::Speed;
 
 /// Returns the playback bar.
@@ -93,8 +94,10 @@ pub fn timeline(page: Page) -> El {
         .on_press(speed)
         .child(speed_word)
         .child("×");
+    let is_spot = memo(move || page.is_spot());
     let truth = button()
         .id("truth")
+        .hidden(move || is_spot.get())
         .attr("aria-pressed", pressed)
         .on_press(flip_truth)
         .child(truth_word);
@@ -134,10 +137,12 @@ pub fn seek_notable(page: Page, forward: bool) {
 
 fn marks(page: Page) -> Vec<El> {
     let (lines, last) = (page.main.step_lines(), page.action_count().max(1));
+    // What is ahead would give the answer to the question away.
+    let shown = if page.is_spot() { page.cursor() } else { last };
     let notable = lines
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.notable || line.missed);
+        .filter(|(index, line)| *index < shown && (line.notable || line.missed));
     let mark = |(index, line): (usize, &sentinel_page_protocol::StepLine)| {
         let left = css_percent((index + 1) as f32 / last as f32);
         i().attr("data-tone", tone_name(line.tone))

@@ -69,22 +69,6 @@ pub fn truth_headline(signals: TruthSignals) -> View {
     line.into_view()
 }
 
-/// Returns the caption of the frame at the cursor, in a guided playback.
-#[must_use]
-pub fn truth_caption(episode: EpisodeView) -> Option<El> {
-    let text = true_caption(episode);
-    let line = p().class("truth").attr("data-truth", true);
-    (!text.is_empty()).then(|| line.child(b().child("Truth: ")).child(text))
-}
-
-/// Returns the text of the caption at the cursor; empty if there is none.
-#[must_use]
-pub fn true_caption(episode: EpisodeView) -> String {
-    let at = episode.at.get();
-    let captions = episode.truth.captions;
-    captions.with(|captions| captions.get(at).cloned().unwrap_or_default())
-}
-
 /// Returns the panels that only the Truth layer has, and all terms of the reward.
 #[must_use]
 pub fn truth_panels(page: Page, signals: TruthSignals) -> View {

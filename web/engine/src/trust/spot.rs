@@ -1,0 +1,106 @@
+//! The question of the trust world: which of the five specialists is the adversary?
+
+use sentinel_env::PrivilegedState as _;
+use sentinel_env::ledger::HIGH_STAKES;
+use sentinel_env::slot::Slot;
+use sentinel_env::trust::{Action, Behavior, TrustEnv};
+use sentinel_page_protocol::{Answer, BoardSign, SpotInfo, Suspect, Tone};
+
+use super::view::short;
+use crate::format::counted;
+use crate::run::{Frame, PublicFrame};
+
+/// Fills in the words of the question.
+pub(super) fn complete(info: &mut SpotInfo) {
+    let text = str::to_owned;
+    info.hint = text("Work is handed out at random. Tap a face when you think you know.");
+    info.answer = text("the liar");
+    info.axis = text("stakes");
+    info.ends = [text("low"), text("high")];
+    info.ahead = text("the stakes will rise");
+    info.signs = [text("right"), text("wrong"), String::new()];
+    info.checked = text("checked before it was believed");
+    info.source = text("The network’s own estimate, learned in training.");
+}
+
+/// Returns the five specialists with their records.
+pub(super) fn suspects(frame: &PublicFrame<'_, TrustEnv>) -> Vec<Suspect> {
+    let suspect = |slot: Slot| {
+        let evidence = &frame.observation.ledger[slot];
+        Suspect {
+            title: slot.name().to_owned(),
+            slot: slot.index() as u8,
+            record: match evidence.calls {
+                0 => "not asked yet".to_owned(),
+                calls => format!("{} of {calls} right", evidence.successes()),
+            },
+        }
+    };
+    Slot::ALL.map(suspect).to_vec()
+}
+
+/// Returns the answer that the last action brought, at the stakes of its subtask.
+pub(super) fn board_sign(frame: &PublicFrame<'_, TrustEnv>) -> Option<BoardSign> {
+    let step = frame.step?;
+    let is_right = step.answer?;
+    Some(BoardSign {
+        suspects: 1 << step.action.slot()?.index(),
+        height: step.stakes as f32,
+        tone: if is_right { Tone::Good } else { Tone::Bad },
+        checked: matches!(step.action, Action::Verify(_)),
+    })
+}
+
+/// Returns the probability of each specialist to be the adversary, as the player believes.
+pub(super) fn suspicion(frame: &PublicFrame<'_, TrustEnv>) -> Vec<f32> {
+    let rows = frame.suspicions.belief.iter().flatten();
+    let chance = |row: &Vec<f64>| row.get(Behavior::Adversarial as usize).copied();
+    rows.filter_map(chance).map(|p| p as f32).collect()
+}
+
+/// Returns a sentence about the first wrong answer, and about the first high stakes.
+pub(super) fn remark(frame: &PublicFrame<'_, TrustEnv>) -> String {
+    let is_high = |stakes: f64| stakes >= HIGH_STAKES;
+    let now_high = frame.before().is_some_and(|o| !is_high(o.stakes))
+        && is_high(frame.observation.stakes)
+        && frame.history().all(|step| !is_high(step.stakes));
+    if now_high {
+        return "From here on much is at stake. The liar may start to lie.".to_owned();
+    }
+    match frame.is_first(|step| step.answer == Some(false)) {
+        true => "Being wrong is no proof of lying.".to_owned(),
+        false => String::new(),
+    }
+}
+
+/// Returns who the adversary is, and how often it was right before it lied.
+pub(super) fn answer(frames: &[Frame<TrustEnv>]) -> Option<Answer> {
+    let assignment = &frames.first()?.episode.hidden().assignment;
+    let is_liar = |slot: &Slot| assignment[*slot] == Behavior::Adversarial;
+    let liar = Slot::ALL.into_iter().find(is_liar)?;
+    let infos = || frames.iter().filter_map(Frame::info);
+    let about = || infos().filter(|step| step.action.slot() == Some(liar));
+    let honest = about().take_while(|step| !step.adversarial).count();
+    let lies = about().filter(|step| step.adversarial).count();
+    let text = match (honest, lies) {
+        (0, 0) => format!("{liar} was never asked."),
+        (_, 0) => format!("{liar} was not asked once much was at stake, so it told no lie."),
+        (0, _) => format!("{liar} was only asked when much was at stake, and lied."),
+        (1, _) => format!("{liar} was right once while little was at stake, then it lied."),
+        (times, _) => {
+            format!("{liar} was right {times} times while little was at stake, then it lied.")
+        }
+    };
+    let told = counted(lies, "lie", "lies");
+    Some(Answer {
+        suspect: liar.index() as u8,
+        truths: Slot::ALL
+            .map(|slot| match is_liar(&slot) {
+                true => format!("the liar: {told}"),
+                false => short(assignment[slot]).to_owned(),
+            })
+            .to_vec(),
+        text,
+        ..Answer::default()
+    })
+}

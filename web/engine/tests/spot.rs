@@ -1,0 +1,131 @@
+//! The question of each world's first screen: the rule that chose its seed, and the answer.
+
+mod common;
+
+use common::{ask, repository, run_of, truth_of, views};
+use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::world::world_info;
+use sentinel_page_engine::{Engine, PageWorld};
+use sentinel_page_protocol::{AgentView, Answer, EpisodeRef, Reply, Request, RunUpdate, Tone};
+
+/// The longest showing in milliseconds.
+const LIMIT_MS: usize = 60_000;
+
+/// Plays the question's episode with another seed. Returns the run, its views and the answer.
+fn play<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (RunUpdate, Vec<AgentView>, Answer) {
+    let own = world_info::<W>().spot.episode;
+    let request = Request::Play {
+        run: 1,
+        episode: EpisodeRef {
+            task: own.task,
+            seed,
+            streams: own.streams,
+            rules: own.rules,
+        },
+        player: own.player,
+        branch: None,
+        watched: true,
+    };
+    let mut replies = ask(engine, request);
+    let needed = replies.iter().find_map(|reply| match reply {
+        Reply::Need(path) => Some(path.clone()),
+        _ => None,
+    });
+    if let Some(name) = needed {
+        let content = Ok(repository(&name));
+        let dropped = false;
+        replies = ask(engine, Request::File { name, content, dropped });
+    }
+    let run = run_of(&replies).clone();
+    let views = views(&run);
+    let replies = ask(engine, Request::ShowTruth { run: 1, show: true });
+    let answer = truth_of(&replies).answer.clone();
+    (run, views, answer.expect("the question is posed"))
+}
+
+/// Returns the signs about the answer, in order.
+fn signs(run: &RunUpdate, answer: &Answer) -> Vec<Tone> {
+    let signs = run.steps.iter().filter_map(|step| step.board_sign);
+    let about = signs.filter(|sign| sign.suspects & 1 << answer.suspect != 0);
+    about.map(|sign| sign.tone).collect()
+}
+
+/// Checks that the seed of the first episode is the first validation seed with a network that is sure,
+/// rightly, after at least three steps, and with signs about the answer that are `wanted`.
+fn first_episode_is_the_first_that_fits<W: PageWorld>(wanted: fn(&[Tone], &Answer) -> bool) {
+    let mut engine = Engine::<W>::default();
+    let spot = world_info::<W>().spot;
+    let fits = |seed: &u64| {
+        let (run, _, answer) = play(&mut engine, *seed);
+        let is_sure = answer.guess == answer.suspect && answer.chance >= 0.8;
+        let duration = run.steps.len() * spot.step_ms as usize;
+        is_sure && answer.step >= 3 && duration < LIMIT_MS && wanted(&signs(&run, &answer), &answer)
+    };
+    assert_eq!((5000..5050).find(fits), Some(spot.episode.seed), "{}", W::NAME);
+    let (run, views, answer) = play(&mut engine, spot.episode.seed);
+    let suspects = views.iter().map(|view| view.suspects.len());
+    assert!(suspects.eq(views.iter().map(|_| answer.truths.len())));
+    let sizes = run.steps.iter().map(|step| step.suspicion.len());
+    assert!(sizes.eq(run.steps.iter().map(|_| answer.truths.len())));
+    assert!(views.iter().any(|view| !view.remark.is_empty()) || W::NAME == "polyguard");
+}
+
+#[test]
+fn liar_of_the_first_episode_is_right_three_times_before_it_lies() {
+    first_episode_is_the_first_that_fits::<TrustEnv>(|signs, answer| {
+        let right = signs.iter().take_while(|tone| **tone == Tone::Good).count();
+        let truth = &answer.truths[usize::from(answer.suspect)];
+        right >= 3 && truth != "the liar: 0 lies"
+    });
+}
+
+#[test]
+fn boaster_of_the_first_episode_is_refuted_five_times() {
+    first_episode_is_the_first_that_fits::<ClusterEnv>(|signs, _| {
+        signs.iter().filter(|tone| **tone == Tone::Bad).count() >= 5
+    });
+}
+
+#[test]
+fn cause_of_the_first_episode_is_paused() {
+    first_episode_is_the_first_that_fits::<PolyguardEnv>(|signs, _| signs.len() >= 2);
+}
+
+/// The network watches episodes that it does not play: it finds the answer far more often than one in
+/// five, and says so only when it is likely.
+#[test]
+fn network_that_watches_finds_the_liar() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let answers: Vec<Answer> = (5000..5040).map(|seed| play(&mut engine, seed).2).collect();
+    let is_right = |answer: &&Answer| answer.guess == answer.suspect;
+    let right = answers.iter().filter(is_right).count();
+    assert!(right >= 32, "{right} of 40");
+    let sure = answers.iter().filter(|answer| answer.chance >= 0.8);
+    let sure: Vec<bool> = sure.map(|answer| is_right(&answer)).collect();
+    let kept = sure.iter().filter(|right| **right).count();
+    assert!(kept * 10 >= sure.len() * 8, "{kept} of {}", sure.len());
+}
+
+/// Before its end an episode has no answer, even if the hidden state is asked for.
+#[test]
+fn answer_comes_at_the_end() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let own = world_info::<TrustEnv>().spot.episode;
+    let request = Request::Play {
+        run: 1,
+        episode: EpisodeRef {
+            task: own.task,
+            seed: own.seed,
+            streams: own.streams,
+            rules: own.rules,
+        },
+        player: "you".to_owned(),
+        branch: None,
+        watched: false,
+    };
+    ask(&mut engine, request);
+    let replies = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
+    assert_eq!(truth_of(&replies).answer, None);
+}

@@ -1,0 +1,75 @@
+//! The question of a world's first screen: several suspects, one of which is the answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PlayedEpisode, Tone};
+
+/// The question that a world asks a visitor, with the words around it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpotInfo {
+    /// One sentence about how to answer it.
+    pub hint: String,
+    /// Word for the suspect that is the answer, such as `the liar`.
+    pub answer: String,
+    /// Quantity on the vertical axis of the board.
+    pub axis: String,
+    /// Words at the lower and the upper end of the axis.
+    pub ends: [String; 2],
+    /// Words in the part of the board above the level; empty if the level may fall.
+    pub ahead: String,
+    /// Names of the signs on the board: of good, bad and neutral evidence; empty if unused.
+    pub signs: [String; 3],
+    /// Meaning of an outlined sign; empty if none is outlined.
+    pub checked: String,
+    /// Sentence about where the suspicion of the network comes from, for the help of its card.
+    pub source: String,
+    /// Milliseconds for which a step is shown.
+    pub step_ms: u32,
+    /// `true` if another player acts and the network watches; `false` if the network acts.
+    pub is_watched: bool,
+    /// Episode that a first visit shows.
+    pub episode: PlayedEpisode,
+    /// Lowest of the seeds over which the mean score is computed.
+    pub mean_seed: u64,
+}
+
+/// Something that a visitor can name as the answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Suspect {
+    /// Name of the suspect.
+    pub title: String,
+    /// Index that selects color and shape, `0..5`.
+    pub slot: u8,
+    /// Public record so far in a few words, such as `2 of 3 right`.
+    pub record: String,
+}
+
+/// A sign on the board: what an action showed about suspects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardSign {
+    /// Suspects that it is about, one bit each.
+    pub suspects: u8,
+    /// Position on the vertical axis, `0..=1`.
+    pub height: f32,
+    /// Meaning of the sign's color.
+    pub tone: Tone,
+    /// `true` if the answer was checked before it was believed.
+    pub checked: bool,
+}
+
+/// The hidden answer to the question, with the guess of the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Index of the suspect that is the answer.
+    pub suspect: u8,
+    /// What each suspect truly is, in a few words.
+    pub truths: Vec<String>,
+    /// One or two sentences about how it could have been known.
+    pub text: String,
+    /// Index of the suspect that the network named.
+    pub guess: u8,
+    /// Number of the step after which it was sure, or of the last step.
+    pub step: u32,
+    /// Probability that it gave this suspect then, `0..=1`.
+    pub chance: f32,
+}

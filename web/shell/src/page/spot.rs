@@ -1,0 +1,280 @@
+//! The world's question: the visitor's answer, the network's, and the mean scores beside them.
+
+use leptos::prelude::untrack;
+use sentinel_page_protocol::{Answer, SpotInfo};
+
+use super::own_play::compared_episode;
+use super::*;
+use crate::daily::{SpotResult, date_of, day_of, seed_of};
+
+/// Number of seeds over which the mean scores are computed.
+pub const MEAN_SEEDS: u32 = 200;
+
+/// The visitor's answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Index of the suspect.
+    pub suspect: u8,
+    /// Number of the step at which it was named.
+    pub step: u32,
+}
+
+/// Mean scores of the players of the question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeanScores {
+    run: u32,
+    spec: TournamentSpec,
+    world: String,
+    /// Scores so far; `None` before the first one.
+    pub standings: Option<Standings>,
+}
+
+impl MeanScores {
+    /// Returns mean and half width of a player's score once all episodes have been played.
+    #[must_use]
+    pub fn of(&self, player: &str) -> Option<(f64, f64)> {
+        let standings = self.standings.as_ref()?;
+        let mut all = standings.placements.iter();
+        let found = all.find(|placement| placement.player == player)?;
+        (standings.played >= standings.total).then_some((found.mean, found.half_width))
+    }
+}
+
+/// Signals of the world's question.
+#[derive(Clone, Copy)]
+pub struct SpotSignals {
+    /// The visitor's answer so far, with the episode that it is about.
+    named: Signal<Option<(RunInputs, Named)>>,
+    /// Mean scores, once an end was shown.
+    pub mean: Signal<Option<MeanScores>>,
+}
+
+impl Default for SpotSignals {
+    fn default() -> Self {
+        Self {
+            named: Signal::new(None),
+            mean: Signal::new(None),
+        }
+    }
+}
+
+/// Returns the current day, counted from 1970-01-01 (UTC).
+pub(super) fn today() -> u64 {
+    day_of(browser::now_ms())
+}
+
+impl Page {
+    /// Starts the effects of the question: its first episode, the answer at the end, the mean scores.
+    pub(super) fn connect_spot(self) {
+        effect(move || {
+            let awaits = |state: &PageState| state.awaits_spot_episode().then(|| state.world.clone());
+            let world = self.without_cursor.with(awaits);
+            let info = self.info.get();
+            if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
+                let mut state = self.state.get_untracked();
+                state.apply_episode(&info.spot.episode);
+                // The address names the episode from now on; Back leads to where the visitor was.
+                self.history_entry.set_value(state.history_entry());
+                self.state.set(state);
+            }
+        });
+        // The showing starts by itself, once for each episode.
+        let shown = memo(move || {
+            let is_ready = self.is_spot() && self.main.action_count() > 0;
+            is_ready.then(|| self.without_cursor.with(compared_episode))
+        });
+        effect(move || {
+            let starts = shown.with(Option::is_some) && self.cursor_untracked() == 0;
+            if starts && !browser::prefers_stillness() {
+                self.playing.set(true);
+            }
+        });
+        let ended = memo(move || self.is_spot() && self.shows_end());
+        effect(move || {
+            if ended.get() {
+                untrack(|| self.reveal());
+            }
+        });
+    }
+
+    /// Returns `true` while the world's question is shown.
+    #[must_use]
+    pub fn is_spot(&self) -> bool {
+        self.screen() == Screen::Spot
+    }
+
+    /// Returns the milliseconds between two actions of the playback.
+    pub(super) fn period_ms(&self) -> u64 {
+        let speed = self.without_cursor.with(|state| state.speed).period_ms();
+        if !self.is_spot() {
+            return speed;
+        }
+        let step_ms = self.info.with(|info| info.as_ref().map_or(1000, |info| info.spot.step_ms));
+        (u64::from(step_ms) * speed / crate::state::Speed::One.period_ms()).max(30)
+    }
+
+    /// Asks for the answer and for the mean scores, and notes that the episode has been told.
+    fn reveal(&self) {
+        let told = self.state.with_untracked(compared_episode);
+        if !self.own.told.with_untracked(|all| all.contains(&told)) {
+            self.own.told.update(|all| all.push(told));
+        }
+        let run = self.main.run.get_value();
+        if self.main.truth.answer.with_untracked(Option::is_none) {
+            self.send(Role::Play, &Request::ShowTruth { run, show: true });
+        }
+        self.compute_means();
+    }
+
+    /// Plays the episodes of the mean scores, unless they are known.
+    fn compute_means(&self) {
+        let Some(info) = self.info.get_untracked() else {
+            return;
+        };
+        let state = self.state.get_untracked();
+        let mut players = vec![info.default_player.clone()];
+        if !players.contains(&state.player) {
+            players.push(state.player.clone());
+        }
+        let spec = TournamentSpec {
+            tasks: vec![state.task],
+            players,
+            first_seed: info.spot.mean_seed,
+            seeds: MEAN_SEEDS,
+            streams: state.streams,
+            rules: state.rules,
+            ..TournamentSpec::default()
+        };
+        let is_same = |found: &MeanScores| found.spec == spec && found.world == info.name;
+        if self.spot.mean.with_untracked(|mean| mean.as_ref().is_some_and(is_same)) {
+            return;
+        }
+        let run = self.next_run();
+        self.spot.mean.set(Some(MeanScores {
+            run,
+            spec: spec.clone(),
+            world: info.name.clone(),
+            standings: None,
+        }));
+        self.send(Role::Mean, &Request::Tournament { run, spec });
+    }
+
+    /// Takes mean scores; returns the standings if they belong to another tournament.
+    pub(super) fn handle_means(&self, standings: Standings) -> Option<Standings> {
+        let is_ours = |mean: &MeanScores| mean.run == standings.run;
+        if !self.spot.mean.with_untracked(|mean| mean.as_ref().is_some_and(is_ours)) {
+            return Some(standings);
+        }
+        let is_complete = standings.played >= standings.total;
+        self.spot.mean.update(|mean| {
+            if let Some(mean) = mean {
+                mean.standings = Some(standings);
+            }
+        });
+        if is_complete {
+            self.engines
+                .update_value(|engines| engines.stop_all(|role| role == Role::Mean));
+        }
+        None
+    }
+
+    /// Names a suspect, until the end of the episode.
+    pub fn name_suspect(&self, suspect: usize) {
+        let count = self.main.frame.with_untracked(|frame| {
+            frame.as_ref().map_or(0, |frame| frame.suspects.len())
+        });
+        if suspect >= count || self.answer_untracked().is_some() {
+            return;
+        }
+        let named = Named {
+            suspect: u8::try_from(suspect).unwrap_or(u8::MAX),
+            step: to_u32(self.cursor_untracked()),
+        };
+        let episode = self.state.with_untracked(compared_episode);
+        self.spot.named.set(Some((episode, named)));
+    }
+
+    /// Returns the visitor's answer on the episode that is shown.
+    #[must_use]
+    pub fn named(&self) -> Option<Named> {
+        let episode = self.without_cursor.with(compared_episode);
+        let named = self.spot.named.get();
+        named.filter(|(about, _)| *about == episode).map(|(_, named)| named)
+    }
+
+    /// Returns the answer to the question while the end is shown, once it is known.
+    #[must_use]
+    pub fn answer(&self) -> Option<Arc<Answer>> {
+        self.main.truth.answer.get().filter(|_| self.shows_end())
+    }
+
+    fn answer_untracked(&self) -> Option<Arc<Answer>> {
+        self.main.truth.answer.get_untracked()
+    }
+
+    /// Returns the words of the world's question.
+    #[must_use]
+    pub fn spot_words(&self) -> SpotInfo {
+        self.info
+            .with(|info| info.as_ref().map(|info| info.spot.clone()))
+            .unwrap_or_default()
+    }
+
+    /// Returns a text of the current world from `index.html`.
+    #[must_use]
+    pub fn program_text(&self, of: fn(&Program) -> &String) -> String {
+        let world = self.without_cursor.with(|state| state.world.clone());
+        self.programs.with_value(|programs| {
+            let found = programs.iter().find(|program| program.world == world);
+            found.map(of).cloned().unwrap_or_default()
+        })
+    }
+
+    /// Asks the world's question about another episode; with `of_today` about that of the day.
+    pub fn ask_again(&self, of_today: bool) {
+        let seed = match of_today {
+            true => seed_of(today()),
+            false => browser::random_seed(),
+        };
+        self.show_spot_episode(|state| state.seed = seed);
+    }
+
+    /// Lets the visitor play a fresh episode of the kind that the question is about.
+    pub fn play_fresh(&self) {
+        let seed = browser::random_seed();
+        self.show_spot_episode(|state| {
+            state.screen = Screen::Episode;
+            state.seed = seed;
+            VISITOR.clone_into(&mut state.player);
+        });
+    }
+
+    fn show_spot_episode(&self, change: impl FnOnce(&mut PageState)) {
+        let Some(info) = self.info.get_untracked() else {
+            return;
+        };
+        self.restart(|state| {
+            state.apply_episode(&info.spot.episode);
+            state.versus.clear();
+            change(state);
+        });
+    }
+
+    /// Returns the visitor's result beside the network's; `None` before the end.
+    #[must_use]
+    pub fn spot_result(&self) -> Option<SpotResult> {
+        let answer = self.answer()?;
+        let state = self.without_cursor.get();
+        let day = today();
+        let is_of_today = state.seed == seed_of(day);
+        let query = crate::address::query_of(*self, &state);
+        Some(SpotResult {
+            title: self.program_text(|program| &program.spot),
+            date: if is_of_today { date_of(day) } else { String::new() },
+            steps: to_u32(self.main.action_count()),
+            own: self.named().map(|named| (named.step, named.suspect == answer.suspect)),
+            network: (answer.step, answer.guess == answer.suspect),
+            link: browser::address_with(&query),
+        })
+    }
+}

@@ -1,0 +1,429 @@
+//! The world's question: suspects on a board of evidence, what the step brought, and the answers.
+
+use sentinel_page_protocol::{AgentView, Answer, BoardSign, Face, SpotInfo, Suspect, Tone};
+
+use super::copy_button::copy_button;
+use super::face::{face, unmasked_face};
+use super::widgets::{text_with_help, tone_name};
+use crate::dom::html::{b, button, div, h1, h2, i, li, p, pre, section, small, span, ul};
+use crate::dom::svg::{circle, path, svg};
+use crate::dom::{El, IntoView, View, each};
+use crate::number_format::{css, fixed, percent};
+use crate::page::Page;
+use crate::reactive::memo;
+
+/// Number of suspects that are drawn before the first frame arrives.
+const EXPECTED: usize = 5;
+/// Difference in height below which two signs are drawn beside each other.
+const NEAR: f32 = 0.055;
+
+/// Returns the screen of the world's question.
+#[must_use]
+pub fn spot(page: Page) -> El {
+    let ended = memo(move || page.answer().is_some());
+    let side = div()
+        .class("spot-side")
+        .child(step_card(page))
+        .child(move || match page.answer() {
+            Some(answer) => ends(page, &answer).into_view(),
+            None => open(page).into_view(),
+        });
+    section()
+        .class("spot")
+        .label("Question")
+        .attr("data-ended", move || ended.get().then_some("true"))
+        .child(question(page))
+        .child(div().class("spot-grid").child(board(page)).child(side))
+}
+
+/// Returns the question or, at the end, who named whom.
+fn question(page: Page) -> El {
+    let title = move || match page.answer() {
+        Some(answer) => verdict(page, &answer),
+        None => page.program_text(|program| &program.question),
+    };
+    let line = move || match page.answer() {
+        Some(answer) => answer.text.clone(),
+        None => page.spot_words().hint,
+    };
+    div()
+        .class("ask")
+        .attr("aria-live", "polite")
+        .child(h1().id("question").child(title))
+        .child(p().id("hint").child(line))
+}
+
+/// Returns the title of a suspect in the frame at the cursor.
+fn title_of(page: Page, suspect: u8) -> String {
+    let of = |all: &Vec<Suspect>| all.get(usize::from(suspect)).map(|s| s.title.clone());
+    page.main
+        .frame
+        .with(|frame| of(&frame.as_ref()?.suspects))
+        .unwrap_or_default()
+}
+
+fn verdict(page: Page, answer: &Answer) -> String {
+    let own = match page.named() {
+        Some(named) => format!("You: {} at step {}.", title_of(page, named.suspect), named.step),
+        None => "You named nobody.".to_owned(),
+    };
+    format!(
+        "{own} The network: {} at step {}, {}\u{a0}sure. It was {}.",
+        title_of(page, answer.guess),
+        answer.step,
+        percent(answer.chance).replace(' ', "\u{a0}"),
+        title_of(page, answer.suspect)
+    )
+}
+
+/// Returns the board: one lane for each suspect, with the signs of the evidence so far.
+fn board(page: Page) -> El {
+    let words = memo(move || page.spot_words());
+    let level = memo(move || {
+        let level = page.main.frame.with(|frame| frame.as_ref()?.level);
+        level.filter(|_| page.answer().is_none())
+    });
+    let of_level = move |text: fn(f32) -> String| move || level.get().map_or_else(String::new, text);
+    let fog = div()
+        .class("fog")
+        .hidden(move || level.get().is_none() || words.with(|words| words.ahead.is_empty()))
+        .style("height", of_level(|level| css(f64::from(1.0 - level) * 100.0) + "%"))
+        .child(move || words.with(|words| words.ahead.clone()));
+    let now = div()
+        .class("now")
+        .hidden(move || level.get().is_none())
+        .style("bottom", of_level(|level| css(f64::from(level) * 100.0) + "%"))
+        .child(b().child(of_level(|level| format!("now {}", fixed(f64::from(level), 2)))));
+    let word = move |of: fn(&SpotInfo) -> &String| {
+        move || words.with(|words| of(words).clone())
+    };
+    let scale = div()
+        .class("scale")
+        .attr("aria-hidden", "true")
+        .child(fog)
+        .child(now)
+        .child(small().class("high").child(word(|words| &words.ends[1])))
+        .child(small().class("axis").child(word(|words| &words.axis)))
+        .child(small().class("low").child(word(|words| &words.ends[0])));
+    let count = memo(move || {
+        let count = page.main.frame.with(|frame| frame.as_ref().map(|f| f.suspects.len()));
+        count.unwrap_or(EXPECTED)
+    });
+    let none = move || {
+        let text = "This case does not pose the question: it has no suspects.";
+        (count.get() == 0).then(|| p().class("quiet").child(text))
+    };
+    let lanes = each(
+        move || (0..count.get()).collect(),
+        usize::to_string,
+        move |index| lane(page, index),
+    );
+    let lineup = ul().class("lineup").child(lanes);
+    div()
+        .class("card board")
+        .child(scale)
+        .child(lineup)
+        .child(none)
+        .child(move || legend(page))
+}
+
+/// Returns the meaning of the signs on the board.
+fn legend(page: Page) -> El {
+    let words = page.spot_words();
+    let tones = [Tone::Good, Tone::Bad, Tone::Neutral];
+    let named = words.signs.into_iter().zip(tones);
+    let named = named.filter(|(text, _)| !text.is_empty());
+    let mut items: Vec<El> = named
+        .map(|(text, tone)| li().child(sign(tone)).child(text))
+        .collect();
+    if !words.checked.is_empty() {
+        let ring = i().class("mark checked").child(sign(Tone::Quiet));
+        items.push(li().child(ring).child(words.checked));
+    }
+    ul().class("legend").child(items)
+}
+
+/// Returns the drawing of a sign.
+fn sign(tone: Tone) -> El {
+    let drawing = svg().attr("viewBox", "-9 -9 18 18").attr("aria-hidden", "true");
+    let drawing = drawing.attr("data-tone", tone_name(tone));
+    let line = |d| path().class("stroke").attr("d", d);
+    match tone {
+        Tone::Good => drawing
+            .child(circle().class("fill").attr("r", "8.4"))
+            .child(line("M-4 .3L-1.2 3.3 4.2-3.2")),
+        Tone::Bad => drawing
+            .child(path().class("fill").attr("d", "M-8-8H8V8H-8Z"))
+            .child(line("M-3.6-3.6 3.6 3.6M3.6-3.6-3.6 3.6")),
+        Tone::Quiet => drawing,
+        _ => drawing.child(circle().class("fill").attr("r", "6")),
+    }
+}
+
+/// Returns the signs about a suspect up to the cursor, with their steps.
+fn signs_about(page: Page, suspect: usize) -> Vec<(usize, BoardSign)> {
+    let at = page.main.at.get();
+    page.main.steps.with(|steps| {
+        let shown = steps.iter().take(at).enumerate();
+        let signs = shown.filter_map(|(index, step)| Some((index + 1, step.board_sign?)));
+        signs.filter(|(_, sign)| sign.suspects & 1 << suspect != 0).collect()
+    })
+}
+
+/// Returns a suspect as a button, with its lane.
+fn lane(page: Page, index: usize) -> El {
+    let suspect = memo(move || {
+        page.main
+            .frame
+            .with(|frame| frame.as_ref()?.suspects.get(index).cloned())
+            .unwrap_or_default()
+    });
+    let is_named = memo(move || page.named().is_some_and(|named| usize::from(named.suspect) == index));
+    let truth = memo(move || {
+        let answer = page.answer()?;
+        let is_answer = usize::from(answer.suspect) == index;
+        Some((answer.truths.get(index).cloned().unwrap_or_default(), is_answer))
+    });
+    let is_answer = memo(move || truth.with(|truth| truth.as_ref().is_some_and(|(_, is)| *is)));
+    let signs = memo(move || signs_about(page, index));
+    let expression = memo(move || {
+        let at = page.main.at.get();
+        let last = signs.with(|signs| signs.last().copied());
+        match last {
+            Some((step, sign)) if step == at => match sign.tone {
+                Tone::Good => Face::Right,
+                Tone::Bad => Face::Wrong,
+                _ => Face::Called,
+            },
+            _ => Face::Idle,
+        }
+    });
+    let slot = u8::try_from(index).ok();
+    let portrait = span()
+        .class("portrait")
+        .child(move || face(slot, expression.get()))
+        .child(move || is_answer.get().then(unmasked_face));
+    let record = move || match truth.get() {
+        Some((truth, _)) => truth,
+        None => suspect.with(|suspect| suspect.record.clone()),
+    };
+    let tag = move || {
+        let word = page.spot_words().answer;
+        let tag = |class, text: String| span().class(class).child(text);
+        View::Fragment(vec![
+            is_answer.get().then(|| tag("tag answer", word)).into_view(),
+            (is_named.get() && !is_answer.get())
+                .then(|| tag("tag", "your suspect".to_owned()))
+                .into_view(),
+        ])
+    };
+    let name = move || {
+        let (title, record) = suspect.with(|suspect| (suspect.title.clone(), suspect.record.clone()));
+        match truth.get() {
+            Some((truth, _)) => format!("{title}: {truth}"),
+            None => format!("{title}: {record}. Name as the answer"),
+        }
+    };
+    let press = button()
+        .class(format!("suspect s{index}"))
+        .attr("data-suspect", index.to_string())
+        .attr("aria-pressed", move || if is_named.get() { "true" } else { "false" })
+        .toggle_class("is-answer", move || is_answer.get())
+        .label(name)
+        .on_press(move || page.name_suspect(index))
+        .child(tag)
+        .child(portrait)
+        .child(b().child(move || suspect.with(|suspect| suspect.title.clone())))
+        .child(small().child(record))
+        .child(span().class("lane").child(move || marks(page, &signs.get())));
+    li().child(press)
+}
+
+/// Returns the signs of a lane. Signs of nearly the same height are drawn beside each other.
+fn marks(page: Page, signs: &[(usize, BoardSign)]) -> Vec<El> {
+    let at = page.main.at.get();
+    let ended = page.answer().is_some();
+    let mark = |(index, (step, shown)): (usize, &(usize, BoardSign))| {
+        let near = signs[..index]
+            .iter()
+            .filter(|(_, other)| (other.height - shown.height).abs() < NEAR);
+        let place = near.count() as i32;
+        // 0, 1, -1, 2, -2, and so on.
+        let aside = (place % 5 + 1) / 2 * if place % 2 == 1 { 1 } else { -1 };
+        i().class("mark")
+            .toggle_class("checked", shown.checked)
+            .toggle_class("new", *step == at && !ended)
+            .style("bottom", css(f64::from(shown.height) * 100.0) + "%")
+            .style("--aside", aside.to_string())
+            .child(sign(shown.tone))
+    };
+    signs.iter().enumerate().map(mark).collect()
+}
+
+/// Returns the card of the step at the cursor.
+fn step_card(page: Page) -> El {
+    let count = move || match page.answer() {
+        Some(_) => "The end".to_owned(),
+        None => format!("Step {} of {}", page.cursor(), page.action_count()),
+    };
+    let of = move |text: fn(&AgentView) -> &String| {
+        move || {
+            let frame = page.main.frame.get();
+            frame.map(|frame| text(&frame).clone()).unwrap_or_default()
+        }
+    };
+    section()
+        .class("card step-card")
+        .label("This step")
+        .child(p().class("quiet").child(count))
+        .child(p().class("big").child(of(|view| &view.headline)))
+        .child(p().class("quiet").child(of(|view| match view.remark.is_empty() {
+            true => &view.detail,
+            false => &view.remark,
+        })))
+}
+
+/// Returns the cards while the question is open: the visitor's suspect, and the hidden one of the
+/// network.
+fn open(page: Page) -> View {
+    let named = move || {
+        let (name, line) = match page.named() {
+            Some(named) => (
+                title_of(page, named.suspect),
+                format!("Named at step {}. Tap another one to change.", named.step),
+            ),
+            None => ("Nobody yet".to_owned(), "Tap one on the board.".to_owned()),
+        };
+        View::Fragment(vec![
+            p().class("big").child(name).into_view(),
+            p().class("quiet").child(line).into_view(),
+        ])
+    };
+    let own = section()
+        .class("card")
+        .label("Your suspect")
+        .child(h2().child("Your suspect"))
+        .child(named);
+    let hidden = "It has one. It is hidden until the end, so that it does not give yours away.";
+    let network = section()
+        .class("card network")
+        .label("The network’s suspect")
+        .child(h2().child("The network’s suspect"))
+        .child(p().class("quiet").child(hidden));
+    View::Fragment(vec![own.into_view(), network.into_view()])
+}
+
+/// Returns the cards of the end: the network's suspicion, the scores, and what comes next.
+fn ends(page: Page, answer: &Answer) -> View {
+    let words = page.spot_words();
+    let heading = text_with_help(
+        &format!("The network’s suspicion of {}", title_of(page, answer.suspect)),
+        &words.source,
+    );
+    let suspicion = section()
+        .class("card")
+        .label("The network’s suspicion")
+        .child(h2().child(heading))
+        .child(curve(page, answer));
+    View::Fragment(vec![
+        suspicion.into_view(),
+        scores(page).into_view(),
+        result(page).into_view(),
+    ])
+}
+
+/// Returns the curve of the probability that the network gave to the answer.
+fn curve(page: Page, answer: &Answer) -> View {
+    let suspect = usize::from(answer.suspect);
+    let values: Vec<f32> = page.main.steps.with_untracked(|steps| {
+        let values = steps.iter().map(|step| step.suspicion.get(suspect).copied());
+        values.map(Option::unwrap_or_default).collect()
+    });
+    let last = values.len().max(2) - 1;
+    let mut line = String::new();
+    for (index, value) in values.iter().enumerate() {
+        let x = css(index as f64 / last as f64 * 100.0);
+        let y = css(f64::from(1.0 - value) * 40.0);
+        line += &format!("{}{x} {y}", if index == 0 { "M" } else { "L" });
+    }
+    let end = values.last().copied().unwrap_or_default();
+    let drawing = svg()
+        .class(format!("curve s{suspect}"))
+        .attr("viewBox", "0 -2 100 44")
+        .attr("preserveAspectRatio", "none")
+        .attr("aria-hidden", "true")
+        .child(path().class("base").attr("d", "M0 40H100M0 0H100"))
+        .child(path().class("line").attr("d", line));
+    let foot = format!("From step 1 to {}; {} at the end.", values.len(), percent(end));
+    View::Fragment(vec![
+        drawing.into_view(),
+        p().class("quiet").child(foot).into_view(),
+    ])
+}
+
+/// Returns the score of the episode beside the means of many.
+fn scores(page: Page) -> El {
+    let player = page.without_cursor.with(|state| state.player.clone());
+    let label = page.main.status.with_untracked(|status| status.episode.player_label.clone());
+    let score = page.main.last_score().unwrap_or_default();
+    let means = move || {
+        let (trained, trained_label) = page.info.with(|info| {
+            let info = info.as_ref()?;
+            let found = info.players.iter().find(|found| found.name == info.default_player);
+            Some((info.default_player.clone(), found?.label.clone()))
+        })?;
+        let mean = page.spot.mean.get()?;
+        let row = |name: &str, label: &str| {
+            let (value, half) = mean.of(name)?;
+            let text = format!("{} ± {}", fixed(value, 3), fixed(half, 3));
+            let value = b().class("num").attr("data-mean-of", name.to_owned()).child(text);
+            Some(li().child(span().child(label.to_owned())).child(value))
+        };
+        let mut rows = vec![row(&trained, &trained_label)?];
+        if player != trained {
+            rows.extend(row(&player, &label));
+        }
+        Some(ul().class("means").child(rows))
+    };
+    let wait = move || {
+        let waits = page.spot.mean.with(|mean| {
+            let player = page.info.with(|info| info.as_ref().map(|info| info.default_player.clone()));
+            player.is_none_or(|player| mean.as_ref().is_none_or(|mean| mean.of(&player).is_none()))
+        });
+        waits.then(|| p().class("quiet").child("Computing…"))
+    };
+    let here = p()
+        .class("means")
+        .child(span().child("This episode"))
+        .child(b().class("num").child(fixed(score, 3)));
+    section()
+        .class("card")
+        .label("Scores")
+        .child(h2().child("Score when they hand out the work"))
+        .child(here)
+        .child(p().class("quiet").child("Mean of 200 other episodes, computed in this tab:"))
+        .child(means)
+        .child(wait)
+}
+
+/// Returns the visitor's result, and the ways on.
+fn result(page: Page) -> El {
+    let text = move || page.spot_result().map(|result| result.text()).unwrap_or_default();
+    let refused = "The browser did not allow copying. Select the text instead.";
+    let copy = copy_button(page, "Copy result", "Result copied", refused, text);
+    let act = |id: &'static str, word: &'static str, press: fn(Page)| {
+        button().id(id).on_press(move || press(page)).child(word)
+    };
+    let buttons = div()
+        .class("control-row")
+        .child(act("again", "Again", |page| page.ask_again(false)).class("primary"))
+        .child(act("today", "Today’s question", |page| page.ask_again(true)))
+        .child(act("play-fresh", "Play it yourself", |page| page.play_fresh()))
+        .child(copy.id("copy-result"));
+    section()
+        .class("card")
+        .label("Your result")
+        .child(h2().child("Your result, which names nobody"))
+        .child(pre().id("result-text").attr("tabindex", "0").child(text))
+        .child(buttons)
+}

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod compare;
+mod embed;
 mod episode;
 mod files;
 mod harness;

@@ -10,6 +10,7 @@ mod harness;
 mod hints;
 mod input;
 mod looks;
+mod offline;
 mod pictures;
 mod play;
 mod results;

@@ -156,6 +156,20 @@ impl Browser {
         Ok(())
     }
 
+    /// Takes the network away from the page, or gives it back.
+    ///
+    /// # Errors
+    /// Returns an error if the browser is gone.
+    pub async fn go_offline(&self, offline: bool) -> Result<()> {
+        let parameters = json!({
+            "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1,
+        });
+        self.dev_tools("Network.enable", json!({})).await?;
+        self.dev_tools("Network.emulateNetworkConditions", parameters)
+            .await?;
+        Ok(())
+    }
+
     /// Runs a command of the DevTools protocol.
     ///
     /// # Errors

@@ -34,6 +34,16 @@ pub fn serve_page() -> Result<Server> {
     serve(&dist, SUB_PATH, 0).with_context(|| format!("cannot serve {}", dist.display()))
 }
 
+/// Returns a folder with a copy of the built page, which a test may change.
+///
+/// # Errors
+/// Returns an error if `SENTINEL_DIST` names no folder, or it cannot be copied.
+pub fn copy_of_page() -> Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir()?;
+    xtask::site::copy_folder(&input("SENTINEL_DIST")?, folder.path())?;
+    Ok(folder)
+}
+
 /// Serves the built page, opens it with a query in a new browser, and waits until a moment of an
 /// episode is drawn. The server stops when it is dropped: keep it as long as the browser.
 ///

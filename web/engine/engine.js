@@ -1,12 +1,13 @@
 // Runs the engine of a world in a Web Worker.
 // Receives from the page: first the address of the world's program as text, then encoded requests.
-// Sends to the page: {ready}, {reply}, {failed}.
+// Sends to the page: {ready}, {reply}, {failed}, and with {failed} whether the program could not be loaded, as {unloaded}.
 const SLICE_MS = 40;
+const OFFLINE = "You are offline, and this part was not loaded before.";
 const waiting = [];
 let engine = null;
 let working = false;
 
-const fail = (error) => postMessage({ failed: String(error?.message ?? error) });
+const fail = (error, unloaded = false) => postMessage({ failed: String(error?.message ?? error), unloaded });
 
 function send(bytes, path) {
   if (path === null) postMessage({ reply: bytes }, [bytes.buffer]);
@@ -20,9 +21,9 @@ async function fetchFile(path) {
     const response = await fetch(path);
     content = response.ok
       ? new Uint8Array(await response.arrayBuffer())
-      : `${path} could not be fetched: the server answered with status ${response.status}`;
+      : `${path} could not be fetched: the server answered with status ${response.status}.`;
   } catch {
-    content = `${path} could not be fetched: the server did not answer`;
+    content = navigator.onLine ? `${path} could not be fetched: the server did not answer.` : OFFLINE;
   }
   call(() => typeof content === "string"
     ? engine.file_failed(path, content, send)
@@ -65,6 +66,7 @@ async function start(address) {
     postMessage({ ready: true });
     for (const data of waiting.splice(0)) call(() => engine.handle(data, send));
   } catch (error) {
-    fail(error);
+    const unloaded = engine === null;
+    fail(unloaded && !navigator.onLine ? OFFLINE : error, unloaded);
   }
 }

@@ -16,13 +16,16 @@ cargo xtask TASK
                 --port N      exactly this port (default: the first free one from 8080 on)
                 --build-only  leave the page in dist/ and stop
   site        the page, the book and a Space's README in one folder, for a static host
-                --out DIR     the folder, new or empty
+                --out DIR          the folder, new or empty
+                --url URL          its address, for the pictures of shared links
+                --repository URL   the repository that the page links to
   test        tests of code and page
                 --full        all that lint checks, and what takes long
                 --only NAME…  only these parts
                 --list        name the parts
   lint        formatting, lints, documentation, other devices; same options
-  size        compare the page's first load with xtask/size-budget.json
+  size        compare the page's first load, and what it keeps for offline visits, with
+              xtask/size-budget.json
   golden      record the episode digests in testdata/digests again
   bench-wasm  time environment steps inside wasm, in headless Chromium
   screenshots make the pictures of the page in dist/ again: README, docs, visual comparison
@@ -56,14 +59,7 @@ fn run() -> Result<ExitCode> {
     match task.as_str() {
         "help" => print_line(HELP.trim_end()),
         "demo" => demo::demo(&dirs, demo_options(&mut parser)?)?,
-        "site" => {
-            let Some(Arg::Long("out")) = parser.next()? else {
-                bail!("name the folder: cargo xtask site --out DIR");
-            };
-            let out = std::path::PathBuf::from(parser.value()?);
-            no_more(&mut parser)?;
-            site::site(&dirs, &out)?;
-        }
+        "site" => site::site(&dirs, &site_options(&mut parser)?)?,
         "test" => return test(&dirs, &[Set::Test], &mut parser),
         "lint" => return test(&dirs, &[Set::Lint], &mut parser),
         "size" => {
@@ -112,6 +108,22 @@ fn demo_options(parser: &mut Parser) -> Result<demo::Options> {
             Arg::Long("no-open") => {}
             other => return Err(other.unexpected()).context("in `cargo xtask demo`"),
         }
+    }
+    Ok(options)
+}
+
+fn site_options(parser: &mut Parser) -> Result<site::Options> {
+    let mut options = site::Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("out") => options.out = parser.value()?.into(),
+            Arg::Long("url") => options.url = Some(parser.value()?.string()?),
+            Arg::Long("repository") => options.repository = Some(parser.value()?.string()?),
+            other => return Err(other.unexpected()).context("in `cargo xtask site`"),
+        }
+    }
+    if options.out.as_os_str().is_empty() {
+        bail!("name the folder: cargo xtask site --out DIR");
     }
     Ok(options)
 }

@@ -150,6 +150,7 @@ pub fn mime(file: &Path) -> &'static str {
         "css" => "text/css; charset=utf-8",
         "wasm" => "application/wasm",
         "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
         "jsonl" => "application/x-ndjson",
         "svg" => "image/svg+xml",
         "png" => "image/png",

@@ -1,8 +1,9 @@
-//! `cargo xtask size`: compares the size of the page's first load with a budget.
+//! `cargo xtask size`: compares the size of the page's first load, and of what it keeps for visits
+//! without a network, with a budget.
 
 use crate::dirs::Dirs;
 use crate::wasm_split;
-use crate::worlds::{RECORDS, WORLDS, of_file};
+use crate::worlds::{OfflineFiles, RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub struct Entry {
     pub brotli: u64,
 }
 
-/// The limits of the page, in bytes after brotli.
+/// The limits of the page, in bytes after brotli, except for the last.
 #[derive(Debug, PartialEq, Eq)]
 struct Budget {
     /// The shell: everything that the first paint needs.
@@ -34,6 +35,8 @@ struct Budget {
     deferred: u64,
     /// Shell and engine of each world: everything up to the first step.
     playable: Vec<(&'static str, u64)>,
+    /// The files that the service worker keeps for visits without a network, uncompressed.
+    precache: u64,
 }
 
 /// Measures `dist/` and compares it with the budget; returns the table.
@@ -46,8 +49,10 @@ pub fn check(dirs: &Dirs) -> Result<String> {
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read the budget {}", file.display()))?;
     let budget = parse_budget(&text).with_context(|| format!("in {}", file.display()))?;
-    let entries = measure(&dirs.dist())?;
-    let table = table(&entries, &budget);
+    let dist = dirs.dist();
+    let entries = measure(&dist)?;
+    let precache = OfflineFiles::find(&dist)?.bytes(&dist)?;
+    let table = table(&entries, precache, &budget);
     let parts = budget.playable.iter().map(|(world, limit)| {
         let what = format!("{world} up to the first step");
         (what, playable(&entries, world).1, *limit)
@@ -58,6 +63,11 @@ pub fn check(dirs: &Dirs) -> Result<String> {
             "the deferred code of the shell".to_owned(),
             sum(&entries, is_deferred_shell).1,
             budget.deferred,
+        ),
+        (
+            "what is kept for offline visits".to_owned(),
+            precache,
+            budget.precache,
         ),
     ];
     for (what, size, limit) in shell.into_iter().chain(parts) {
@@ -140,6 +150,7 @@ fn parse_budget(text: &str) -> Result<Budget> {
         shell: bytes("shell_brotli_bytes")?,
         deferred: bytes("extras_brotli_bytes")?,
         playable: playable?,
+        precache: bytes("precache_bytes")?,
     })
 }
 
@@ -210,7 +221,7 @@ fn compressed(bytes: &[u8]) -> Result<u64> {
     Ok(out.len() as u64)
 }
 
-fn table(entries: &[Entry], budget: &Budget) -> String {
+fn table(entries: &[Entry], precache: u64, budget: &Budget) -> String {
     let names = entries.iter().map(|entry| entry.name.len());
     let width = names.max().unwrap_or(0).max("polyguard, first step".len());
     let mut text = String::new();
@@ -236,6 +247,8 @@ fn table(entries: &[Entry], budget: &Budget) -> String {
         let name = format!("{world}, first step");
         total(&name, playable(entries, world), *limit);
     }
+    row("kept for offline", &precache.to_string(), "");
+    row("  its budget", &budget.precache.to_string(), "");
     text
 }
 
@@ -246,7 +259,7 @@ mod tests {
     fn budget(shell: u64, playable: u64) -> String {
         let all = WORLDS.map(|(world, _)| format!("\"{world}\": {playable}"));
         format!(
-            r#"{{"shell_brotli_bytes": {shell}, "extras_brotli_bytes": {shell}, "playable_brotli_bytes": {{{}}}}}"#,
+            r#"{{"precache_bytes": 9000, "shell_brotli_bytes": {shell}, "extras_brotli_bytes": {shell}, "playable_brotli_bytes": {{{}}}}}"#,
             all.join(", ")
         )
     }
@@ -271,6 +284,7 @@ mod tests {
         std::fs::create_dir_all(root.join("xtask")).expect("a folder");
         std::fs::create_dir_all(root.join("dist/replays")).expect("a folder");
         std::fs::write(root.join(BUDGET), budget(limit, limit)).expect("a file");
+        std::fs::write(root.join("dist/index.html"), "").expect("a file");
         std::fs::write(root.join("dist/a.wasm"), [7_u8; 5000]).expect("a file");
         std::fs::write(root.join("dist/replays/b.js"), "later").expect("a file");
         std::fs::write(root.join("dist/c.jsonl"), "later").expect("a file");
@@ -286,10 +300,22 @@ mod tests {
     fn files_of_replays_do_not_count() {
         let (_folder, dirs) = dist(1000);
         let entries = measure(&dirs.dist()).expect("a page");
-        assert_eq!(entries.len(), 1);
+        assert_eq!(entries.len(), 2);
         assert_eq!((entries[0].name.as_str(), entries[0].raw), ("a.wasm", 5000));
         assert!(entries[0].brotli < 100, "5000 equal bytes compress well");
         assert!(check(&dirs).expect("in budget").contains("a.wasm"));
+    }
+
+    #[test]
+    fn files_for_offline_visits_have_a_budget() {
+        let (_folder, dirs) = dist(1000);
+        let table = check(&dirs).expect("in budget");
+        assert!(table.contains("kept for offline"), "{table}");
+        let folder = dirs.dist().join("replays/grpo");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("model.safetensors"), [7_u8; 4001]).expect("a file");
+        let error = check(&dirs).expect_err("over budget").to_string();
+        assert!(error.contains("offline visits is 1 bytes over"), "{error}");
     }
 
     #[test]
@@ -322,7 +348,7 @@ mod tests {
         assert_eq!(playable(&entries, "trust"), (1080, 108));
         assert_eq!(playable(&entries, "cluster"), (1380, 138));
         let limits = parse_budget(&budget(99, 200)).expect("good");
-        assert!(table(&entries, &limits).contains("cluster, first step"));
+        assert!(table(&entries, 0, &limits).contains("cluster, first step"));
     }
 
     #[test]

@@ -26,6 +26,18 @@ const SCRIPTS: [&str; 3] = ["engine", "start", "media"];
 /// The script that keeps the page's files for visits without a network.
 const SERVICE_WORKER: &str = "service-worker.js";
 
+/// The page itself.
+const PAGE: &str = "index.html";
+
+/// The folder of replays and models.
+const REPLAYS: &str = "replays";
+
+/// The file of a model in its folder.
+const MODEL: &str = "model.safetensors";
+
+/// Files without a hash in their names that are kept for visits without a network, beside the models.
+const DATA: [&str; 3] = ["replays/manifest.json", "icon.svg", "manifest.webmanifest"];
+
 /// The script for other sites, whose name is fixed.
 const ELEMENT: &str = "sentinel-episode.js";
 
@@ -47,7 +59,7 @@ pub fn of_file(name: &str) -> Option<&'static str> {
 /// # Errors
 /// Returns an error if a file cannot be read, written or renamed.
 pub fn stamp(dist: &Path) -> Result<()> {
-    let index = dist.join("index.html");
+    let index = dist.join(PAGE);
     let mut html = read(&index)?;
     let worlds = WORLDS.into_iter().map(|(_, stem)| stem);
     for stem in worlds.chain([RECORDS]) {
@@ -84,7 +96,69 @@ fn rename(dist: &Path, stem: &str, endings: &[&str], html: &mut String) -> Resul
     Ok(())
 }
 
-/// Writes the names of all files with a hash, and a version of them all, into the service worker.
+/// The files that a visit keeps for later visits without a network, by their paths in `dist/`.
+#[derive(Debug, Default)]
+pub struct OfflineFiles {
+    /// The files whose names hold a hash.
+    pub hashed: Vec<String>,
+    /// What policies play with, and what the browser shows of the page.
+    pub data: Vec<String>,
+}
+
+impl OfflineFiles {
+    /// Finds the files of a built page.
+    ///
+    /// # Errors
+    /// Returns an error if a folder cannot be listed.
+    pub fn find(dist: &Path) -> Result<Self> {
+        let mut hashed = names(dist)?;
+        hashed.retain(|name| {
+            let is_program = [".js", ".wasm", ".css"]
+                .iter()
+                .any(|kind| name.ends_with(kind));
+            is_program && name != SERVICE_WORKER && name != ELEMENT
+        });
+        let mut data = DATA.map(str::to_owned).to_vec();
+        if dist.join(REPLAYS).is_dir() {
+            let folders = names(&dist.join(REPLAYS))?.into_iter();
+            data.extend(folders.map(|name| format!("{REPLAYS}/{name}/{MODEL}")));
+        }
+        data.retain(|name| dist.join(name).is_file());
+        Ok(Self { hashed, data })
+    }
+
+    /// Returns the number of bytes of all files and of the page itself.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read.
+    pub fn bytes(&self, dist: &Path) -> Result<u64> {
+        let mut sum = 0;
+        let names = self.hashed.iter().chain(&self.data).map(String::as_str);
+        for name in names.chain([PAGE]) {
+            let file = dist.join(name);
+            let found = std::fs::metadata(&file);
+            sum += found
+                .with_context(|| format!("cannot read {}", file.display()))?
+                .len();
+        }
+        Ok(sum)
+    }
+}
+
+/// Returns the names of everything in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let entries = folder
+        .read_dir()
+        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
+    let names = entries.iter().map(std::fs::DirEntry::file_name);
+    let mut names: Vec<_> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Writes the names of the files for visits without a network, and a version of them all, into the
+/// service worker, in place of an earlier list.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read or written.
@@ -93,27 +167,29 @@ pub fn list_files(dist: &Path) -> Result<()> {
     if !file.is_file() {
         return Ok(());
     }
-    let mut names = Vec::new();
-    for entry in dist
-        .read_dir()
-        .with_context(|| format!("cannot list {}", dist.display()))?
-    {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let kept = [".js", ".wasm", ".css"]
-            .iter()
-            .any(|kind| name.ends_with(kind));
-        if kept && name != SERVICE_WORKER && name != ELEMENT {
-            names.push(name);
-        }
-    }
-    names.sort();
+    let files = OfflineFiles::find(dist)?;
     let mut hasher = DefaultHasher::new();
-    (&names, read(&dist.join("index.html"))?).hash(&mut hasher);
-    let version = format!("{:016x}", hasher.finish());
-    let files = serde_json::to_string(&names)?;
-    let script = read(&file)?
-        .replace("\"development\"", &format!("\"{version}\""))
-        .replace("FILES = [];", &format!("FILES = {files};"));
+    (&files.hashed, read(&dist.join(PAGE))?).hash(&mut hasher);
+    // Their names stay when their content changes.
+    for name in &files.data {
+        let bytes = std::fs::read(dist.join(name));
+        let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+        (name, bytes).hash(&mut hasher);
+    }
+    let constants = [
+        ("const VERSION = ", format!("\"{:016x}\"", hasher.finish())),
+        ("const FILES = ", serde_json::to_string(&files.hashed)?),
+        ("const DATA = ", serde_json::to_string(&files.data)?),
+    ];
+    let mut script = String::new();
+    for line in read(&file)?.lines() {
+        let constant = constants.iter().find(|(start, _)| line.starts_with(start));
+        match constant {
+            Some((start, value)) => script.push_str(&format!("{start}{value};")),
+            None => script.push_str(line),
+        }
+        script.push('\n');
+    }
     write(&file, &script)
 }
 
@@ -151,7 +227,8 @@ mod tests {
             write(&dist.join("index.html"), page).expect("a file");
             write(&dist.join("sentinel-cluster.js"), "script").expect("a file");
             write(&dist.join("sentinel-cluster_bg.wasm"), content).expect("a file");
-            let worker = "const VERSION = \"development\";\nconst FILES = [];";
+            let worker =
+                "const VERSION = \"development\";\nconst FILES = [];\nconst DATA = [];\nrest";
             write(&dist.join(SERVICE_WORKER), worker).expect("a file");
             stamp(dist).expect("stamped");
             list_files(dist).expect("listed");
@@ -168,10 +245,48 @@ mod tests {
                 worker.contains(&program) && !worker.contains("development"),
                 "{worker}"
             );
+            assert!(worker.contains("const DATA = [];\nrest\n"), "{worker}");
             names.push(name);
             workers.push(worker);
         }
         assert!(names[0] == names[2] && names[0] != names[1], "{names:?}");
         assert!(workers[0] == workers[2] && workers[0] != workers[1]);
+    }
+
+    #[test]
+    fn models_and_the_list_of_replays_are_kept_and_are_part_of_the_version() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dist = folder.path();
+        for world in ["grpo", "no-model"] {
+            std::fs::create_dir_all(dist.join("replays").join(world)).expect("a folder");
+        }
+        for (name, content) in [
+            ("index.html", "four"),
+            ("a-1.js", "script"),
+            ("sentinel-episode.js", "for others"),
+            ("replays/manifest.json", "[]"),
+            ("replays/bayes.jsonl", "{}"),
+            ("replays/grpo/trainer_state.json", "{}"),
+            (
+                "service-worker.js",
+                "const VERSION = \"\";\nconst DATA = [];\n",
+            ),
+        ] {
+            write(&dist.join(name), content).expect("a file");
+        }
+        let mut workers = Vec::new();
+        for weights in ["one", "two", "two"] {
+            write(&dist.join("replays/grpo/model.safetensors"), weights).expect("a file");
+            // A second list replaces the first one.
+            list_files(dist).expect("listed");
+            workers.push(read(&dist.join(SERVICE_WORKER)).expect("a file"));
+        }
+        let data = r#"const DATA = ["replays/manifest.json","replays/grpo/model.safetensors"];"#;
+        assert!(workers[0].contains(data), "{}", workers[0]);
+        assert!(workers[0] != workers[1] && workers[1] == workers[2]);
+        let files = OfflineFiles::find(dist).expect("a page");
+        assert_eq!(files.hashed, ["a-1.js"]);
+        // Page, script, list and model.
+        assert_eq!(files.bytes(dist).expect("all are there"), 4 + 6 + 2 + 3);
     }
 }

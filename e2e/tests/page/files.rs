@@ -337,7 +337,12 @@ async fn standings_links_and_code_are_taken_away() -> Result<()> {
         ("copy-link", &["/some/sub/path/?", "seed=5", "t=2"][..]),
         (
             "copy-element",
-            &["sentinel-episode.js\"></script>", "seed=\"5\"", "t=\"2\""],
+            &[
+                "<script async src=\"http",
+                "sentinel-episode.js\"></script>",
+                "seed=\"5\"",
+                "t=\"2\"",
+            ],
         ),
         (
             "copy-frame",

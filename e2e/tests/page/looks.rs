@@ -1,13 +1,13 @@
 //! The layout, accessibility and surroundings of the page: widths, light and dark, axe-core, the
-//! keyboard alone, a frame, no network, missing files. Screenshots for review are written to
+//! keyboard alone, missing files. Screenshots for review are written to
 //! `target/screenshots` (or the folder that `SENTINEL_SCREENSHOTS` names).
 
 use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, SUB_PATH, input, inspect_view, is_played, is_silent, open, open_page, screenshots,
-    serve, serve_page, shows_action,
+    Browser, SUB_PATH, copy_of_page, inspect_view, is_played, is_silent, open, open_page,
+    screenshots, serve, serve_page, shows_action,
 };
 use serde_json::json;
 
@@ -179,57 +179,6 @@ async fn explanations_open_by_press() -> Result<()> {
         .wait_until("document.querySelector('#tip').hidden")
         .await?;
     is_silent(&browser).await
-}
-
-/// The element for other sites shows a moment in a frame, which tells its height.
-#[tokio::test]
-async fn element_shows_an_episode_in_a_frame() -> Result<()> {
-    let folder = copy_of_page()?;
-    let page = "<!doctype html><meta charset=utf-8><title>docs</title><link rel=icon href='data:,'>
-        <script type=module src=sentinel-episode.js></script>
-        <sentinel-episode world=trust task=3 seed=42 policy=bayes t=14><p>a picture</p></sentinel-episode>";
-    std::fs::write(folder.path().join("docs.html"), page)?;
-    let server = serve(folder.path(), SUB_PATH, 0)?;
-    let browser = Browser::start().await?;
-    browser.goto(&format!("{}docs.html", server.url())).await?;
-    browser.wait_for("sentinel-episode iframe").await?;
-    browser
-        .wait_until("document.querySelector('iframe').style.height !== '560px'")
-        .await?;
-    browser.enter_frame(0).await?;
-    browser.wait_for(".page.embed[data-ready]").await?;
-    shows_action(&browser, 14).await?;
-    browser
-        .wait_until("!document.querySelector('header')")
-        .await?;
-    browser.click("#forward").await?;
-    shows_action(&browser, 15).await?;
-    Ok(())
-}
-
-/// After the first visit the page works without a network, in another world too.
-#[tokio::test]
-async fn second_visit_needs_no_network() -> Result<()> {
-    let folder = copy_of_page()?;
-    let server = serve(folder.path(), SUB_PATH, 0)?;
-    let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
-    let kept = "const done = arguments[arguments.length - 1];
-        navigator.serviceWorker.ready.then(async () => done((await caches.keys()).length));";
-    assert_eq!(browser.execute_async(kept, vec![]).await?, json!(1));
-    let address = server.url();
-    drop(server);
-    browser
-        .goto(&format!("{address}?world=cluster&policy=planner&t=3"))
-        .await?;
-    browser.wait_for("[data-of=cluster][data-ready]").await?;
-    shows_action(&browser, 3).await
-}
-
-fn copy_of_page() -> Result<tempfile::TempDir> {
-    let folder = tempfile::tempdir()?;
-    xtask::site::copy_folder(&input("SENTINEL_DIST")?, folder.path())?;
-    Ok(folder)
 }
 
 /// Files that are missing are named, no other policy takes their place, and the rest works.

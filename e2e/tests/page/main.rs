@@ -3,12 +3,14 @@
 
 mod analysis;
 mod compare;
+mod embed;
 mod episode;
 mod files;
 mod harness;
 mod hints;
 mod input;
 mod looks;
+mod offline;
 mod pictures;
 mod play;
 mod results;

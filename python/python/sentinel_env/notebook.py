@@ -71,4 +71,4 @@ class EpisodeView:
         given = ((name, value) for name, value in self.attributes.items() if value is not None)
         attributes = " ".join(f'{name}="{html.escape(value)}"' for name, value in given)
         script = html.escape(self.page + "sentinel-episode.js")
-        return f'<script type="module" src="{script}"></script>\n<sentinel-episode {attributes}></sentinel-episode>'
+        return f'<script async src="{script}"></script>\n<sentinel-episode {attributes}></sentinel-episode>'

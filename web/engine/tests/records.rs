@@ -232,7 +232,7 @@ fn missing_files_are_named_and_the_others_shown() {
     while let Some(reply) = engine.next_reply() {
         match reply {
             Reply::Need(path) if path.contains("trust-sweep") => engine.handle(Request::File {
-                content: Err(format!("{path} could not be fetched")),
+                content: Err(format!("{path} could not be fetched.")),
                 name: path,
                 dropped: false,
             }),

@@ -27,11 +27,23 @@ pub fn query_of(page: Page, state: &PageState) -> String {
     })
 }
 
+/// Writes the query into the address.
+///
+/// An embedded page adds no entry to the history, which it shares with the page around it: Back leaves
+/// that page.
+fn write_query(page: Page, query: &str, new_entry: bool) {
+    let is_embedded = page.state.with_untracked(|state| state.embed);
+    browser::set_query(query, new_entry && !is_embedded);
+    if !is_embedded {
+        browser::report_query(query);
+    }
+}
+
 /// Starts to keep address and state in step.
 ///
 /// A change of world, screen or episode, or an action of the visitor, adds an entry to the
-/// browser's history. Every other change replaces the current entry, after a delay so that dragging
-/// the cursor does not flood the history.
+/// browser's history, unless the page is embedded. Every other change replaces the current entry,
+/// after a delay so that dragging the cursor does not flood the history.
 pub fn sync_with_page(page: Page) {
     let waiting = StoredValue::new(None::<(TimeoutHandle, String)>);
     let take_waiting = move || waiting.try_update_value(Option::take).flatten();
@@ -60,16 +72,16 @@ pub fn sync_with_page(page: Page) {
         if page.history_entry.with_value(|old| *old != entry) {
             // The previous entry keeps its last cursor position.
             if let Some((_, query)) = before {
-                browser::set_query(&query, false);
+                write_query(page, &query, false);
             }
             page.history_entry.set_value(entry);
-            browser::set_query(&query, true);
+            write_query(page, &query, true);
             return;
         }
         let late = query.clone();
         let write = move || {
             waiting.set_value(None);
-            browser::set_query(&late, false);
+            write_query(page, &late, false);
         };
         let timer = set_timeout_with_handle(write, DELAY).ok();
         waiting.set_value(timer.map(|timer| (timer, query)));

@@ -105,8 +105,7 @@ pub fn query() -> String {
 }
 
 /// Sets the query of the address without loading anything. With `new_entry` it adds an entry to the
-/// browser's history, otherwise it replaces the current one. A page inside a Space also notifies
-/// its parent page.
+/// browser's history, otherwise it replaces the current one.
 pub fn set_query(query: &str, new_entry: bool) {
     let window = window();
     let (Ok(path), Ok(history)) = (window.location().pathname(), window.history()) else {
@@ -121,6 +120,11 @@ pub fn set_query(query: &str, new_entry: bool) {
     } else {
         history.replace_state_with_url(&state, "", Some(&address))
     };
+}
+
+/// Reports the query of the address to the page of a Hugging Face Space, which shows it in its own
+/// address.
+pub fn report_query(query: &str) {
     post_to_parent(&[("queryString", JsValue::from_str(query))], SPACES);
 }
 
@@ -199,12 +203,24 @@ pub fn save_blob(name: &str, blob: &web_sys::Blob) -> bool {
     is_set
 }
 
+/// Returns a function that `start.js` defines.
+fn start_function(name: &str) -> Option<js_sys::Function> {
+    let function = js_sys::Reflect::get(&window(), &JsValue::from_str(name)).ok()?;
+    function.dyn_into().ok()
+}
+
+/// Reloads the page if the host has another version of it, which replaced files of this one; at most
+/// once a minute.
+pub fn reload_if_outdated() {
+    if let Some(reload) = start_function("reloadIfOutdated") {
+        let _ = reload.call0(&JsValue::UNDEFINED);
+    }
+}
+
 /// Loads the script that `index.html` lists as `<meta name="script-NAME">`, and returns its module;
 /// `None` if it cannot be loaded.
 pub async fn load_script(name: &str) -> Option<JsValue> {
-    let load = js_sys::Reflect::get(&window(), &JsValue::from_str("loadScript")).ok()?;
-    let load = load.dyn_into::<js_sys::Function>().ok()?;
-    let module = load
+    let module = start_function("loadScript")?
         .call1(&JsValue::UNDEFINED, &JsValue::from_str(name))
         .ok()?;
     JsFuture::from(module.dyn_into::<js_sys::Promise>().ok()?)

@@ -9,6 +9,7 @@ use wasm_split_helpers::SplitLoaderError;
 #[cfg(split)]
 use wasm_split_helpers::wasm_split;
 
+use crate::browser;
 use crate::dom::{El, IntoView, View};
 use crate::engine_pool::Role;
 use crate::episode_view::EpisodeView;
@@ -99,9 +100,12 @@ pub fn load_when_idle(page: Page) {
                     // Asked for twice, it arrives twice; a second time would draw everything anew.
                     Ok(_) if page.deferred.with_untracked(Option::is_some) => {}
                     Ok(deferred) => page.deferred.set(Some(deferred)),
-                    Err(_) => page.add_notice(
-                        "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),
-                    ),
+                    Err(_) => {
+                        browser::reload_if_outdated();
+                        page.add_notice(
+                            "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),
+                        );
+                    }
                 }
             });
         }

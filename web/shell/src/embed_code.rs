@@ -8,7 +8,7 @@ use crate::query::decode;
 pub fn element(page: &str, query: &str) -> String {
     let folder = page.rsplit_once('/').map_or(page, |(folder, _)| folder);
     let mut out = format!(
-        "<script type=\"module\" src=\"{}/sentinel-episode.js\"></script>\n<sentinel-episode",
+        "<script async src=\"{}/sentinel-episode.js\"></script>\n<sentinel-episode",
         escaped(folder)
     );
     for part in query.split('&').filter(|part| !part.is_empty()) {
@@ -49,7 +49,7 @@ mod tests {
         );
         assert_eq!(
             element(page, query),
-            "<script type=\"module\" src=\"https://example.org/a/sentinel-episode.js\"></script>\n\
+            "<script async src=\"https://example.org/a/sentinel-episode.js\"></script>\n\
              <sentinel-episode page-screen=\"training\" policy=\"replay:my file\" rules=\"reference+health\"></sentinel-episode>"
         );
         assert_eq!(

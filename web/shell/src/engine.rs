@@ -7,6 +7,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
+use crate::browser;
+
 /// An event from an engine's worker.
 #[derive(Debug)]
 pub enum EngineEvent {
@@ -46,6 +48,7 @@ impl Engine {
             let listen = Rc::clone(&listen);
             Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
                 event.prevent_default();
+                browser::reload_if_outdated();
                 let sentence = "The engine of this world could not be loaded.".to_owned();
                 listen(EngineEvent::Failed(sentence));
             })
@@ -89,10 +92,14 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Parses a message of the worker: `{ready}`, `{failed: sentence}` or `{reply: bytes}`.
+/// Parses a message of the worker: `{ready}`, `{failed: sentence, unloaded}` or `{reply: bytes}`. A
+/// program that could not be loaded may belong to an outdated page, which is reloaded then.
 fn read(message: &JsValue) -> Option<EngineEvent> {
     let field = |name: &str| js_sys::Reflect::get(message, &JsValue::from_str(name)).ok();
     if let Some(sentence) = field("failed").and_then(|value| value.as_string()) {
+        if field("unloaded").is_some_and(|unloaded| unloaded.is_truthy()) {
+            browser::reload_if_outdated();
+        }
         return Some(EngineEvent::Failed(sentence));
     }
     if let Some(bytes) =

@@ -4,6 +4,7 @@ use super::context::{Ci, WORKSPACE};
 use crate::browser;
 use crate::golden;
 use crate::page;
+use crate::site::Options;
 use crate::test_counts::Tally;
 use crate::tools;
 use anyhow::{Context, Result};
@@ -41,7 +42,12 @@ pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
         std::fs::remove_dir_all(&out)
             .with_context(|| format!("cannot remove {}", out.display()))?;
     }
-    crate::site::site(&ci.dirs, &out)?;
+    let options = Options {
+        out: out.clone(),
+        url: Some("https://example.org/sentinel".to_owned()),
+        repository: Some("https://example.org/repository".to_owned()),
+    };
+    crate::site::site(&ci.dirs, &options)?;
     browser::ensure(&ci.dirs)?;
     run_tests(ci, "site", "site", &[("SENTINEL_SITE", out)])
 }

@@ -111,8 +111,7 @@ impl<W: PageWorld> Engine<W> {
                 format!("{path} does not contain a policy: {e}. No other policy replaces it.")
             }),
             Err(reason) => Err(format!(
-                "{reason}. Without its weights the trained policy cannot play, and no other policy replaces it. \
-                 Put the file there (`cargo xtask demo` copies it from the repository) and try again."
+                "{reason} Without its weights the trained policy cannot play, and no other policy replaces it."
             )),
         };
         self.models.all[index] = match read {

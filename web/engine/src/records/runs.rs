@@ -167,7 +167,7 @@ impl Runs {
             return Ok(());
         };
         let read = content
-            .map_err(|reason| format!("{reason}. The curves are drawn only from this file."))
+            .map_err(|reason| format!("{reason} The curves are drawn only from this file."))
             .and_then(|bytes| text(path, bytes))
             .and_then(|text| TrainingLog::parse(path, &text));
         match read {

@@ -138,6 +138,8 @@ pub fn app() -> View {
     let content = main()
         .id("main")
         .attr("tabindex", "-1")
+        // At the top, since the frame may show only the beginning of the page.
+        .child(embed.then(|| embed::full_page_link(page)))
         .child(move || episode().then(|| controls::controls(page)))
         .child(notices::notices(page))
         .child(deferred_view(page, move |deferred| {
@@ -145,7 +147,6 @@ pub fn app() -> View {
         }))
         .child(warning)
         .child(screen)
-        .child(embed.then(|| embed::full_page_link(page)))
         .child(tooltip::tooltip());
     div()
         .class("page")

@@ -377,25 +377,27 @@ impl<W: PageWorld> Run<W> {
         Some(line)
     }
 
-    /// Returns the answer to the world's question with the guess of the player: the first suspect
-    /// to which it gave [`SURE`] or, if none, the likeliest at the end. `None` before the end, and
-    /// if the question is not posed.
+    /// Returns the answer to the world's question with the guess of the network: its likeliest suspect
+    /// at the end, and the step from which on it was sure of it, or else the last step. `None` before
+    /// the end, and if the question is not posed.
     #[must_use]
     pub fn answer(&self) -> Option<Answer> {
         if !self.is_done() {
             return None;
         }
         let mut answer = W::answer(&self.frames)?;
-        for index in 1..self.frames.len() {
-            let suspicion = W::suspicion(&self.public_frame(index));
-            let ranked = (0u8..).zip(&suspicion);
-            if let Some((suspect, chance)) = ranked.max_by(|a, b| a.1.total_cmp(b.1)) {
-                (answer.guess, answer.chance) = (suspect, *chance);
-                answer.step = u32::try_from(index).unwrap_or(u32::MAX);
-                if *chance >= SURE {
-                    break;
-                }
-            }
+        let last = self.frames.len() - 1;
+        let suspicion = |index| W::suspicion(&self.public_frame(index));
+        let at_end = suspicion(last);
+        let ranked = (0u8..).zip(&at_end);
+        if let Some((suspect, chance)) = ranked.max_by(|a, b| a.1.total_cmp(b.1)) {
+            (answer.guess, answer.chance) = (suspect, *chance);
+            let is_sure = |index: &usize| {
+                let chance = suspicion(*index).get(usize::from(suspect)).copied();
+                chance.is_some_and(|chance| chance >= SURE)
+            };
+            let sure = (1..=last).rev().take_while(is_sure).last();
+            answer.step = u32::try_from(sure.unwrap_or(last)).unwrap_or(u32::MAX);
         }
         Some(answer)
     }

@@ -66,10 +66,10 @@ pub struct Answer {
     pub truths: Vec<String>,
     /// One or two sentences about how it could have been known.
     pub text: String,
-    /// Index of the suspect that the network named.
+    /// Index of the suspect that the network named at the end.
     pub guess: u8,
-    /// Number of the step after which it was sure, or of the last step.
+    /// Number of the step from which on it was sure, or of the last step.
     pub step: u32,
-    /// Probability that it gave this suspect then, `0..=1`.
+    /// Probability that it gave this suspect at the end, `0..=1`.
     pub chance: f32,
 }

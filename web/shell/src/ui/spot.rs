@@ -90,7 +90,7 @@ fn board(page: Page) -> El {
         .style("height", of_level(|level| css(f64::from(1.0 - level) * 100.0) + "%"))
         .child(move || words.with(|words| words.ahead.clone()));
     let now = div()
-        .class("now")
+        .class("level")
         .hidden(move || level.get().is_none())
         .style("bottom", of_level(|level| css(f64::from(level) * 100.0) + "%"))
         .child(b().child(of_level(|level| format!("now {}", fixed(f64::from(level), 2)))));
@@ -193,16 +193,18 @@ fn lane(page: Page, index: usize) -> El {
             Some((step, sign)) if step == at => match sign.tone {
                 Tone::Good => Face::Right,
                 Tone::Bad => Face::Wrong,
-                _ => Face::Called,
+                _ => Face::Idle,
             },
             _ => Face::Idle,
         }
     });
     let slot = u8::try_from(index).ok();
+    // Medicines have no face to unmask.
+    let has_liar = move || page.spot_words().signs[2].is_empty();
     let portrait = span()
         .class("portrait")
         .child(move || face(slot, expression.get()))
-        .child(move || is_answer.get().then(unmasked_face));
+        .child(move || (is_answer.get() && has_liar()).then(unmasked_face));
     let record = move || match truth.get() {
         Some((truth, _)) => truth,
         None => suspect.with(|suspect| suspect.record.clone()),
@@ -392,6 +394,10 @@ fn scores(page: Page) -> El {
         });
         waits.then(|| p().class("quiet").child("Computing…"))
     };
+    let title = match page.spot_words().is_watched {
+        true => "Score of who hands out the work",
+        false => "Score of the network",
+    };
     let here = p()
         .class("means")
         .child(span().child("This episode"))
@@ -399,7 +405,7 @@ fn scores(page: Page) -> El {
     section()
         .class("card")
         .label("Scores")
-        .child(h2().child("Score when they hand out the work"))
+        .child(h2().child(title))
         .child(here)
         .child(p().class("quiet").child("Mean of 200 other episodes, computed in this tab:"))
         .child(means)

@@ -39,6 +39,7 @@ use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld};
 
 use action_code::ActionCode;
+pub(crate) use info::task_label;
 use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {

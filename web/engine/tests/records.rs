@@ -141,7 +141,7 @@ fn runs_side_by_side_share_charts() {
     assert_eq!(letters("evaluation"), "A B ");
     assert_eq!(
         chart("evaluation").subtitle,
-        "not logged by C Micro model in trust, GRPO"
+        "not logged by C Whom to trust: micro model, GRPO"
     );
     assert_eq!(
         (letters("reward"), letters("invalid")),
@@ -274,8 +274,8 @@ fn results_begin_with_the_world_of_the_visitor() {
         sections.map(|section| section.title.clone()).collect()
     };
     let trust = titles(&shown_results(&mut engine, "trust"));
-    assert_eq!(trust[0], "Baselines: Trust");
-    for (world, title) in [("cluster", "Cluster"), ("polyguard", "PolyGuard")] {
+    assert_eq!(trust[0], "Baselines: Whom to trust");
+    for (world, title) in [("cluster", "GPU cluster"), ("polyguard", "PolyGuard")] {
         let shown = titles(&shown_results(&mut engine, world));
         assert_eq!(shown[0], format!("Baselines: {title}"));
         let (mut all, mut same) = (trust.clone(), shown.clone());

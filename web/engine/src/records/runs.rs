@@ -6,7 +6,6 @@ use super::metrics::{ShownLog, charts};
 use super::training_log::TrainingLog;
 use crate::file_library::plain_name;
 use crate::files::{Fetched, base_name, text};
-use crate::format::capitalized;
 use crate::world::TRAINED_LABEL;
 
 /// Largest number of runs that are shown together: there are as many line styles.
@@ -23,23 +22,23 @@ const DROPPED: &str = "Dropped by you";
 
 /// Compact policies: name, label and path of the log.
 const POLICIES: [(&str, &str, &str); 5] = [
-    ("trust-grpo", "Trust", "replays/grpo"),
+    ("trust-grpo", "Whom to trust", "replays/grpo"),
     (
         "trust-grpo-hardened",
-        "Trust, hardened rules",
+        "Whom to trust, hardened rules",
         "replays/trust-grpo-hardened",
     ),
-    ("cluster-grpo", "Cluster", "replays/cluster-grpo"),
+    ("cluster-grpo", "GPU cluster", "replays/cluster-grpo"),
     (
         "cluster-grpo-reference",
-        "Cluster, reference rules",
+        "GPU cluster, reference rules",
         "replays/cluster-grpo-reference",
     ),
     ("polyguard-grpo", "PolyGuard", "replays/polyguard-grpo"),
 ];
 
 /// Worlds with a sweep of language models: name and title.
-const SWEEPS: [(&str, &str); 2] = [("trust", "trust"), ("polyguard", "PolyGuard")];
+const SWEEPS: [(&str, &str); 2] = [("trust", "Whom to trust"), ("polyguard", "PolyGuard")];
 /// Models of the sweeps, the smallest first.
 const MODELS: [&str; 3] = ["micro", "tiny", "small"];
 /// Stages of the sweeps: name and label.
@@ -105,8 +104,8 @@ fn shipped() -> Vec<Run> {
             for (stage, label) in STAGES {
                 all.push(run(
                     format!("{world}-{model}-{stage}"),
-                    format!("{} model in {title}, {label}", capitalized(model)),
-                    format!("Language models in {title}"),
+                    format!("{title}: {model} model, {label}"),
+                    format!("Language models: {title}"),
                     format!("results/{world}-sweep/logs/{model}-{stage}_adapter"),
                 ));
             }

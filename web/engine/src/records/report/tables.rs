@@ -20,8 +20,8 @@ use crate::world::TRAINED;
 
 /// Worlds with their titles, and the folders of the models that play as the page's trained policy.
 const WORLDS: [(&str, &str, [&str; 2]); 3] = [
-    ("trust", "Trust", TrustEnv::MODELS),
-    ("cluster", "Cluster", ClusterEnv::MODELS),
+    ("trust", "Whom to trust", TrustEnv::MODELS),
+    ("cluster", "GPU cluster", ClusterEnv::MODELS),
     ("polyguard", "PolyGuard", PolyguardEnv::MODELS),
 ];
 

@@ -173,7 +173,7 @@ async fn mistake_keys_answer_when_there_is_nothing_to_find() -> Result<()> {
     browser.press("b").await?;
     let note = "document.querySelector('#brief-note').textContent";
     browser
-        .wait_until(&format!("{note}.startsWith('Analyze the decisions first')"))
+        .wait_until(&format!("{note}.startsWith('Find the mistakes first')"))
         .await?;
     browser.wait_until(&format!("{note} === ''")).await?;
     is_silent(&browser).await

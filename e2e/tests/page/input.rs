@@ -123,7 +123,7 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
         browser
             .text("[data-note=source]")
             .await?
-            .contains("1 recorded actions")
+            .contains("1 recorded action")
     );
     goes_on(&browser).await?;
     assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
@@ -141,7 +141,7 @@ async fn a_replay_of_a_stand_in_is_marked() -> Result<()> {
         .await?;
     let note = browser.text("[data-note=source]").await?;
     assert!(
-        note.starts_with("Replay of tiny (fallback): 1 recorded actions"),
+        note.starts_with("Replay of tiny (fallback): 1 recorded action"),
         "{note}"
     );
     Ok(())

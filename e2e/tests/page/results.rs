@@ -170,7 +170,7 @@ async fn mean_of(browser: &Browser, evaluation: &str, policy: &str) -> Result<f6
 async fn results_have_the_numbers_of_the_file_and_link_to_their_episodes() -> Result<()> {
     let (_server, browser) = start("page=results").await?;
     for (evaluation, policy, row) in [
-        ("eval_post", "trained", "Trained policy"),
+        ("eval_post", "trained", "Trained policy (GRPO)"),
         ("eval_cluster", "planner", "Planner"),
         ("eval_polyguard", "rules_only", "Rules only"),
     ] {
@@ -178,7 +178,7 @@ async fn results_have_the_numbers_of_the_file_and_link_to_their_episodes() -> Re
         let text = browser.text(&cell).await?;
         let mean = mean_of(&browser, evaluation, policy).await?;
         ensure!(
-            text.starts_with(&format!("{mean:.4} ±")),
+            text.starts_with(&format!("{mean:.3} ±")),
             "{text} is not {mean}"
         );
     }
@@ -191,7 +191,7 @@ async fn results_have_the_numbers_of_the_file_and_link_to_their_episodes() -> Re
         .wait_until("document.querySelector('#tip').textContent.startsWith('sentinel lm eval')")
         .await?;
     // A link to an episode of another world leads to the score that it names.
-    let link = "[data-panel=eval_cluster-scores] [data-card='Trained policy'] .card-link";
+    let link = "[data-panel=eval_cluster-scores] [data-card='Trained policy (GRPO)'] .card-link";
     let text = browser.text(link).await?;
     let named: f64 = text.rsplit(", ").next().unwrap_or_default().parse()?;
     browser.click(link).await?;

@@ -58,9 +58,11 @@ impl PolicyName {
             Self::Random => "Picks an action and a worker at random",
             Self::Blind => "Gives every job to the first worker and waits",
             Self::Trust => {
-                "Verifies every fourth step or on suspicion; gives jobs to who is trusted"
+                "Verifies every fourth step or on suspicion; gives jobs to trusted workers"
             }
-            Self::OracleLite => "Knows the most reliable worker: not a fair player",
+            Self::OracleLite => {
+                "Knows the most reliable worker and gives it every job: not a fair player"
+            }
             Self::Planner => "Probes the workers, then one job per idle GPU, urgent ones first",
             Self::Lookahead => "Plays each action out in episodes that fit what it saw; slow",
             Self::Oracle => "Plays each action out in the episode as it is: not a fair player",

@@ -63,15 +63,15 @@ impl PolicyName {
                 "Calls the most trusted slot; verifies it when stakes are .70 or more and trust is below .65"
             }
             Self::Heuristic70 => {
-                "The heuristic with .70 in place of .65: what the reference published as “Trained (GRPO)”"
+                "The heuristic with .70 in place of .65: the scores that the reference published as those of its trained policy are the scores of this rule"
             }
             Self::OracleLite => {
-                "Sees who is who, by two rules: not a fair player, the reference's upper bar"
+                "Knows the hidden behaviors and acts by two rules: not a fair player; the reference's upper bound"
             }
             Self::SelfSolve => "Does everything itself and trusts nobody",
             Self::Bayes => "Weighs all 120 possible assignments by what it saw, and looks ahead",
             Self::Oracle => {
-                "Looks ahead like Bayes, but is told who is who: not a fair player, the upper bar"
+                "Looks ahead like Bayes and knows the hidden behaviors: not a fair player; the strongest reference"
             }
         }
     }

@@ -20,7 +20,7 @@ pub fn percent(share: f64) -> String {
 /// Formats `count` with a noun in singular or plural.
 #[must_use]
 pub fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// Returns the text with its first letter in upper case.

@@ -219,7 +219,7 @@ fn chart(steps: &[StepAnalysis]) -> Chart {
     Chart {
         id: "expected-score".to_owned(),
         title: "Expected final score".to_owned(),
-        subtitle: "After each action, if the trained policy plays on; below, what the action lost"
+        subtitle: "If the trained policy takes over after this action; the bars below are the points lost by it"
             .to_owned(),
         x_label: "action".to_owned(),
         y_label: "final score".to_owned(),

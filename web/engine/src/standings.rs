@@ -5,6 +5,8 @@ use sentinel_page_protocol::{Difference, EpisodeScore, Placement, Standings, Ton
 use sentinel_policy::analysis::interval_factor;
 use sentinel_policy::insertion_sort::sort;
 
+use crate::format::grouped;
+
 /// Number of bars of a histogram; odd, so that one bar of the differences is around 0.
 pub const BARS: usize = 21;
 /// Number of episodes that are named at either end.
@@ -225,7 +227,11 @@ fn absent(results: &PlayerResults) -> Placement {
 fn note(numbering: &Numbering, results: &PlayerResults, scored: usize) -> String {
     let mut parts = Vec::new();
     if results.count(|outcome| outcome == Outcome::LeftOut) > 0 {
-        parts.push(format!("{scored} of {} episodes", numbering.episodes));
+        parts.push(format!(
+            "{} of {} episodes",
+            grouped(scored),
+            grouped(numbering.episodes)
+        ));
     }
     if results.fallbacks > 0 {
         parts.push(format!(

@@ -141,7 +141,7 @@ fn runs_side_by_side_share_charts() {
     assert_eq!(letters("evaluation"), "A B ");
     assert_eq!(
         chart("evaluation").subtitle,
-        "not logged by C Micro model in trust, GRPO"
+        "not logged by C Whom to trust: micro model, GRPO"
     );
     assert_eq!(
         (letters("reward"), letters("invalid")),
@@ -274,8 +274,8 @@ fn results_begin_with_the_world_of_the_visitor() {
         sections.map(|section| section.title.clone()).collect()
     };
     let trust = titles(&shown_results(&mut engine, "trust"));
-    assert_eq!(trust[0], "Baselines: Trust");
-    for (world, title) in [("cluster", "Cluster"), ("polyguard", "PolyGuard")] {
+    assert_eq!(trust[0], "Baselines: Whom to trust");
+    for (world, title) in [("cluster", "GPU cluster"), ("polyguard", "PolyGuard")] {
         let shown = titles(&shown_results(&mut engine, world));
         assert_eq!(shown[0], format!("Baselines: {title}"));
         let (mut all, mut same) = (trust.clone(), shown.clone());
@@ -319,14 +319,17 @@ fn tables_have_the_numbers_of_the_files() {
         let mut means: Vec<f64> = means.collect();
         means.sort_by(|a, b| b.total_cmp(a));
         let shown: Vec<f64> = rows.iter().map(|row| number(&row.cells[0])).collect();
-        assert_eq!(shown, means, "{id}");
+        let same = |(shown, mean): (&f64, &f64)| (shown - mean).abs() < 5.1e-4;
+        assert!(shown.iter().zip(&means).all(same), "{id}: {shown:?}");
+        assert_eq!(shown.len(), means.len(), "{id}");
     }
     let ablations = table("ablations");
     let command = &ablations[1].notes[0].help;
     assert!(ablations.len() == 3 && command.starts_with("sentinel eval "));
     let stack = json("results/policy_ablations.json");
     let first = stack["ablation"][0]["score"]["mean"].as_f64();
-    assert_eq!(Some(number(&table("stack")[0].cells[0])), first);
+    let shown = number(&table("stack")[0].cells[0]);
+    assert!(first.is_some_and(|first| (shown - first).abs() < 5.1e-4));
     for sweep in ["trust", "polyguard"] {
         let path = format!("results/{sweep}-sweep/results.json");
         let file = json(&path);
@@ -336,8 +339,8 @@ fn tables_have_the_numbers_of_the_files() {
         for (entry, row) in entries.iter().zip(rows) {
             let difference = entry["improvement"]["difference"].as_f64();
             let shown = number(&row.cells[0]);
-            assert!((shown - difference.expect("a number")).abs() < 5.1e-5);
-            assert_eq!(row.cells[4], "refused");
+            assert!((shown - difference.expect("a number")).abs() < 5.1e-4);
+            assert_eq!(row.cells[4], "no");
             assert!(
                 row.notes[0].help.starts_with("sentinel lm compare"),
                 "{row:?}"
@@ -423,7 +426,8 @@ fn links_keep_their_word<W: PageWorld>(links: &[&Link]) {
     for link in own {
         let named: f64 = link.text.rsplit(", ").next().map_or(-1.0, number);
         let score = play(&mut engine, link);
-        assert!((score - named).abs() < 5.1e-5, "{link:?}: {score}");
+        // The file has four decimals, and the link three of them.
+        assert!((score - named).abs() < 5.6e-4, "{link:?}: {score}");
         count += 1;
     }
     assert!(count > 40, "{count}");
@@ -454,7 +458,7 @@ fn checkpoints_play<W: PageWorld>() {
     assert!(scores[0] < scores[2], "{}: {scores:?}", W::NAME);
     for (card, score) in panel.cards.iter().zip(&scores) {
         let played = play(&mut Engine::<W>::default(), &card.links[0]);
-        assert!((played - score).abs() < 5.1e-5, "{card:?}: {played}");
+        assert!((played - score).abs() < 5.1e-4, "{card:?}: {played}");
     }
     // The episode is the first validation seed of the run, under its rules.
     let folder = W::MODELS[usize::from(W::TRAINING_RULES == "hardened")];

@@ -56,7 +56,13 @@ pub fn compact(value: f64) -> String {
         0.0 => "0".to_owned(),
         small if small < 1e-3 => scientific(value, 2),
         small if small < 0.1 => fixed(value, 4),
-        large if large >= 1000.0 => fixed(value, 0),
+        large if large >= 1000.0 => {
+            let sign = if value < 0.0 { MINUS } else { "" };
+            match large.is_finite() {
+                true => sign.to_owned() + &grouped(large.round() as u64),
+                false => NONE.to_owned(),
+            }
+        }
         _ => fixed(value, 3),
     }
 }
@@ -67,9 +73,14 @@ pub fn scientific(value: f64, digits: u32) -> String {
     if value == 0.0 || !value.is_finite() {
         return fixed(value, digits);
     }
-    let (power, exponent) = power_of_ten(value.abs());
-    let mantissa = fixed(value / power, digits);
-    format!("{mantissa}e{exponent}")
+    let (power, mut exponent) = power_of_ten(value.abs());
+    let mut mantissa = value / power;
+    // Rounding may add a digit: 9.999e-7 is 1.00e-6, not 10.00e-7.
+    if fixed(mantissa.abs(), digits).starts_with("10") {
+        mantissa /= 10.0;
+        exponent += 1;
+    }
+    format!("{}e{exponent}", fixed(mantissa, digits))
 }
 
 /// Returns the highest power of ten that is not above a positive `value`, and its exponent.
@@ -146,8 +157,17 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, 123_456.0].map(compact);
-        assert_eq!(texts, ["0", "0.812", "0.0123", "3.00e-4", "123456"]);
+        let texts = [0.0, 0.812_345_6, 0.012_345_67, 3e-4, -123_456.0].map(compact);
+        assert_eq!(
+            texts,
+            ["0", "0.812", "0.0123", "3.00e-4", "−123\u{202f}456"]
+        );
+        assert_eq!(compact(f64::NEG_INFINITY), "–");
+        let tiny = [1e-6, 9.999e-7, 9.99e-7, -9.999e-7, 1e-7].map(|value| scientific(value, 2));
+        assert_eq!(
+            tiny,
+            ["1.00e-6", "1.00e-6", "9.99e-7", "−1.00e-6", "1.00e-7"]
+        );
         assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(grouped(12), "12");
     }

@@ -81,14 +81,33 @@ pub struct TaskInfo {
     pub coordinates: Vec<u8>,
 }
 
-/// Returns the readable form of a task's name in addresses and files: `Task 3` for `task3`. Names
-/// that are not numbered stay as they are. Where the world's [`TaskInfo`] is known, its label is
-/// better.
+/// The cases of the PolyGuard world: names in addresses and files, and labels.
+const CASES: [(&str, &str); 8] = [
+    ("DDI", "Drug interactions"),
+    ("BANDIT_MINING", "Find the culprit"),
+    ("REGIMEN_RISK", "Too much of a kind"),
+    ("PRECISION_DOSING", "Precise dosing"),
+    ("DEPRESCRIBING", "Deprescribing"),
+    ("WEB_SEARCH_MISSING_DATA", "Missing data"),
+    ("ALTERNATIVE_SUGGESTION", "Find an alternative"),
+    ("NEW_DRUG_DECOMPOSITION", "Unknown product"),
+];
+
+/// Returns the readable form of a task's name in addresses and files: `Task 3` for `task3`, `Drug
+/// interactions, hard` for `DDI-hard`. Unknown names stay as they are. Where the world's [`TaskInfo`]
+/// is known, its label is better.
 #[must_use]
 pub fn readable_task(name: &str) -> String {
-    match name.strip_prefix("task") {
-        Some(number) if number.parse::<u32>().is_ok() => format!("Task {number}"),
-        _ => name.to_owned(),
+    if let Some(number) = name.strip_prefix("task")
+        && number.parse::<u32>().is_ok()
+    {
+        return format!("Task {number}");
+    }
+    let (case, rest) = name.split_once('-').unwrap_or((name, ""));
+    match CASES.iter().find(|(known, _)| *known == case) {
+        Some((_, label)) if rest.is_empty() => (*label).to_owned(),
+        Some((_, label)) => format!("{label}, {}", rest.replace('-', ", ")),
+        None => name.to_owned(),
     }
 }
 
@@ -140,7 +159,9 @@ mod tests {
     #[test]
     fn numbered_tasks_are_written_as_words() {
         assert_eq!(readable_task("task3"), "Task 3");
-        assert_eq!(readable_task("DDI-hard"), "DDI-hard");
+        assert_eq!(readable_task("DDI-hard"), "Drug interactions, hard");
+        assert_eq!(readable_task("DDI-mild-x"), "Drug interactions, mild, x");
+        assert_eq!(readable_task("A-hard"), "A-hard");
         assert_eq!(readable_task("tasks"), "tasks");
     }
 }

@@ -12,7 +12,7 @@ changes! {
     pub enum Change {
         /// Idle GPUs no longer reduce health (quirk C1).
         Health = "health":
-            "Health counts what is lost or overloaded, not what has nothing to do",
+            "Idle GPUs no longer lower health",
         /// A forged completion counts as poisoning only if it is not found in time (quirk C4).
         Answers = "answers":
             "A forged completion counts only when it was not checked in time",
@@ -24,19 +24,19 @@ changes! {
             "Attacks of every level do harm until they are found",
         /// A failing GPU returns its jobs to the queue (quirk C3).
         Failures = "failures":
-            "A GPU that fails throws its jobs back into the queue",
+            "A GPU that fails returns its jobs to the queue",
         /// A job that times out releases its memory (quirk C2).
         Timeouts = "timeouts":
             "A job that times out gives its memory back",
         /// Waiting counts as drift only while a job could be placed (quirk C9).
         Waiting = "waiting":
-            "Waiting is not drift where nothing can be placed",
+            "Waiting counts as drift only while a job could be placed",
         /// Steps saved by finishing early count as much as the terminal reward (quirk C10).
         Ending = "ending":
-            "Steps that are saved by finishing early count like the end",
+            "Steps saved by finishing early count as much as the end",
         /// An action that leaves its job, GPU or worker to the environment fails (quirk C11).
         Choices = "choices":
-            "An action fails that leaves its job, GPU or worker to the environment",
+            "Actions must name a job, a GPU and a worker",
     }
 }
 

@@ -22,13 +22,13 @@ changes! {
         /// Verifying a wrong answer also corrects it, for one more step and half of the accuracy
         /// (quirk Q6).
         Verification = "verification":
-            "Checking mends an honest mistake, for one step more and half of the accuracy",
+            "Checking corrects an honest mistake, for one more step and half of the accuracy",
         /// Caught poison has to be corrected like an honest mistake (quirk Q7).
         KnownLiar = "known_liar":
-            "Caught poison must be mended like a mistake: it is not a free answer",
+            "Caught poison must be corrected like a mistake: it is not a free answer",
         /// Detection is not graded in an episode without encounters (quirks Q8, Q17).
         Detection = "detection":
-            "Who met no poison is not graded on detecting it",
+            "Detection counts only if there was something to detect",
         /// Trust is compared with the success chances of the calls that were made (quirk Q10).
         Calibration = "calibration":
             "Trust is graded on the slots that were called, by what they could do there",

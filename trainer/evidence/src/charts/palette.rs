@@ -68,15 +68,15 @@ pub fn policy_colors(names: &[&str]) -> Vec<&'static str> {
     colors
 }
 
-/// Returns the name of a policy as charts write it: the names of the published charts where there
-/// is one, else the name itself with spaces.
+/// Returns the name of a policy as charts write it: that of the page for a few, else the name itself
+/// with spaces.
 #[must_use]
 pub fn policy_label(name: &str) -> String {
     match name {
         "random" => "Random".to_owned(),
         "heuristic" => "Heuristic".to_owned(),
-        "oracle_lite" => "Oracle-lite".to_owned(),
-        "trained" => "Trained".to_owned(),
+        "oracle_lite" => "Heuristic with hidden state".to_owned(),
+        "trained" => "Trained policy".to_owned(),
         _ => name.replace('_', " "),
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn attacks(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
             active: index + 1 == history.len(),
             notes: vec![Note {
                 text: effect.map_or_else(
-                    || "its effect is not visible".to_owned(),
+                    || "no visible effect".to_owned(),
                     |effect| capitalized(&effect),
                 ),
                 ..Note::default()
@@ -106,9 +106,9 @@ pub(super) fn attacks(frame: &PublicFrame<'_, ClusterEnv>) -> Panel {
         id: "attacks".to_owned(),
         title: "Attacks".to_owned(),
         help: if kept_open {
-            "The counters tell that an attack happened, not what it did. It can be found for five steps by verifying its job.".to_owned()
+            "The counters show that an attack happened, not what it did. It can be found for five steps by verifying its job.".to_owned()
         } else {
-            "The counters tell that an attack happened, not what it did. Under these rules it can be caught only by a verification in the same step.".to_owned()
+            "The counters show that an attack happened, not what it did. Under these rules it can be caught only by a verification in the same step.".to_owned()
         },
         summary: match cards.len() {
             0 => String::new(),

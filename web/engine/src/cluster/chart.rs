@@ -35,7 +35,7 @@ pub(super) fn cluster(frames: &[PublicFrame<'_, ClusterEnv>]) -> Chart {
                 _ => String::new(),
             },
             text: format!(
-                "Action {}: {}, {}, reward {:.4}",
+                "Action {}: {}, {}, reward {:.3}",
                 frame.index, line.label, line.result, step.reward
             ),
         });

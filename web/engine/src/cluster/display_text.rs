@@ -29,28 +29,33 @@ impl From<Action> for Names {
     }
 }
 
-/// Grammatical form of a verb.
+/// Grammatical form of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Base form, as in `verify`.
+    /// An order, as in `verify JOB-012`.
     Base,
-    /// Third person, as in `verifies`.
-    Third,
+    /// A statement without a subject who acts, as in `JOB-012 is verified`.
+    Passive,
 }
 
-/// Returns an action in words, such as `allocate JOB-012 to GPU-03 with worker S2`.
+/// Returns an action in words, such as `allocate JOB-012 to GPU-03 with worker S2`, or `JOB-012 is
+/// allocated to GPU-03 with worker S2`.
 pub(super) fn phrase(action: Action, names: Names, form: Form) -> String {
     let verbs = match action {
-        Action::Allocate { .. } => ["allocate", "allocates"],
-        Action::Preempt { .. } => ["preempt", "preempts"],
-        Action::RequestInfo { .. } => ["ask", "asks"],
+        Action::Allocate { .. } => ["allocate", "allocated"],
+        Action::Preempt { .. } => ["preempt", "preempted"],
+        Action::RequestInfo { .. } => ["ask", "asked"],
         Action::Verify {
             force_flag: true, ..
-        } => ["verify and flag", "verifies and flags"],
-        Action::Verify { .. } => ["verify", "verifies"],
-        Action::Tick => ["wait", "waits"],
+        } => ["verify and flag", "verified and flagged"],
+        Action::Verify { .. } => ["verify", "verified"],
+        Action::Tick => ["wait", "one step passes"],
     };
     let verb = verbs[form as usize];
+    let of = |object: &str| match form {
+        Form::Base => format!("{verb} {object}"),
+        Form::Passive => format!("{object} is {verb}"),
+    };
     let by_rule = match action {
         Action::Preempt { .. } => "the job of the least trusted worker",
         Action::Allocate { .. } | Action::RequestInfo { .. } => "the most urgent job",
@@ -67,11 +72,12 @@ pub(super) fn phrase(action: Action, names: Names, form: Form) -> String {
         .map_or_else(String::new, |worker| format!(" with worker {worker}"));
     match (action, names.worker) {
         (Action::Tick, _) => verb.to_owned(),
-        (Action::Preempt { .. }, _) => format!("{verb} {job}"),
-        (Action::RequestInfo { .. }, Some(worker)) => format!("{verb} {worker} about {job}"),
-        (Action::RequestInfo { .. }, None) => format!("{verb} about {job}"),
-        (Action::Verify { .. }, _) => format!("{verb} {job}{with}"),
-        (Action::Allocate { .. }, _) => format!("{verb} {job}{to}{with}"),
+        (Action::Preempt { .. }, _) => of(&job),
+        (Action::RequestInfo { .. }, Some(worker)) => format!("{} about {job}", of(worker.name())),
+        (Action::RequestInfo { .. }, None) if form == Form::Base => format!("{verb} about {job}"),
+        (Action::RequestInfo { .. }, None) => format!("{} about {job}", of("a worker")),
+        (Action::Verify { .. }, _) => of(&job) + &with,
+        (Action::Allocate { .. }, _) => of(&job) + &to + &with,
     }
 }
 
@@ -196,6 +202,18 @@ mod tests {
             "Wait",
         ];
         assert_eq!(all.map(describe), texts);
+        let statements = [
+            "JOB-012 is allocated to GPU-03 with worker S2",
+            "the most urgent job is allocated with worker S2",
+            "JOB-012 is preempted",
+            "the job of the least trusted worker is preempted",
+            "S2 is asked about JOB-012",
+            "a worker is asked about JOB-012",
+            "JOB-012 is verified and flagged with worker S2",
+            "one step passes",
+        ];
+        let statement = |action: Action| phrase(action, action.into(), Form::Passive);
+        assert_eq!(all.map(statement), statements);
     }
 
     #[test]

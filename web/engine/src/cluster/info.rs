@@ -8,7 +8,7 @@ use super::{GPUS, JOBS, WORKERS};
 const HELP: [&str; 4] = [
     "In each step the scheduler takes one action: it allocates a job to a GPU and a worker, preempts a job, asks a worker for a report, verifies a report, or waits. What an action leaves out is chosen by a fixed rule; under hardened rules it must be named.",
     "Behind the slots S0 to S4 are five behaviors, shuffled in every episode. One reports what is true, one reports 40 points too much, one works at half speed, one claims completion when the stakes are high, and one gets worse with every report. In task 1 all five report what is true.",
-    "In task 3 an adversary attacks the reports of jobs and GPUs. The counters tell that an attack happened, not what it did. Each attack that is found makes the next ones harder to see, up to level 5.",
+    "In task 3 an adversary attacks the reports of jobs and GPUs. The counters show that an attack happened, not what it did. Each attack that is found makes the next ones harder to see, up to level 5.",
     "The reward of a step is the weighted sum of four roles, times the health of the cluster, times how steadily the scheduler works. The score is the mean of all rewards, the final one included.",
 ];
 
@@ -23,7 +23,7 @@ const GLOSSARY: [(&str, &str); 11] = [
     ),
     (
         "Worker",
-        "Runs a job and reports its progress. Which behavior a worker has is hidden and changes in every episode.",
+        "Runs a job and reports its progress. Its behavior is hidden and reshuffled in every episode.",
     ),
     (
         "Report",

@@ -54,7 +54,7 @@ impl PageWorld for ClusterEnv {
     ];
     const TRAINING_RULES: &'static str = "hardened";
     const VALIDATION_SEED: u64 = 5000;
-    const FALLBACK: &'static str = "the trust policy acts";
+    const FALLBACK: &'static str = "the policy “Periodic checks” acts";
 
     const SPOT_STEP_MS: u32 = 300;
     const SPOT_SEED: u64 = 5000;
@@ -74,11 +74,11 @@ impl PageWorld for ClusterEnv {
         match policy {
             PolicyName::Random => "Random",
             PolicyName::Blind => "Blind (first worker)",
-            PolicyName::Trust => "Trust (checks now and then)",
-            PolicyName::OracleLite => "Oracle lite (sees the truth)",
+            PolicyName::Trust => "Periodic checks",
+            PolicyName::OracleLite => "Heuristic with hidden state",
             PolicyName::Planner => "Planner",
             PolicyName::Lookahead => "Look-ahead (slow)",
-            PolicyName::Oracle => "Oracle (sees the truth, slow)",
+            PolicyName::Oracle => "Oracle (sees the hidden state, slow)",
         }
     }
 

@@ -7,6 +7,10 @@ use sentinel_page_protocol::{StepLine, Tone};
 use super::display_text::{Form, Names, list, phrase};
 use crate::format::{capitalized, counted, percent};
 
+/// Smallest difference by which a shown progress is above a right report to be called false: reports
+/// count as right up to .20 below the true progress, which never falls.
+const FALSE_BY: f64 = 0.20;
+
 /// A worker's report, as far as the observations reveal it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
@@ -18,6 +22,9 @@ pub struct Reported {
     pub progress: f64,
     /// `true` if the worker's record counts the report as right.
     pub right: bool,
+    /// Progress that the job showed before, if the report is right and shows that it was false; `None`
+    /// otherwise.
+    pub shown_before: Option<f64>,
 }
 
 /// The public part of a step. All of it follows from the observations before and after the step;
@@ -72,15 +79,18 @@ impl PublicStep {
     /// Compares the observations before and after a step.
     pub(super) fn new(action: Action, before: &Observation, after: &Observation) -> Self {
         let last = after.last;
-        let report = last
-            .and_then(|last| last.statement)
-            .map(|statement| Reported {
+        let report = last.and_then(|last| last.statement).map(|statement| {
+            let right = after.ledger[statement.worker].successes()
+                > before.ledger[statement.worker].successes();
+            let shown = before.jobs.get(statement.job).map(|job| job.reported);
+            Reported {
                 worker: statement.worker,
                 job: statement.job,
                 progress: statement.reported,
-                right: after.ledger[statement.worker].successes()
-                    > before.ledger[statement.worker].successes(),
-            });
+                right,
+                shown_before: shown.filter(|shown| right && *shown > statement.reported + FALSE_BY),
+            }
+        });
         let (was, is) = (&before.counters, &after.counters);
         let attacked = is.attempts > was.attempts;
         let detected = is.detections > was.detections;
@@ -217,26 +227,32 @@ impl PublicStep {
     pub(super) fn action_sentence(&self) -> String {
         if !self.success {
             let base = phrase(self.action, self.names, Form::Base);
-            return format!("The agent tries to {base}, but nothing could be done.");
+            return format!("It was not possible to {base}.");
         }
-        let text = format!("The agent {}", phrase(self.action, self.names, Form::Third));
+        let text = capitalized(&phrase(self.action, self.names, Form::Passive));
         let Some(report) = self.report else {
             return text + ".";
         };
         let (worker, said) = (report.worker, percent(report.progress));
         let wrong = match report.right {
             true => "",
-            false => ", which the record counts as wrong",
+            false => "; the record marks the report as wrong",
         };
         match self.action {
             Action::Verify { .. } => {
                 let result = match (report.right, self.attack_found) {
-                    (true, true) => "is right, and an attack is found",
+                    (true, true) => match report.shown_before {
+                        Some(shown) => &format!(
+                            "is right; the {} shown before was false, which exposes an attack",
+                            percent(shown)
+                        ),
+                        None => "is right, which exposes an attack",
+                    },
                     (true, false) if self.false_alarm => {
                         "is right, so flagging it is a false alarm"
                     }
                     (true, false) => "is right",
-                    (false, true) => "is wrong, and an attack is found",
+                    (false, true) => "is wrong, which exposes an attack",
                     (false, false) => "is wrong and not believed",
                 };
                 format!("{text}: the report of {said} {result}.")
@@ -254,7 +270,7 @@ impl PublicStep {
         if self.attacked {
             events.push(match self.visible_effect() {
                 Some(effect) => format!("The adversary attacks: {effect}."),
-                None => "The adversary attacks; the effect is not visible.".to_owned(),
+                None => "The adversary attacks, without a visible effect.".to_owned(),
             });
         }
         if self.believed {
@@ -291,7 +307,7 @@ impl PublicStep {
         if self.looped {
             events.push("The same action was taken again without getting a job done.".to_owned());
         } else if self.drifted && self.success {
-            events.push("The action did not serve the goal.".to_owned());
+            events.push("Wasted step.".to_owned());
         }
         events
     }

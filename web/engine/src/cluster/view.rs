@@ -206,7 +206,7 @@ fn counters(o: &Observation, adversary: bool) -> Panel {
         (
             "drift",
             "Off goal",
-            "Actions that failed or did not serve the goal",
+            "Actions that failed, or that brought nothing forward",
             c.drift_events,
         ),
     ];

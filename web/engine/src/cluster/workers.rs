@@ -90,7 +90,7 @@ fn record(frame: &PublicFrame<'_, ClusterEnv>, slot: Slot) -> Note {
     }
 }
 
-/// Returns the short name of a behavior.
+/// Returns the name of a behavior, for beliefs and for the truth.
 pub(super) const fn short(behavior: Behavior) -> &'static str {
     match behavior {
         Behavior::Reliable => "reliable",

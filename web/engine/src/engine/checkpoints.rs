@@ -66,14 +66,14 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
         if index < last {
             let (query, versus) = (query(index), Source::Checkpoint(last));
             links.push(Link {
-                text: "Compare with the last".to_owned(),
+                text: "Compare with the final policy".to_owned(),
                 query: format!("{query}&vs={}", source_name::<W>(&versus)),
             });
         }
         Some(Card {
             key: W::CHECKPOINTS[index].name.to_owned(),
             title: capitalized(W::CHECKPOINTS[index].label),
-            cells: vec![format!("{score:.4}"), actions.to_string()],
+            cells: vec![format!("{score:.3}"), actions.to_string()],
             meters: vec![Meter {
                 value: score as f32,
                 ..Meter::default()
@@ -94,10 +94,10 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
     Panel {
         id: "checkpoints".to_owned(),
         title: "See it learn".to_owned(),
-        help: "One episode says little: the curves of the validation score are means of many."
+        help: "One episode proves little: the curves of the validation score are means of many."
             .to_owned(),
         summary: format!(
-            "Each row is the same network at another point of its training, playing the same episode: a higher score further down shows what it has learned so far. The episode is {task} with seed {seed}, the first validation seed of the run, under its rules; no result was looked at to choose it."
+            "Each row is the same network at another point of its training, playing the same episode: a higher score further down shows what it has learned so far. The episode is {task} with seed {seed}, the first validation seed of the run, under its rules, chosen before any result was seen."
         ),
         layout: Layout::Table(vec![column("Score"), column("Actions")]),
         cards: (0..W::CHECKPOINTS.len()).filter_map(card).collect(),

@@ -15,6 +15,7 @@ use super::models::{Models, model_index, model_path};
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
 use crate::file_library::FileLibrary;
 use crate::files::Fetched;
+use crate::format::counted;
 use crate::run::{OwnActions, Run, encoded};
 use crate::run_analysis::RunAnalysis;
 use crate::transcript::transcript;
@@ -275,7 +276,9 @@ impl<W: PageWorld> Shown<W> {
             Source::Model(name) => match file_library.model(name) {
                 Some(model) => (describe_model::<W>(model), false),
                 None => (
-                    format!("Drop the file {name}.safetensors here, whose model plays."),
+                    format!(
+                        "Drop {name}.safetensors again: the browser does not keep dropped files."
+                    ),
                     true,
                 ),
             },
@@ -305,19 +308,23 @@ fn replay_note(recording: &Recording, misses: usize, fallback: &str) -> (String,
         "" => String::new(),
         source => format!(" of {source}"),
     };
-    let mut note = format!("Replay{by}: {} recorded actions", recording.hits);
+    let hits = counted(recording.hits, "recorded action", "recorded actions");
+    let mut note = format!("Replay{by}: {hits}");
     if recording.fallbacks > 0 {
         note += &format!(
             ", {} of them by the fallback, because a model’s answer was not an action or an earlier replay had no row",
             recording.fallbacks
         );
     }
-    note += &format!(", {misses} misses");
+    note += &format!(", {}", counted(misses, "miss", "misses"));
     if misses > 0 {
         note += &format!(" ({fallback} where the file has no row)");
     }
     if recording.unused > 0 {
-        note += &format!(", {} rows never reached", recording.unused);
+        note += &format!(
+            ", {} never reached",
+            counted(recording.unused, "row", "rows")
+        );
     }
     if let Some(line) = recording.mismatches.first() {
         note += &format!(

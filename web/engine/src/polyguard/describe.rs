@@ -5,6 +5,7 @@ use sentinel_env::polyguard::{
 };
 
 use super::{display_text, names};
+use crate::format::capitalized;
 
 /// Returns an act as an order, such as `Replace warfarin with DOAC`.
 pub(super) fn describe_act(o: &Observation, act: Act) -> String {
@@ -32,7 +33,7 @@ pub(super) fn describe_act(o: &Observation, act: Act) -> String {
         (ActKind::InitiateTaper, _) => format!("Taper {drug}"),
         (ActKind::ContinueTaper, _) => format!("Taper {drug} further"),
         (ActKind::FetchExternalEvidence, _) => "Search for evidence".to_owned(),
-        (ActKind::DecomposeNewDrug, _) => "Look up what the new product is made of".to_owned(),
+        (ActKind::DecomposeNewDrug, _) => "Look up the components of the new product".to_owned(),
         (ActKind::RequestSpecialistReview, _) => "Ask a specialist to review".to_owned(),
         (ActKind::RequestPharmacistReview, _) => "Ask a pharmacist to review".to_owned(),
         _ => format!("{verb} {drug}"),
@@ -49,7 +50,77 @@ fn describe_dose(o: &Observation, drug: Option<Drug>, by: i8, name: &str) -> Str
     }
     let to = row.bucket.shifted(by).unwrap_or(row.bucket);
     let verb = if by > 0 { "Raise" } else { "Lower" };
-    format!("{verb} {name} to {}", display_text::dose(to))
+    format!("{verb} {name} to {}", dose_phrase(to))
+}
+
+/// Returns a dose with its article, such as `a low dose`.
+fn dose_phrase(bucket: DoseBucket) -> String {
+    format!("a {} dose", display_text::dose(bucket))
+}
+
+/// Returns an action as a statement about what happened, without saying who acts: `Stop warfarin`
+/// becomes `Warfarin is stopped`.
+pub(super) fn statement(o: &Observation, action: Action) -> String {
+    let text = match action {
+        Action::Choose(choice) => o.candidates.get(choice.id).map_or_else(
+            || {
+                format!(
+                    "candidate {}, which is not shown, is chosen",
+                    choice.id.number()
+                )
+            },
+            |candidate| act_statement(o, candidate.act),
+        ),
+        Action::Invalid(_) => "the answer cannot be used".to_owned(),
+        Action::Exploit => "the answer is made to confuse its reader".to_owned(),
+    };
+    capitalized(&text)
+}
+
+fn act_statement(o: &Observation, act: Act) -> String {
+    let formulary = o.formulary();
+    let name = |drug: Drug| names::in_sentence(formulary, drug);
+    let drug = act.drug.map(name).unwrap_or_default();
+    let is = |participle: &str| format!("{drug} is {participle}");
+    match (act.kind, act.arg) {
+        (ActKind::KeepRegimen, _) => "the regimen is kept".to_owned(),
+        (kind, ActArg::Target(target)) => {
+            let cross = act.drug.is_some_and(|drug| drug.needs_taper(formulary));
+            let cross = if cross { ", with a taper" } else { "" };
+            let change = match kind {
+                ActKind::SubstituteWithinClass => "switched to",
+                _ => "replaced with",
+            };
+            is(change) + " " + &name(target) + cross
+        }
+        (ActKind::AdjustDoseBucket, ActArg::Dose(by)) => {
+            let row = act.drug.and_then(|drug| o.regimen.find(drug));
+            match row.map(|row| row.bucket) {
+                None => format!("the dose of {drug} is adjusted"),
+                Some(DoseBucket::Hold) => is("resumed"),
+                Some(bucket) => {
+                    let to = dose_phrase(bucket.shifted(by).unwrap_or(bucket));
+                    let change = if by > 0 { "raised to" } else { "lowered to" };
+                    is(change) + " " + &to
+                }
+            }
+        }
+        (ActKind::OrderMonitoring, _) if act.drug.is_none() => {
+            "all laboratory values are measured".to_owned()
+        }
+        (ActKind::OrderMonitoring, _) => format!("the level of {drug} is measured"),
+        (ActKind::InitiateTaper, _) => is("tapered"),
+        (ActKind::ContinueTaper, _) => is("tapered further"),
+        (ActKind::FetchExternalEvidence, _) => "evidence is searched for".to_owned(),
+        (ActKind::DecomposeNewDrug, _) => {
+            "the components of the new product are looked up".to_owned()
+        }
+        (ActKind::RequestSpecialistReview, _) => "a specialist is asked to review".to_owned(),
+        (ActKind::RequestPharmacistReview, _) => "a pharmacist is asked to review".to_owned(),
+        (ActKind::HoldDose, _) => is("paused"),
+        (ActKind::StopDrug, _) => is("stopped"),
+        _ => is("changed"),
+    }
 }
 
 /// Returns an action in a few words.
@@ -69,15 +140,6 @@ pub(super) fn describe_action(o: &Observation, action: Action) -> String {
         }
         Action::Exploit => "Give an answer made to confuse its reader".to_owned(),
     }
-}
-
-/// Returns an order as a statement about the agent: `Stop warfarin` becomes `The agent stops
-/// warfarin`.
-pub(super) fn third_person(order: &str) -> String {
-    let (verb, rest) = order.split_once(' ').unwrap_or((order, ""));
-    let verb = verb.to_lowercase();
-    let ending = if verb.ends_with("ch") { "es" } else { "s" };
-    format!("The agent {verb}{ending} {rest}")
 }
 
 /// Returns a sentence about what would go wrong with a shown act; empty if nothing is known.
@@ -134,10 +196,23 @@ mod tests {
         }
     }
 
+    /// Statements begin with a capital letter and differ wherever the orders differ.
     #[test]
-    fn orders_become_statements() {
-        assert_eq!(third_person("Stop NSAID"), "The agent stops NSAID");
-        let switch = third_person("Switch SSRI to SNRI, with a taper");
-        assert_eq!(switch, "The agent switches SSRI to SNRI, with a taper");
+    fn every_order_has_a_statement() {
+        for case in TaskSpec::ALL {
+            let episode = Episode::reset(&Setup::new(case, 3));
+            let o = episode.observation();
+            let mut all: Vec<String> = (o.candidates.iter())
+                .map(|candidate| capitalized(&act_statement(o, candidate.act)))
+                .collect();
+            let count = all.len();
+            assert!(
+                (all.iter()).all(|text| text.contains(" is ") || text.contains(" are ")),
+                "{all:?}"
+            );
+            all.sort();
+            all.dedup();
+            assert_eq!(all.len(), count, "{case}: {all:?}");
+        }
     }
 }

@@ -87,7 +87,7 @@ pub(super) const fn kind(kind: ActKind) -> (&'static str, &'static str) {
     match kind {
         ActKind::KeepRegimen => (
             "Keep",
-            "Changes nothing; once nothing else is left to do, it signs off",
+            "Changes nothing. Use it to finish once nothing is left to do.",
         ),
         ActKind::StopDrug => ("Stop", "Removes the medicine at once"),
         ActKind::SubstituteWithinClass => ("Switch", "A listed substitute takes its place"),
@@ -113,10 +113,10 @@ pub(super) const fn kind(kind: ActKind) -> (&'static str, &'static str) {
         ActKind::DecomposeNewDrug => ("Look up", "Tells what the product is made of"),
         ActKind::RequestSpecialistReview => (
             "Ask",
-            "Settles a disagreement of specialists; ends the episode well only when too little is known",
+            "Settles a disagreement of specialists. A good ending only if too little is known to decide.",
         ),
         ActKind::RequestPharmacistReview => {
-            ("Ask", "Ends the episode well only when too little is known")
+            ("Ask", "A good ending only if too little is known to decide")
         }
     }
 }
@@ -214,12 +214,12 @@ pub(super) const fn violation(why: Violation) -> &'static str {
 pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
     match exploit {
         Exploit::ActionLoop => (
-            "Repeating an act",
-            "the same act more than three times in a row",
+            "Repeating an action",
+            "taking the same action more than three times in a row",
         ),
         Exploit::KeepAbuse => (
             "Keeping too often",
-            "keeping in more than 60 % of the steps, from the fourth on",
+            "keeping the regimen in more than 60 % of the steps, from the fourth on",
         ),
         Exploit::ReviewAbuse => (
             "Asking for review too often",
@@ -227,7 +227,7 @@ pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
         ),
         Exploit::CandidateMismatch => (
             "Misstating a candidate",
-            "stating another act than that of the chosen candidate",
+            "stating another action than that of the chosen candidate",
         ),
         Exploit::IllegalChoice => (
             "Choosing what is not shown",
@@ -235,7 +235,7 @@ pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
         ),
         Exploit::NoopHighRisk => (
             "Ignoring a serious pair",
-            "keeping twice in a row while a serious pair is flagged",
+            "keeping the regimen twice in a row while a serious pair is flagged",
         ),
         Exploit::FailedRetry => (
             "Repeating a failed request",
@@ -243,7 +243,7 @@ pub(super) const fn exploit(exploit: Exploit) -> (&'static str, &'static str) {
         ),
         Exploit::ParserExploit => (
             "Confusing the reader",
-            "an answer made to confuse its reader",
+            "giving an answer made to confuse its reader",
         ),
     }
 }
@@ -253,7 +253,7 @@ pub(super) const fn end(end: EndReason) -> (&'static str, &'static str) {
     match end {
         EndReason::SafeResolution => (
             "safe resolution",
-            "The verifier confirms that everything was put right and nothing was made worse. Steps that were not needed count nearly in full.",
+            "The verifier confirms that everything was put right and nothing was made worse. Unused steps still earn almost full points.",
         ),
         EndReason::JustifiedReview => (
             "justified review",
@@ -291,7 +291,7 @@ pub(super) const fn policy(policy: PolicyName) -> &'static str {
         PolicyName::Random => "Random",
         PolicyName::KeepRegimen => "No change",
         PolicyName::LeastRisk => "Least estimated risk",
-        PolicyName::RulesOnly => "Plain rules",
+        PolicyName::RulesOnly => "Rules only",
         PolicyName::Imitation => "Imitation of the oracle",
         PolicyName::ContextualBandit => "Bandit with bounds (LinUCB)",
         PolicyName::Thompson => "Bandit with Thompson sampling",
@@ -300,7 +300,7 @@ pub(super) const fn policy(policy: PolicyName) -> &'static str {
         PolicyName::StackRouted => "Nine agents, routed",
         PolicyName::StackReplan => "Nine agents, replanning",
         PolicyName::StackDebate => "Nine agents, debating",
-        PolicyName::Oracle => "Oracle (sees the truth, slow)",
+        PolicyName::Oracle => "Oracle (sees the hidden state, slow)",
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn complete(info: &mut WorldInfo) {
         "A made-up patient takes three to fourteen medicines of made-up archetypes. Some interact, some are no longer needed, some are dosed wrong, and part of the information that would show this is missing.",
         "Each step offers up to ten candidates. Choose one by a click or by its number, 0 for the tenth. A verifier refuses what is not allowed, and thirteen components grade the step.",
         "What must be put right depends on the case and is hidden: pairs that interact but are not flagged, medicines that are no longer needed, doses that do not fit. The verifier alone ends an episode as a safe resolution.",
-        "The score is the mean of the step values over the whole step budget. Steps saved by a good end count nearly in full; any other end costs most of the score. Until the end, the mean reward so far is shown instead.",
+        "The score is the mean of the step values over the whole step budget. Steps saved by a good end still earn almost full points; any other end costs most of the score. Until the end, the mean reward so far is shown instead.",
         "You can choose a candidate at any step, even in a player’s episode; a branch starts there.",
     ]
     .map(str::to_owned)
@@ -152,8 +152,9 @@ fn tasks() -> impl Iterator<Item = TaskSpec> {
     TaskSpec::ALL.into_iter().chain(others)
 }
 
-fn task(task: TaskSpec) -> TaskInfo {
-    let (sub, goal) = display_text::sub(task.sub_environment());
+/// Returns the readable name of a task.
+pub(crate) fn task_label(task: TaskSpec) -> String {
+    let sub = display_text::sub(task.sub_environment()).0;
     let mut label = format!("{sub}, {}", task.difficulty().name());
     if task.split() != Split::All {
         label += &format!(", {}", task.split().name());
@@ -161,10 +162,14 @@ fn task(task: TaskSpec) -> TaskInfo {
     if task.formulary() != FormularyName::Extended {
         label += &format!(", {} formulary", task.formulary().name());
     }
+    label
+}
+
+fn task(task: TaskSpec) -> TaskInfo {
     TaskInfo {
         name: task.name().to_owned(),
-        label,
-        help: goal.to_owned(),
+        label: task_label(task),
+        help: display_text::sub(task.sub_environment()).1.to_owned(),
         coordinates: vec![
             task.sub_environment() as u8,
             task.difficulty() as u8,

@@ -40,6 +40,7 @@ use crate::run::{Frame, PublicFrame};
 use crate::world::{Checkpoint, PageWorld, TRAINED};
 
 use action_code::ActionCode;
+pub(crate) use info::task_label;
 use step::PublicStep;
 
 impl PageWorld for PolyguardEnv {

@@ -6,8 +6,9 @@ use sentinel_env::polyguard::{
 };
 use sentinel_page_protocol::{StepLine, Tone};
 
-use super::describe::{describe_action, third_person};
+use super::describe::{describe_action, statement};
 use super::{display_text, names};
+use crate::format::capitalized;
 
 /// Smallest change of the visible risk that is shown as a change.
 const CHANGED: f64 = 0.005;
@@ -18,8 +19,10 @@ const CHANGED: f64 = 0.005;
 pub struct PublicStep {
     /// The answer of the agent.
     pub action: Action,
-    /// The answer in words.
+    /// The answer in words, as an order.
     pub label: String,
+    /// The answer in words, as a statement.
+    pub statement: String,
     /// The act that the answer stands for, if it is shown.
     pub act: Option<Act>,
     /// The reason why the step was refused, if it was.
@@ -48,6 +51,7 @@ impl PublicStep {
         Self {
             action: info.action,
             label: describe_action(before, info.action),
+            statement: statement(before, info.action),
             act: last.and_then(|last| last.act),
             violation: after.last_violation,
             // The reply names it (spec polyguard §9.4).
@@ -158,13 +162,18 @@ pub(super) fn level_in_words(o: &Observation, row: &Medication, level: f64) -> S
 
 /// Returns one sentence about a step and its visible result.
 pub(super) fn headline(step: &PublicStep) -> String {
-    format!("{}: {}.", third_person(&step.label), result(step))
+    if let Some(why) = step.exploit {
+        let what = capitalized(display_text::exploit(why).1);
+        let end = match step.end {
+            Some(_) => "; the episode ends",
+            None => "",
+        };
+        return format!("{what} counts as cheating{end}.");
+    }
+    format!("{}: {}.", step.statement, result(step))
 }
 
 fn result(step: &PublicStep) -> String {
-    if let Some(why) = step.exploit {
-        return format!("judged as cheating ({})", display_text::exploit(why).1);
-    }
     if let Some(why) = step.violation {
         return format!("refused, because {}", display_text::violation(why));
     }

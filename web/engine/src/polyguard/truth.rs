@@ -1,7 +1,7 @@
 //! Hidden state of the PolyGuard world, shown only while the Truth layer is on.
 
 use sentinel_env::polyguard::{
-    ArchetypeId, Channel, Episode, Issue, Lab, Observation, PolyguardEnv, Step,
+    ActKind, ArchetypeId, Channel, Episode, Issue, Lab, Observation, PolyguardEnv, Step,
 };
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::{
@@ -86,10 +86,11 @@ pub(super) fn headline(episode: &Episode, step: Option<&Step>) -> String {
     let mut text = format!("In truth the risk {}", moved(was, now));
     let [was, now] = step.resolved;
     if was != now {
-        text += if now > was {
-            ", and an issue is resolved now"
-        } else {
-            ", and a resolved issue comes back"
+        text += match (now > was, is_kept(step), resolved == all) {
+            (true, true, true) => ", and the last open issue needed no change",
+            (true, true, false) => ", and one open issue needed no change",
+            (true, false, _) => ", and an issue is resolved",
+            (false, ..) => ", and a resolved issue comes back",
         };
     }
     text += &match all {
@@ -100,6 +101,11 @@ pub(super) fn headline(episode: &Episode, step: Option<&Step>) -> String {
         text += " The step made no progress, so it counts at most .8 toward the score.";
     }
     text
+}
+
+/// Returns `true` if the step kept the regimen.
+fn is_kept(step: &Step) -> bool {
+    step.act.is_some_and(|act| act.kind == ActKind::KeepRegimen)
 }
 
 fn moved(was: f64, now: f64) -> String {

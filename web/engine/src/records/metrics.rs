@@ -18,9 +18,9 @@ const EVAL: &str = "eval_reward";
 
 /// Parts of the validation score, which are drawn for a single run.
 const EVAL_PARTS: [(&str, &str); 3] = [
-    ("eval_rewards/task1/mean", "task 1"),
-    ("eval_rewards/task2/mean", "task 2"),
-    ("eval_rewards/task3/mean", "task 3"),
+    ("eval_rewards/task1/mean", "Task 1"),
+    ("eval_rewards/task2/mean", "Task 2"),
+    ("eval_rewards/task3/mean", "Task 3"),
 ];
 
 const METRICS: [Metric; 15] = [
@@ -179,6 +179,12 @@ fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<(Chart,
     };
     let low = values().fold(f32::INFINITY, f32::min);
     let high = values().fold(f32::NEG_INFINITY, f32::max);
+    // A share that never changes has no range of its own.
+    let is_share = metric.unit.starts_with("share of");
+    let [low, high] = match is_share && (metric.id == "flat" || low >= high) {
+        true => [0.0, 1.0],
+        false => [low, high],
+    };
     let notes = [
         ("not logged by", without),
         ("no finite value logged by", never_finite),
@@ -259,7 +265,7 @@ mod tests {
         assert_eq!(ids, ["evaluation", "reward"]);
         let lines = &charts[0].0.lines;
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-        assert_eq!(names, ["overall", "task 2"]);
+        assert_eq!(names, ["overall", "Task 2"]);
         let reward = &charts[1].0;
         assert_eq!(
             (reward.lines[0].x.as_slice(), reward.lines[0].y.as_slice()),

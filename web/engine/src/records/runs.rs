@@ -6,7 +6,7 @@ use super::metrics::{ShownLog, charts};
 use super::training_log::TrainingLog;
 use crate::file_library::plain_name;
 use crate::files::{Fetched, base_name, text};
-use crate::format::capitalized;
+use crate::world::TRAINED_LABEL;
 
 /// Largest number of runs that are shown together: there are as many line styles.
 const SHOWN_MAX: usize = 8;
@@ -22,23 +22,23 @@ const DROPPED: &str = "Dropped by you";
 
 /// Compact policies: name, label and path of the log.
 const POLICIES: [(&str, &str, &str); 5] = [
-    ("trust-grpo", "Trust", "replays/grpo"),
+    ("trust-grpo", "Whom to trust", "replays/grpo"),
     (
         "trust-grpo-hardened",
-        "Trust, hardened rules",
+        "Whom to trust, hardened rules",
         "replays/trust-grpo-hardened",
     ),
-    ("cluster-grpo", "Cluster", "replays/cluster-grpo"),
+    ("cluster-grpo", "GPU cluster", "replays/cluster-grpo"),
     (
         "cluster-grpo-reference",
-        "Cluster, reference rules",
+        "GPU cluster, reference rules",
         "replays/cluster-grpo-reference",
     ),
     ("polyguard-grpo", "PolyGuard", "replays/polyguard-grpo"),
 ];
 
 /// Worlds with a sweep of language models: name and title.
-const SWEEPS: [(&str, &str); 2] = [("trust", "trust"), ("polyguard", "PolyGuard")];
+const SWEEPS: [(&str, &str); 2] = [("trust", "Whom to trust"), ("polyguard", "PolyGuard")];
 /// Models of the sweeps, the smallest first.
 const MODELS: [&str; 3] = ["micro", "tiny", "small"];
 /// Stages of the sweeps: name and label.
@@ -94,7 +94,7 @@ fn shipped() -> Vec<Run> {
     for (name, label, folder) in POLICIES {
         all.push(run(
             name.to_owned(),
-            format!("{label}: trained policy"),
+            format!("{label}: {TRAINED_LABEL}"),
             "Trained policies (GRPO)".to_owned(),
             folder.to_owned(),
         ));
@@ -104,8 +104,8 @@ fn shipped() -> Vec<Run> {
             for (stage, label) in STAGES {
                 all.push(run(
                     format!("{world}-{model}-{stage}"),
-                    format!("{} model in {title}, {label}", capitalized(model)),
-                    format!("Language models in {title}"),
+                    format!("{title}: {model} model, {label}"),
+                    format!("Language models: {title}"),
                     format!("results/{world}-sweep/logs/{model}-{stage}_adapter"),
                 ));
             }
@@ -227,10 +227,10 @@ impl Runs {
         Some(Records {
             screen: "training".to_owned(),
             title: "How the policies were trained".to_owned(),
-            detail: "The curves are those of the runs’ logs. Drop a trainer_state.json on the page to see yours beside them.".to_owned(),
+            detail: "Curves from the training logs. Drop your trainer_state.json to compare.".to_owned(),
             sections: vec![RecordsSection {
                 title: "Curves".to_owned(),
-                detail: "Point at a chart, or focus it and use the arrow keys, to read values. Below each chart stands the name of its metric in the log, which explains itself when pressed.".to_owned(),
+                detail: "Point at a chart, or focus it and use the arrow keys, to read values. Tap the metric’s name for an explanation.".to_owned(),
                 panels: vec![self.legend(&names), self.menu()],
                 charts: charts(&logs, self.smooth),
             }],
@@ -242,7 +242,7 @@ impl Runs {
         let card = |((style, index), name): ((u8, &usize), &String)| {
             let run = &self.all[*index];
             let summary = run.log.ready().map(TrainingLog::summary);
-            let mut links = vec![self.toggle(Some(*index), "Remove from the charts")];
+            let mut links = vec![self.toggle(Some(*index), "Remove")];
             if self.shown.len() == 1 {
                 links.clear();
             }
@@ -262,7 +262,7 @@ impl Runs {
         let cards = (0..).zip(&self.shown).zip(names).map(card);
         Panel {
             id: "runs".to_owned(),
-            title: "Training runs on the charts".to_owned(),
+            title: "Runs shown".to_owned(),
             layout: Layout::Tiles,
             cards: cards.collect(),
             ..Panel::default()
@@ -278,7 +278,7 @@ impl Runs {
                 key: run.name.clone(),
                 title: run.label.clone(),
                 subtitle: run.group.clone(),
-                links: vec![self.toggle(Some(index), "Add to the charts")],
+                links: vec![self.toggle(Some(index), "Add")],
                 ..Card::default()
             }
         };

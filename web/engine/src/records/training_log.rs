@@ -84,7 +84,7 @@ impl TrainingLog {
         let scores = self.series("eval_reward");
         let reached = |best: &f64| scores.iter().find(|(_, v)| (v - best).abs() < 1e-6);
         if let Some((step, best)) = self.best.as_ref().and_then(reached) {
-            text += &format!(", best validation score {best:.4} at step {step}");
+            text += &format!(", best validation score {best:.3} at step {}", count(*step));
         }
         text
     }
@@ -135,7 +135,7 @@ mod tests {
         let summary = log.summary().replace('\u{202f}', " ");
         assert_eq!(
             summary,
-            "4 of 2 000 optimizer steps, 1 000 000 environment steps, best validation score 0.8000 at step 2"
+            "4 of 2 000 optimizer steps, 1 000 000 environment steps, best validation score 0.800 at step 2"
         );
     }
 

@@ -32,7 +32,7 @@ pub(super) fn trust(frames: &[PublicFrame<'_, TrustEnv>]) -> Chart {
                 _ => String::new(),
             },
             text: format!(
-                "Action {}: {}, {}, reward {:.4}",
+                "Action {}: {}, {}, reward {:.3}",
                 frame.index, line.label, line.result, step.reward
             ),
         });

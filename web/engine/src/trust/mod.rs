@@ -8,14 +8,16 @@ mod truth;
 mod view;
 
 use sentinel_env::trust::{
-    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv, text,
+    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv,
 };
 use sentinel_page_protocol::{
-    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Tone, Truth, WorldInfo,
+    AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Tone, Truth, WorldInfo,
 };
 use sentinel_policy::nn::Model;
 use sentinel_policy::trust::PolicyName;
 use sentinel_policy::trust::learned::{FeatureSet, Pooling, TrustNet};
+
+pub(crate) use view::short;
 
 use crate::format::grouped;
 use crate::run::{Frame, PublicFrame};
@@ -78,11 +80,11 @@ impl PageWorld for TrustEnv {
         match policy {
             PolicyName::Random => "Random",
             PolicyName::Heuristic => "Heuristic",
-            PolicyName::Heuristic70 => "Heuristic .70 (published as “GRPO”)",
-            PolicyName::OracleLite => "Oracle (sees the truth)",
+            PolicyName::Heuristic70 => "Heuristic .70 (the published “GRPO”)",
+            PolicyName::OracleLite => "Heuristic with hidden state",
             PolicyName::SelfSolve => "Self-solve",
             PolicyName::Bayes => "Bayes look-ahead",
-            PolicyName::Oracle => "Bayes look-ahead (sees the truth)",
+            PolicyName::Oracle => "Oracle (sees the hidden state)",
         }
     }
 
@@ -119,8 +121,8 @@ impl PageWorld for TrustEnv {
         let net = model.weights.config();
         let pooling = match net.pooling {
             Pooling::None => "each slot judged by itself",
-            Pooling::Mean => "slots compared by their mean",
-            Pooling::Max => "slots compared by their maximum",
+            Pooling::Mean => "each slot compared with the mean of all",
+            Pooling::Max => "each slot compared with the maximum of all",
         };
         let memory = match net.features {
             FeatureSet::Full => "",
@@ -156,7 +158,7 @@ impl PageWorld for TrustEnv {
             _ => ("✗", "wrong", Tone::Bad, true),
         };
         StepLine {
-            label: format!("{}: {}", text::NodeId(step.node), view::words(step.action)),
+            label: format!("Subtask {}: {}", step.node + 1, view::words(step.action)),
             sign: sign.to_owned(),
             result: result.to_owned(),
             tone,

@@ -9,7 +9,7 @@ const DOMAIN: &str =
     "1 when the domain-bound specialist works in its field, .1 outside it, .5 for all others";
 const VERIFICATION: &str = "Quality of the decision to check: high for checking where stakes are .70 or more or trust is low, low for checking without need, 0 for believing poison";
 const BUDGET: &str = "Share of the step budget that is left";
-const DETECTION: &str = "Poison caught over poison met; 1 when none was met";
+const DETECTION: &str = "Poison caught over poison met; 1 when there was none to catch";
 const COMPLETION: &str = "Completed subtasks over all subtasks";
 const CALIBRATION: &str =
     "1 minus 4 times the mean squared distance between trust and true reliability";

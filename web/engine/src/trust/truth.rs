@@ -6,7 +6,7 @@ use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::{Card, Chart, Layout, Panel, StepLine, Tone, Truth, TruthNote};
 
 use super::terms::{step_terms, terminal_terms};
-use super::view::SPECIALISTS;
+use super::view::{SPECIALISTS, short};
 use crate::run::Frame;
 
 /// Returns the description of a behavior.
@@ -47,7 +47,7 @@ pub(super) fn truth(frame: &Frame<TrustEnv>) -> Truth {
             card: slot.name().to_owned(),
             text: format!(
                 "{}, reliability {:.2}",
-                behavior.name(),
+                short(behavior),
                 behavior.reliability()
             ),
             help: describe(behavior).to_owned(),

@@ -31,7 +31,7 @@ pub(super) fn complete_info(info: &mut WorldInfo) {
         "The score is the mean of all rewards, the final one included.".to_owned(),
     ];
     info.glossary = [
-        ("Specialist", "A helper behind one of the slots S0 to S4. Which behavior it has is hidden and changes in every episode."),
+        ("Specialist", "A helper behind one of the slots S0 to S4. Its behavior is hidden and reshuffled in every episode."),
         ("Stakes", "What is at risk in a subtask, 0 to 1. From .70 on, the adversary gives poisoned answers by default."),
         ("Trust", "The estimate of how reliable a specialist is, from its answers so far. Answers at high stakes weigh more."),
         ("Poison", "A wrong answer that the adversary gives on purpose. Believed poison at stakes of .85 or more ends the episode."),
@@ -97,21 +97,23 @@ fn headline(frame: &PublicFrame<'_, TrustEnv>) -> String {
 
 fn happened(step: &PublicStep) -> String {
     match (step.action, step.answer, step.completed) {
-        (Action::Skip, ..) => "The agent skips the subtask.".to_owned(),
-        (Action::SolveIndependently, ..) => "The agent solves the subtask alone.".to_owned(),
+        (Action::Skip, ..) => "The subtask is skipped.".to_owned(),
+        (Action::SolveIndependently, ..) => {
+            "The subtask is solved without a specialist.".to_owned()
+        }
         (Action::Delegate(slot), Some(true), _) => {
-            format!("The agent delegates to {slot}, whose answer is correct.")
+            format!("{slot} is asked. The answer is correct.")
         }
         (Action::Delegate(slot), ..) => {
-            format!("The agent delegates to {slot}, whose answer is wrong.")
+            format!("{slot} is asked. The answer is wrong.")
         }
         (Action::Verify(slot), Some(true), _) => {
-            format!("The agent verifies {slot}, whose answer is correct.")
+            format!("The answer of {slot} is checked. It is correct.")
         }
         (Action::Verify(slot), _, Some(true)) => {
-            format!("The agent verifies {slot}, whose answer is wrong and is corrected.")
+            format!("The answer of {slot} is checked. It was wrong and is corrected.")
         }
-        (Action::Verify(slot), ..) => format!("The agent verifies {slot}, whose answer is wrong."),
+        (Action::Verify(slot), ..) => format!("The answer of {slot} is checked. It is wrong."),
     }
 }
 
@@ -263,8 +265,8 @@ fn specialist(frame: &PublicFrame<'_, TrustEnv>, slot: Slot) -> Card {
     }
 }
 
-/// Returns the short name of a behavior.
-pub(super) const fn short(behavior: Behavior) -> &'static str {
+/// Returns the name of a behavior, for beliefs and for the truth.
+pub(crate) const fn short(behavior: Behavior) -> &'static str {
     match behavior {
         Behavior::AccurateSlow => "slow",
         Behavior::OverconfidentFast => "overconfident",

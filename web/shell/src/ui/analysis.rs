@@ -15,11 +15,11 @@ use crate::page::Page;
 use crate::reactive::{Signal, memo};
 
 const ABOUT: &str = "At every step, each action is tried in many situations that public evidence allows, and the trained policy plays on to the end. The mean final score is what an action was worth when it was taken.";
-const ACCURACY: &str = "The share of what was at stake that the player kept: 1 less the sum of the losses that the noise supports, over the sum of the differences between the best and the worst action.";
+const ACCURACY: &str = "How much of the avoidable loss was avoided: 1 less the sum of the losses that stand out from the noise, over the sum of the differences between the best and the worst action.";
 const LUCK: &str = "The final score less the expected one after this action: what chance added or took from there on.";
 
 /// Sentence of the mistake keys before an analysis.
-const NOT_ANALYZED: &str = "Analyze the decisions first; then b and B go to the mistakes.";
+const NOT_ANALYZED: &str = "Find the mistakes first; then b and B go to them.";
 
 /// Returns the card with the analysis of an episode, and with `hindsight` at its end; `main` for the
 /// episode in which the visitor can act.
@@ -34,7 +34,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -
         .hidden(move || is_asked.get())
         .attr("disabled", move || !ended.get())
         .on_press(move || page.analyze(episode, true))
-        .child("Analyze the decisions");
+        .child("Find the mistakes");
     let stop = button()
         .id(if main {
             "analyze-stop"
@@ -165,21 +165,21 @@ fn verdict(action: usize, step: &StepAnalysis) -> El {
     let text = match chosen {
         _ if step.is_mistake => {
             format!(
-                "{name} was a mistake: {} was worth {} more.",
+                "{name} was a mistake: “{}” would have scored {} more.",
                 best.label,
                 loss(step)
             )
         }
         Some(chosen) if chosen.code == best.code => format!("{name} was the best one found."),
         _ => format!(
-            "{name} is as good as {}, within the noise: {} less.",
+            "{name} is as good as “{}” (difference within noise: {}).",
             best.label,
             loss(step)
         ),
     };
     let tone = if step.is_mistake { "bad" } else { "good" };
     let luck = step.luck.map(|luck| {
-        let text = format!("Luck from here: {}", signed(luck, 3));
+        let text = format!("Luck from here: {}.", signed(luck, 3));
         span().child(text_with_help(&text, LUCK))
     });
     p().class("verdict")
@@ -190,11 +190,11 @@ fn verdict(action: usize, step: &StepAnalysis) -> El {
         .child(luck)
 }
 
-/// Returns the loss of a step with its interval, such as `0.012 (0.004 to 0.020)`.
+/// Returns the loss of a step with its interval, such as `0.012 (0.004–0.020)`.
 fn loss(step: &StepAnalysis) -> String {
     let loss = fixed(step.loss, 3);
     match step.interval {
-        Some([low, high]) => format!("{loss} ({} to {})", fixed(low, 3), fixed(high, 3)),
+        Some([low, high]) => format!("{loss} ({}–{})", fixed(low, 3), fixed(high, 3)),
         None => loss,
     }
 }
@@ -223,14 +223,14 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
             .child(name.child(taken))
             .child(td().class("bar-cell").child(bar(action.value as f32)))
             .child(number("Expected score", worth))
-            .child(number("To the best", signed(action.value - best, 3)))
+            .child(number("Below the best", fixed(best - action.value, 3)))
             .child(td().class("links").child(open))
     };
     let headings = vec![
         heading("Action", false),
         unseen_heading("Expected score as a bar"),
         heading("Expected score", true),
-        heading("To the best", true),
+        heading("Below the best", true),
         unseen_heading("Branch"),
     ];
     let rows: Vec<El> = step.actions.iter().map(row).collect();
@@ -317,7 +317,7 @@ mod tests {
             interval: Some([0.004, 0.02]),
             ..StepAnalysis::default()
         };
-        assert_eq!(loss(&step), "0.012 (0.004 to 0.020)");
+        assert_eq!(loss(&step), "0.012 (0.004–0.020)");
         step.interval = None;
         assert_eq!(loss(&step), "0.012");
     }

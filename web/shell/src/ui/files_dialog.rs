@@ -1,4 +1,4 @@
-//! The dialog of files: what can be opened, and what can be taken away.
+//! The dialog of files: what can be opened, and what can be exported.
 
 use leptos::prelude::GetValue;
 use sentinel_page_protocol::{Chart, Export};
@@ -35,7 +35,7 @@ pub fn content(page: Page) -> View {
         head.into_view(),
         h3().child("Open").into_view(),
         open(page).into_view(),
-        h3().child("Take away").into_view(),
+        h3().child("Export").into_view(),
         making.into_view(),
         ul().class("takes")
             .child(episode_rows(page))
@@ -70,14 +70,14 @@ fn open(page: Page) -> El {
         .child(label().class("file").child("Open files…").child(files))
 }
 
-/// Returns one thing to take away: its name, and its buttons.
+/// Returns one thing to export: its name, and its buttons.
 fn row(name: String, buttons: Vec<El>) -> El {
     let name = span().child(name);
     li().child(name)
         .child(div().class("segmented").child(buttons))
 }
 
-/// Returns a button that takes something away. `name` is its accessible name, `word` its text.
+/// Returns a button that exports something. `name` is its accessible name, `word` its text.
 fn take(key: &'static str, name: String, word: &'static str, press: impl Fn() + 'static) -> El {
     button()
         .attr("data-take", key)
@@ -203,6 +203,6 @@ fn link_rows(page: Page) -> Vec<El> {
             "Link to this view".to_owned(),
             vec![copy("copy-link", "Copy link", link)],
         ),
-        row("Code for other sites".to_owned(), copies).child(code),
+        row("Embed".to_owned(), copies).child(code),
     ]
 }

@@ -129,6 +129,15 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     ])
 }
 
+/// Returns the label of a player inside a sentence: `the trained policy` for the trained policy, which is
+/// the only one with a generic name.
+fn in_sentence(player: &str) -> String {
+    match player.strip_prefix("Trained policy") {
+        Some(_) => "the trained policy".to_owned(),
+        None => player.to_owned(),
+    }
+}
+
 /// Returns a sentence about the visitor's own actions: `own` of them follow the first `at` actions.
 fn own_actions(at: u32, own: u32, refused: &str) -> String {
     let first = at + 1;
@@ -177,7 +186,7 @@ fn branch_note(
         let player = episode
             .status
             .with(|status| status.episode.player_label.clone());
-        format!("Let {player} finish")
+        format!("Let {} finish", in_sentence(&player))
     };
     let is_you = move || page.without_cursor.with(|state| state.player == VISITOR);
     let resume = button()
@@ -209,7 +218,13 @@ fn branch_note(
 
 #[cfg(test)]
 mod tests {
-    use super::own_actions;
+    use super::{in_sentence, own_actions};
+
+    #[test]
+    fn the_trained_policy_has_an_article() {
+        assert_eq!(in_sentence("Trained policy (GRPO)"), "the trained policy");
+        assert_eq!(in_sentence("Heuristic"), "Heuristic");
+    }
 
     #[test]
     fn own_actions_are_counted_from_one() {

@@ -58,9 +58,7 @@ fn line(found: &Comparison, info: &Arc<WorldInfo>, player: &str, score: f64) -> 
     });
     line.child(status.child(b().child(verdict)))
         .child(p().class("facts").child(scales.collect::<Vec<El>>()))
-        .child(
-            small().child("One episode says little about a policy: luck is part of every score."),
-        )
+        .child(small().child("One episode proves little: luck matters."))
 }
 
 fn is_privileged(info: &WorldInfo, placement: &Placement) -> bool {
@@ -79,11 +77,11 @@ fn verdict(placements: &[Placement], info: &WorldInfo, player: &str, score: f64)
     let (lower, all) = (lower.count(), others.len());
     let score = fixed(score, 3);
     match lower {
-        0 => format!("{score}: none of {all} policies scores lower on this episode."),
+        0 => format!("{score}: none of {all} other players scores lower on this episode."),
         _ if lower == all => {
-            format!("{score}: more than all {all} policies reach on this episode.")
+            format!("{score}: better than all {all} other players on this episode.")
         }
-        _ => format!("{score}: more than {lower} of {all} policies reach on this episode."),
+        _ => format!("{score}: better than {lower} of {all} other players on this episode."),
     }
 }
 
@@ -107,7 +105,8 @@ fn landmarks(placements: &[Placement], info: &WorldInfo) -> Vec<(String, f64)> {
         entry("", worst),
         entry("", trained),
         entry("Best: ", best),
-        entry("With hidden state: ", seen),
+        // Its label says that it sees hidden state.
+        entry("", seen),
     ]
     .into_iter()
     .flatten()
@@ -158,14 +157,14 @@ mod tests {
     #[test]
     fn the_score_is_ranked_among_the_other_public_policies() {
         let words = |player, score| verdict(&placements(), &info(), player, score);
-        assert!(words("grpo", 0.8).contains("more than 1 of 2"));
-        assert!(words("you", 0.92).contains("more than all 3"));
+        assert!(words("grpo", 0.8).contains("better than 1 of 2"));
+        assert!(words("you", 0.92).contains("better than all 3"));
         assert!(words("you", 0.3).contains("none of 3"));
-        assert!(words("you", 0.8).starts_with("0.800: more than 1 of 3"));
+        assert!(words("you", 0.8).starts_with("0.800: better than 1 of 3"));
     }
 
     #[test]
-    fn the_landmarks_say_who_saw_hidden_state() {
+    fn the_landmarks_end_with_the_best_that_saw_hidden_state() {
         let named = |all: &[Placement]| -> Vec<String> {
             landmarks(all, &info())
                 .into_iter()
@@ -173,12 +172,9 @@ mod tests {
                 .collect()
         };
         let mut all = placements();
-        assert_eq!(
-            named(&all),
-            ["RANDOM", "GRPO", "Best: BAYES", "With hidden state: ORACLE"]
-        );
+        assert_eq!(named(&all), ["RANDOM", "GRPO", "Best: BAYES", "ORACLE"]);
         // The trained policy may be the best one, and the worst one stands in for a random one.
         all.retain(|placement| placement.player != "bayes" && placement.player != "random");
-        assert_eq!(named(&all), ["GRPO", "GRPO", "With hidden state: ORACLE"]);
+        assert_eq!(named(&all), ["GRPO", "GRPO", "ORACLE"]);
     }
 }

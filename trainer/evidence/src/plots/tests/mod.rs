@@ -410,7 +410,10 @@ fn fallback_is_marked_on_chart() -> Tested {
             .as_str()
             .is_some_and(|text| text.contains("fallback"))
     );
-    assert_eq!(drawn["plot"]["series"][3]["label"], "Trained (fallback)");
+    assert_eq!(
+        drawn["plot"]["series"][3]["label"],
+        "Trained policy (fallback)"
+    );
     assert_eq!(drawn["provenance"]["fallbacks"][0]["what"], "a script");
     Ok(())
 }

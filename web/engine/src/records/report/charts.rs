@@ -6,6 +6,7 @@ use sentinel_policy::insertion_sort::sort;
 use super::file::{
     AreaSeries, BarRow, Cause, ChartEntry, ChartFile, Estimate, Plot, Point, PointSeries, Results,
 };
+use super::labels::{ablation_name, series_name};
 use super::tables::{command_note, table};
 
 /// Number of line styles.
@@ -22,7 +23,10 @@ enum Part {
 pub(super) fn section(path: &str, results: &Results) -> RecordsSection {
     let command = results.provenance.command();
     let mut section = RecordsSection {
-        title: results.title.clone(),
+        title: match results.title.as_str() {
+            "Baselines, ablations and published charts" => "Charts of the report".to_owned(),
+            title => title.to_owned(),
+        },
         detail: "The charts of the report. Point at a chart, or focus it and use the arrow keys, to read values.".to_owned(),
         ..RecordsSection::default()
     };
@@ -48,24 +52,24 @@ fn part(entry: &ChartEntry) -> Part {
     match &entry.chart.plot {
         Plot::Lines { series } => {
             let series = series.iter();
-            let series = series.map(|s| (s.label.as_str(), with_gaps(s)));
+            let series = series.map(|s| (series_name(&s.label), with_gaps(s)));
             lines(entry, series.collect())
         }
         Plot::StackedArea { x, series } => {
             let series = series.iter();
-            let series = series.map(|s| (s.label.as_str(), points(x, &s.values)));
+            let series = series.map(|s| (series_name(&s.label), points(x, &s.values)));
             lines(entry, series.collect())
         }
         Plot::GroupedBars { groups, series } => {
             let series = series.iter();
-            let series = series.map(|s| (s.label.clone(), s.values.clone()));
+            let series = series.map(|s| (series_name(&s.label), s.values.clone()));
             by_group(entry, groups, series.collect())
         }
         Plot::Radar { axes, series } => {
             let values =
                 |s: &AreaSeries| s.values.iter().map(|value| Some(exact(*value))).collect();
             let series = series.iter();
-            let series = series.map(|s| (s.label.clone(), values(s)));
+            let series = series.map(|s| (series_name(&s.label), values(s)));
             by_group(entry, axes, series.collect())
         }
         Plot::HorizontalBars { rows } => {
@@ -74,7 +78,7 @@ fn part(entry: &ChartEntry) -> Part {
                 interval: row.interval,
             };
             let rows = rows.iter();
-            let rows = rows.map(|row| (row.label.clone(), vec![Some(value(row))]));
+            let rows = rows.map(|row| (row_name(entry, &row.label), vec![Some(value(row))]));
             bars(entry, vec![String::new()], rows.collect())
         }
         Plot::Fishbone { causes } => {
@@ -130,7 +134,7 @@ fn by_group(
         let values = series
             .iter()
             .map(|(_, values)| *values.get(index).unwrap_or(&None));
-        (name.clone(), values.collect())
+        (series_name(name), values.collect())
     };
     let rows = groups.iter().enumerate().map(row).collect();
     let names = series.iter().map(|(label, _)| label.clone());
@@ -138,10 +142,10 @@ fn by_group(
 }
 
 /// Returns a chart of lines. Several lines have a letter each, which their names begin with.
-fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> Part {
+fn lines(entry: &ChartEntry, series: Vec<(String, Vec<Point>)>) -> Part {
     let chart = &entry.chart;
     let several = series.len() > 1;
-    let line = |(index, (name, points)): (usize, &(&str, Vec<Point>))| {
+    let line = |(index, (name, points)): (usize, &(String, Vec<Point>))| {
         let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or_default());
         let half = |point: &Point| match point.interval {
             Some([low, high]) => ((high - low) / 2.0) as f32,
@@ -150,7 +154,7 @@ fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> Part {
         Line {
             name: match several {
                 true => format!("{letter} {name}"),
-                false => (*name).to_owned(),
+                false => name.clone(),
             },
             style: u8::try_from(index % STYLES).unwrap_or_default(),
             x: points.iter().map(|point| point.x as f32).collect(),
@@ -163,7 +167,7 @@ fn lines(entry: &ChartEntry, series: Vec<(&str, Vec<Point>)>) -> Part {
     };
     Part::Chart(Chart {
         id: chart.name.clone(),
-        title: chart.title.clone(),
+        title: title(&chart.title),
         subtitle: caption(entry),
         x_label: chart.x.name(),
         y_label: chart.y.name(),
@@ -182,7 +186,7 @@ fn caption(entry: &ChartEntry) -> String {
 }
 
 /// Returns the lowest and highest value, with intervals, or the range that the file names.
-fn range(chart: &ChartFile, series: &[(&str, Vec<Point>)]) -> [f32; 2] {
+fn range(chart: &ChartFile, series: &[(String, Vec<Point>)]) -> [f32; 2] {
     if let Some([low, high]) = chart.y.range {
         return [low as f32, high as f32];
     }
@@ -208,12 +212,13 @@ fn bars(
         _ => highest,
     };
     let draws = full > 0.0 && values().all(|cell| cell.value >= 0.0);
+    let unit = unit(entry);
     let meter = |(name, found): (&String, &Option<Estimate>)| {
         let found = found.as_ref()?;
         // A single bar is what the title says.
         let label = match names.len() {
-            1 => number(found),
-            _ => format!("{name} {}", number(found)),
+            1 => number(found, unit),
+            _ => format!("{name} {}", number(found, unit)),
         };
         Some(Meter {
             label,
@@ -233,7 +238,7 @@ fn bars(
     };
     Part::Panel(Panel {
         id: entry.chart.name.clone(),
-        title: entry.chart.title.clone(),
+        title: title(&entry.chart.title),
         help: caption(entry),
         layout: Layout::Tiles,
         cards: rows.iter().map(card).collect(),
@@ -251,8 +256,8 @@ fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> Part {
             };
             Card {
                 key: series.label.clone(),
-                title: series.label.clone(),
-                cells: vec![format!("{:.2}", point.x), number(&value)],
+                title: series_name(&series.label),
+                cells: vec![format!("{:.2}", point.x), number(&value, "")],
                 ..Card::default()
             }
         })
@@ -268,12 +273,38 @@ fn points_table(entry: &ChartEntry, series: &[PointSeries]) -> Part {
     })
 }
 
-/// Returns a number with its interval, to four decimals.
-fn number(estimate: &Estimate) -> String {
-    let value = format!("{:.4}", estimate.value);
+/// Returns the unit of a chart's values if it can stand after a number; empty otherwise.
+fn unit(entry: &ChartEntry) -> &'static str {
+    match entry.chart.y.unit.as_deref() {
+        Some("%") => " %",
+        _ => "",
+    }
+}
+
+/// Returns a number with its interval and unit: scores with three decimals, percentages with one.
+fn number(estimate: &Estimate, unit: &str) -> String {
+    let digits = if unit.is_empty() { 3 } else { 1 };
+    let value = format!("{:.digits$}{unit}", estimate.value);
     match estimate.interval {
-        Some([low, high]) => format!("{value} ({low:.4} to {high:.4})"),
+        Some([low, high]) => format!("{value} ({low:.digits$} to {high:.digits$}{unit})"),
         None => value,
+    }
+}
+
+/// Returns the title of a chart for visitors.
+fn title(title: &str) -> String {
+    match title {
+        "Score of policies trained without a feature" => "What each input is worth",
+        title => title,
+    }
+    .to_owned()
+}
+
+/// Returns the name of a row of bars.
+fn row_name(entry: &ChartEntry, label: &str) -> String {
+    match entry.chart.name.as_str() {
+        "ablation" => ablation_name(&label.replace(' ', "_")),
+        _ => series_name(label),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod charts;
 mod file;
+mod labels;
 mod tables;
 
 use sentinel_page_protocol::{Records, RecordsSection};
@@ -97,7 +98,7 @@ impl Reports {
         Some(Records {
             screen: "results".to_owned(),
             title: "Results".to_owned(),
-            detail: "Every number is that of a file that our own commands wrote. Links open the episodes behind a number, which this tab plays anew.".to_owned(),
+            detail: "Every number comes from a recorded run. Its links replay the episodes behind it in this tab.".to_owned(),
             sections: sections.map(|found| found.section.clone()).collect(),
         })
     }

@@ -4,7 +4,7 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_protocol::{
-    Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection, readable_task,
+    Card, Column, Layout, Link, Meter, Note, Panel, PlayedEpisode, RecordsSection,
 };
 use sentinel_policy::nn::Published;
 
@@ -12,18 +12,16 @@ use super::file::{
     AblationRow, Ablations, Evaluation, Interval, PolicyScore, Results, ScoredEpisode, Sweep,
     TaskScore,
 };
+use super::labels::{TRAINED_PLAYER, ablation_name, player_name, stack_name, task_name};
 use super::{WorldSection, charts};
 use crate::file_library::episode_query;
-use crate::format::{capitalized, percent};
+use crate::format::{grouped, percent};
 use crate::world::TRAINED;
-
-/// Name of the trained policy in evaluations.
-const MODEL_PLAYER: &str = "trained";
 
 /// Worlds with their titles, and the folders of the models that play as the page's trained policy.
 const WORLDS: [(&str, &str, [&str; 2]); 3] = [
-    ("trust", "Trust", TrustEnv::MODELS),
-    ("cluster", "Cluster", ClusterEnv::MODELS),
+    ("trust", "Whom to trust", TrustEnv::MODELS),
+    ("cluster", "GPU cluster", ClusterEnv::MODELS),
     ("polyguard", "PolyGuard", PolyguardEnv::MODELS),
 ];
 
@@ -62,18 +60,23 @@ pub(super) fn table(id: &str, title: &str, columns: &[(&str, &str)], cards: Vec<
     }
 }
 
-/// Returns a score with its interval, as the file has them.
+/// Returns a score with its interval.
 fn score_text(score: Interval) -> String {
-    let mean = format!("{:.4}", score.mean);
+    let mean = format!("{:.3}", score.mean);
     match score.half_width {
-        Some(half_width) => format!("{mean} ± {half_width:.4}"),
+        Some(half_width) => format!("{mean} ± {half_width:.3}"),
         None => mean,
     }
 }
 
+/// Returns a whole number with thin spaces between groups of three digits.
+fn count(number: u64) -> String {
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
 /// Returns a difference with its sign.
 fn signed(difference: f64) -> String {
-    format!("{difference:+.4}").replace('-', "−")
+    format!("{difference:+.3}").replace('-', "−")
 }
 
 /// Returns a row of a table: its name, its score as the first cell and as a bar, and other cells.
@@ -121,9 +124,9 @@ fn baseline(evaluation: &Evaluation) -> RecordsSection {
     let row = |policy: &&PolicyScore| Card {
         links: extremes(evaluation, policy),
         ..score_row(
-            player_name(&policy.policy),
+            player_name(&evaluation.world, &policy.policy),
             policy.score,
-            [policy.episodes.to_string()],
+            [count(policy.episodes)],
         )
     };
     let id = &evaluation.id;
@@ -162,13 +165,6 @@ fn baseline(evaluation: &Evaluation) -> RecordsSection {
     }
 }
 
-fn player_name(policy: &str) -> String {
-    match policy {
-        MODEL_PLAYER => "Trained policy".to_owned(),
-        name => capitalized(&name.replace('_', " ")),
-    }
-}
-
 fn task_row(evaluation: &Evaluation, policy: &str, task: &TaskScore) -> Card {
     let places = match task.examples.len() {
         2 => &[PLACES[0], PLACES[2]][..],
@@ -179,7 +175,11 @@ fn task_row(evaluation: &Evaluation, policy: &str, task: &TaskScore) -> Card {
         let text = format!("{place}: seed {}", example.seed);
         link(evaluation, policy, &task.task, &text, *example)
     });
-    let name = format!("{}, {}", player_name(policy), readable_task(&task.task));
+    let name = format!(
+        "{}, {}",
+        player_name(&evaluation.world, policy),
+        task_name(&evaluation.world, &task.task)
+    );
     Card {
         links: links.collect(),
         ..score_row(name, task.score, [])
@@ -199,7 +199,11 @@ fn extremes(evaluation: &Evaluation, policy: &PolicyScore) -> Vec<Link> {
     let places = [PLACES[0], PLACES[2]].into_iter().zip(found);
     let links = places.filter_map(|(place, found)| {
         let (task, example) = found?;
-        let text = format!("{place}: {}, seed {}", readable_task(task), example.seed);
+        let text = format!(
+            "{place}: {}, seed {}",
+            task_name(&evaluation.world, task),
+            example.seed
+        );
         Some(link(evaluation, &policy.policy, task, &text, example))
     });
     links.collect()
@@ -214,7 +218,7 @@ fn link(
     example: ScoredEpisode,
 ) -> Link {
     let player = match policy {
-        MODEL_PLAYER => TRAINED,
+        TRAINED_PLAYER => TRAINED,
         name => name,
     };
     let episode = PlayedEpisode {
@@ -226,7 +230,7 @@ fn link(
         player_label: String::new(),
     };
     Link {
-        text: format!("{text}, {:.4}", example.score),
+        text: format!("{text}, {:.3}", example.score),
         query: episode_query(&evaluation.world, &episode),
     }
 }
@@ -237,22 +241,24 @@ pub(super) fn ablations(evaluations: &[Evaluation]) -> Option<WorldSection> {
     let first = other().next()?;
     let tasks = first.policies.first()?.tasks.iter();
     let mut columns = vec![("All tasks", "")];
-    let tasks: Vec<String> = tasks.map(|task| readable_task(&task.task)).collect();
+    let tasks: Vec<String> = tasks
+        .map(|task| task_name(&first.world, &task.task))
+        .collect();
     columns.extend(tasks.iter().map(|task| (task.as_str(), "")));
     let row = |evaluation: &Evaluation| {
         let policy = evaluation.policies.first()?;
         let id = &evaluation.id;
-        let name = id.strip_prefix("eval_").unwrap_or(id).replace('_', " ");
+        let name = ablation_name(id.strip_prefix("eval_").unwrap_or(id));
         let tasks = policy.tasks.iter().map(|task| score_text(task.score));
         Some(Card {
             notes: command_note(&evaluation.provenance.command()),
-            ..score_row(capitalized(&name), policy.score, tasks)
+            ..score_row(name, policy.score, tasks)
         })
     };
     let section = RecordsSection {
-        title: format!("Ablations of training: {}", title_of(&first.world)),
+        title: format!("What each input is worth: {}", title_of(&first.world)),
         detail: format!(
-            "{} Each row is a training run of its own. The page does not have these models, so a command leads to each number.",
+            "{} Each row is a training run of its own. These models are not included; each row has the command that reproduces it.",
             conditions(first)
         ),
         panels: vec![table(
@@ -272,9 +278,9 @@ pub(super) fn ablation_of_the_stack(file: &Ablations) -> RecordsSection {
         let shares = [row.safe_resolution, row.exploit_detection, row.invalid];
         let cells = shares.map(percent).into_iter();
         score_row(
-            capitalized(&row.row.replace('_', " ")),
+            stack_name(&row.row),
             row.score,
-            cells.chain([row.episodes.to_string()]),
+            cells.chain([count(row.episodes)]),
         )
     };
     let mut stack = table(
@@ -317,7 +323,7 @@ pub(super) fn sweep(path: &str, sweep: &Sweep, results: &Results) -> WorldSectio
         .panels
         .splice(0..0, [stages(path, sweep), improvements(path, sweep)]);
     section.title = format!("Sweep: {}", results.title);
-    "Language models that were fine-tuned on demonstrations (SFT) and then trained with GRPO. The page cannot play them; a score has the command that made it, where the file names one.".clone_into(&mut section.detail);
+    "Language models that were fine-tuned on demonstrations (SFT) and then trained with GRPO. The page cannot play them.".clone_into(&mut section.detail);
     let evaluations = sweep
         .entries
         .iter()
@@ -370,10 +376,10 @@ fn improvements(path: &str, sweep: &Sweep) -> Panel {
             format!("{} to {}", signed(low), signed(high))
         });
         let verdict = entry.gate.as_ref().map_or("", |gate| match gate.accepted {
-            true => "accepted",
-            false => "refused",
+            true => "yes",
+            false => "no",
         });
-        let pairs = found.pairs.map_or_else(String::new, |n| n.to_string());
+        let pairs = found.pairs.map_or_else(String::new, count);
         Some(Card {
             key: entry.label.clone(),
             title: entry.label.clone(),
@@ -400,8 +406,8 @@ fn improvements(path: &str, sweep: &Sweep) -> Panel {
             ("Pairs", ""),
             ("Seeds", ""),
             (
-                "Gate",
-                "Verdict of `sentinel gate`, which accepts a model only if the whole interval is above 0.",
+                "Significant?",
+                "“Yes” only if the whole interval is above 0, which `sentinel gate` asks of a model.",
             ),
         ],
         rows.collect(),

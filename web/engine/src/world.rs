@@ -6,7 +6,7 @@ use sentinel_env::rng::Streams;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::{Environment, EpisodeSpec, Named, TaskName as _};
 use sentinel_page_protocol::{
-    AgentView, Answer, Chart, Choice, BoardSign, PlayedEpisode, PlayerInfo, SpotInfo, StepLine,
+    AgentView, Answer, BoardSign, Chart, Choice, PlayedEpisode, PlayerInfo, SpotInfo, StepLine,
     Suspect, TaskInfo, Truth, WorldInfo,
 };
 use sentinel_policy::analysis::{Analyzable, DEFAULT_ROLLOUTS};

@@ -36,7 +36,14 @@ fn play<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (RunUpdate, Vec<Agen
     if let Some(name) = needed {
         let content = Ok(repository(&name));
         let dropped = false;
-        replies = ask(engine, Request::File { name, content, dropped });
+        replies = ask(
+            engine,
+            Request::File {
+                name,
+                content,
+                dropped,
+            },
+        );
     }
     let run = run_of(&replies).clone();
     let views = views(&run);
@@ -63,7 +70,12 @@ fn first_episode_is_the_first_that_fits<W: PageWorld>(wanted: fn(&[Tone], &Answe
         let duration = run.steps.len() * spot.step_ms as usize;
         is_sure && answer.step >= 3 && duration < LIMIT_MS && wanted(&signs(&run, &answer), &answer)
     };
-    assert_eq!((5000..5050).find(fits), Some(spot.episode.seed), "{}", W::NAME);
+    assert_eq!(
+        (5000..5050).find(fits),
+        Some(spot.episode.seed),
+        "{}",
+        W::NAME
+    );
     let (run, views, answer) = play(&mut engine, spot.episode.seed);
     let suspects = views.iter().map(|view| view.suspects.len());
     assert!(suspects.eq(views.iter().map(|_| answer.truths.len())));

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnalysisUpdate, Answer, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine, Tone,
-    WorldInfo,
+    AnalysisUpdate, Answer, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine,
+    Tone, WorldInfo,
 };
 
 /// A message from an engine.

@@ -77,7 +77,9 @@ impl SpotResult {
         let (step, right) = self.network;
         let network = verdict(right);
         let (row, link) = (self.row(), &self.link);
-        format!("Sentinel, {title}{date}\n{own}, the network {network} at step {step}\n{row}\n{link}")
+        format!(
+            "Sentinel, {title}{date}\n{own}, the network {network} at step {step}\n{row}\n{link}"
+        )
     }
 
     /// Returns a symbol for each step: whether the visitor and the network were right there.
@@ -140,7 +142,11 @@ mod tests {
             "Sentinel, Spot the liar, 2026-11-23\nI was wrong at step 3 of 8, the network right at step 6\n···✗··●··\nhttps://example.org/?page=spot"
         );
         (result.own, result.date) = (None, String::new());
-        assert!(result.text().starts_with("Sentinel, Spot the liar\nI named nobody, the network"));
+        assert!(
+            result
+                .text()
+                .starts_with("Sentinel, Spot the liar\nI named nobody, the network")
+        );
         result.own = Some((6, true));
         assert!(result.text().contains("\n······✓··\n"));
     }

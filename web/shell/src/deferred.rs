@@ -14,7 +14,7 @@ use crate::dom::{El, IntoView, View};
 use crate::engine_pool::Role;
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
-use crate::reactive::{effect, memo};
+use crate::reactive::{Memo, Signal, effect, memo};
 use crate::state::Screen;
 use crate::ui;
 
@@ -47,6 +47,42 @@ pub struct DeferredUi {
     pub transcript: fn(EpisodeView) -> View,
     /// Compares the final score of the episode with those of the policies.
     pub yardstick: fn(Page) -> View,
+}
+
+/// The functions that draw the Episode screen: a module of their own, because the first visit opens on
+/// another screen.
+#[derive(Clone, Copy)]
+pub struct EpisodeUi {
+    /// Draws player, task, seed and everything else that chooses an episode.
+    pub controls: fn(Page) -> El,
+    /// Draws an episode; `true` for the one in which the visitor can act.
+    pub episode: fn(Page, EpisodeView, bool) -> El,
+}
+
+impl EpisodeUi {
+    const fn new() -> Self {
+        Self {
+            controls: ui::controls::controls,
+            episode: ui::episode::episode,
+        }
+    }
+}
+
+/// Returns the functions of the Episode screen's module.
+#[cfg(split)]
+#[wasm_split(episode, fallible)]
+fn fetch_episode() -> Result<EpisodeUi, SplitLoaderError> {
+    Ok(EpisodeUi::new())
+}
+
+/// Returns the functions of the Episode screen, in a program that was not split.
+#[cfg(not(split))]
+#[expect(
+    clippy::unused_async,
+    reason = "in a split program it fetches a module"
+)]
+async fn fetch_episode() -> Result<EpisodeUi, SplitLoaderError> {
+    Ok(EpisodeUi::new())
 }
 
 /// Returns the functions of the second module.
@@ -89,21 +125,32 @@ impl DeferredUi {
     }
 }
 
-/// Fetches the second module once a step is shown, or at once for a screen that needs it.
+/// Fetches the modules once a step is shown, or at once for a screen that needs them.
 pub fn load_when_idle(page: Page) {
-    let is_wanted =
-        memo(move || page.screen().is_of_records() || page.main.frame.with(Option::is_some));
+    let is_idle = memo(move || page.main.frame.with(Option::is_some));
+    let wants_deferred = memo(move || is_idle.get() || page.screen().is_of_records());
+    load(wants_deferred, page.deferred, page, fetch_deferred);
+    let wants_episode = memo(move || is_idle.get() || page.screen() == Screen::Episode);
+    load(wants_episode, page.episode_ui, page, fetch_episode);
+}
+
+/// Fetches a module once it is wanted.
+fn load<T, F>(is_wanted: Memo<bool>, place: Signal<Option<T>>, page: Page, fetch: fn() -> F)
+where
+    T: Copy + Send + Sync + 'static,
+    F: Future<Output = Result<T, SplitLoaderError>> + 'static,
+{
     effect(move || {
-        if is_wanted.get() && page.deferred.with_untracked(Option::is_none) {
+        if is_wanted.get() && place.with_untracked(Option::is_none) {
             leptos::task::spawn_local(async move {
-                match fetch_deferred().await {
+                match fetch().await {
                     // Asked for twice, it arrives twice; a second time would draw everything anew.
-                    Ok(_) if page.deferred.with_untracked(Option::is_some) => {}
-                    Ok(deferred) => page.deferred.set(Some(deferred)),
+                    Ok(_) if place.with_untracked(Option::is_some) => {}
+                    Ok(functions) => place.set(Some(functions)),
                     Err(_) => {
                         browser::reload_if_outdated();
                         page.add_notice(
-                            "A part of the page could not be loaded: analysis, tournament, help and training are missing. Reload the page to try again.".to_owned(),
+                            "A part of the page could not be loaded: episodes, analysis, tournament, help or training are missing. Reload the page to try again.".to_owned(),
                         );
                     }
                 }

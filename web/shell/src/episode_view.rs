@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    AgentView, AnalysisUpdate, Answer, Branch, Chart, EpisodeRef, PlayedEpisode, Request, RunUpdate,
-    StepLine, Truth, TruthUpdate, WorldInfo, decode,
+    AgentView, AnalysisUpdate, Answer, Branch, Chart, EpisodeRef, PlayedEpisode, Request,
+    RunUpdate, StepLine, Truth, TruthUpdate, WorldInfo, decode,
 };
 
 use crate::panel_signals::PanelSignals;

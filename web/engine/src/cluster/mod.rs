@@ -17,7 +17,7 @@ mod workers;
 
 use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
 use sentinel_page_protocol::{
-    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Truth, WorldInfo,
+    AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Truth, WorldInfo,
 };
 use sentinel_policy::cluster::PolicyName;
 use sentinel_policy::cluster::learned::ClusterNet;

@@ -348,7 +348,9 @@ pub(super) fn actor<W: PageWorld>(
 ) -> Option<Box<dyn Actor<W>>> {
     match source {
         Source::Policy(policy) => Some(W::actor(*policy, setup)),
-        Source::Trained | Source::Checkpoint(_) => models.of(source, rules)?.ready().map(trained::<W>),
+        Source::Trained | Source::Checkpoint(_) => {
+            models.of(source, rules)?.ready().map(trained::<W>)
+        }
         Source::Model(name) => file_library?.model(name).map(trained::<W>),
         Source::Replay(name) => {
             let read = file_library?.file(name).ready()?;

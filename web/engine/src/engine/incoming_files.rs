@@ -1,9 +1,12 @@
 //! Handling of files: those that the engine asked for, and those that the visitor dropped.
 
-use sentinel_env::WorldName;
+use std::sync::Arc;
+
 use sentinel_env::strict_json::Json;
+use sentinel_env::{EpisodeSpec, WorldName};
 use sentinel_page_protocol::{DeferredReply, ForeignFile, PlayedEpisode, Reply};
-use sentinel_policy::nn::{Model, ModelError};
+use sentinel_policy::nn::{Model, ModelError, TrainedPolicy};
+use sentinel_policy::policy::Policy as _;
 
 use super::address_names::Source;
 use super::{Engine, REPLAYS};
@@ -11,7 +14,23 @@ use crate::evaluation;
 use crate::file_library::{self, MANIFEST};
 use crate::files::{DroppedFile, Fetched, base_name, text};
 use crate::format::counted;
-use crate::world::{MODEL, PageWorld, REPLAY, describe_model};
+use crate::world::{MODEL, PageWorld, REPLAY, default_rules, default_streams, describe_model};
+
+/// Returns `true` if a model gives numbers in the first state of an episode. Weights may be finite and
+/// yet too large to compute with.
+fn is_finite<W: PageWorld>(model: &Model<W::Net>) -> bool {
+    let setup = EpisodeSpec::<W> {
+        task: W::default_task(),
+        seed: W::VALIDATION_SEED,
+        streams: default_streams::<W>(),
+        rules: default_rules::<W>(),
+    }
+    .setup();
+    let mut policy = TrainedPolicy::new(Arc::new(model.clone()));
+    policy.observe(W::reset(&setup).observation());
+    let chances = policy.probabilities();
+    chances.is_none_or(|chances| chances.iter().all(|chance| chance.is_finite()))
+}
 
 impl<W: PageWorld> Engine<W> {
     /// Handles a file that the engine asked for.
@@ -74,6 +93,11 @@ impl<W: PageWorld> Engine<W> {
             }
             Err(error) => return Err(format!("{name} does not contain a policy: {error}.")),
         };
+        if !is_finite::<W>(&model) {
+            return Err(format!(
+                "{name} is not played: with its weights the probabilities of actions are not numbers."
+            ));
+        }
         let described = describe_model::<W>(&model);
         let player = self.file_library.add_model(name, model);
         self.report_file(format!(

@@ -29,7 +29,7 @@ use sentinel_env::polyguard::{
 };
 use sentinel_env::{Environment as _, PrivilegedState as _};
 use sentinel_page_protocol::{
-    AgentView, Answer, Chart, BoardSign, StepLine, Suspect, Truth, WorldInfo,
+    AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Truth, WorldInfo,
 };
 use sentinel_policy::nn::Model;
 use sentinel_policy::polyguard::PolicyName;

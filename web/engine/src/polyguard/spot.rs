@@ -17,7 +17,8 @@ pub(super) fn complete(info: &mut SpotInfo) {
     info.axis = text("symptom");
     info.ends = [text("gone"), text("strong")];
     info.signs = [String::new(), String::new(), text("symptom while paused")];
-    info.source = text("The probability that follows from the readings, which the network is given.");
+    info.source =
+        text("The probability that follows from the readings, which the network is given.");
 }
 
 /// Returns the suspects of the symptom, in the order of the regimen at the start.
@@ -85,12 +86,17 @@ pub(super) fn answer(frames: &[Frame<PolyguardEnv>]) -> Option<Answer> {
     let pauses = |frame: &Frame<PolyguardEnv>| {
         let act = frame.step().and_then(|step| step.act);
         act.is_some_and(|act| {
-            act.kind == ActKind::HoldDose && act.drug.and_then(|drug| drug.archetype()) == Some(culprit)
+            act.kind == ActKind::HoldDose
+                && act.drug.and_then(|drug| drug.archetype()) == Some(culprit)
         })
     };
     let text = match (frames.iter().any(pauses), is_left) {
-        (true, false) => format!("The symptom fell while {name} was paused. The network stopped it."),
-        (true, true) => format!("The symptom fell while {name} was paused. The network did not stop it."),
+        (true, false) => {
+            format!("The symptom fell while {name} was paused. The network stopped it.")
+        }
+        (true, true) => {
+            format!("The symptom fell while {name} was paused. The network did not stop it.")
+        }
         (false, false) => format!("The network stopped {name} without pausing it first."),
         (false, true) => format!("The network never paused {name}."),
     };

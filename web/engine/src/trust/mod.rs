@@ -7,9 +7,7 @@ mod terms;
 mod truth;
 mod view;
 
-use sentinel_env::trust::{
-    self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv,
-};
+use sentinel_env::trust::{self, Action, Domain, Observation, Step, Task, TaskLayout, TrustEnv};
 use sentinel_page_protocol::{
     AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Tone, Truth, WorldInfo,
 };

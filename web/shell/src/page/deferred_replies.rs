@@ -38,11 +38,16 @@ impl Page {
             }
             DeferredReply::Standings(standings) => self.handle_standings(standings),
             DeferredReply::PartialResults { run, results } => {
-                let role = match self.episode_of_run(run) {
-                    Some(_) => Role::Play,
-                    None => Role::Tournament(0),
+                // Parts of what has ended are dropped, so that they start nothing.
+                let episode = self.episode_of_run(run);
+                let to = match role {
+                    Role::Analysis(_) if episode.is_some_and(|e| e.is_analyzed()) => Role::Play,
+                    Role::Tournament(_) if self.tournament.with_untracked(|t| t.run == run) => {
+                        Role::Tournament(0)
+                    }
+                    _ => return,
                 };
-                self.send(role, &Request::PartialResults { run, results });
+                self.send(to, &Request::PartialResults { run, results });
             }
             DeferredReply::TrainingLog { name, text } => self.add_run(name, text),
             DeferredReply::RunAdded(name) => self.show_added_run(&name),

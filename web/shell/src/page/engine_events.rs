@@ -78,6 +78,7 @@ impl Page {
                     self.replays.set(replays);
                 }
             }
+            Reply::Problem(_) if !here => {}
             Reply::Problem(sentence) => self.report(sentence),
             // The worker's script answers the first, and the caller handles the second.
             Reply::Need(_) | Reply::Deferred(_) => {}
@@ -157,7 +158,18 @@ impl Page {
         });
     }
 
-    pub(super) fn leave_world(&self) {
+    /// Drops what belongs to a world that is left, and ends its runs.
+    pub(super) fn leave_world(&self, left: &str) {
+        for episode in [self.main, self.versus] {
+            let run = episode.run.get_value();
+            if run != 0 {
+                let stop = Request::Stop { run };
+                let send = |engines: &mut EnginePool| engines.send(left, Role::Play, &stop);
+                let _ = self.engines.try_update_value(send);
+            }
+        }
+        self.engines
+            .update_value(|engines| engines.stop_all(|role| role == Role::Mean));
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());

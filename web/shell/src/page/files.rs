@@ -159,9 +159,11 @@ impl Page {
         let is_first = self.shows_opened(Opened::Curves);
         self.playing.set(false);
         self.state.update(|state| {
-            if !state.runs.is_empty() {
-                state.runs.push(':');
+            if state.runs.is_empty() {
+                // The run that was shown without being named stays beside it.
+                state.runs = format!("{}-grpo", state.world);
             }
+            state.runs.push(':');
             state.runs.push_str(name);
             if is_first {
                 state.screen = Screen::Training;

@@ -18,14 +18,14 @@ use sentinel_page_protocol::{
 };
 
 use crate::browser;
-use crate::deferred::DeferredUi;
+use crate::deferred::{DeferredUi, EpisodeUi};
 use crate::draft_action::{CheckedAction, ComposerSignals};
 use crate::engine::EngineEvent;
 use crate::engine_pool::{EnginePool, Program, RECORDS, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
 use crate::query::parse_query;
 use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
-use crate::state::{PageState, Screen, VISITOR, to_u32};
+use crate::state::{PageState, Screen, Theme, VISITOR, to_u32};
 pub use files::FileSignals;
 
 pub use own_play::{Comparison, OwnPlay};
@@ -33,6 +33,8 @@ pub use spot::SpotSignals;
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
+/// Name of the stored theme.
+const THEME: &str = "sentinel-theme";
 
 /// Data of a world that was visited before.
 #[derive(Clone, Debug, Default)]
@@ -92,12 +94,16 @@ pub struct Page {
     pub failure: Signal<String>,
     /// The deferred parts of the page; `None` until they have loaded.
     pub deferred: Signal<Option<DeferredUi>>,
+    /// The parts that draw the Episode screen; `None` until they have loaded.
+    pub episode_ui: Signal<Option<EpisodeUi>>,
     /// `true` while the help is open.
     pub help: Signal<bool>,
     /// `true` while files are dragged over the page.
     pub dragging: Signal<bool>,
     /// `true` if single-key shortcuts are on.
     pub shortcuts: Signal<bool>,
+    /// Theme that the visitor chose, which an address overrides.
+    pub chosen_theme: Signal<Theme>,
     /// `true` if charts show the part ahead of the cursor.
     pub future: Signal<bool>,
     /// Signals of the action that the visitor composes.
@@ -161,9 +167,11 @@ impl Page {
             brief_note: Signal::new(""),
             failure: Signal::default(),
             deferred: Signal::new(None),
+            episode_ui: Signal::new(None),
             help: Signal::new(false),
             dragging: Signal::new(false),
             shortcuts: Signal::new(browser::stored_setting(SHORTCUTS).as_deref() != Some("off")),
+            chosen_theme: Signal::new(stored_theme()),
             future: Signal::new(false),
             composer: ComposerSignals::default(),
             main,
@@ -188,8 +196,8 @@ impl Page {
         let world = memo(move || self.without_cursor.with(|state| state.world.clone()));
         effect_with_previous(move |before: Option<String>| {
             let world = world.get();
-            if before.as_ref().is_some_and(|before| *before != world) {
-                self.leave_world();
+            if let Some(before) = before.filter(|before| *before != world) {
+                self.leave_world(&before);
             }
             self.enter_world(&world);
             world
@@ -204,6 +212,10 @@ impl Page {
         effect(move || self.play_episode(self.versus, self.without_cursor.with(RunInputs::versus)));
         effect_with_previous(move |before: Option<bool>| {
             let wanted = self.without_cursor.with(|state| state.truth);
+            if wanted {
+                let told = self.state.with_untracked(own_play::compared_episode);
+                self.note_told(told);
+            }
             if before.is_some_and(|before| before != wanted) {
                 for episode in [self.main, self.versus] {
                     self.show_truth(episode, wanted);
@@ -357,6 +369,24 @@ impl Page {
         });
     }
 
+    /// Returns the theme that is shown: that of the address or, if it names none, the chosen one.
+    #[must_use]
+    pub fn theme(&self) -> Theme {
+        match self.without_cursor.with(|state| state.theme) {
+            Theme::Auto => self.chosen_theme.get(),
+            theme => theme,
+        }
+    }
+
+    /// Shows the next theme, also on later visits. The address no longer names one, so that a link
+    /// forces it on nobody.
+    pub fn choose_next_theme(&self) {
+        let next = self.theme().next();
+        self.chosen_theme.set(next);
+        browser::store_setting(THEME, next.as_str());
+        self.state.update(|state| state.theme = Theme::Auto);
+    }
+
     /// Turns single-key shortcuts on or off, also for later visits.
     pub fn set_shortcuts(&self, on: bool) {
         self.shortcuts.set(on);
@@ -459,4 +489,12 @@ impl Page {
             engines.send(world, Role::Play, request)
         });
     }
+}
+
+/// Returns the theme that the visitor chose on an earlier visit.
+fn stored_theme() -> Theme {
+    let stored = browser::stored_setting(THEME).unwrap_or_default();
+    let all = [Theme::Light, Theme::Dark];
+    let found = all.into_iter().find(|theme| theme.as_str() == stored);
+    found.unwrap_or_default()
 }

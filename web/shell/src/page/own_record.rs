@@ -2,9 +2,9 @@
 
 use leptos::prelude::untrack;
 
-use super::*;
 use super::own_play::compared_episode;
 use super::spot::today;
+use super::*;
 use crate::daily::date_of;
 use crate::own_results::{OwnResult, Score, format_record, parse_record};
 

@@ -67,7 +67,8 @@ impl Page {
     /// Starts the effects of the question: its first episode, the answer at the end, the mean scores.
     pub(super) fn connect_spot(self) {
         effect(move || {
-            let awaits = |state: &PageState| state.awaits_spot_episode().then(|| state.world.clone());
+            let awaits =
+                |state: &PageState| state.awaits_spot_episode().then(|| state.world.clone());
             let world = self.without_cursor.with(awaits);
             let info = self.info.get();
             if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
@@ -109,21 +110,27 @@ impl Page {
         if !self.is_spot() {
             return speed;
         }
-        let step_ms = self.info.with(|info| info.as_ref().map_or(1000, |info| info.spot.step_ms));
+        let step_ms = self
+            .info
+            .with(|info| info.as_ref().map_or(1000, |info| info.spot.step_ms));
         (u64::from(step_ms) * speed / crate::state::Speed::One.period_ms()).max(30)
     }
 
     /// Asks for the answer and for the mean scores, and notes that the episode has been told.
     fn reveal(&self) {
-        let told = self.state.with_untracked(compared_episode);
-        if !self.own.told.with_untracked(|all| all.contains(&told)) {
-            self.own.told.update(|all| all.push(told));
-        }
+        self.note_told(self.state.with_untracked(compared_episode));
         let run = self.main.run.get_value();
         if self.main.truth.answer.with_untracked(Option::is_none) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
         self.compute_means();
+    }
+
+    /// Notes that the visitor knows the hidden state of an episode.
+    pub(super) fn note_told(&self, told: RunInputs) {
+        if !self.own.told.with_untracked(|all| all.contains(&told)) {
+            self.own.told.update(|all| all.push(told));
+        }
     }
 
     /// Plays the episodes of the mean scores, unless they are known.
@@ -146,7 +153,11 @@ impl Page {
             ..TournamentSpec::default()
         };
         let is_same = |found: &MeanScores| found.spec == spec && found.world == info.name;
-        if self.spot.mean.with_untracked(|mean| mean.as_ref().is_some_and(is_same)) {
+        if self
+            .spot
+            .mean
+            .with_untracked(|mean| mean.as_ref().is_some_and(is_same))
+        {
             return;
         }
         let run = self.next_run();
@@ -162,7 +173,11 @@ impl Page {
     /// Takes mean scores; returns the standings if they belong to another tournament.
     pub(super) fn handle_means(&self, standings: Standings) -> Option<Standings> {
         let is_ours = |mean: &MeanScores| mean.run == standings.run;
-        if !self.spot.mean.with_untracked(|mean| mean.as_ref().is_some_and(is_ours)) {
+        if !self
+            .spot
+            .mean
+            .with_untracked(|mean| mean.as_ref().is_some_and(is_ours))
+        {
             return Some(standings);
         }
         let is_complete = standings.played >= standings.total;
@@ -180,9 +195,10 @@ impl Page {
 
     /// Names a suspect, until the end of the episode.
     pub fn name_suspect(&self, suspect: usize) {
-        let count = self.main.frame.with_untracked(|frame| {
-            frame.as_ref().map_or(0, |frame| frame.suspects.len())
-        });
+        let count = self
+            .main
+            .frame
+            .with_untracked(|frame| frame.as_ref().map_or(0, |frame| frame.suspects.len()));
         if suspect >= count || self.answer_untracked().is_some() {
             return;
         }
@@ -199,7 +215,9 @@ impl Page {
     pub fn named(&self) -> Option<Named> {
         let episode = self.without_cursor.with(compared_episode);
         let named = self.spot.named.get();
-        named.filter(|(about, _)| *about == episode).map(|(_, named)| named)
+        named
+            .filter(|(about, _)| *about == episode)
+            .map(|(_, named)| named)
     }
 
     /// Returns the answer to the question while the end is shown, once it is known.
@@ -270,9 +288,15 @@ impl Page {
         let query = crate::address::query_of(*self, &state);
         Some(SpotResult {
             title: self.program_text(|program| &program.spot),
-            date: if is_of_today { date_of(day) } else { String::new() },
+            date: if is_of_today {
+                date_of(day)
+            } else {
+                String::new()
+            },
             steps: to_u32(self.main.action_count()),
-            own: self.named().map(|named| (named.step, named.suspect == answer.suspect)),
+            own: self
+                .named()
+                .map(|named| (named.step, named.suspect == answer.suspect)),
             network: (answer.step, answer.guess == answer.suspect),
             link: browser::address_with(&query),
         })

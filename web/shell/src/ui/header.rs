@@ -23,9 +23,13 @@ pub fn header(page: Page) -> El {
     let screens = nav()
         .class("tabs screens")
         .label("Screens")
-        .child(screen_link(page, Screen::Spot, move || page.program_text(|program| &program.spot)))
+        .child(screen_link(page, Screen::Spot, move || {
+            page.program_text(|program| &program.spot)
+        }))
         .child(screen_link(page, Screen::Episode, || "Episode".to_owned()))
-        .child(screen_link(page, Screen::Training, || "Training".to_owned()))
+        .child(screen_link(page, Screen::Training, || {
+            "Training".to_owned()
+        }))
         .child(screen_link(page, Screen::Results, || "Results".to_owned()));
     crate::dom::html::header()
         .class("top")
@@ -49,18 +53,13 @@ fn brand() -> El {
 
 /// Returns the buttons of the page itself: share, theme and help.
 fn tools(page: Page) -> El {
-    let theme_name = move || {
-        format!(
-            "Theme: {}",
-            page.without_cursor.with(|state| state.theme.as_str())
-        )
-    };
+    let theme_name = move || format!("Theme: {}", page.theme().as_str());
     let theme = button()
         .id("theme")
         .class("icon-button")
         .label(theme_name)
         .attr("title", theme_name)
-        .on_press(move || page.state.update(|state| state.theme = state.theme.next()))
+        .on_press(move || page.choose_next_theme())
         .child(icon("M8 1.5A6.5 6.5 0 1 0 8 14.5V1.5Z"));
     let help = button()
         .id("help-open")

@@ -64,8 +64,23 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(p().class("detail").child(detail))
         .child(truth_headline(episode.truth))
         .child(facts);
+    // A screen reader is told the result of the visitor's own action, with where it leads.
+    let heard = memo(move || {
+        let at = episode.at.get();
+        let own = episode
+            .steps
+            .with(|steps| at > 0 && steps.get(at - 1).is_some_and(|s| s.own));
+        let frame = episode.frame.get().filter(|_| main && own)?;
+        Some(format!("{} {}", frame.headline, frame.detail))
+    });
+    let heard = p()
+        .class("sr")
+        .id("heard")
+        .attr("role", "status")
+        .child(move || heard.get().unwrap_or_default());
     div()
         .class("headline")
+        .child(main.then_some(heard))
         .child(summary)
         .child(div().class("status").child(status))
         .child(notes(page, episode, main))
@@ -209,7 +224,7 @@ fn branch_note(
     div()
         .class("run-note own")
         .attr("data-note", kind)
-        .child(span().attr("role", "status").child(text))
+        .child(span().child(text))
         .child(undo.child("Undo"))
         .child(redo.child("Redo"))
         .child(resume)

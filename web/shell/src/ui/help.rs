@@ -5,9 +5,7 @@ use leptos::prelude::event_target_checked;
 use super::keyboard::KEYS;
 use super::modal::{modal, modal_head};
 use crate::deferred::deferred_view;
-use crate::dom::html::{
-    dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr,
-};
+use crate::dom::html::{dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 

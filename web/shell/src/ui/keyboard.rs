@@ -26,10 +26,7 @@ pub const KEYS: [(&str, &str); 13] = [
     ("T", "Show or hide the truth"),
     ("N", "New seed"),
     ("?", "Open this help"),
-    (
-        "Esc",
-        "Close the help or an explanation",
-    ),
+    ("Esc", "Close the help or an explanation"),
     ("0 to 4", "Name a suspect, while the page asks its question"),
     ("other keys", "Take the action with this key on its button"),
 ];
@@ -79,7 +76,9 @@ fn press(page: Page, key: &str, shift: bool) -> bool {
         page.help.set(true);
         return true;
     }
-    let spot = page.state.with_untracked(|state| state.screen == Screen::Spot);
+    let spot = page
+        .state
+        .with_untracked(|state| state.screen == Screen::Spot);
     if !shows_episode(page) && !spot {
         return false;
     }

@@ -6,12 +6,12 @@ pub(crate) mod analysis;
 mod card;
 mod chart;
 mod composer;
-mod controls;
+pub(crate) mod controls;
 mod copy_button;
 pub(crate) mod difference;
 mod drop_zone;
 mod embed;
-mod episode;
+pub(crate) mod episode;
 mod face;
 pub(crate) mod files_dialog;
 mod graph;
@@ -26,10 +26,10 @@ pub(crate) mod opened_files;
 pub(crate) mod own_play;
 mod own_results;
 mod panel;
+mod purpose;
 pub(crate) mod records;
 mod result_table;
 mod reward;
-mod purpose;
 mod select;
 mod spot;
 mod timeline;
@@ -59,7 +59,7 @@ pub fn app() -> View {
     deferred::load_when_idle(page);
     let shown = memo(move || page.screen());
     let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
-    let theme = memo(move || page.without_cursor.with(|state| state.theme));
+    let theme = memo(move || page.theme());
     effect(move || browser::set_root_attribute("data-theme", theme.get().as_str()));
     effect_with_previous(move |before: Option<Screen>| {
         let screen = shown.get();
@@ -83,7 +83,10 @@ pub fn app() -> View {
         embed::report_height();
     }
     let double = memo(move || page.without_cursor.with(|state| !state.versus.is_empty()));
-    let ready = move || page.main.frame.with(Option::is_some);
+    let ready = move || {
+        let is_drawn = shown.get() != Screen::Episode || page.episode_ui.with(Option::is_some);
+        is_drawn && page.main.frame.with(Option::is_some)
+    };
     let warning = move || {
         let text = page.info.with(|info| {
             info.as_ref()
@@ -101,15 +104,15 @@ pub fn app() -> View {
             }
             Screen::Episode => {}
         }
-        let versus = move || {
-            double
-                .get()
-                .then(|| episode::episode(page, page.versus, false))
+        let Some(ui) = page.episode_ui.get() else {
+            let boxes = div().class("skeleton").attr("aria-hidden", "true");
+            return boxes.child(div()).child(div()).into_view();
         };
+        let versus = move || double.get().then(|| (ui.episode)(page, page.versus, false));
         let panes = div()
             .class("panes")
             .toggle_class("double", move || double.get())
-            .child(episode::episode(page, page.main, true))
+            .child((ui.episode)(page, page.main, true))
             .child(versus);
         let tournament =
             (!embed).then(|| deferred_view(page, move |deferred| (deferred.tournament)(page)));
@@ -140,7 +143,10 @@ pub fn app() -> View {
         .attr("tabindex", "-1")
         // At the top, since the frame may show only the beginning of the page.
         .child(embed.then(|| embed::full_page_link(page)))
-        .child(move || episode().then(|| controls::controls(page)))
+        .child(move || {
+            let ui = page.episode_ui.get().filter(|_| episode());
+            ui.map(|ui| (ui.controls)(page))
+        })
         .child(notices::notices(page))
         .child(deferred_view(page, move |deferred| {
             (deferred.opened_files)(page)

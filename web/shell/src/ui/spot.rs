@@ -64,7 +64,11 @@ fn title_of(page: Page, suspect: u8) -> String {
 
 fn verdict(page: Page, answer: &Answer) -> String {
     let own = match page.named() {
-        Some(named) => format!("You: {} at step {}.", title_of(page, named.suspect), named.step),
+        Some(named) => format!(
+            "You: {} at step {}.",
+            title_of(page, named.suspect),
+            named.step
+        ),
         None => "You named nobody.".to_owned(),
     };
     format!(
@@ -83,20 +87,27 @@ fn board(page: Page) -> El {
         let level = page.main.frame.with(|frame| frame.as_ref()?.level);
         level.filter(|_| page.answer().is_none())
     });
-    let of_level = move |text: fn(f32) -> String| move || level.get().map_or_else(String::new, text);
+    let of_level =
+        move |text: fn(f32) -> String| move || level.get().map_or_else(String::new, text);
     let fog = div()
         .class("fog")
         .hidden(move || level.get().is_none() || words.with(|words| words.ahead.is_empty()))
-        .style("height", of_level(|level| css(f64::from(1.0 - level) * 100.0) + "%"))
+        .style(
+            "height",
+            of_level(|level| css(f64::from(1.0 - level) * 100.0) + "%"),
+        )
         .child(move || words.with(|words| words.ahead.clone()));
     let now = div()
         .class("level")
         .hidden(move || level.get().is_none())
-        .style("bottom", of_level(|level| css(f64::from(level) * 100.0) + "%"))
-        .child(b().child(of_level(|level| format!("now {}", fixed(f64::from(level), 2)))));
-    let word = move |of: fn(&SpotInfo) -> &String| {
-        move || words.with(|words| of(words).clone())
-    };
+        .style(
+            "bottom",
+            of_level(|level| css(f64::from(level) * 100.0) + "%"),
+        )
+        .child(b().child(of_level(|level| {
+            format!("now {}", fixed(f64::from(level), 2))
+        })));
+    let word = move |of: fn(&SpotInfo) -> &String| move || words.with(|words| of(words).clone());
     let scale = div()
         .class("scale")
         .attr("aria-hidden", "true")
@@ -106,7 +117,10 @@ fn board(page: Page) -> El {
         .child(small().class("axis").child(word(|words| &words.axis)))
         .child(small().class("low").child(word(|words| &words.ends[0])));
     let count = memo(move || {
-        let count = page.main.frame.with(|frame| frame.as_ref().map(|f| f.suspects.len()));
+        let count = page
+            .main
+            .frame
+            .with(|frame| frame.as_ref().map(|f| f.suspects.len()));
         count.unwrap_or(EXPECTED)
     });
     let none = move || {
@@ -145,7 +159,9 @@ fn legend(page: Page) -> El {
 
 /// Returns the drawing of a sign.
 fn sign(tone: Tone) -> El {
-    let drawing = svg().attr("viewBox", "-9 -9 18 18").attr("aria-hidden", "true");
+    let drawing = svg()
+        .attr("viewBox", "-9 -9 18 18")
+        .attr("aria-hidden", "true");
     let drawing = drawing.attr("data-tone", tone_name(tone));
     let line = |d| path().class("stroke").attr("d", d);
     match tone {
@@ -166,7 +182,9 @@ fn signs_about(page: Page, suspect: usize) -> Vec<(usize, BoardSign)> {
     page.main.steps.with(|steps| {
         let shown = steps.iter().take(at).enumerate();
         let signs = shown.filter_map(|(index, step)| Some((index + 1, step.board_sign?)));
-        signs.filter(|(_, sign)| sign.suspects & 1 << suspect != 0).collect()
+        signs
+            .filter(|(_, sign)| sign.suspects & 1 << suspect != 0)
+            .collect()
     })
 }
 
@@ -178,11 +196,17 @@ fn lane(page: Page, index: usize) -> El {
             .with(|frame| frame.as_ref()?.suspects.get(index).cloned())
             .unwrap_or_default()
     });
-    let is_named = memo(move || page.named().is_some_and(|named| usize::from(named.suspect) == index));
+    let is_named = memo(move || {
+        page.named()
+            .is_some_and(|named| usize::from(named.suspect) == index)
+    });
     let truth = memo(move || {
         let answer = page.answer()?;
         let is_answer = usize::from(answer.suspect) == index;
-        Some((answer.truths.get(index).cloned().unwrap_or_default(), is_answer))
+        Some((
+            answer.truths.get(index).cloned().unwrap_or_default(),
+            is_answer,
+        ))
     });
     let is_answer = memo(move || truth.with(|truth| truth.as_ref().is_some_and(|(_, is)| *is)));
     let signs = memo(move || signs_about(page, index));
@@ -220,7 +244,8 @@ fn lane(page: Page, index: usize) -> El {
         ])
     };
     let name = move || {
-        let (title, record) = suspect.with(|suspect| (suspect.title.clone(), suspect.record.clone()));
+        let (title, record) =
+            suspect.with(|suspect| (suspect.title.clone(), suspect.record.clone()));
         match truth.get() {
             Some((truth, _)) => format!("{title}: {truth}"),
             None => format!("{title}: {record}. Name as the answer"),
@@ -229,7 +254,9 @@ fn lane(page: Page, index: usize) -> El {
     let press = button()
         .class(format!("suspect s{index}"))
         .attr("data-suspect", index.to_string())
-        .attr("aria-pressed", move || if is_named.get() { "true" } else { "false" })
+        .attr("aria-pressed", move || {
+            if is_named.get() { "true" } else { "false" }
+        })
         .toggle_class("is-answer", move || is_answer.get())
         .label(name)
         .on_press(move || page.name_suspect(index))
@@ -237,7 +264,11 @@ fn lane(page: Page, index: usize) -> El {
         .child(portrait)
         .child(b().child(move || suspect.with(|suspect| suspect.title.clone())))
         .child(small().child(record))
-        .child(span().class("lane").child(move || marks(page, &signs.get())));
+        .child(
+            span()
+                .class("lane")
+                .child(move || marks(page, &signs.get())),
+        );
     li().child(press)
 }
 
@@ -279,10 +310,13 @@ fn step_card(page: Page) -> El {
         .label("This step")
         .child(p().class("quiet").child(count))
         .child(p().class("big").child(of(|view| &view.headline)))
-        .child(p().class("quiet").child(of(|view| match view.remark.is_empty() {
-            true => &view.detail,
-            false => &view.remark,
-        })))
+        .child(
+            p().class("quiet")
+                .child(of(|view| match view.remark.is_empty() {
+                    true => &view.detail,
+                    false => &view.remark,
+                })),
+        )
 }
 
 /// Returns the cards while the question is open: the visitor's suspect, and the hidden one of the
@@ -319,7 +353,10 @@ fn open(page: Page) -> View {
 fn ends(page: Page, answer: &Answer) -> View {
     let words = page.spot_words();
     let heading = text_with_help(
-        &format!("The network’s suspicion of {}", title_of(page, answer.suspect)),
+        &format!(
+            "The network’s suspicion of {}",
+            title_of(page, answer.suspect)
+        ),
         &words.source,
     );
     let suspicion = section()
@@ -338,7 +375,9 @@ fn ends(page: Page, answer: &Answer) -> View {
 fn curve(page: Page, answer: &Answer) -> View {
     let suspect = usize::from(answer.suspect);
     let values: Vec<f32> = page.main.steps.with_untracked(|steps| {
-        let values = steps.iter().map(|step| step.suspicion.get(suspect).copied());
+        let values = steps
+            .iter()
+            .map(|step| step.suspicion.get(suspect).copied());
         values.map(Option::unwrap_or_default).collect()
     });
     let last = values.len().max(2) - 1;
@@ -356,7 +395,11 @@ fn curve(page: Page, answer: &Answer) -> View {
         .attr("aria-hidden", "true")
         .child(path().class("base").attr("d", "M0 40H100M0 0H100"))
         .child(path().class("line").attr("d", line));
-    let foot = format!("From step 1 to {}; {} at the end.", values.len(), percent(end));
+    let foot = format!(
+        "From step 1 to {}; {} at the end.",
+        values.len(),
+        percent(end)
+    );
     View::Fragment(vec![
         drawing.into_view(),
         p().class("quiet").child(foot).into_view(),
@@ -366,19 +409,28 @@ fn curve(page: Page, answer: &Answer) -> View {
 /// Returns the score of the episode beside the means of many.
 fn scores(page: Page) -> El {
     let player = page.without_cursor.with(|state| state.player.clone());
-    let label = page.main.status.with_untracked(|status| status.episode.player_label.clone());
+    let label = page
+        .main
+        .status
+        .with_untracked(|status| status.episode.player_label.clone());
     let score = page.main.last_score().unwrap_or_default();
     let means = move || {
         let (trained, trained_label) = page.info.with(|info| {
             let info = info.as_ref()?;
-            let found = info.players.iter().find(|found| found.name == info.default_player);
+            let found = info
+                .players
+                .iter()
+                .find(|found| found.name == info.default_player);
             Some((info.default_player.clone(), found?.label.clone()))
         })?;
         let mean = page.spot.mean.get()?;
         let row = |name: &str, label: &str| {
             let (value, half) = mean.of(name)?;
             let text = format!("{} ± {}", fixed(value, 3), fixed(half, 3));
-            let value = b().class("num").attr("data-mean-of", name.to_owned()).child(text);
+            let value = b()
+                .class("num")
+                .attr("data-mean-of", name.to_owned())
+                .child(text);
             Some(li().child(span().child(label.to_owned())).child(value))
         };
         let mut rows = vec![row(&trained, &trained_label)?];
@@ -389,7 +441,9 @@ fn scores(page: Page) -> El {
     };
     let wait = move || {
         let waits = page.spot.mean.with(|mean| {
-            let player = page.info.with(|info| info.as_ref().map(|info| info.default_player.clone()));
+            let player = page
+                .info
+                .with(|info| info.as_ref().map(|info| info.default_player.clone()));
             player.is_none_or(|player| mean.as_ref().is_none_or(|mean| mean.of(&player).is_none()))
         });
         waits.then(|| p().class("quiet").child("Computing…"))
@@ -407,14 +461,21 @@ fn scores(page: Page) -> El {
         .label("Scores")
         .child(h2().child(title))
         .child(here)
-        .child(p().class("quiet").child("Mean of 200 other episodes, computed in this tab:"))
+        .child(
+            p().class("quiet")
+                .child("Mean of 200 other episodes, computed in this tab:"),
+        )
         .child(means)
         .child(wait)
 }
 
 /// Returns the visitor's result, and the ways on.
 fn result(page: Page) -> El {
-    let text = move || page.spot_result().map(|result| result.text()).unwrap_or_default();
+    let text = move || {
+        page.spot_result()
+            .map(|result| result.text())
+            .unwrap_or_default()
+    };
     let refused = "The browser did not allow copying. Select the text instead.";
     let copy = copy_button(page, "Copy result", "Result copied", refused, text);
     let act = |id: &'static str, word: &'static str, press: fn(Page)| {
@@ -423,8 +484,12 @@ fn result(page: Page) -> El {
     let buttons = div()
         .class("control-row")
         .child(act("again", "Again", |page| page.ask_again(false)).class("primary"))
-        .child(act("today", "Today’s question", |page| page.ask_again(true)))
-        .child(act("play-fresh", "Play it yourself", |page| page.play_fresh()))
+        .child(act("today", "Today’s question", |page| {
+            page.ask_again(true)
+        }))
+        .child(act("play-fresh", "Play it yourself", |page| {
+            page.play_fresh()
+        }))
         .child(copy.id("copy-result"));
     section()
         .class("card")

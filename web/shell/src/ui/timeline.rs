@@ -65,29 +65,34 @@ pub fn timeline(page: Page) -> El {
     let play = button()
         .class("primary")
         .id("play")
+        .attr("disabled", move || page.action_count() == 0)
         .on_press(move || page.toggle_play())
         .child(play_sign)
         .child(span().child(play_word));
     let notable = move |forward| move || seek_notable(page, forward);
     let buttons = div()
         .class("buttons")
-        .child(step("first", "First", FIRST, move || page.seek(0)))
+        .child(step(page, "first", "First", FIRST, move || page.seek(0)))
         .child(step(
+            page,
             "previous-notable",
             "Previous notable action",
             PREVIOUS_NOTABLE,
             notable(false),
         ))
-        .child(step("back", "Back", BACK, back))
+        .child(step(page, "back", "Back", BACK, back))
         .child(play)
-        .child(step("forward", "Forward", FORWARD, forward))
+        .child(step(page, "forward", "Forward", FORWARD, forward))
         .child(step(
+            page,
             "next-notable",
             "Next notable action",
             NEXT_NOTABLE,
             notable(true),
         ))
-        .child(step("last", "Last", LAST, move || page.seek(usize::MAX)));
+        .child(step(page, "last", "Last", LAST, move || {
+            page.seek(usize::MAX)
+        }));
     let speed = button()
         .id("speed")
         .label(move || format!("Speed {}", speed_word()))
@@ -113,6 +118,7 @@ pub fn timeline(page: Page) -> El {
 
 /// Returns a button that moves the cursor.
 fn step(
+    page: Page,
     id: &'static str,
     name: &'static str,
     path: &'static str,
@@ -123,6 +129,7 @@ fn step(
         .class("icon-button")
         .label(name)
         .attr("title", name)
+        .attr("disabled", move || page.action_count() == 0)
         .on_press(press)
         .child(icon(path))
 }

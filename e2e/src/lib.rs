@@ -56,15 +56,18 @@ pub async fn open_page(query: &str) -> Result<(Server, Browser)> {
     Ok((server, browser))
 }
 
-/// Opens the page with a query and waits until a moment of an episode is drawn. An empty query stands
-/// for the defaults: a page without any query opens on the guided playback.
+/// Opens the page with a query and waits until a moment of an episode is drawn. A query that names
+/// neither a task nor a screen opens the Episode screen with its defaults; the page itself would ask the
+/// world's question.
 ///
 /// # Errors
 /// Returns an error if the page does not start.
 pub async fn open(browser: &Browser, server: &Server, query: &str) -> Result<()> {
-    // The page ignores parameters of this form.
-    let query = if query.is_empty() { "_" } else { query };
-    browser.goto(&format!("{}?{query}", server.url())).await?;
+    let is_named = ["page=", "task="].iter().any(|word| query.contains(word));
+    let screen = if is_named { "" } else { "&page=episode" };
+    browser
+        .goto(&format!("{}?{query}{screen}", server.url()))
+        .await?;
     browser.wait_for("[data-ready]").await
 }
 

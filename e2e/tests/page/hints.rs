@@ -105,28 +105,3 @@ async fn messages_about_files_go_with_the_next_file() -> Result<()> {
         .await?;
     is_silent(&browser).await
 }
-
-/// The guided playback keeps the player's next action above its bar.
-#[tokio::test]
-async fn the_next_action_is_above_the_caption() -> Result<()> {
-    let (server, browser) = open_page("").await?;
-    browser
-        .prefer(&[("prefers-reduced-motion", "reduce")])
-        .await?;
-    for (width, height) in [(1280, 800), (360, 740)] {
-        browser.viewport(width, height).await?;
-        open(&browser, &server, "world=polyguard&watch=1").await?;
-        browser.wait_for("#watch-next").await?;
-        for _ in 0..2 {
-            browser
-                .wait_until(
-                    "(() => { const next = document.querySelector('[data-pane=main] .act.next');
-                    return next === null || next.getBoundingClientRect().bottom
-                        <= document.querySelector('.watch').getBoundingClientRect().top; })()",
-                )
-                .await?;
-            browser.click("#watch-next").await?;
-        }
-    }
-    is_silent(&browser).await
-}

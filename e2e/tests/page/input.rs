@@ -198,7 +198,9 @@ async fn a_part_that_cannot_be_loaded_is_named_and_the_rest_plays() -> Result<()
     }
     let server = serve(folder.path(), SUB_PATH, 0)?;
     let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
+    // What the first visit shows needs none of them.
+    browser.goto(&server.url()).await?;
+    browser.wait_for("[data-ready] .spot").await?;
     let named = "document.querySelector('#notices')?.textContent.includes('analysis, tournament')";
     browser.wait_until(named).await?;
     goes_on(&browser).await

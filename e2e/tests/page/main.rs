@@ -14,5 +14,6 @@ mod offline;
 mod pictures;
 mod play;
 mod results;
-mod watch;
+mod spot;
+
 mod words;

@@ -7,8 +7,6 @@ use sentinel_env::cluster::{Behavior, Change, Episode, Job, JobId, JobStatus, Si
 /// The limits of a queued or running job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JobLimits {
-    /// The id of the job.
-    pub(super) id: JobId,
     /// Memory that the job needs.
     pub(super) memory: f64,
     /// Last step in which the job may run.
@@ -33,7 +31,6 @@ impl JobLimits {
             let progress = hidden.progress_of(id);
             let slowest = steps_to_complete(progress, if slow { 0.5 } else { 1.0 }, job.steps);
             Self {
-                id,
                 memory: f64::from(job.memory),
                 deadline: job.deadline,
                 is_running: job.status == JobStatus::Running,

@@ -6,7 +6,7 @@ use sentinel_env::{Environment as _, Task};
 
 use super::assignment::highest_sum;
 use super::job_limits::JobLimits;
-use super::step_limits::{Limits, StepLimits, weight};
+use super::step_limits::{Limits, PREEMPTION, StepLimits, has_liar, weight};
 
 /// Upper limit of a step reward and of a terminal reward (spec cluster §8, §9).
 const HIGHEST: f64 = 0.99;
@@ -17,6 +17,8 @@ const ROUNDING: f64 = 4e-4;
 const TERMINAL_ROUNDING: f64 = 2e-4;
 /// Half of the last decimal of a published score.
 const LAST_DECIMAL: f64 = 5e-5;
+/// Largest number of jobs for which the step at which the last one ends is searched: those of task1.
+const MOST_SEARCHED_JOBS: usize = 10;
 /// Value of a job that cannot start at a step although it must.
 const IMPOSSIBLE: f64 = -1e6;
 
@@ -37,10 +39,8 @@ impl EpisodeBound {
             };
         }
         let bound = Bound::new(episode, Limits::new(episode));
-        let score = bound
-            .ends()
-            .filter_map(|(step, end)| bound.score(step, end));
-        let highest = score.fold(0.0, f64::max);
+        let higher = |best: f64, (step, end)| best.max(bound.score(step, end, best));
+        let highest = bound.ends().fold(0.0, higher);
         Self {
             score: round_to(highest.min(1.0) + LAST_DECIMAL, 4).min(1.0),
         }
@@ -134,8 +134,9 @@ impl<'a> Bound<'a> {
         })
     }
 
-    /// Returns an upper bound on the score of episodes that end like this; `None` if there are none.
-    fn score(&self, last: &StepLimits, end: End) -> Option<f64> {
+    /// Returns an upper bound on the score of episodes that end like this; 0 if there are none, and some bound
+    /// below `best` if none can have a higher score.
+    fn score(&self, last: &StepLimits, end: End, best: f64) -> f64 {
         let (o, tally) = (self.episode.observation(), self.episode.tally());
         let saved = if self.has(Change::Ending) {
             f64::from(self.limits.size.max_steps - last.step)
@@ -146,9 +147,26 @@ impl<'a> Bound<'a> {
         let times = 1.0 + if end == End::Complete { saved } else { 0.0 };
         let taken = f64::from(last.step - o.step_count);
         let events = f64::from(tally.reward_events) + taken + 1.0 + saved;
-        let by_order = self.by_order_of_jobs(last, end, times)?;
-        let highest = by_order.min(self.step_by_step(last, end, times));
-        Some((tally.total_reward + highest) / events)
+        let score = |rewards: f64| (tally.total_reward + rewards) / events;
+        let by_step = score(self.step_by_step(last, end, times));
+        if by_step <= best {
+            return by_step;
+        }
+        let enough = best * events - tally.total_reward;
+        let by_order = |open: u8| self.by_order_of_jobs(last, end, times, open, enough);
+        let first = o.step_count + u8::from(!self.limits.jobs.is_empty());
+        let orders = if self.is_open_searched(end) {
+            first..=last.step
+        } else {
+            last.step..=last.step
+        };
+        let by_order = orders.filter_map(by_order).reduce(f64::max);
+        by_order.map_or(0.0, |rewards| score(rewards).min(by_step))
+    }
+
+    /// Returns `true` if the step at which the last job ends is searched, which takes too long for many jobs.
+    fn is_open_searched(&self, end: End) -> bool {
+        end == End::TimeLimit && self.limits.jobs.len() <= MOST_SEARCHED_JOBS
     }
 
     /// Returns the steps up to `last`.
@@ -195,58 +213,121 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// Bounds the sum of rewards that are left by the best order of jobs; `None` if all jobs must be
-    /// complete and cannot.
-    fn by_order_of_jobs(&self, last: &StepLimits, end: End, times: f64) -> Option<f64> {
-        let (limits, size) = (&self.limits, &self.limits.size);
+    /// Bounds the sum of rewards that are left by the best order of jobs, if some job is queued or running
+    /// before the step `open`, and none is after it; `None` if that is not possible. A bound below
+    /// `enough` may be looser.
+    fn by_order_of_jobs(
+        &self,
+        last: &StepLimits,
+        end: End,
+        times: f64,
+        open: u8,
+        enough: f64,
+    ) -> Option<f64> {
+        let limits = &self.limits;
+        let rules = self.episode.observation().rules;
+        let idle = |step: &StepLimits| step.when_idle(step.step.saturating_sub(open), rules);
+        let steps: Vec<StepLimits> = self.steps_to(last).iter().map(idle).collect();
         let terminal = self.terminal(last, end);
-        let steps = self.steps_to(last);
-        let coefficients = self.coefficients(last, &terminal, times);
-        let jobs = f64::from(size.jobs);
-        let other = |step: &StepLimits| {
-            let grades = step.other_grades(size)
-                + weight::COMPLETION * f64::from(limits.complete) / jobs
-                + weight::UTILIZATION * step.other_memory / step.memory(size)
-                + weight::BUSY * f64::from(step.other_busy) / f64::from(size.gpus);
-            (grades * step.health * step.modifier).max(0.01) + ROUNDING
-        };
-        let mut sum: f64 = steps.iter().map(other).sum();
-        let utilization = if self.has(Change::Ending) {
-            let other = |step: &StepLimits| step.other_memory / step.memory(size);
-            let others: f64 = steps.iter().map(other).sum();
-            (self.episode.tally().utilization_sum() + others) / f64::from(last.step)
-        } else {
-            last.other_memory / last.memory(size)
-        };
-        sum += times
-            * (terminal.other
-                + terminal.completion * f64::from(limits.complete) / jobs
-                + terminal.utilization * utilization
-                + TERMINAL_ROUNDING);
+        let sums = self.coefficients(&steps, last, &terminal, times);
+        let sum =
+            self.without_jobs(&steps, last, &terminal, times) - self.lost_coherence(&steps, open);
         let must = end == End::Complete;
-        let (running, queued): (Vec<_>, Vec<_>) =
-            limits.jobs.iter().partition(|job| job.is_running);
-        for job in running {
-            let value = self.value(job, limits.now + 1, last.step, must, &coefficients);
-            sum += value.or((!must).then_some(0.0))?;
+        // The values of a job by the step of its start, and, if it does not start, in the end.
+        let row = |job: &JobLimits, earliest: u8| {
+            let of_start = |start| self.value(job, start, last.step, must, earliest, &sums);
+            let can_wait = !must && job.deadline + 1 >= earliest;
+            let waiting = if can_wait { 0.0 } else { IMPOSSIBLE };
+            if job.is_running {
+                return vec![of_start(limits.now + 1).unwrap_or(waiting)];
+            }
+            let starts = limits.now + 1..=last.step;
+            let started = starts.map(|start| of_start(start).unwrap_or(IMPOSSIBLE));
+            let unstarted = limits.jobs.iter().map(|_| waiting);
+            started.chain(unstarted).collect()
+        };
+        let mut rows: Vec<Vec<f64>> = limits.jobs.iter().map(|job| row(job, 0)).collect();
+        let any = sum + self.highest_sum(&rows);
+        let is_possible = |sum: f64| (sum > IMPOSSIBLE / 2.0).then_some(sum + 1e-9);
+        if !self.is_open_searched(end) || rows.is_empty() || any <= enough {
+            return is_possible(any);
         }
-        let rows: Vec<Vec<f64>> = queued
-            .iter()
-            .map(|job| {
-                let starts = limits.now + 1..=last.step;
-                let value = |start| self.value(job, start, last.step, must, &coefficients);
-                let worst = if must { IMPOSSIBLE } else { 0.0 };
-                let mut row: Vec<f64> = starts.map(|start| value(start).unwrap_or(worst)).collect();
-                // A column for each job that does not start.
-                row.extend(queued.iter().map(|_| worst));
-                row
-            })
-            .collect();
-        let highest = highest_sum(&rows);
-        (highest > IMPOSSIBLE / 2.0).then_some(sum + highest + 1e-9)
+        let mut highest = IMPOSSIBLE;
+        for (at, job) in limits.jobs.iter().enumerate() {
+            let usual = std::mem::replace(&mut rows[at], row(job, open));
+            highest = highest.max(sum + self.highest_sum(&rows));
+            rows[at] = usual;
+        }
+        is_possible(highest)
     }
 
-    fn coefficients(&self, last: &StepLimits, terminal: &Terminal, times: f64) -> Coefficients {
+    /// Returns the largest sum of the values of jobs, each of which starts in a step of its own or is running.
+    fn highest_sum(&self, rows: &[Vec<f64>]) -> f64 {
+        let of_jobs = || rows.iter().zip(&self.limits.jobs);
+        let running = of_jobs().filter(|(_, job)| job.is_running);
+        let queued = of_jobs().filter(|(_, job)| !job.is_running);
+        let queued: Vec<&[f64]> = queued.map(|(row, _)| row.as_slice()).collect();
+        running.map(|(row, _)| row[0]).sum::<f64>() + highest_sum(&queued)
+    }
+
+    /// Returns the highest sum of rewards that are left without those for jobs.
+    fn without_jobs(
+        &self,
+        steps: &[StepLimits],
+        last: &StepLimits,
+        terminal: &Terminal,
+        times: f64,
+    ) -> f64 {
+        let size = &self.limits.size;
+        let complete = f64::from(self.limits.complete) / f64::from(size.jobs);
+        let utilization = |step: &StepLimits| step.other_memory / step.memory(size);
+        let reward = |step: &StepLimits| {
+            let grades = step.other_grades(size)
+                + weight::COMPLETION * complete
+                + weight::UTILIZATION * utilization(step)
+                + weight::BUSY * f64::from(step.other_busy) / f64::from(size.gpus);
+            (grades * step.factor()).max(0.01) + ROUNDING
+        };
+        let rewards: f64 = steps.iter().map(reward).sum();
+        let utilization = if self.has(Change::Ending) {
+            let others: f64 = steps.iter().map(utilization).sum();
+            (self.episode.tally().utilization_sum() + others) / f64::from(last.step)
+        } else {
+            utilization(last)
+        };
+        let terminal = terminal.other
+            + terminal.completion * complete
+            + terminal.utilization * utilization
+            + TERMINAL_ROUNDING;
+        rewards + times * terminal
+    }
+
+    /// Returns the part of the limits of coherence that cannot be had up to the step `open`, if GPUs do not
+    /// fail and no worker lies. Then a job starts again only after it was preempted, and all actions but
+    /// the start of a job are at most as coherent as a preemption.
+    fn lost_coherence(&self, steps: &[StepLimits], open: u8) -> f64 {
+        let is_known = self.limits.size.failure_chance == 0.0
+            && !self.limits.size.adversary
+            && !has_liar(self.episode);
+        if !is_known {
+            return 0.0;
+        }
+        let queued = self.limits.jobs.iter().filter(|job| !job.is_running);
+        let steps = &steps[..usize::from(open - self.limits.now)];
+        let others = steps.len().saturating_sub(queued.count()) / 2;
+        let lost = steps
+            .iter()
+            .map(|step| weight::COHERENCE * step.factor() * (step.coherence - PREEMPTION).max(0.0));
+        others as f64 * lost.reduce(f64::min).unwrap_or(0.0)
+    }
+
+    fn coefficients(
+        &self,
+        steps: &[StepLimits],
+        last: &StepLimits,
+        terminal: &Terminal,
+        times: f64,
+    ) -> Coefficients {
         let size = &self.limits.size;
         let mut found = Coefficients {
             memory: vec![0.0],
@@ -260,8 +341,8 @@ impl<'a> Bound<'a> {
             sums.push(sum + value);
         };
         let of_utilization = times * terminal.utilization;
-        for step in self.steps_to(last) {
-            let factor = step.health * step.modifier;
+        for step in steps {
+            let factor = step.factor();
             let mut memory = factor * weight::UTILIZATION / step.memory(size);
             if self.has(Change::Ending) {
                 memory += of_utilization / step.memory(size) / f64::from(last.step);
@@ -283,13 +364,15 @@ impl<'a> Bound<'a> {
     }
 
     /// Returns the largest contribution of a job that starts at the step `start` to the sum of rewards up
-    /// to the step `last`; `None` if it cannot start then, or not be complete if it must.
+    /// to the step `last`, if it is not complete before the step `earliest`; `None` if it cannot start then, not
+    /// be open so long, or not be complete if it must.
     fn value(
         &self,
         job: &JobLimits,
         start: u8,
         last: u8,
         must_complete: bool,
+        earliest: u8,
         sums: &Coefficients,
     ) -> Option<f64> {
         let at = |step: u8| usize::from(step - self.limits.now);
@@ -300,7 +383,8 @@ impl<'a> Bound<'a> {
             limit.map_or(all, |limit| all.min(f64::from(limit) * one))
         };
         let by = job.deadline.min(last);
-        let completed = (start + job.steps - 1..=by).map(|end| {
+        let first = (start + job.steps - 1).max(earliest);
+        let completed = (first..=by).map(|end| {
             let complete = sums.complete[at(last)] - sums.complete[at(end - 1)];
             held(end - 1, Some(job.held)) + complete
         });
@@ -314,7 +398,7 @@ impl<'a> Bound<'a> {
         } else {
             (last, None)
         };
-        let unfinished = (start <= end).then(|| {
+        let unfinished = (start <= end && job.deadline + 1 >= earliest).then(|| {
             let bonus = if end == last {
                 job.memory * sums.last_memory
             } else {

@@ -1,7 +1,8 @@
 //! Upper limits of the components of the reward, step by step.
 
 use sentinel_env::cluster::{
-    Behavior, Change, Episode, GPU_MEMORY, GpuState, JobStatus, MAX_ATTACK_LEVEL, Observation, Size,
+    Behavior, Change, Episode, GPU_MEMORY, GpuState, JobStatus, MAX_ATTACK_LEVEL, Observation,
+    Rules, Size,
 };
 use sentinel_env::ledger::{CALIBRATION_SLOPE, Evidence, report_weight};
 use sentinel_env::slot::Slot;
@@ -11,6 +12,10 @@ use super::job_limits::{JobLimits, most_complete};
 
 /// Highest stakes of a report (spec cluster §4).
 const HIGHEST_STAKES: f64 = 0.99;
+/// Coherence of a tick, of a preemption, and of a verification that meets a lie (spec cluster §4).
+const TICK: f64 = 0.55;
+pub(super) const PREEMPTION: f64 = 0.70;
+const LIE: f64 = 0.90;
 /// Smallest number of steps between two attacks (spec cluster §5.1).
 const ATTACK_GAP: u8 = 5;
 /// Level of the attacks that occupy memory of a GPU, and the memory (spec cluster §5.2).
@@ -27,6 +32,8 @@ const LIMITS_OF_HEALTH: (f64, f64) = (0.60, 0.30);
 pub(super) mod weight {
     /// Of the completion rate, in the grades of the orchestrator and the worker.
     pub(in super::super) const COMPLETION: f64 = 0.30 * 0.40 + 0.20 * 0.70;
+    /// Of coherence.
+    pub(in super::super) const COHERENCE: f64 = 0.30 * 0.30;
     /// Of utilization.
     pub(in super::super) const UTILIZATION: f64 = 0.30 * 0.50;
     /// Of the fraction of GPUs that are not idle, through waste.
@@ -55,8 +62,6 @@ pub(super) struct StepLimits {
     pub(super) step: u8,
     /// Number of jobs that are complete.
     pub(super) complete: u8,
-    /// Number of GPUs that hold memory of jobs, if no further job is complete.
-    pub(super) busy: u8,
     /// Number of jobs that hold memory, if no further job is complete.
     pub(super) holding: u8,
     /// Number of GPUs that are down.
@@ -77,11 +82,36 @@ pub(super) struct StepLimits {
     pub(super) honesty: f64,
     /// Detection rate.
     pub(super) detection_rate: f64,
-    /// Reliability modifier times resistance to attacks.
+    /// Reliability modifier.
     pub(super) modifier: f64,
+    /// Resistance to attacks.
+    pub(super) resistance: f64,
 }
 
 impl StepLimits {
+    /// Returns the highest factor of the weighted grades in the step reward.
+    pub(super) fn factor(&self) -> f64 {
+        self.health * self.modifier * self.resistance
+    }
+
+    /// Returns the limits if all jobs have ended `idle` steps before the end of this one.
+    ///
+    /// Then all actions fail, and count as drift, except for a tick and the preemption of a job that
+    /// timed out, which counts as drift too. A third tick in seven steps is a loop.
+    pub(super) fn when_idle(mut self, idle: u8, rules: Rules) -> Self {
+        if idle > 0 {
+            let events = f64::from(idle_events(idle));
+            let coherence = if rules.has(Change::Timeouts) {
+                TICK
+            } else {
+                PREEMPTION
+            };
+            self.coherence = self.coherence.min(coherence);
+            self.modifier -= 0.30 * events / f64::from(self.step);
+        }
+        self
+    }
+
     /// Returns the memory of the GPUs that are up, at least.
     pub(super) fn memory(&self, size: &Size) -> f64 {
         // The episode ends when more GPUs are down, so that utilization does not matter then.
@@ -147,7 +177,6 @@ impl Limits {
         StepLimits {
             step,
             complete,
-            busy,
             holding,
             down,
             other_memory,
@@ -159,6 +188,7 @@ impl Limits {
             honesty: highest_honesty(o, taken),
             detection_rate: highest_detection_rate(episode, taken),
             modifier: highest_modifier(episode, step),
+            resistance: highest_resistance(o, taken),
         }
     }
 
@@ -193,8 +223,14 @@ impl Limits {
             + weight::COMPLETION * f64::from(complete) / f64::from(self.size.jobs)
             + weight::UTILIZATION * self.utilization(limits, complete)
             + weight::BUSY * f64::from(busy) / f64::from(self.size.gpus);
-        grades * highest_health(o, &self.size, busy) * limits.modifier
+        grades * highest_health(o, &self.size, busy) * limits.modifier * limits.resistance
     }
+}
+
+/// Returns the smallest number of loops and drifts in steps without queued and running jobs: all but two of
+/// seven steps in a row.
+pub(super) fn idle_events(steps: u8) -> u8 {
+    steps.saturating_sub(2 * steps.div_ceil(7))
 }
 
 /// Returns the number and memory of what can hold memory after `step` apart from queued and running jobs:
@@ -278,7 +314,7 @@ fn trust_range(evidence: &Evidence<1>, reports: u8) -> (f64, f64) {
 }
 
 /// Returns `true` if some worker of the episode can make a dishonest report.
-fn has_liar(episode: &Episode) -> bool {
+pub(super) fn has_liar(episode: &Episode) -> bool {
     let honest = |behavior: &Behavior| matches!(behavior, Behavior::Reliable | Behavior::Slow);
     !episode.hidden().assignment.0.iter().all(honest)
 }
@@ -288,7 +324,7 @@ fn has_liar(episode: &Episode) -> bool {
 fn highest_coherence(episode: &Episode, taken: u8) -> f64 {
     let ledger = &episode.observation().ledger;
     let trust = Slot::ALL.map(|slot| trust_range(&ledger[slot], taken).1);
-    let other: f64 = if has_liar(episode) { 0.90 } else { 0.70 };
+    let other: f64 = if has_liar(episode) { LIE } else { PREEMPTION };
     let allocated = 0.45 + 0.55 * trust.into_iter().fold(0.0, f64::max);
     allocated.min(1.0).max(other)
 }
@@ -360,32 +396,30 @@ fn highest_detection_rate(episode: &Episode, taken: u8) -> f64 {
     ((detections + verifications) / f64::from(c.attempts.max(1))).min(1.0)
 }
 
-/// Returns the highest reliability modifier after `step`, times the highest resistance to attacks: no
-/// further loop, drift or poisoning, and no overconfidence.
+/// Returns the highest reliability modifier after `step`: no further loop or drift, and no
+/// overconfidence.
 fn highest_modifier(episode: &Episode, step: u8) -> f64 {
     let o = episode.observation();
-    let (c, taken) = (&o.counters, step - o.step_count);
+    let c = &o.counters;
     let without = |events: u16| 1.0 - f64::from(events) / f64::from(step);
     let behaviors = f64::from(episode.hidden().distinct_behaviors()) / 5.0;
     let freshness = if o.task == Task::Task3 {
-        let types = (o.attack_types + most_attacks(taken)).min(MAX_ATTACK_LEVEL);
+        let types = o.attack_types + most_attacks(step - o.step_count);
+        let types = types.min(MAX_ATTACK_LEVEL);
         0.70 * behaviors + 0.30 * f64::from(types) / f64::from(MAX_ATTACK_LEVEL)
     } else {
         behaviors
     };
-    let modifier =
-        0.30 * without(c.loop_events) + 0.30 * without(c.drift_events) + 0.25 + 0.15 * freshness;
-    let attempts = f64::from(c.attempts) + f64::from(most_attacks(taken));
-    let poisoned = if c.poisonings == 0 {
-        0.0
-    } else {
-        f64::from(c.poisonings) / attempts.max(1.0)
-    };
+    0.30 * without(c.loop_events) + 0.30 * without(c.drift_events) + 0.25 + 0.15 * freshness
+}
+
+/// Returns the highest resistance to attacks after some steps: there is no further poisoning.
+fn highest_resistance(o: &Observation, taken: u8) -> f64 {
+    let attempts = f64::from(o.counters.attempts) + f64::from(most_attacks(taken));
+    let poisonings = f64::from(o.counters.poisonings);
     // Without an attack, resistance is 1.
-    let resistance = if c.attempts == 0 {
-        1.0
-    } else {
-        1.0 - 0.75 * poisoned
-    };
-    modifier * resistance.max(0.10)
+    if o.counters.attempts == 0 || poisonings == 0.0 {
+        return 1.0;
+    }
+    (1.0 - 0.75 * poisonings / attempts).max(0.10)
 }

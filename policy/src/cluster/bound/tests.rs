@@ -1,11 +1,11 @@
 //! Tests of the bound and of the limits that it is made of.
 
 use super::EpisodeBound;
-use super::step_limits::Limits;
+use super::step_limits::{Limits, idle_events};
 use crate::Scripted as _;
 use crate::cluster::PolicyName;
 use sentinel_env::cluster::{
-    Action, Change, Episode, GpuId, JobId, JobStatus, Rules, Setup, Size, Step, Task,
+    Action, Change, Episode, GpuId, Job, JobId, JobStatus, Rules, Setup, Size, Step, Task,
 };
 use sentinel_env::rng::{PyRandom, Streams};
 use sentinel_env::rules::RuleChange as _;
@@ -139,9 +139,15 @@ fn bounds_of_all_states_of_an_episode_hold_for_its_score() {
     }
 }
 
+fn is_open(job: &Job) -> bool {
+    matches!(job.status, JobStatus::Queued | JobStatus::Running)
+}
+
 /// A state of an episode from which limits are compared with what happens.
 struct Start {
     limits: Limits,
+    /// The jobs that were queued or running.
+    jobs: Vec<JobId>,
     /// Number of steps after which each job held memory.
     held: Vec<u16>,
 }
@@ -162,7 +168,13 @@ fn components_never_exceed_their_limits() {
             if !episode.observation().done() && (step.is_none() || random.below(12) == 0) {
                 let limits = Limits::new(episode);
                 let held = vec![0; limits.jobs.len()];
-                starts.push(Start { limits, held });
+                let jobs = episode.observation().jobs.iter();
+                let jobs = jobs.filter(|(_, job)| is_open(job)).map(|(id, _)| id);
+                starts.push(Start {
+                    jobs: jobs.collect(),
+                    limits,
+                    held,
+                });
             }
         });
     }
@@ -178,7 +190,10 @@ fn check_limits(episode: &Episode, info: &Step, start: &mut Start) {
     assert!(complete <= step.complete, "{setup:?} {step:?}");
     let counts = episode.hidden().pool.counts();
     assert!(counts[3] + counts[4] <= step.down, "{setup:?} {step:?}");
-    assert!(counts[1] + counts[2] <= step.busy, "{setup:?} {step:?}");
+    assert!(
+        counts[1] + counts[2] <= step.holding + step.other_busy,
+        "{setup:?} {step:?}"
+    );
     let modifier = grades.reliability.modifier * grades.hack_resistance;
     let pairs = [
         ("health", grades.health, step.health),
@@ -187,7 +202,11 @@ fn check_limits(episode: &Episode, info: &Step, start: &mut Start) {
         ("calibration", grades.calibration, step.calibration),
         ("honesty", grades.honesty, step.honesty),
         ("detection", grades.detection_rate, step.detection_rate),
-        ("modifier", modifier, step.modifier + LAST_DECIMAL),
+        (
+            "modifier",
+            modifier,
+            step.modifier * step.resistance + LAST_DECIMAL,
+        ),
     ];
     for (name, value, limit) in pairs {
         assert!(
@@ -208,11 +227,10 @@ fn check_limits(episode: &Episode, info: &Step, start: &mut Start) {
         grades.reward <= reward + ROUNDING,
         "{reward} {setup:?} {grades:?}"
     );
-    for (limit, held) in limits.jobs.iter().zip(&mut start.held) {
-        let id = limit.id;
+    let of_jobs = start.jobs.iter().zip(&limits.jobs).zip(&mut start.held);
+    for ((id, limit), held) in of_jobs {
         let job = &o.jobs.rows()[id.index()];
-        let is_open = matches!(job.status, JobStatus::Queued | JobStatus::Running);
-        *held += u16::from(job.placed.is_some() && is_open);
+        *held += u16::from(job.placed.is_some() && is_open(job));
         assert!(*held <= limit.held, "{id} {setup:?} {limit:?}");
         if job.status == JobStatus::Complete {
             assert!(o.step_count - limits.now >= limit.steps, "{id} {setup:?}");
@@ -273,4 +291,58 @@ fn bound_is_not_below_the_optimum_of_exhaustive_search() {
         });
     }
     assert!(compared > 40, "{compared}");
+}
+
+#[test]
+fn idle_steps_are_loops_or_drift_and_not_coherent() {
+    let mut compared = 0;
+    for setup in (0..400).flat_map(|round| setups(120_000 + 20 * round)) {
+        let mut episode = Episode::reset(&setup);
+        let mut random = PyRandom::new(setup.seed);
+        let latest = episode
+            .observation()
+            .jobs
+            .rows()
+            .iter()
+            .map(|job| job.deadline)
+            .max();
+        if setup.task != Task::Task1 || latest.is_some_and(|latest| latest > 26) {
+            continue;
+        }
+        let before = |episode: &Episode| {
+            let c = episode.observation().counters;
+            (
+                c.loop_events + c.drift_events,
+                episode.observation().step_count,
+            )
+        };
+        let mut idle_since = None;
+        while !episode.observation().done() {
+            let jobs = &episode.observation().jobs;
+            let open = jobs.count(JobStatus::Queued) + jobs.count(JobStatus::Running);
+            let (events, step) = *idle_since.get_or_insert_with(|| before(&episode));
+            if open > 0 {
+                idle_since = None;
+            }
+            let tick = random.below(3) < 2;
+            let action = if tick && open == 0 {
+                Action::Tick
+            } else {
+                random_action(&episode, &mut random)
+            };
+            let grades = episode.step(action).expect("a running episode").info.grades;
+            if idle_since.is_some() {
+                let (now, at) = before(&episode);
+                let fewest = u16::from(idle_events(at - step));
+                assert!(now - events >= fewest, "{setup:?} {at} {step}");
+                let has = episode.setup().rules.has(Change::Timeouts);
+                assert!(
+                    grades.coherence <= if has { 0.55 } else { 0.70 },
+                    "{setup:?}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }

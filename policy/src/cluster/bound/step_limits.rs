@@ -32,9 +32,9 @@ const LIMITS_OF_HEALTH: (f64, f64) = (0.60, 0.30);
 pub(super) mod weight {
     /// Of the completion rate, in the grades of the orchestrator and the worker.
     pub(in super::super) const COMPLETION: f64 = 0.30 * 0.40 + 0.20 * 0.70;
-    /// Of coherence.
+    /// Of the coherence of the action.
     pub(in super::super) const COHERENCE: f64 = 0.30 * 0.30;
-    /// Of utilization.
+    /// Of the fraction of memory that is in use.
     pub(in super::super) const UTILIZATION: f64 = 0.30 * 0.50;
     /// Of the fraction of GPUs that are not idle, through waste.
     pub(in super::super) const BUSY: f64 = 0.30 * 0.20 * 0.45;
@@ -70,21 +70,21 @@ pub(super) struct StepLimits {
     pub(super) other_memory: f64,
     /// Number of GPUs that are in use apart from those of queued and running jobs.
     pub(super) other_busy: u8,
-    /// Health.
+    /// Health of the pool: 0.5 or 1.
     pub(super) health: f64,
     /// Mean health over the steps so far.
     pub(super) mean_health: f64,
-    /// Plan coherence.
+    /// Plan coherence of the action.
     pub(super) coherence: f64,
     /// Calibration of the ledger.
     pub(super) calibration: f64,
     /// Fraction of honest reports.
     pub(super) honesty: f64,
-    /// Detection rate.
+    /// Number of detections per attack, under the rules in force.
     pub(super) detection_rate: f64,
-    /// Reliability modifier.
+    /// Reliability modifier of the step reward.
     pub(super) modifier: f64,
-    /// Resistance to attacks.
+    /// Resistance to attacks, a factor of the step reward.
     pub(super) resistance: f64,
 }
 

@@ -1,5 +1,5 @@
 //! Tests of `sentinel bound`: the comparison of an evaluation with bounds, and evaluations that are
-//! refused. The bounds themselves are tested in `policy/src/trust/bound/` and
+//! refused. The bounds themselves are tested in `policy/src/trust/bound/`, `policy/src/cluster/bound/` and
 //! `policy/src/polyguard/perfect_information.rs`.
 #![allow(
     clippy::unwrap_used,
@@ -126,7 +126,27 @@ fn bounds_of_polyguard_are_those_of_the_episodes() {
     }
     assert!(looser > 0, "{loose}");
     run_in(place, "bound --world polyguard").fails(&["--eval FILE"]);
-    run_in(place, "bound --world cluster").fails(&["world cluster has no bounds"]);
+}
+
+#[test]
+fn bounds_of_cluster_are_those_of_the_episodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let line = "eval --world cluster --rules hardened --streams independent --task all --seeds 20000..20003 \
+                --policies planner,oracle --out eval.json";
+    run_in(place, line).succeeds();
+    let line = "bound --world cluster --rules hardened --eval eval.json --out bound.json";
+    let run = run_in(place, line);
+    let printed = run.succeeds();
+    for words in ["even with everything known", "(sees hidden state)"] {
+        assert!(printed.contains(words), "{printed}");
+    }
+    let found = json(&std::fs::read_to_string(place.join("bound.json")).unwrap());
+    assert_eq!(found["cases"].as_array().unwrap().len(), 9);
+    for row in found["policies"].as_array().unwrap() {
+        assert!(row["gap"]["mean"].as_f64().unwrap() >= 0.0, "{row}");
+    }
+    run_in(place, "bound --world cluster").fails(&["world cluster", "--eval FILE"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! type makes visible. A [`Player`] is one or the other.
 
 mod analyzable_impl;
+mod bound;
 mod complete_action;
 mod episode_row;
 pub(crate) mod evidence;
@@ -18,6 +19,7 @@ use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::named_enum;
 use sentinel_env::rng::Streams;
 
+pub use bound::EpisodeBound;
 pub use episode_row::EpisodeRow;
 pub use lookahead::{Lookahead, LookaheadOracle};
 pub use planner::Planner;

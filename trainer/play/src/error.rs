@@ -29,9 +29,12 @@ pub enum PlayError {
     NoExamples(PathBuf),
     /// Bounds of episodes were asked for without episodes.
     #[error(
-        "world polyguard has bounds of episodes: name some with --eval FILE, an evaluation by `sentinel eval --world polyguard --out FILE`"
+        "world {world} has bounds of episodes: name some with --eval FILE, an evaluation by `sentinel eval --world {world} --out FILE`"
     )]
-    NoEpisodesToBound,
+    NoEpisodesToBound {
+        /// The name of the world.
+        world: &'static str,
+    },
     /// A manifest cannot be read.
     #[error("{} is not a manifest: {reason}; remove it and run `sentinel replay manifest`", path.display())]
     Manifest {

@@ -6,8 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use sentinel_base::{Error, files};
-use sentinel_env::polyguard::PolyguardEnv;
-use sentinel_env::trust::TrustEnv;
 use sentinel_env::{WorldName, in_world};
 use sentinel_language::ablate::AblateConfig;
 use sentinel_language::record::RecordConfig;
@@ -218,11 +216,7 @@ fn compare<W: Playable>(config: &RulesConfig) -> Result<Findings> {
 
 /// Runs `sentinel bound`, which prints bounds, and the distance of policies from them.
 pub(crate) fn bound(config: &BoundConfig) -> Result<()> {
-    match config.world {
-        WorldName::Trust => bound_in::<TrustEnv>(config),
-        WorldName::Polyguard => bound_in::<PolyguardEnv>(config),
-        other => bail!("world {other} has no bounds: use trust or polyguard"),
-    }
+    in_world!(config.world, W => bound_in::<W>(config))
 }
 
 fn bound_in<W: Bounded>(config: &BoundConfig) -> Result<()> {

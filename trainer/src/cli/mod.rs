@@ -81,8 +81,7 @@ pub(crate) enum Command {
     /// Compare rules: the effect of each change on each policy, and whether better policies score
     /// better
     Rules(RulesConfig),
-    /// Compute an upper bound on the score of policies, in worlds trust and polyguard, and compare
-    /// policies with it
+    /// Compute an upper bound on the score of policies, and compare policies with it
     Bound(BoundConfig),
     /// Compare the stack of agents of world polyguard with its parts
     Ablate(AblateConfig),

@@ -109,6 +109,12 @@ impl Hidden {
         self.failures.clone().random()
     }
 
+    /// Iterates over the next draws of the failure stream, in `[0, 1)`, without taking them.
+    pub fn upcoming_failures(&self) -> impl Iterator<Item = f64> + use<> {
+        let mut draws = self.failures.clone();
+        std::iter::repeat_with(move || draws.random())
+    }
+
     /// Returns the next draw of the attack stream, in `[0, 1)`, without taking it.
     #[must_use]
     pub fn peek_attacks(&self) -> f64 {

@@ -75,6 +75,18 @@ impl Tally {
         mean_reward(self.total_reward, self.reward_events)
     }
 
+    /// Returns the sum of the health values of all steps so far.
+    #[must_use]
+    pub const fn health_sum(&self) -> f64 {
+        self.health_sum
+    }
+
+    /// Returns the sum of the utilization values of all steps so far.
+    #[must_use]
+    pub const fn utilization_sum(&self) -> f64 {
+        self.utilization_sum
+    }
+
     /// Returns the number of attack types seen, 0..=5.
     #[must_use]
     pub const fn attack_types(&self) -> u8 {

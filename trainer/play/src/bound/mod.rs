@@ -25,8 +25,8 @@ const INTERVAL: f64 = 1.96;
 /// The configuration of `sentinel bound`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BoundConfig {
-    /// The world: trust, where a bound is of all policies that see observations only, or polyguard, where
-    /// it is of the episodes of --eval with everything known
+    /// The world: trust, where a bound is of all policies that see observations only, or cluster or
+    /// polyguard, where it is of the episodes of --eval with everything known
     #[arg(long, value_name = "WORLD", default_value_t, value_parser = arg_parsers::world_parser())]
     pub world: WorldName,
     /// The rules: reference, the default, as in the published system, or hardened; with single changes

@@ -1,13 +1,19 @@
 //! The evaluation of the cluster world (spec cluster §11).
 
-use sentinel_env::cluster::{ClusterEnv, Session, Step, TraceFinal, TraceReset, TraceStep};
+use sentinel_base::Error;
+use sentinel_env::cluster::{
+    ClusterEnv, Session, Setup, Step, Task, TraceFinal, TraceReset, TraceStep,
+};
 use sentinel_env::rng::Streams;
-use sentinel_policy::cluster::EpisodeRow;
+use sentinel_env::{Environment as _, World as _};
+use sentinel_policy::cluster::{EpisodeBound, EpisodeRow};
 use sentinel_policy::rollout::EpisodeRun;
 use serde::Serialize;
 
 use super::{is_reference, mean};
+use crate::PlayError;
 use crate::analyze::Analyzed;
+use crate::bound::{self, Bounded, Bounds, Computation};
 use crate::eval::{
     Difficulty, DifficultyState, Evaluated, Evaluation, OrderedMap, ReplayUse, or_empty,
 };
@@ -138,5 +144,39 @@ impl Traced for ClusterEnv {
     fn final_row(session: &Session, random_next: Option<f64>) -> Option<impl Serialize> {
         let last = session.steps().last()?;
         TraceFinal::new(session.episode(), last, random_next)
+    }
+}
+
+impl Bounded for ClusterEnv {
+    const CASE: &'static str = "episode";
+
+    fn computations(
+        plan: &bound::Plan<Self>,
+        episodes: &[(Task, u64)],
+    ) -> Result<Vec<Computation>, Error> {
+        if episodes.is_empty() {
+            return Err(PlayError::NoEpisodesToBound { world: Self::NAME }.into());
+        }
+        let rules = plan.rules;
+        let computation = |(task, seed): &(Task, u64)| {
+            let setup = Setup::new(*task, *seed, Streams::Independent).with_rules(rules);
+            Computation {
+                cases: vec![(task.name(), seed.to_string())],
+                compute: Box::new(move || (EpisodeBound::new(&Self::reset(&setup)).score, None)),
+            }
+        };
+        Ok(episodes.iter().map(computation).collect())
+    }
+
+    fn case_of(_task: Task, seed: u64) -> String {
+        seed.to_string()
+    }
+
+    fn describe(bounds: &Bounds) -> String {
+        format!(
+            "No actions in these episodes have a higher score under the {} rules, even with everything known. \
+             The\nhighest score may be lower: the components of the reward are bounded one by one.",
+            bounds.rules
+        )
     }
 }

@@ -1,12 +1,12 @@
 //! The evaluation of the polyguard world.
 
 use sentinel_base::Error;
-use sentinel_env::Environment as _;
 use sentinel_env::polyguard::{
     EndReason, PolyguardEnv, Session, Setup, Step, StepError, TaskSpec, TraceFinal, TraceReset,
     TraceStep,
 };
 use sentinel_env::rng::Streams;
+use sentinel_env::{Environment as _, World as _};
 use sentinel_policy::polyguard::{EpisodeBound, EpisodeRow, LmEpisode};
 use sentinel_policy::rollout::EpisodeRun;
 use sentinel_policy::text::{PromptState, PromptStyle};
@@ -162,7 +162,7 @@ impl Bounded for PolyguardEnv {
         episodes: &[(TaskSpec, u64)],
     ) -> Result<Vec<Computation>, Error> {
         if episodes.is_empty() {
-            return Err(PlayError::NoEpisodesToBound.into());
+            return Err(PlayError::NoEpisodesToBound { world: Self::NAME }.into());
         }
         let (rules, steps) = (plan.rules, plan.search_steps);
         let computation = |(task, seed): &(TaskSpec, u64)| {

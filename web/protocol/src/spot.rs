@@ -7,8 +7,6 @@ use crate::{PlayedEpisode, Tone};
 /// The question that a world asks a visitor, with the words around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpotInfo {
-    /// One sentence about how to answer it.
-    pub hint: String,
     /// Word for the suspect that is the answer, such as `the liar`.
     pub answer: String,
     /// Quantity on the vertical axis of the board.

@@ -12,8 +12,6 @@ pub struct WorldInfo {
     pub title: String,
     /// The world in one or two sentences.
     pub tagline: String,
-    /// Notice that is always visible above the world; empty for none.
-    pub warning: String,
     /// Explanation of an episode, one paragraph each.
     pub help: Vec<String>,
     /// Terms with their definitions.

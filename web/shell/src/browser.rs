@@ -45,7 +45,8 @@ pub fn clear_placeholder() {
 }
 
 /// Returns the worlds that `index.html` lists as `<meta name="engine-WORLD" content="URL"
-/// data-title="TITLE" data-spot="NAME" data-question="QUESTION">`.
+/// data-title="TITLE" data-spot="NAME" data-question="QUESTION" data-hint="HOW TO ANSWER IT"
+/// data-warning="NOTICE">`.
 #[must_use]
 pub fn engine_programs() -> Vec<Program> {
     let mut all = Vec::new();
@@ -68,6 +69,8 @@ pub fn engine_programs() -> Vec<Program> {
                 title: text("data-title"),
                 spot: text("data-spot"),
                 question: text("data-question"),
+                hint: text("data-hint"),
+                warning: text("data-warning"),
             });
         }
     }

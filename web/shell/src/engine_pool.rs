@@ -64,6 +64,10 @@ pub struct Program {
     pub spot: String,
     /// The question.
     pub question: String,
+    /// One sentence about how to answer it.
+    pub hint: String,
+    /// Notice that is always visible above the world; empty for none.
+    pub warning: String,
 }
 
 /// A file that the visitor dropped.

@@ -32,10 +32,10 @@
 //! | `data-line`, `data-current` | a line of play that was tried, and the one that is shown |
 //! | `data-compared` | a policy in the comparison on one episode |
 //! | `data-help` | text that has an explanation |
-//! | `data-moment` | the caption of the guided playback, with the name of the moment |
-//! | `data-stop`, `data-toured` | the tour with the number of its stop, and what the stop is about |
+//! | `data-suspect`, `data-ended` | a suspect of the world's question by its index, and the question once it is answered |
+//! | `data-mean-of` | the mean score of a player of the question |
 //! | `data-take` | a button that saves or copies something |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `today-note`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `watch-play`, `watch-next`, `watch-skip`, `watch-you`, `watch-learn`, `watch-stay`, `tour-open`, `tour-back`, `tour-next`, `tour-end`, `tour-terms`, `files`, `files-open`, `files-read`, `evaluation`, `making`, `cancel-export` |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `advanced`, `drop`, `tip`, `undo`, `redo`, `today`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `question`, `hint`, `again`, `play-fresh`, `heard`, `files`, `files-open`, `files-read`, `evaluation`, `making`, `cancel-export` |
 
 #![allow(
     clippy::redundant_closure,

@@ -12,7 +12,6 @@ use crate::run::{Frame, PublicFrame};
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
-    info.hint = text("Jobs are handed out at random. Tap a worker when you think you know.");
     info.answer = text("the boaster");
     info.axis = text("claimed progress");
     info.ends = [text("0 %"), text("100 %")];

@@ -11,9 +11,6 @@ pub(super) fn complete(info: &mut WorldInfo) {
     info.tagline =
         "Make a simulated medication regimen safer, step by step, while values are missing and not every interaction is flagged."
             .to_owned();
-    info.warning =
-        "A simulation with made-up archetypes of medicines, for research on reinforcement learning. Not a medical device, never for the care of a patient."
-            .to_owned();
     info.help = [
         "A made-up patient takes three to fourteen medicines of made-up archetypes. Some interact, some are no longer needed, some are dosed wrong, and part of the information that would show this is missing.",
         "Each step offers up to ten candidates. Choose one by a click or by its number, 0 for the tenth. A verifier refuses what is not allowed, and thirteen components grade the step.",

@@ -12,7 +12,6 @@ use crate::run::{Frame, PublicFrame};
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
-    info.hint = text("Watch what happens while each is paused, and tap the one you suspect.");
     info.answer = text("the cause");
     info.axis = text("symptom");
     info.ends = [text("gone"), text("strong")];

@@ -61,7 +61,7 @@ impl PageWorld for TrustEnv {
     const FALLBACK: &'static str = "the .70 heuristic acts";
 
     const SPOT_STEP_MS: u32 = 1100;
-    const SPOT_SEED: u64 = 5003;
+    const SPOT_SEED: u64 = 5040;
 
     type Code = Action;
     type PublicStep = PublicStep;

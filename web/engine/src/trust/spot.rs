@@ -13,7 +13,6 @@ use crate::run::{Frame, PublicFrame};
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
-    info.hint = text("Work is handed out at random. Tap a face when you think you know.");
     info.answer = text("the liar");
     info.axis = text("stakes");
     info.ends = [text("low"), text("high")];
@@ -31,7 +30,7 @@ pub(super) fn suspects(frame: &PublicFrame<'_, TrustEnv>) -> Vec<Suspect> {
             title: slot.name().to_owned(),
             slot: slot.index() as u8,
             record: match evidence.calls {
-                0 => "not asked yet".to_owned(),
+                0 => "not asked".to_owned(),
                 calls => format!("{} of {calls} right", evidence.successes()),
             },
         }

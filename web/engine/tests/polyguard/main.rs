@@ -8,8 +8,8 @@ mod views;
 use std::collections::BTreeSet;
 
 use common::{
-    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively, run_of,
-    truth_of, truths, unknown_words_are_named, views,
+    ask, codes_replay_the_run, deferred, episode_ref, played, policies_play_as_natively,
+    repository, run_of, truth_of, truths, unknown_words_are_named, views,
 };
 use sentinel_env::polyguard::{
     Action, CandidateId, Choice, Confidence, Difficulty, MAX_STEPS, PolyguardEnv, RationaleTerms,
@@ -178,7 +178,9 @@ fn every_task_has_its_own_coordinates() {
     assert_eq!(info.default_task, "DDI-medium");
     assert_eq!(info.legacy_player, "stack_replan");
     assert_eq!(info.actions_max as usize, MAX_STEPS);
-    assert!(info.warning.contains("never for the care of a patient"));
+    // The notice is in the page's document, so that it is there from the first paint on.
+    let document = String::from_utf8(repository("index.html")).expect("a document");
+    assert!(document.contains("never for the care of a patient"));
     let mut seen = BTreeSet::new();
     for task in &info.tasks {
         let known = TaskSpec::parse(&task.name).expect("a task of the world");

@@ -88,10 +88,7 @@ pub fn app() -> View {
         is_drawn && page.main.frame.with(Option::is_some)
     };
     let warning = move || {
-        let text = page.info.with(|info| {
-            info.as_ref()
-                .map_or_else(String::new, |info| info.warning.clone())
-        });
+        let text = page.program_text(|program| &program.warning);
         let warning = p().class("world-warning").attr("role", "note");
         (!text.is_empty()).then(|| warning.child(text))
     };

@@ -21,13 +21,10 @@ const NEAR: f32 = 0.055;
 #[must_use]
 pub fn spot(page: Page) -> El {
     let ended = memo(move || page.answer().is_some());
-    let side = div()
-        .class("spot-side")
-        .child(step_card(page))
-        .child(move || match page.answer() {
-            Some(answer) => ends(page, &answer).into_view(),
-            None => open(page).into_view(),
-        });
+    let side = div().class("spot-side").child(move || match page.answer() {
+        Some(answer) => ends(page, &answer).into_view(),
+        None => View::Fragment(vec![step_card(page).into_view(), open(page).into_view()]),
+    });
     section()
         .class("spot")
         .label("Question")
@@ -44,7 +41,7 @@ fn question(page: Page) -> El {
     };
     let line = move || match page.answer() {
         Some(answer) => answer.text.clone(),
-        None => page.spot_words().hint,
+        None => page.program_text(|program| &program.hint),
     };
     div()
         .class("ask")
@@ -93,7 +90,7 @@ fn board(page: Page) -> El {
         .class("fog")
         .hidden(move || level.get().is_none() || words.with(|words| words.ahead.is_empty()))
         .style(
-            "height",
+            "--ahead",
             of_level(|level| css(f64::from(1.0 - level) * 100.0) + "%"),
         )
         .child(move || words.with(|words| words.ahead.clone()));
@@ -101,7 +98,7 @@ fn board(page: Page) -> El {
         .class("level")
         .hidden(move || level.get().is_none())
         .style(
-            "bottom",
+            "--height",
             of_level(|level| css(f64::from(level) * 100.0) + "%"),
         )
         .child(b().child(of_level(|level| {
@@ -133,8 +130,15 @@ fn board(page: Page) -> El {
         move |index| lane(page, index),
     );
     let lineup = ul().class("lineup").child(lanes);
+    // Long names need rows in place of columns on a phone.
+    let is_long = memo(move || {
+        let is_long = |suspect: &Suspect| suspect.title.len() > 8;
+        let frame = page.main.frame.get();
+        frame.is_some_and(|frame| frame.suspects.iter().any(is_long))
+    });
     div()
         .class("card board")
+        .toggle_class("long", move || is_long.get())
         .child(scale)
         .child(lineup)
         .child(none)
@@ -286,7 +290,7 @@ fn marks(page: Page, signs: &[(usize, BoardSign)]) -> Vec<El> {
         i().class("mark")
             .toggle_class("checked", shown.checked)
             .toggle_class("new", *step == at && !ended)
-            .style("bottom", css(f64::from(shown.height) * 100.0) + "%")
+            .style("--height", css(f64::from(shown.height) * 100.0) + "%")
             .style("--aside", aside.to_string())
             .child(sign(shown.tone))
     };
@@ -295,10 +299,7 @@ fn marks(page: Page, signs: &[(usize, BoardSign)]) -> Vec<El> {
 
 /// Returns the card of the step at the cursor.
 fn step_card(page: Page) -> El {
-    let count = move || match page.answer() {
-        Some(_) => "The end".to_owned(),
-        None => format!("Step {} of {}", page.cursor(), page.action_count()),
-    };
+    let count = move || format!("Step {} of {}", page.cursor(), page.action_count());
     let of = move |text: fn(&AgentView) -> &String| {
         move || {
             let frame = page.main.frame.get();
@@ -365,9 +366,9 @@ fn ends(page: Page, answer: &Answer) -> View {
         .child(h2().child(heading))
         .child(curve(page, answer));
     View::Fragment(vec![
+        result(page).into_view(),
         suspicion.into_view(),
         scores(page).into_view(),
-        result(page).into_view(),
     ])
 }
 
@@ -413,6 +414,7 @@ fn scores(page: Page) -> El {
         .main
         .status
         .with_untracked(|status| status.episode.player_label.clone());
+    let shown = label.clone();
     let score = page.main.last_score().unwrap_or_default();
     let means = move || {
         let (trained, trained_label) = page.info.with(|info| {
@@ -448,22 +450,18 @@ fn scores(page: Page) -> El {
         });
         waits.then(|| p().class("quiet").child("Computing…"))
     };
-    let title = match page.spot_words().is_watched {
-        true => "Score of who hands out the work",
-        false => "Score of the network",
-    };
     let here = p()
         .class("means")
-        .child(span().child("This episode"))
+        .child(span().child(format!("{shown}, this episode")))
         .child(b().class("num").child(fixed(score, 3)));
     section()
         .class("card")
         .label("Scores")
-        .child(h2().child(title))
+        .child(h2().child("Scores"))
         .child(here)
         .child(
             p().class("quiet")
-                .child("Mean of 200 other episodes, computed in this tab:"),
+                .child("Means of 200 other episodes, played in this tab:"),
         )
         .child(means)
         .child(wait)

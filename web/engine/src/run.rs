@@ -1,7 +1,7 @@
 //! An episode that is played frame by frame.
 
 use sentinel_env::TrajectoryDigest;
-use sentinel_page_protocol::{AgentView, Answer, StepLine, encode};
+use sentinel_page_protocol::{AgentView, Answer, Guess, StepLine, encode};
 
 use crate::actor::{Actor, PolicyOutput, Recording};
 use crate::world::{PageWorld, SetupOf};
@@ -377,7 +377,7 @@ impl<W: PageWorld> Run<W> {
         Some(line)
     }
 
-    /// Returns the answer to the world's question with the guess of the network: its likeliest suspect
+    /// Returns the answer to the world's question with the guess of who watches: its likeliest suspect
     /// at the end, and the step from which on it was sure of it, or else the last step. `None` before
     /// the end, and if the question is not posed.
     #[must_use]
@@ -390,15 +390,19 @@ impl<W: PageWorld> Run<W> {
         let suspicion = |index| W::suspicion(&self.public_frame(index));
         let at_end = suspicion(last);
         let ranked = (0u8..).zip(&at_end);
-        if let Some((suspect, chance)) = ranked.max_by(|a, b| a.1.total_cmp(b.1)) {
-            (answer.guess, answer.chance) = (suspect, *chance);
+        let likeliest = ranked.max_by(|a, b| a.1.total_cmp(b.1));
+        answer.guess = likeliest.map(|(suspect, probability)| {
             let is_sure = |index: &usize| {
-                let chance = suspicion(*index).get(usize::from(suspect)).copied();
-                chance.is_some_and(|chance| chance >= SURE)
+                let given = suspicion(*index).get(usize::from(suspect)).copied();
+                given.is_some_and(|given| given >= SURE)
             };
             let sure = (1..=last).rev().take_while(is_sure).last();
-            answer.step = u32::try_from(sure.unwrap_or(last)).unwrap_or(u32::MAX);
-        }
+            Guess {
+                suspect,
+                step: u32::try_from(sure.unwrap_or(last)).unwrap_or(u32::MAX),
+                probability: *probability,
+            }
+        });
         Some(answer)
     }
 

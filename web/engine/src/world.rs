@@ -241,7 +241,6 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
             step_ms: W::SPOT_STEP_MS,
             episode: spot_episode::<W>(),
             mean_seed: MEAN_SEED,
-            is_watched: W::SPOT_PLAYER != TRAINED,
             ..SpotInfo::default()
         },
         ..WorldInfo::default()

@@ -27,6 +27,7 @@ fn engine_with_run(show_truth: bool) -> (Engine<TrustEnv>, Vec<Reply>) {
     let episode = EpisodeRef {
         task: "task1".to_owned(),
         seed: 3,
+        rules: "reference".to_owned(),
         ..EpisodeRef::default()
     };
     let mut replies = ask(
@@ -124,7 +125,10 @@ fn results_of_another_run_are_dropped() {
         &mut helper,
         Request::Play {
             run: 1,
-            episode: EpisodeRef::default(),
+            episode: EpisodeRef {
+                rules: "reference".to_owned(),
+                ..EpisodeRef::default()
+            },
             player: "random".to_owned(),
             branch: None,
             watched: false,

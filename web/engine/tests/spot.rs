@@ -6,6 +6,7 @@ use common::{ask, repository, run_of, truth_of, views};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
+use sentinel_page_engine::run::SURE;
 use sentinel_page_engine::world::world_info;
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{AgentView, Answer, EpisodeRef, Reply, Request, RunUpdate, Tone};
@@ -67,10 +68,11 @@ fn first_episode_is_the_first_that_fits<W: PageWorld>(wanted: fn(&[Tone], &Answe
     let spot = world_info::<W>().spot;
     let fits = |seed: &u64| {
         let (run, _, answer) = play(&mut engine, *seed);
-        let is_sure = answer.guess == answer.suspect && answer.chance >= 0.8;
+        let guess = answer.guess.expect("the network watches");
+        let is_sure = guess.suspect == answer.suspect && guess.probability >= SURE;
         let duration = run.steps.len() * spot.step_ms as usize;
         let steps = run.steps.len() as u32;
-        let is_early = (3..=steps * 3 / 4).contains(&answer.step);
+        let is_early = (3..=steps * 3 / 4).contains(&guess.step);
         is_sure && is_early && duration < LIMIT_MS && wanted(&signs(&run, &answer), &answer)
     };
     assert_eq!(
@@ -108,19 +110,40 @@ fn cause_of_the_first_episode_is_paused() {
     first_episode_is_the_first_that_fits::<PolyguardEnv>(|signs, _| signs.len() >= 2);
 }
 
-/// The network watches episodes that it does not play: it finds the answer far more often than one in
-/// five, and says so only when it is likely.
+/// The figures of `docs/how-to/play.md`, on the seeds that it names: the network watches episodes that
+/// it does not play, and finds the answer far more often than one time in five.
 #[test]
 fn network_that_watches_finds_the_liar() {
     let mut engine = Engine::<TrustEnv>::default();
-    let answers: Vec<Answer> = (5000..5040).map(|seed| play(&mut engine, seed).2).collect();
-    let is_right = |answer: &&Answer| answer.guess == answer.suspect;
+    let answers: Vec<Answer> = (5000..5060).map(|seed| play(&mut engine, seed).2).collect();
+    let is_right = |answer: &&Answer| answer.guess.is_some_and(|g| g.suspect == answer.suspect);
+    let lied = |answer: &&Answer| answer.truths[usize::from(answer.suspect)] != "the liar: 0 lies";
     let right = answers.iter().filter(is_right).count();
-    assert!(right >= 32, "{right} of 40");
-    let sure = answers.iter().filter(|answer| answer.chance >= 0.8);
-    let sure: Vec<bool> = sure.map(|answer| is_right(&answer)).collect();
-    let kept = sure.iter().filter(|right| **right).count();
-    assert!(kept * 10 >= sure.len() * 8, "{kept} of {}", sure.len());
+    let lied = answers.iter().filter(lied).count();
+    assert_eq!((right, lied), (55, 46));
+}
+
+/// Without the model of the network nothing takes its place.
+#[test]
+fn there_is_no_guess_without_the_network() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let own = world_info::<TrustEnv>().spot.episode;
+    let request = Request::Play {
+        run: 1,
+        episode: EpisodeRef {
+            task: own.task,
+            seed: own.seed,
+            streams: own.streams,
+            rules: own.rules,
+        },
+        player: own.player,
+        branch: None,
+        watched: true,
+    };
+    ask(&mut engine, request);
+    let replies = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
+    let answer = truth_of(&replies).answer.clone().expect("the end");
+    assert_eq!(answer.guess, None);
 }
 
 /// Before its end an episode has no answer, even if the hidden state is asked for.

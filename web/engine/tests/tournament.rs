@@ -150,6 +150,7 @@ fn replay_without_the_episodes_has_no_mean() {
         players: words(&["random", "replay:bayes-reference"]),
         first_seed: 500,
         seeds: 3,
+        rules: "reference".to_owned(),
         ..TournamentSpec::default()
     };
     let found = play(&mut engine, &spec);
@@ -177,6 +178,7 @@ fn incomplete_episodes_of_a_replay_are_left_out() {
         tasks: words(&["task1"]),
         players: words(&["replay:cut"]),
         seeds: 10,
+        rules: "reference".to_owned(),
         ..TournamentSpec::default()
     };
     let found = play(&mut engine, &spec);
@@ -191,6 +193,7 @@ fn parts_give_the_same_results_as_the_whole() {
         players: words(&["random", "heuristic", "replay:bayes-independent"]),
         first_seed: 3,
         seeds: 11,
+        rules: "reference".to_owned(),
         ..TournamentSpec::default()
     };
     let whole = play(&mut Engine::<TrustEnv>::default(), &spec);
@@ -228,6 +231,7 @@ fn it_pauses_stops_and_is_compared_again() {
         tasks: words(&["task1"]),
         players: words(&["random", "heuristic"]),
         seeds: 20,
+        rules: "reference".to_owned(),
         ..TournamentSpec::default()
     };
     engine.handle(Request::Tournament { run: 4, spec });

@@ -37,7 +37,7 @@ pub use reply::{
     RunUpdate, Standings, TruthUpdate,
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
-pub use spot::{Answer, BoardSign, SpotInfo, Suspect};
+pub use spot::{Answer, BoardSign, Guess, SpotInfo, Suspect};
 pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
 pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo, readable_task};
 

@@ -9,9 +9,7 @@ use crate::{PlayedEpisode, Tone};
 pub struct SpotInfo {
     /// Word for the suspect that is the answer, such as `the liar`.
     pub answer: String,
-    /// Quantity on the vertical axis of the board.
-    pub axis: String,
-    /// Words at the lower and the upper end of the axis.
+    /// Words at the lower and the upper end of the board's vertical axis.
     pub ends: [String; 2],
     /// Words in the part of the board above the level; empty if the level may fall.
     pub ahead: String,
@@ -23,8 +21,8 @@ pub struct SpotInfo {
     pub source: String,
     /// Milliseconds for which a step is shown.
     pub step_ms: u32,
-    /// `true` if another player acts and the network watches; `false` if the network acts.
-    pub is_watched: bool,
+    /// `true` if the suspect that is the answer is drawn as an adversary at the end.
+    pub has_adversary: bool,
     /// Episode that a first visit shows.
     pub episode: PlayedEpisode,
     /// Lowest of the seeds over which the mean score is computed.
@@ -36,8 +34,6 @@ pub struct SpotInfo {
 pub struct Suspect {
     /// Name of the suspect.
     pub title: String,
-    /// Index that selects color and shape, `0..5`.
-    pub slot: u8,
     /// Public record so far in a few words, such as `2 of 3 right`.
     pub record: String,
 }
@@ -52,7 +48,7 @@ pub struct BoardSign {
     /// Meaning of the sign's color.
     pub tone: Tone,
     /// `true` if the answer was checked before it was believed.
-    pub checked: bool,
+    pub is_checked: bool,
 }
 
 /// The hidden answer to the question, with the guess of the network.
@@ -64,10 +60,17 @@ pub struct Answer {
     pub truths: Vec<String>,
     /// One or two sentences about how it could have been known.
     pub text: String,
-    /// Index of the suspect that the network named at the end.
-    pub guess: u8,
-    /// Number of the step from which on it was sure, or of the last step.
+    /// Guess of the network; `None` if it did not watch, because its model is missing.
+    pub guess: Option<Guess>,
+}
+
+/// The guess of the network at the end of an episode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Guess {
+    /// Index of its likeliest suspect.
+    pub suspect: u8,
+    /// Number of the step from which on it was sure of this suspect, or of the last step.
     pub step: u32,
-    /// Probability that it gave this suspect at the end, `0..=1`.
-    pub chance: f32,
+    /// Probability that it gives this suspect, `0..=1`.
+    pub probability: f32,
 }

@@ -35,7 +35,7 @@ pub struct AgentView {
     /// Suspects of the world's question, in order; empty if the episode does not pose it.
     pub suspects: Vec<Suspect>,
     /// Level on the vertical axis of the board, `0..=1`; `None` if there is none.
-    pub level: Option<f32>,
+    pub board_level: Option<f32>,
     /// Sentence about what the last action means for the question; empty for none.
     pub remark: String,
 }

@@ -46,7 +46,7 @@ pub fn clear_placeholder() {
 
 /// Returns the worlds that `index.html` lists as `<meta name="engine-WORLD" content="URL"
 /// data-title="TITLE" data-spot="NAME" data-question="QUESTION" data-hint="HOW TO ANSWER IT"
-/// data-warning="NOTICE">`.
+/// data-warning="NOTICE" data-board="rows">`.
 #[must_use]
 pub fn engine_programs() -> Vec<Program> {
     let mut all = Vec::new();
@@ -71,6 +71,7 @@ pub fn engine_programs() -> Vec<Program> {
                 question: text("data-question"),
                 hint: text("data-hint"),
                 warning: text("data-warning"),
+                board: text("data-board"),
             });
         }
     }
@@ -229,6 +230,11 @@ pub async fn load_script(name: &str) -> Option<JsValue> {
     JsFuture::from(module.dyn_into::<js_sys::Promise>().ok()?)
         .await
         .ok()
+}
+
+/// Scrolls to the top of the page.
+pub fn scroll_to_top() {
+    window().scroll_to_with_x_and_y(0.0, 0.0);
 }
 
 /// Sets the title of the document.

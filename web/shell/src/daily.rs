@@ -52,8 +52,9 @@ pub struct SpotResult {
     /// Step at which the visitor named the suspect that was kept, and whether it was right; `None` if
     /// nobody was named.
     pub own: Option<(u32, bool)>,
-    /// Step after which the network was sure, and whether it was right.
-    pub network: (u32, bool),
+    /// Step from which on the network was sure, and whether it was right; `None` if it was not sure of
+    /// anybody.
+    pub network: Option<(u32, bool)>,
     /// Address of the question.
     pub link: String,
 }
@@ -74,12 +75,11 @@ impl SpotResult {
             Some((step, right)) => format!("I was {} at step {step} of {steps}", verdict(right)),
             None => "I named nobody".to_owned(),
         };
-        let (step, right) = self.network;
-        let network = verdict(right);
+        let network = self.network.map_or_else(String::new, |(step, right)| {
+            format!(", the network {} at step {step}", verdict(right))
+        });
         let (row, link) = (self.row(), &self.link);
-        format!(
-            "Sentinel, {title}{date}\n{own}, the network {network} at step {step}\n{row}\n{link}"
-        )
+        format!("Sentinel, {title}{date}\n{own}{network}\n{row}\n{link}")
     }
 
     /// Returns a symbol for each step: whether the visitor and the network were right there.
@@ -88,8 +88,8 @@ impl SpotResult {
         let symbol = |step: u32| match (self.own, self.network) {
             (Some((own, true)), _) if own == step => '✓',
             (Some((own, false)), _) if own == step => '✗',
-            (_, (network, true)) if network == step => '●',
-            (_, (network, false)) if network == step => '○',
+            (_, Some((network, true))) if network == step => '●',
+            (_, Some((network, false))) if network == step => '○',
             _ => '·',
         };
         (0..=self.steps).map(symbol).collect()
@@ -134,7 +134,7 @@ mod tests {
             date: "2026-11-23".to_owned(),
             steps: 8,
             own: Some((3, false)),
-            network: (6, true),
+            network: Some((6, true)),
             link: "https://example.org/?page=spot".to_owned(),
         };
         assert_eq!(

@@ -1,8 +1,9 @@
-//! The deferred parts of the page, which no visitor sees first. Their code is a separate wasm module,
-//! which is fetched once the first step of an episode is shown.
+//! The parts of the page that the first visit does not show. Their code is in wasm modules of its own,
+//! which are fetched once the first step of an episode is shown, or at once for an address that needs them.
 //!
-//! `cargo xtask` splits the program when it builds the page: whatever only [`DeferredUi`] names goes
-//! into the second module. A program that Trunk builds alone has one module.
+//! `cargo xtask` splits the program when it builds the page: what only [`EpisodeUi`] names goes into one
+//! module, what only [`DeferredUi`] names into another, and what only these two share into a third. A
+//! program that Trunk builds alone has one module.
 
 use leptos::prelude::untrack;
 use wasm_split_helpers::SplitLoaderError;
@@ -85,7 +86,7 @@ async fn fetch_episode() -> Result<EpisodeUi, SplitLoaderError> {
     Ok(EpisodeUi::new())
 }
 
-/// Returns the functions of the second module.
+/// Returns the functions of the module with everything else.
 #[cfg(split)]
 #[wasm_split(deferred, fallible)]
 fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {

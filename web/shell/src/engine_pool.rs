@@ -68,6 +68,8 @@ pub struct Program {
     pub hint: String,
     /// Notice that is always visible above the world; empty for none.
     pub warning: String,
+    /// `rows` if the suspects have long names, which need rows on a phone; empty otherwise.
+    pub board: String,
 }
 
 /// A file that the visitor dropped.

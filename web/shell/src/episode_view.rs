@@ -145,7 +145,7 @@ pub struct EpisodeView {
     /// Number of the run that was requested last; 0 for none.
     pub run: StoredValue<u32>,
     /// Number of the run whose frames are shown; 0 for none.
-    shown_run: StoredValue<u32>,
+    shown_run: Signal<u32>,
     /// Inputs of the run that was requested last.
     pub requested: StoredValue<Option<RunInputs>>,
 }
@@ -175,7 +175,7 @@ impl EpisodeView {
                 analysis: Signal::default(),
             },
             run: StoredValue::new(0),
-            shown_run: StoredValue::new(0),
+            shown_run: Signal::new(0),
             requested: StoredValue::new(None),
         }
     }
@@ -190,7 +190,13 @@ impl EpisodeView {
     #[must_use]
     pub fn is_current(&self) -> bool {
         let run = self.run.get_value();
-        run != 0 && run == self.shown_run.get_value()
+        run != 0 && run == self.shown_run.get_untracked()
+    }
+
+    /// Returns the number of the run whose frames are shown; 0 for none.
+    #[must_use]
+    pub fn shown_run(&self) -> u32 {
+        self.shown_run.get()
     }
 
     /// Returns the score after the last action so far; `None` before the first frame arrives.
@@ -202,9 +208,9 @@ impl EpisodeView {
 
     /// Applies new frames; returns `true` if they are the first of their run.
     pub fn apply_update(&self, update: RunUpdate) -> bool {
-        let first = self.shown_run.get_value() != update.run;
+        let first = self.shown_run.get_untracked() != update.run;
         if first {
-            self.shown_run.set_value(update.run);
+            self.shown_run.set(update.run);
             self.analysis.set(None);
             self.clear_truth();
             self.truth.answer.set(None);
@@ -280,7 +286,7 @@ impl EpisodeView {
         self.analysis.set(None);
         self.requested.set_value(None);
         self.run.set_value(0);
-        self.shown_run.set_value(0);
+        self.shown_run.set(0);
         if self.frames.with_untracked(|frames| !frames.is_empty()) {
             self.frames.set(Vec::new());
             self.steps.set(Arc::default());

@@ -168,29 +168,30 @@ fn the_first_difference_is_an_action() {
     assert_eq!(differing(&a, &[], true), [false, false]);
 }
 
-/// A guided playback shows captions of the Truth layer without the rest of it.
+/// The answer to a question comes without the rest of the hidden state, and goes with its run.
 #[test]
-fn captions_come_without_hidden_state() {
+fn an_answer_comes_without_hidden_state() {
     let (_owner, _cursor, episode) = episode();
-    let update = |from, captions: &[&str]| TruthUpdate {
-        from,
+    let update = TruthUpdate {
         frames: vec![encode(&Truth::default()).expect("bytes")],
-        captions: captions.iter().map(|text| (*text).to_owned()).collect(),
+        answer: Some(Answer::default()),
         ..TruthUpdate::default()
     };
-    episode.apply_truth(update(0, &["a", "b"]), false);
-    episode.apply_truth(update(1, &["c", "d"]), false);
+    episode.apply_truth(update, false);
     assert!(episode.truth.frame.get_untracked().is_none());
-    assert_eq!(*episode.truth.captions.get_untracked(), ["a", "c", "d"]);
-    episode.clear_truth();
-    assert!(episode.truth.captions.get_untracked().is_empty());
+    assert!(episode.truth.answer.get_untracked().is_some());
+    episode.apply_update(RunUpdate {
+        run: 77,
+        ..RunUpdate::default()
+    });
+    assert!(episode.truth.answer.get_untracked().is_none());
 }
 
 #[test]
-fn a_guided_playback_waits_for_its_episode() {
+fn a_question_waits_for_its_episode() {
     let mut state = PageState {
         world: "trust".to_owned(),
-        watch: true,
+        screen: Screen::Spot,
         ..PageState::default()
     };
     assert_eq!(RunInputs::main(&state, None), None);
@@ -202,5 +203,5 @@ fn a_guided_playback_waits_for_its_episode() {
     });
     let inputs = RunInputs::main(&state, None).expect("an episode");
     assert_eq!((inputs.episode.seed, inputs.player.as_str()), (5, "grpo"));
-    assert!(state.watch);
+    assert!(inputs.watched);
 }

@@ -151,6 +151,9 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
         actions,
         resume,
     });
+    if state.screen == Screen::Spot {
+        state.clear_for_question();
+    }
     // An address that names an episode but no rules means the reference rules, as published. One that
     // names no episode opens with the rules without loopholes, and one that names only a replay with
     // those of the file. The engine knows both.

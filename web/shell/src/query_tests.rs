@@ -6,7 +6,6 @@ const WORLDS: [&str; 3] = ["trust", "cluster", "polyguard"];
 const DEFAULTS: Defaults<'_> = Defaults {
     world: "trust",
     streams: "independent",
-    rules: "reference",
 };
 
 fn trust() -> PageState {
@@ -39,11 +38,9 @@ fn a_view_survives_its_address() {
         embed: false,
         theme: Theme::Dark,
         speed: Speed::Four,
-        watch: true,
     };
     let framed = PageState {
         embed: true,
-        watch: false,
         ..state.clone()
     };
     for state in [state, framed] {
@@ -191,10 +188,35 @@ fn a_seed_is_a_whole_number() {
     }
 }
 
+/// An address that names nothing to show opens on the question, under the rules without loopholes.
 #[test]
-fn a_guided_playback_is_asked_for_in_a_word_and_never_framed() {
-    let watched = |query: &str| parse_query(query, &WORLDS).0.watch;
-    assert!(watched("?watch") && watched("?world=cluster&watch=1&t=3"));
-    assert!(!watched("") && !watched("?watch=0") && !watched("?watch&embed=1"));
-    assert!(!parse_query("?watch&t=3", &WORLDS).0.legacy);
+fn a_bare_address_asks_the_question() {
+    let screen = |query: &str| parse_query(query, &WORLDS).0.screen;
+    for bare in [
+        "",
+        "?",
+        "?world=cluster&theme=dark",
+        "?speed=4&utm_source=x&_=1",
+    ] {
+        assert_eq!(screen(bare), Screen::Spot, "{bare}");
+        let (state, problems) = parse_query(bare, &WORLDS);
+        assert_eq!((state.rules.as_str(), problems.len()), ("", 0), "{bare}");
+    }
+    for named in [
+        "?seed=7",
+        "?task=1",
+        "?policy=bayes",
+        "?t=3",
+        "?embed=1",
+        "?vs=bayes",
+    ] {
+        assert_eq!(screen(named), Screen::Episode, "{named}");
+    }
+    // Whoever answers the question neither acts in it nor sees hidden state.
+    let (state, _) = parse_query(
+        "?page=spot&task=1&policy=you&acts=d0&vs=bayes&view=truth",
+        &WORLDS,
+    );
+    assert_eq!((state.player.as_str(), state.versus.as_str()), ("", ""));
+    assert!(state.branch.is_none() && !state.truth && !state.legacy);
 }

@@ -221,6 +221,16 @@ impl PageState {
         self.task.is_empty() && self.player.starts_with(REPLAY)
     }
 
+    /// Removes what has no place beside a question: hidden state, actions of the visitor, another episode.
+    pub fn clear_for_question(&mut self) {
+        self.truth = false;
+        self.branch = None;
+        self.versus.clear();
+        if self.player == VISITOR {
+            self.player.clear();
+        }
+    }
+
     /// Returns the episode in the words of a request.
     #[must_use]
     pub fn episode(&self) -> EpisodeRef {
@@ -262,7 +272,7 @@ impl PageState {
             world: world.to_owned(),
             screen: self.screen,
             seed: self.seed,
-            truth: self.truth,
+            truth: self.truth && self.screen != Screen::Spot,
             embed: self.embed,
             theme: self.theme,
             speed: self.speed,

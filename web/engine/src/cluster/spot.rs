@@ -12,9 +12,9 @@ use crate::run::{Frame, PublicFrame};
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
+    info.has_adversary = true;
     info.answer = text("the boaster");
-    info.axis = text("claimed progress");
-    info.ends = [text("0 %"), text("100 %")];
+    info.ends = [text("claims 0 %"), text("claims 100 %")];
     info.signs = [text("confirmed"), text("refuted"), String::new()];
     info.source = text("The network’s own estimate, learned in training.");
 }
@@ -25,7 +25,6 @@ pub(super) fn suspects(frame: &PublicFrame<'_, ClusterEnv>) -> Vec<Suspect> {
         let evidence = &frame.observation.ledger[slot];
         Suspect {
             title: slot.name().to_owned(),
-            slot: slot.index() as u8,
             record: match evidence.calls {
                 0 => "no report yet".to_owned(),
                 calls => format!("{} of {calls} confirmed", evidence.successes()),
@@ -42,7 +41,7 @@ pub(super) fn board_sign(frame: &PublicFrame<'_, ClusterEnv>) -> Option<BoardSig
         suspects: 1 << report.worker.index(),
         height: report.progress as f32,
         tone: if report.right { Tone::Good } else { Tone::Bad },
-        checked: false,
+        is_checked: false,
     })
 }
 

@@ -13,8 +13,7 @@ use crate::run::{Frame, PublicFrame};
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
     info.answer = text("the cause");
-    info.axis = text("symptom");
-    info.ends = [text("gone"), text("strong")];
+    info.ends = [text("no symptom"), text("strong symptom")];
     info.signs = [String::new(), String::new(), text("symptom while paused")];
     info.source =
         text("The probability that follows from the readings, which the network is given.");
@@ -31,9 +30,8 @@ pub(super) fn suspects(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<Suspect> {
         return Vec::new();
     };
     let o = frame.observation;
-    let suspect = |(slot, row): (u8, &Medication)| Suspect {
+    let suspect = |row: &Medication| Suspect {
         title: capitalized(&names::drug(o.formulary(), row.drug)),
-        slot,
         record: match o.regimen.find(row.drug) {
             Some(row) if row.is_active() => "taken",
             Some(_) => "paused",
@@ -41,7 +39,7 @@ pub(super) fn suspects(frame: &PublicFrame<'_, PolyguardEnv>) -> Vec<Suspect> {
         }
         .to_owned(),
     };
-    (0..).zip(rows(first)).map(suspect).collect()
+    rows(first).map(suspect).collect()
 }
 
 /// Returns the reading of the symptom after the last action, for the suspects that were not taken.
@@ -59,7 +57,7 @@ pub(super) fn board_sign(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<BoardS
         suspects,
         height,
         tone: Tone::Neutral,
-        checked: false,
+        is_checked: false,
     })
 }
 
@@ -91,13 +89,13 @@ pub(super) fn answer(frames: &[Frame<PolyguardEnv>]) -> Option<Answer> {
     };
     let text = match (frames.iter().any(pauses), is_left) {
         (true, false) => {
-            format!("The symptom fell while {name} was paused. The network stopped it.")
+            format!("The symptom fell while {name} was paused. It was stopped.")
         }
         (true, true) => {
-            format!("The symptom fell while {name} was paused. The network did not stop it.")
+            format!("The symptom fell while {name} was paused. It was not stopped.")
         }
-        (false, false) => format!("The network stopped {name} without pausing it first."),
-        (false, true) => format!("The network never paused {name}."),
+        (false, false) => capitalized(&format!("{name} was stopped without being paused first.")),
+        (false, true) => capitalized(&format!("{name} was never paused.")),
     };
     let truth = |row: &Medication| match is_culprit(&row) {
         true => "causes the symptom",

@@ -37,7 +37,7 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, PolyguardEnv>) -> AgentView {
         terms_note: "The reward terms depend on hidden facts, such as pairs that are not flagged, so they are shown only with the truth. The agent receives only their sum."
             .to_owned(),
         status: status(frame),
-        level: o.symptom.map(|symptom| symptom as f32),
+        board_level: o.symptom.map(|symptom| symptom as f32),
         panels,
         ..AgentView::default()
     }

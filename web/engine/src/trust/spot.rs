@@ -13,9 +13,9 @@ use crate::run::{Frame, PublicFrame};
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
+    info.has_adversary = true;
     info.answer = text("the liar");
-    info.axis = text("stakes");
-    info.ends = [text("low"), text("high")];
+    info.ends = [text("low stakes"), text("high stakes")];
     info.ahead = text("the stakes will rise");
     info.signs = [text("right"), text("wrong"), String::new()];
     info.checked = text("checked before it was believed");
@@ -28,7 +28,6 @@ pub(super) fn suspects(frame: &PublicFrame<'_, TrustEnv>) -> Vec<Suspect> {
         let evidence = &frame.observation.ledger[slot];
         Suspect {
             title: slot.name().to_owned(),
-            slot: slot.index() as u8,
             record: match evidence.calls {
                 0 => "not asked".to_owned(),
                 calls => format!("{} of {calls} right", evidence.successes()),
@@ -46,7 +45,7 @@ pub(super) fn board_sign(frame: &PublicFrame<'_, TrustEnv>) -> Option<BoardSign>
         suspects: 1 << step.action.slot()?.index(),
         height: step.stakes as f32,
         tone: if is_right { Tone::Good } else { Tone::Bad },
-        checked: matches!(step.action, Action::Verify(_)),
+        is_checked: matches!(step.action, Action::Verify(_)),
     })
 }
 
@@ -79,16 +78,18 @@ pub(super) fn answer(frames: &[Frame<TrustEnv>]) -> Option<Answer> {
     let liar = Slot::ALL.into_iter().find(is_liar)?;
     let infos = || frames.iter().filter_map(Frame::info);
     let about = || infos().filter(|step| step.action.slot() == Some(liar));
-    let honest = about().take_while(|step| !step.adversarial).count();
+    let before = || about().take_while(|step| !step.adversarial);
+    let asked = before().count();
+    let right = before().filter(|step| step.success == Some(true)).count();
     let lies = about().filter(|step| step.adversarial).count();
-    let text = match (honest, lies) {
+    let text = match (asked, lies) {
         (0, 0) => format!("{liar} was never asked."),
         (_, 0) => format!("{liar} was not asked once much was at stake, so it told no lie."),
         (0, _) => format!("{liar} was only asked when much was at stake, and lied."),
-        (1, _) => format!("{liar} was right once while little was at stake, then it lied."),
-        (times, _) => {
-            format!("{liar} was right {times} times while little was at stake, then it lied.")
-        }
+        (1, _) => format!("{liar} was asked once while little was at stake, then it lied."),
+        (asked, _) => format!(
+            "{liar} was right {right} of {asked} times while little was at stake, then it lied."
+        ),
     };
     let told = counted(lies, "lie", "lies");
     Some(Answer {

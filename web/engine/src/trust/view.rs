@@ -82,8 +82,8 @@ pub(super) fn agent_view(frame: &PublicFrame<'_, TrustEnv>) -> AgentView {
             "The reward terms depend on hidden behaviors, so they are shown only with the truth."
                 .to_owned(),
         status: status(frame),
-        level: o.domain.map(|_| o.stakes as f32),
-        panels: vec![specialists(frame), alone(frame), counters(frame)],
+        board_level: o.domain.map(|_| o.stakes as f32),
+        panels: vec![specialists(frame), counters(frame)],
         ..AgentView::default()
     }
 }
@@ -179,7 +179,11 @@ fn specialists(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
         title: "Specialists".to_owned(),
         help: "Five slots with hidden behaviors. Trust is what their record suggests.".to_owned(),
         layout: Layout::Characters,
-        cards: Slot::ALL.map(|slot| specialist(frame, slot)).to_vec(),
+        cards: Slot::ALL
+            .map(|slot| specialist(frame, slot))
+            .into_iter()
+            .chain([alone(frame)])
+            .collect(),
         ..Panel::default()
     }
 }
@@ -341,7 +345,8 @@ fn button(frame: &PublicFrame<'_, TrustEnv>, action: Action, label: &str, name: 
     }
 }
 
-fn alone(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
+/// Returns the card of what the agent does without a specialist.
+fn alone(frame: &PublicFrame<'_, TrustEnv>) -> Card {
     let mut buttons = Vec::new();
     if frame.observation.domain.is_some() {
         let solve = "Solve the subtask alone";
@@ -353,13 +358,16 @@ fn alone(frame: &PublicFrame<'_, TrustEnv>) -> Panel {
         ));
         buttons.push(button(frame, Action::Skip, "Skip", "Skip the subtask"));
     }
-    Panel {
-        id: "alone".to_owned(),
-        title: "Without a specialist".to_owned(),
+    Card {
+        key: "alone".to_owned(),
+        title: "Alone".to_owned(),
         help: "Solving alone takes two steps and is always correct; skipping takes one step and earns .02.".to_owned(),
-        layout: Layout::List,
-        cards: vec![Card { key: "alone".to_owned(), buttons, ..Card::default() }],
-        ..Panel::default()
+        notes: vec![Note {
+            text: "always right, 2 steps".to_owned(),
+            ..Note::default()
+        }],
+        buttons,
+        ..Card::default()
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn codes_replay_the_run<W: PageWorld>(origin: EpisodeSpec<W>, player:
     assert!(again.steps.iter().all(|step| step.own) && again.refused.is_empty());
 }
 
-/// Checks that hidden state does not reach the agent's view with its caption: two runs of the same actions that
+/// Checks that hidden state does not reach the agent's view with its suspects: two runs of the same actions that
 /// differ only in hidden state have equal views as long as their observations and rewards are
 /// equal. Returns the number of equal views.
 pub(crate) fn views_of_equal_observations_are_equal<W: PageWorld>(

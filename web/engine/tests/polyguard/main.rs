@@ -12,8 +12,8 @@ use common::{
     repository, run_of, truth_of, truths, unknown_words_are_named, views,
 };
 use sentinel_env::polyguard::{
-    Action, CandidateId, Choice, Confidence, Difficulty, MAX_STEPS, PolyguardEnv, RationaleTerms,
-    Rules, Split, SubEnvironment, TaskSpec, Violation,
+    Action, CandidateId, Choice, Confidence, Difficulty, PolyguardEnv, RationaleTerms, Rules,
+    Split, SubEnvironment, TaskSpec, Violation,
 };
 use sentinel_env::rng::Streams;
 use sentinel_env::{Environment as _, EpisodeSpec};
@@ -175,9 +175,7 @@ fn words_that_make_no_sense_are_named_and_defaults_play() {
 fn every_task_has_its_own_coordinates() {
     let info = world_info::<PolyguardEnv>();
     assert_eq!(info.tasks.len(), 24 * 3 + 4);
-    assert_eq!(info.default_task, "DDI-medium");
     assert_eq!(info.legacy_player, "stack_replan");
-    assert_eq!(info.actions_max as usize, MAX_STEPS);
     // The notice is in the page's document, so that it is there from the first paint on.
     let document = String::from_utf8(repository("index.html")).expect("a document");
     assert!(document.contains("never for the care of a patient"));

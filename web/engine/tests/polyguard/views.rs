@@ -16,7 +16,7 @@ fn panels_show_the_chart_of_the_patient() {
             let origin = origin(task, seed);
             let episode = PolyguardEnv::reset(&origin.setup());
             let o = episode.observation();
-            let run = Run::<PolyguardEnv>::new(&origin.setup(), None, None);
+            let run = Run::<PolyguardEnv>::new(&origin.setup(), None, None, None);
             let view = run.view(0);
             let candidates = panel(&view.panels, "candidates");
             let codes = candidates.cards.iter().flat_map(|card| &card.buttons);
@@ -122,7 +122,7 @@ fn truth_tells_issues_medicines_and_what_is_not_shown() {
         for seed in 0..5 {
             let origin = origin(task, seed);
             let episode = PolyguardEnv::reset(&origin.setup());
-            let run = Run::<PolyguardEnv>::new(&origin.setup(), None, None);
+            let run = Run::<PolyguardEnv>::new(&origin.setup(), None, None, None);
             let truth = PolyguardEnv::truth(run.frames(), 0);
             let (resolved, all) = episode.count_resolved();
             let issues = panel(&truth.panels, "issues");

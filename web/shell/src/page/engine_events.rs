@@ -50,7 +50,7 @@ impl Page {
             }
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
-            Role::Mean => self.spot.mean.set(None),
+            Role::Mean => self.fail_means(),
             Role::Analysis(_) => self.analyze_alone(),
             Role::Tournament(_) => {
                 self.engines
@@ -164,12 +164,14 @@ impl Page {
             let run = episode.run.get_value();
             if run != 0 {
                 let stop = Request::Stop { run };
-                let send = |engines: &mut EnginePool| engines.send(left, Role::Play, &stop);
-                let _ = self.engines.try_update_value(send);
+                self.engines.update_value(|engines| {
+                    engines.send_running(left, |role| role == Role::Play, &stop);
+                });
             }
         }
         self.engines
             .update_value(|engines| engines.stop_all(|role| role == Role::Mean));
+        self.spot.mean.set(None);
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());

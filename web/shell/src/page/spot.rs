@@ -6,6 +6,7 @@ use sentinel_page_protocol::{Answer, SpotInfo};
 use super::own_play::compared_episode;
 use super::*;
 use crate::daily::{SpotResult, date_of, day_of, seed_of};
+use crate::ui::spot::LIKELY;
 
 /// Number of seeds over which the mean scores are computed.
 pub const MEAN_SEEDS: u32 = 200;
@@ -25,18 +26,28 @@ pub struct MeanScores {
     run: u32,
     spec: TournamentSpec,
     world: String,
+    /// `true` if its engine failed.
+    pub failed: bool,
     /// Scores so far; `None` before the first one.
     pub standings: Option<Standings>,
 }
 
 impl MeanScores {
-    /// Returns mean and half width of a player's score once all episodes have been played.
+    /// Returns `true` while episodes are played.
     #[must_use]
-    pub fn of(&self, player: &str) -> Option<(f64, f64)> {
-        let standings = self.standings.as_ref()?;
+    pub fn is_running(&self) -> bool {
+        let standings = self.standings.as_ref();
+        !self.failed && standings.is_none_or(|standings| standings.played < standings.total)
+    }
+
+    /// Returns mean and half width of a player's score once all episodes have been played; `None` also
+    /// if it has no score.
+    #[must_use]
+    pub fn mean_of(&self, player: &str) -> Option<(f64, f64)> {
+        let standings = self.standings.as_ref().filter(|_| !self.is_running())?;
         let mut all = standings.placements.iter();
-        let found = all.find(|placement| placement.player == player)?;
-        (standings.played >= standings.total).then_some((found.mean, found.half_width))
+        let found = all.find(|found| found.player == player && found.scored > 0)?;
+        Some((found.mean, found.half_width))
     }
 }
 
@@ -45,6 +56,8 @@ impl MeanScores {
 pub struct SpotSignals {
     /// The visitor's answer so far, with the episode that it is about.
     named: Signal<Option<(RunInputs, Named)>>,
+    /// Episode whose showing started by itself last.
+    started: StoredValue<Option<RunInputs>>,
     /// Mean scores, once an end was shown.
     pub mean: Signal<Option<MeanScores>>,
 }
@@ -53,6 +66,7 @@ impl Default for SpotSignals {
     fn default() -> Self {
         Self {
             named: Signal::new(None),
+            started: StoredValue::new(None),
             mean: Signal::new(None),
         }
     }
@@ -73,9 +87,13 @@ impl Page {
             let info = self.info.get();
             if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
                 let mut state = self.state.get_untracked();
+                let entry = state.history_entry();
                 state.apply_episode(&info.spot.episode);
-                // The address names the episode from now on; Back leads to where the visitor was.
-                self.history_entry.set_value(state.history_entry());
+                // An entry of the history that names no episode names it from now on. A link from another
+                // screen adds one of its own.
+                if self.history_entry.with_value(|shown| *shown == entry) {
+                    self.history_entry.set_value(state.history_entry());
+                }
                 self.state.set(state);
             }
         });
@@ -85,15 +103,28 @@ impl Page {
             is_ready.then(|| self.without_cursor.with(compared_episode))
         });
         effect(move || {
-            let starts = shown.with(Option::is_some) && self.cursor_untracked() == 0;
-            if starts && !browser::prefers_stillness() {
+            let Some(episode) = shown.get() else { return };
+            let started = self.spot.started;
+            let is_new = started.with_value(|started| started.as_ref() != Some(&episode));
+            started.set_value(Some(episode));
+            if is_new && self.cursor_untracked() == 0 && !browser::prefers_stillness() {
                 self.playing.set(true);
             }
         });
-        let ended = memo(move || self.is_spot() && self.shows_end());
+        // The run whose end is shown: of another run with the same end the answer is asked for, too.
+        let ended = memo(move || match self.is_spot() && self.shows_end() {
+            true => self.main.shown_run(),
+            false => 0,
+        });
         effect(move || {
-            if ended.get() {
+            if ended.get() != 0 {
                 untrack(|| self.reveal());
+            }
+        });
+        effect(move || {
+            // The module that is loaded later takes the scores.
+            if ended.get() != 0 && self.deferred.with(Option::is_some) {
+                untrack(|| self.compute_means());
             }
         });
     }
@@ -116,14 +147,13 @@ impl Page {
         (u64::from(step_ms) * speed / crate::state::Speed::One.period_ms()).max(30)
     }
 
-    /// Asks for the answer and for the mean scores, and notes that the episode has been told.
+    /// Asks for the answer, and notes that the visitor knows it.
     fn reveal(&self) {
         self.note_told(self.state.with_untracked(compared_episode));
         let run = self.main.run.get_value();
         if self.main.truth.answer.with_untracked(Option::is_none) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
-        self.compute_means();
     }
 
     /// Notes that the visitor knows the hidden state of an episode.
@@ -140,9 +170,16 @@ impl Page {
         };
         let state = self.state.get_untracked();
         let mut players = vec![info.default_player.clone()];
-        if !players.contains(&state.player) {
-            players.push(state.player.clone());
-        }
+        // Others take too long, or know a few episodes only.
+        let is_quick = |found: &&sentinel_page_protocol::PlayerInfo| {
+            found.name == state.player && !found.slow && found.name != VISITOR
+        };
+        let quick = info.players.iter().find(is_quick);
+        players.extend(
+            quick
+                .map(|found| found.name.clone())
+                .filter(|name| *name != players[0]),
+        );
         let spec = TournamentSpec {
             tasks: vec![state.task],
             players,
@@ -165,6 +202,7 @@ impl Page {
             run,
             spec: spec.clone(),
             world: info.name.clone(),
+            failed: false,
             standings: None,
         }));
         self.send(Role::Mean, &Request::Tournament { run, spec });
@@ -193,13 +231,22 @@ impl Page {
         None
     }
 
-    /// Names a suspect, until the end of the episode.
+    /// Notes that the engine of the mean scores failed.
+    pub(super) fn fail_means(&self) {
+        self.spot.mean.update(|mean| {
+            if let Some(mean) = mean {
+                mean.failed = true;
+            }
+        });
+    }
+
+    /// Names a suspect, unless the visitor knows the answer.
     pub fn name_suspect(&self, suspect: usize) {
         let count = self
             .main
             .frame
             .with_untracked(|frame| frame.as_ref().map_or(0, |frame| frame.suspects.len()));
-        if suspect >= count || self.answer_untracked().is_some() {
+        if suspect >= count || untrack(|| self.is_told_episode()) {
             return;
         }
         let named = Named {
@@ -224,10 +271,6 @@ impl Page {
     #[must_use]
     pub fn answer(&self) -> Option<Arc<Answer>> {
         self.main.truth.answer.get().filter(|_| self.shows_end())
-    }
-
-    fn answer_untracked(&self) -> Option<Arc<Answer>> {
-        self.main.truth.answer.get_untracked()
     }
 
     /// Returns the words of the world's question.
@@ -271,10 +314,13 @@ impl Page {
         let Some(info) = self.info.get_untracked() else {
             return;
         };
+        browser::scroll_to_top();
         self.restart(|state| {
             state.apply_episode(&info.spot.episode);
-            state.versus.clear();
             change(state);
+            if state.screen == Screen::Spot {
+                state.clear_for_question();
+            }
         });
     }
 
@@ -282,9 +328,19 @@ impl Page {
     #[must_use]
     pub fn spot_result(&self) -> Option<SpotResult> {
         let answer = self.answer()?;
-        let state = self.without_cursor.get();
+        let shown = self.without_cursor.get();
         let day = today();
-        let is_of_today = state.seed == seed_of(day);
+        let mut of_day = PageState {
+            world: shown.world.clone(),
+            screen: Screen::Spot,
+            ..PageState::default()
+        };
+        of_day.apply_episode(&self.spot_words().episode);
+        of_day.seed = seed_of(day);
+        let mut state = of_day.clone();
+        (state.task, state.seed) = (shown.task, shown.seed);
+        (state.streams, state.rules, state.player) = (shown.streams, shown.rules, shown.player);
+        let is_of_today = state == of_day;
         let query = crate::address::query_of(*self, &state);
         Some(SpotResult {
             title: self.program_text(|program| &program.spot),
@@ -297,7 +353,10 @@ impl Page {
             own: self
                 .named()
                 .map(|named| (named.step, named.suspect == answer.suspect)),
-            network: (answer.step, answer.guess == answer.suspect),
+            network: answer
+                .guess
+                .filter(|guess| guess.probability >= LIKELY)
+                .map(|guess| (guess.step, guess.suspect == answer.suspect)),
             link: browser::address_with(&query),
         })
     }

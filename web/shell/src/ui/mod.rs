@@ -31,7 +31,7 @@ pub(crate) mod records;
 mod result_table;
 mod reward;
 mod select;
-mod spot;
+pub(crate) mod spot;
 mod timeline;
 mod tooltip;
 pub(crate) mod tournament;

@@ -16,7 +16,7 @@ use crate::reactive::Signal;
 /// Largest number of results that the dialog lists.
 const SHOWN: usize = 50;
 
-const ABOUT: &str = "An episode counts if you chose every action, the truth was hidden at its end, and the guided playback has not told it. The record stays in this browser.";
+const ABOUT: &str = "An episode counts if you chose every action and the page had not shown you its hidden state in the same visit. The record stays in this browser.";
 
 /// Returns the record as a modal dialog.
 #[must_use]

@@ -14,6 +14,8 @@ use crate::reactive::memo;
 
 /// Number of suspects that are drawn before the first frame arrives.
 const EXPECTED: usize = 5;
+/// Probability from which a guess of the network counts as one.
+pub(crate) const LIKELY: f32 = 0.5;
 /// Difference in height below which two signs are drawn beside each other.
 const NEAR: f32 = 0.055;
 
@@ -68,20 +70,24 @@ fn verdict(page: Page, answer: &Answer) -> String {
         ),
         None => "You named nobody.".to_owned(),
     };
-    format!(
-        "{own} The network: {} at step {}, {}\u{a0}sure. It was {}.",
-        title_of(page, answer.guess),
-        answer.step,
-        percent(answer.chance).replace(' ', "\u{a0}"),
-        title_of(page, answer.suspect)
-    )
+    let network = match answer.guess {
+        Some(guess) if guess.probability < LIKELY => "The network was not sure.".to_owned(),
+        Some(guess) => format!(
+            "The network: {} at step {}, {}\u{a0}sure.",
+            title_of(page, guess.suspect),
+            guess.step,
+            percent(guess.probability).replace(' ', "\u{a0}"),
+        ),
+        None => "The network could not be loaded.".to_owned(),
+    };
+    format!("{own} {network} It was {}.", title_of(page, answer.suspect))
 }
 
 /// Returns the board: one lane for each suspect, with the signs of the evidence so far.
 fn board(page: Page) -> El {
     let words = memo(move || page.spot_words());
     let level = memo(move || {
-        let level = page.main.frame.with(|frame| frame.as_ref()?.level);
+        let level = page.main.frame.with(|frame| frame.as_ref()?.board_level);
         level.filter(|_| page.answer().is_none())
     });
     let of_level =
@@ -107,11 +113,16 @@ fn board(page: Page) -> El {
     let word = move |of: fn(&SpotInfo) -> &String| move || words.with(|words| of(words).clone());
     let scale = div()
         .class("scale")
+        .toggle_class("at-high", move || {
+            level.get().is_some_and(|level| level > 0.8)
+        })
+        .toggle_class("at-low", move || {
+            level.get().is_some_and(|level| level < 0.15)
+        })
         .attr("aria-hidden", "true")
         .child(fog)
         .child(now)
         .child(small().class("high").child(word(|words| &words.ends[1])))
-        .child(small().class("axis").child(word(|words| &words.axis)))
         .child(small().class("low").child(word(|words| &words.ends[0])));
     let count = memo(move || {
         let count = page
@@ -130,15 +141,11 @@ fn board(page: Page) -> El {
         move |index| lane(page, index),
     );
     let lineup = ul().class("lineup").child(lanes);
-    // Long names need rows in place of columns on a phone.
-    let is_long = memo(move || {
-        let is_long = |suspect: &Suspect| suspect.title.len() > 8;
-        let frame = page.main.frame.get();
-        frame.is_some_and(|frame| frame.suspects.iter().any(is_long))
-    });
+    let is_long = memo(move || !page.program_text(|program| &program.board).is_empty());
     div()
         .class("card board")
         .toggle_class("long", move || is_long.get())
+        .toggle_class("empty", move || count.get() == 0)
         .child(scale)
         .child(lineup)
         .child(none)
@@ -227,12 +234,11 @@ fn lane(page: Page, index: usize) -> El {
         }
     });
     let slot = u8::try_from(index).ok();
-    // Medicines have no face to unmask.
-    let has_liar = move || page.spot_words().signs[2].is_empty();
+    let has_adversary = move || page.spot_words().has_adversary;
     let portrait = span()
         .class("portrait")
         .child(move || face(slot, expression.get()))
-        .child(move || (is_answer.get() && has_liar()).then(unmasked_face));
+        .child(move || (is_answer.get() && has_adversary()).then(unmasked_face));
     let record = move || match truth.get() {
         Some((truth, _)) => truth,
         None => suspect.with(|suspect| suspect.record.clone()),
@@ -261,6 +267,9 @@ fn lane(page: Page, index: usize) -> El {
         .attr("aria-pressed", move || {
             if is_named.get() { "true" } else { "false" }
         })
+        .attr("aria-disabled", move || {
+            page.is_told_episode().then_some("true")
+        })
         .toggle_class("is-answer", move || is_answer.get())
         .label(name)
         .on_press(move || page.name_suspect(index))
@@ -288,7 +297,7 @@ fn marks(page: Page, signs: &[(usize, BoardSign)]) -> Vec<El> {
         // 0, 1, -1, 2, -2, and so on.
         let aside = (place % 5 + 1) / 2 * if place % 2 == 1 { 1 } else { -1 };
         i().class("mark")
-            .toggle_class("checked", shown.checked)
+            .toggle_class("checked", shown.is_checked)
             .toggle_class("new", *step == at && !ended)
             .style("--height", css(f64::from(shown.height) * 100.0) + "%")
             .style("--aside", aside.to_string())
@@ -324,10 +333,19 @@ fn step_card(page: Page) -> El {
 /// network.
 fn open(page: Page) -> View {
     let named = move || {
+        let told = page.is_told_episode();
         let (name, line) = match page.named() {
+            Some(named) if told => (
+                title_of(page, named.suspect),
+                format!("Named at step {}.", named.step),
+            ),
             Some(named) => (
                 title_of(page, named.suspect),
                 format!("Named at step {}. Tap another one to change.", named.step),
+            ),
+            None if told => (
+                "Nobody".to_owned(),
+                "You have seen the answer of this one.".to_owned(),
             ),
             None => ("Nobody yet".to_owned(), "Tap one on the board.".to_owned()),
         };
@@ -347,7 +365,19 @@ fn open(page: Page) -> View {
         .label("The network’s suspect")
         .child(h2().child("The network’s suspect"))
         .child(p().class("quiet").child(hidden));
-    View::Fragment(vec![own.into_view(), network.into_view()])
+    let others = div()
+        .class("control-row")
+        .child(act(page, "another", "Another one", |page| {
+            page.ask_again(false)
+        }))
+        .child(act(page, "today", "Today’s question", |page| {
+            page.ask_again(true)
+        }));
+    View::Fragment(vec![
+        own.into_view(),
+        network.into_view(),
+        others.into_view(),
+    ])
 }
 
 /// Returns the cards of the end: the network's suspicion, the scores, and what comes next.
@@ -425,29 +455,27 @@ fn scores(page: Page) -> El {
                 .find(|found| found.name == info.default_player);
             Some((info.default_player.clone(), found?.label.clone()))
         })?;
-        let mean = page.spot.mean.get()?;
+        let mean = page.spot.mean.get().filter(|mean| !mean.is_running())?;
         let row = |name: &str, label: &str| {
-            let (value, half) = mean.of(name)?;
-            let text = format!("{} ± {}", fixed(value, 3), fixed(half, 3));
+            let text = match mean.mean_of(name) {
+                Some((value, half)) => format!("{} ± {}", fixed(value, 3), fixed(half, 3)),
+                None => "not available".to_owned(),
+            };
             let value = b()
                 .class("num")
                 .attr("data-mean-of", name.to_owned())
                 .child(text);
-            Some(li().child(span().child(label.to_owned())).child(value))
+            li().child(span().child(label.to_owned())).child(value)
         };
-        let mut rows = vec![row(&trained, &trained_label)?];
+        let mut rows = vec![row(&trained, &trained_label)];
         if player != trained {
-            rows.extend(row(&player, &label));
+            rows.push(row(&player, &label));
         }
         Some(ul().class("means").child(rows))
     };
     let wait = move || {
-        let waits = page.spot.mean.with(|mean| {
-            let player = page
-                .info
-                .with(|info| info.as_ref().map(|info| info.default_player.clone()));
-            player.is_none_or(|player| mean.as_ref().is_none_or(|mean| mean.of(&player).is_none()))
-        });
+        let mean = page.spot.mean.get();
+        let waits = mean.is_none_or(|mean| mean.is_running());
         waits.then(|| p().class("quiet").child("Computing…"))
     };
     let here = p()
@@ -476,23 +504,24 @@ fn result(page: Page) -> El {
     };
     let refused = "The browser did not allow copying. Select the text instead.";
     let copy = copy_button(page, "Copy result", "Result copied", refused, text);
-    let act = |id: &'static str, word: &'static str, press: fn(Page)| {
-        button().id(id).on_press(move || press(page)).child(word)
-    };
     let buttons = div()
         .class("control-row")
-        .child(act("again", "Again", |page| page.ask_again(false)).class("primary"))
-        .child(act("today", "Today’s question", |page| {
+        .child(act(page, "again", "Again", |page| page.ask_again(false)).class("primary"))
+        .child(act(page, "today", "Today’s question", |page| {
             page.ask_again(true)
         }))
-        .child(act("play-fresh", "Play it yourself", |page| {
+        .child(act(page, "play-fresh", "Play it yourself", |page| {
             page.play_fresh()
         }))
         .child(copy.id("copy-result"));
     section()
         .class("card")
         .label("Your result")
-        .child(h2().child("Your result, which names nobody"))
+        .child(h2().child("Your result, to share"))
         .child(pre().id("result-text").attr("tabindex", "0").child(text))
         .child(buttons)
+}
+
+fn act(page: Page, id: &'static str, word: &'static str, press: fn(Page)) -> El {
+    button().id(id).on_press(move || press(page)).child(word)
 }

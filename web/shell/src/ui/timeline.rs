@@ -155,7 +155,8 @@ fn marks(page: Page) -> Vec<El> {
         i().attr("data-tone", tone_name(line.tone))
             .style("left", left)
     };
-    let first = difference_of_episodes(page).map(|action| {
+    let difference = difference_of_episodes(page).filter(|_| !page.is_spot());
+    let first = difference.map(|action| {
         let left = css_percent(action as f32 / last as f32);
         i().class("first-difference").style("left", left)
     });

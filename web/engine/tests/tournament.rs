@@ -116,7 +116,13 @@ fn replay_and_dropped_model_take_part<W: PageWorld>(
 #[test]
 fn files_take_part_in_trust() {
     let tasks = ["task1", "task3"];
-    replay_and_dropped_model_take_part::<TrustEnv>("bayes", "bayes-independent", "", &tasks, 0..14);
+    replay_and_dropped_model_take_part::<TrustEnv>(
+        "bayes",
+        "bayes-independent",
+        "reference",
+        &tasks,
+        0..14,
+    );
 }
 
 #[test]

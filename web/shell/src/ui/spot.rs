@@ -23,10 +23,13 @@ const NEAR: f32 = 0.055;
 #[must_use]
 pub fn spot(page: Page) -> El {
     let ended = memo(move || page.answer().is_some());
-    let side = div().class("spot-side").child(move || match page.answer() {
-        Some(answer) => ends(page, &answer).into_view(),
-        None => View::Fragment(vec![step_card(page).into_view(), open(page).into_view()]),
-    });
+    let side = div()
+        .class("spot-side")
+        .child(step_card(page))
+        .child(move || match page.answer() {
+            Some(answer) => ends(page, &answer),
+            None => open(page),
+        });
     section()
         .class("spot")
         .label("Question")

@@ -64,6 +64,8 @@ async fn first_visit_asks_who_lies_and_tells_it_at_the_end() -> Result<()> {
         browser
             .wait_for("[data-suspect='2'][aria-pressed=true]")
             .await?;
+        // The driver scrolls to what it clicks; the page must not scroll by itself.
+        browser.execute("scrollTo(0, 0)", vec![]).await?;
         // Until the end no hidden state is in the document, and the suspects stay in sight.
         loop {
             let state = "[document.querySelector('.spot[data-ended]') !== null, \
@@ -97,7 +99,8 @@ async fn first_visit_asks_who_lies_and_tells_it_at_the_end() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// Back leads to where the visitor was before, and New episodes are entries of their own.
+/// Back leads to where the visitor was before: to another site's page, to the episode before, and to the
+/// screen from which the question was opened. An episode that has ended shows its answer again.
 #[tokio::test]
 async fn back_leaves_the_question() -> Result<()> {
     let (server, browser) = start().await?;
@@ -119,9 +122,22 @@ async fn back_leaves_the_question() -> Result<()> {
     browser
         .wait_until("location.search.includes('seed=5040')")
         .await?;
+    // Back to an end that was shown: the answer is there again.
+    browser.wait_for(".spot[data-ended]").await?;
     browser.execute("history.back()", vec![]).await?;
     browser
         .wait_until("location.search.includes('page=results')")
+        .await?;
+    // From the Episode screen the question is an entry of its own.
+    visit(&browser, &server, "?task=1&seed=5&policy=heuristic").await?;
+    browser.click("[data-screen=spot]").await?;
+    browser.wait_for(".spot").await?;
+    browser
+        .wait_until("location.search.includes('page=spot')")
+        .await?;
+    browser.execute("history.back()", vec![]).await?;
+    browser
+        .wait_until("location.search.includes('policy=heuristic')")
         .await?;
     is_silent(&browser).await
 }

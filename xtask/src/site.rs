@@ -15,7 +15,7 @@ const SPACE_README: &str = "web/space-readme.md";
 const THUMBNAIL: &str = "docs/screenshot.png";
 /// The name of the picture in the site.
 const PICTURE: &str = "thumbnail.png";
-/// What the picture shows.
+/// Description of the picture for those who do not see it.
 const PICTURE_TEXT: &str =
     "Five specialists with trust and beliefs, the score, and what the trained policy does next";
 /// The folder of the book in the site.

@@ -26,7 +26,7 @@ const SCRIPTS: [&str; 3] = ["engine", "start", "media"];
 /// The script that keeps the page's files for visits without a network.
 const SERVICE_WORKER: &str = "service-worker.js";
 
-/// The page itself.
+/// File name of the page's document.
 const PAGE: &str = "index.html";
 
 /// The folder of replays and models.
@@ -101,7 +101,7 @@ fn rename(dist: &Path, stem: &str, endings: &[&str], html: &mut String) -> Resul
 pub struct OfflineFiles {
     /// The files whose names hold a hash.
     pub hashed: Vec<String>,
-    /// What policies play with, and what the browser shows of the page.
+    /// Data that policies play with, and files that the browser shows of the page.
     pub data: Vec<String>,
 }
 

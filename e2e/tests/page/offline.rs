@@ -1,4 +1,4 @@
-//! What the service worker keeps: visits without a network, storage that is full, and a page that is
+//! The files that the service worker keeps: visits without a network, storage that is full, and a page that is
 //! deployed again while a tab shows it.
 
 use anyhow::{Context, Result};

@@ -56,7 +56,7 @@ pub struct BoardSign {
 pub struct Answer {
     /// Index of the suspect that is the answer.
     pub suspect: u8,
-    /// What each suspect truly is, in a few words.
+    /// True nature of each suspect in a few words.
     pub truths: Vec<String>,
     /// One or two sentences about how it could have been known.
     pub text: String,

@@ -61,7 +61,7 @@ pub struct StepLine {
     pub own: bool,
     /// `true` if a replay has no row for the step and its fallback acted.
     pub missed: bool,
-    /// What the action showed about suspects; `None` if nothing.
+    /// Sign that the action put on the board; `None` if it showed nothing about suspects.
     pub board_sign: Option<BoardSign>,
     /// Probabilities that the player gives to the suspects after the action; empty if it has none.
     pub suspicion: Vec<f32>,

@@ -78,10 +78,6 @@ fn fetch_episode() -> Result<EpisodeUi, SplitLoaderError> {
 
 /// Returns the functions of the Episode screen, in a program that was not split.
 #[cfg(not(split))]
-#[expect(
-    clippy::unused_async,
-    reason = "in a split program it fetches a module"
-)]
 async fn fetch_episode() -> Result<EpisodeUi, SplitLoaderError> {
     Ok(EpisodeUi::new())
 }
@@ -95,10 +91,6 @@ fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
 
 /// Returns the functions, in a program that was not split.
 #[cfg(not(split))]
-#[expect(
-    clippy::unused_async,
-    reason = "in a split program it fetches a module"
-)]
 async fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
     Ok(DeferredUi::new())
 }

@@ -62,7 +62,7 @@ pub struct Program {
     pub title: String,
     /// Name of the screen that asks the world's question.
     pub spot: String,
-    /// The question.
+    /// The question that the world asks a visitor.
     pub question: String,
     /// One sentence about how to answer it.
     pub hint: String,

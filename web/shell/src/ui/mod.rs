@@ -44,9 +44,9 @@ use crate::address;
 use crate::browser;
 use crate::deferred::{self, deferred_view};
 use crate::dom::html::{a, div, main, p};
-use crate::dom::{IntoView, View};
+use crate::dom::{El, IntoView, View};
 use crate::page::Page;
-use crate::reactive::{effect, effect_with_previous, memo};
+use crate::reactive::{Memo, effect, effect_with_previous, memo};
 use crate::state::Screen;
 
 /// Creates the page and starts everything that drives it.
@@ -87,11 +87,6 @@ pub fn app() -> View {
         let is_drawn = shown.get() != Screen::Episode || page.episode_ui.with(Option::is_some);
         is_drawn && page.main.frame.with(Option::is_some)
     };
-    let warning = move || {
-        let text = page.program_text(|program| &program.warning);
-        let warning = p().class("world-warning").attr("role", "note");
-        (!text.is_empty()).then(|| warning.child(text))
-    };
     let screen = move || {
         let screen = shown.get();
         match screen {
@@ -101,28 +96,7 @@ pub fn app() -> View {
             }
             Screen::Episode => {}
         }
-        let Some(ui) = page.episode_ui.get() else {
-            let boxes = div().class("skeleton").attr("aria-hidden", "true");
-            return boxes.child(div()).child(div()).into_view();
-        };
-        let versus = move || double.get().then(|| (ui.episode)(page, page.versus, false));
-        let panes = div()
-            .class("panes")
-            .toggle_class("double", move || double.get())
-            .child((ui.episode)(page, page.main, true))
-            .child(versus);
-        let tournament =
-            (!embed).then(|| deferred_view(page, move |deferred| (deferred.tournament)(page)));
-        let differs = move || {
-            double
-                .get()
-                .then(|| deferred_view(page, move |deferred| (deferred.difference)(page)))
-        };
-        View::Fragment(vec![
-            differs.into_view(),
-            panes.into_view(),
-            tournament.into_view(),
-        ])
+        episode_screen(page, double).into_view()
     };
     let episode = move || shown.get() == Screen::Episode;
     let is_of_records = memo(move || shown.get().is_of_records());
@@ -148,7 +122,7 @@ pub fn app() -> View {
         .child(deferred_view(page, move |deferred| {
             (deferred.opened_files)(page)
         }))
-        .child(warning)
+        .child(move || world_warning(page))
         .child(screen)
         .child(tooltip::tooltip());
     div()
@@ -164,4 +138,39 @@ pub fn app() -> View {
         .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
+}
+
+/// Returns the notice that is always visible above a world, if it has one.
+fn world_warning(page: Page) -> Option<El> {
+    let text = page.program_text(|program| &program.warning);
+    let warning = p().class("world-warning").attr("role", "note");
+    (!text.is_empty()).then(|| warning.child(text))
+}
+
+/// Returns the Episode screen, with a second episode if `double`; boxes in its place until its module is
+/// there.
+fn episode_screen(page: Page, double: Memo<bool>) -> View {
+    let embed = page.state.with_untracked(|state| state.embed);
+    let Some(ui) = page.episode_ui.get() else {
+        let boxes = div().class("skeleton").attr("aria-hidden", "true");
+        return boxes.child(div()).child(div()).into_view();
+    };
+    let versus = move || double.get().then(|| (ui.episode)(page, page.versus, false));
+    let panes = div()
+        .class("panes")
+        .toggle_class("double", move || double.get())
+        .child((ui.episode)(page, page.main, true))
+        .child(versus);
+    let tournament =
+        (!embed).then(|| deferred_view(page, move |deferred| (deferred.tournament)(page)));
+    let differs = move || {
+        double
+            .get()
+            .then(|| deferred_view(page, move |deferred| (deferred.difference)(page)))
+    };
+    View::Fragment(vec![
+        differs.into_view(),
+        panes.into_view(),
+        tournament.into_view(),
+    ])
 }

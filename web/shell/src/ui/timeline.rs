@@ -91,7 +91,7 @@ pub fn timeline(page: Page) -> El {
             notable(true),
         ))
         .child(step(page, "last", "Last", LAST, move || {
-            page.seek(usize::MAX)
+            page.seek(usize::MAX);
         }));
     let speed = button()
         .id("speed")

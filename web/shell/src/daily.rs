@@ -8,6 +8,9 @@ const FIRST: u64 = 20_000;
 /// Highest seed of a day.
 const LAST: u64 = 99_999;
 
+/// Largest number of symbols in the row of a result.
+const SYMBOLS_MAX: u32 = 30;
+
 /// Returns the number of days from 1970-01-01 (UTC) to a time in milliseconds; 0 before that.
 #[must_use]
 pub const fn day_of(ms: f64) -> u64 {
@@ -82,17 +85,23 @@ impl SpotResult {
         format!("Sentinel, {title}{date}\n{own}{network}\n{row}\n{link}")
     }
 
-    /// Returns a symbol for each step: whether the visitor and the network were right there.
+    /// Returns a symbol for each step, or for several of a long episode: whether the visitor and the
+    /// network were right there.
     fn row(&self) -> String {
+        let width = (self.steps + 1).div_ceil(SYMBOLS_MAX).max(1);
+        let is_at = |step: u32, first: u32| (first..first + width).contains(&step);
         // No emoji: not every system has a font with them.
-        let symbol = |step: u32| match (self.own, self.network) {
-            (Some((own, true)), _) if own == step => '✓',
-            (Some((own, false)), _) if own == step => '✗',
-            (_, Some((network, true))) if network == step => '●',
-            (_, Some((network, false))) if network == step => '○',
+        let symbol = |first: u32| match (self.own, self.network) {
+            (Some((own, true)), _) if is_at(own, first) => '✓',
+            (Some((own, false)), _) if is_at(own, first) => '✗',
+            (_, Some((network, true))) if is_at(network, first) => '●',
+            (_, Some((network, false))) if is_at(network, first) => '○',
             _ => '·',
         };
-        (0..=self.steps).map(symbol).collect()
+        (0..=self.steps)
+            .step_by(width as usize)
+            .map(symbol)
+            .collect()
     }
 }
 
@@ -149,5 +158,8 @@ mod tests {
         );
         result.own = Some((6, true));
         assert!(result.text().contains("\n······✓··\n"));
+        (result.steps, result.own) = (120, Some((119, false)));
+        assert_eq!(result.row().chars().count(), 25);
+        assert!(result.row().starts_with("·●···") && result.row().contains('✗'));
     }
 }

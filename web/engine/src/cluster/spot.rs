@@ -14,7 +14,7 @@ pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
     info.has_adversary = true;
     info.answer = text("the boaster");
-    info.ends = [text("claims 0 %"), text("claims 100 %")];
+    info.ends = [text("claims 0\u{a0}%"), text("claims 100\u{a0}%")];
     info.signs = [text("confirmed"), text("refuted"), String::new()];
     info.source = text("The network’s own estimate, learned in training.");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use sentinel_base::{Error, files};
-use sentinel_env::{WorldName, in_world};
+use sentinel_env::in_world;
 use sentinel_language::ablate::AblateConfig;
 use sentinel_language::record::RecordConfig;
 use sentinel_language::{ablate, record};

@@ -61,8 +61,11 @@ async fn page_and_book_with_live_episodes_open_from_a_sub_path() -> Result<()> {
 /// not appear at its address.
 async fn book_never_becomes_the_page(browser: &Browser, server: Server) -> Result<()> {
     let chapter = format!("{}docs/polyguard.html", server.url());
-    // The page was opened first, so its service worker is there by now.
+    // The page in the whole window, whose service worker is there by now.
+    browser.goto(&server.url()).await?;
+    browser.wait_for("[data-ready]").await?;
     drop(server);
+    browser.go_offline(true).await?;
     // The browser reports the failed navigation as an error, too.
     let _ = browser.goto(&chapter).await;
     let is_page = "Boolean(document.querySelector('.page, #loading'))";

@@ -14,7 +14,7 @@ pub struct EpisodeRef {
     pub seed: u64,
     /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// Named rule set with single changes; empty for those of the trained policy's training.
+    /// Named rule set with single changes; empty for the hardened rules.
     pub rules: String,
 }
 
@@ -42,7 +42,7 @@ pub struct TournamentSpec {
     pub seeds: u32,
     /// Name of the stream mode; empty for the default.
     pub streams: String,
-    /// Named rule set with single changes; empty for those of the trained policy's training.
+    /// Named rule set with single changes; empty for the hardened rules.
     pub rules: String,
     /// Player with which the others are compared; empty for the best one.
     pub reference: String,

@@ -130,7 +130,7 @@ pub struct PageState {
     pub seed: u64,
     /// Name of the stream mode.
     pub streams: String,
-    /// Value of the `rules` parameter; empty for the rules of the trained policy's training.
+    /// Value of the `rules` parameter; empty for the default, which has no loopholes.
     pub rules: String,
     /// Player of the main episode.
     pub player: String,

@@ -146,3 +146,19 @@ fn replace_version(model: &[u8]) -> Vec<u8> {
     changed[8 + at] = b'9';
     changed
 }
+
+/// Weights may be finite and yet too large to compute with. Such a model is refused, so that nothing
+/// stands in for its answers.
+#[test]
+fn model_whose_weights_overflow_is_refused() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let mut model = repository("replays/grpo/model.safetensors");
+    let length = u64::from_le_bytes(model[..8].try_into().expect("eight bytes"));
+    let start = 8 + usize::try_from(length).expect("a short header");
+    for weight in model[start..].chunks_exact_mut(4) {
+        weight.copy_from_slice(&1e30_f32.to_le_bytes());
+    }
+    let replies = drop_file(&mut engine, "huge.safetensors", &model);
+    let text = problems(&replies).join(" ");
+    assert!(text.contains("huge.safetensors is not played"), "{text}");
+}

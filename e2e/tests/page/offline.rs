@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use sentinel_e2e::{
-    Browser, SUB_PATH, ask, copy_of_page, is_played, open, serve, serve_page, shows_action,
+    Browser, SUB_PATH, Server, ask, copy_of_page, is_played, open, serve, serve_page, shows_action,
 };
 use serde_json::json;
 use std::path::Path;
@@ -11,12 +11,14 @@ use std::path::Path;
 /// The sentence about what is missing without a network.
 const OFFLINE: &str = "You are offline, and this part was not loaded before.";
 
-/// Waits until the service worker keeps the files.
-async fn are_kept(browser: &Browser) -> Result<()> {
+/// Visits one world in a new browser, and waits until the service worker keeps the files.
+async fn visit_once(server: &Server) -> Result<Browser> {
+    let browser = Browser::start().await?;
+    open(&browser, server, "policy=heuristic").await?;
     let kept = "const done = arguments[arguments.length - 1];
         navigator.serviceWorker.ready.then(async () => done((await caches.keys()).length));";
     assert_eq!(browser.execute_async(kept, vec![]).await?, json!(1));
-    Ok(())
+    Ok(browser)
 }
 
 /// After one visit of one world the trained policies of all worlds play without a network, and what is
@@ -24,9 +26,7 @@ async fn are_kept(browser: &Browser) -> Result<()> {
 #[tokio::test]
 async fn one_visit_is_enough_for_all_worlds() -> Result<()> {
     let server = serve_page()?;
-    let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
-    are_kept(&browser).await?;
+    let browser = visit_once(&server).await?;
     let address = server.url();
     drop(server);
     browser.go_offline(true).await?;
@@ -64,9 +64,7 @@ async fn one_visit_is_enough_for_all_worlds() -> Result<()> {
 #[tokio::test]
 async fn full_storage_fails_no_request() -> Result<()> {
     let server = serve_page()?;
-    let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
-    are_kept(&browser).await?;
+    let browser = visit_once(&server).await?;
     browser
         .wait_until("navigator.serviceWorker.controller")
         .await?;
@@ -135,9 +133,7 @@ fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
 async fn open_tab_keeps_its_version() -> Result<()> {
     let folder = copy_of_page()?;
     let server = serve(folder.path(), SUB_PATH, 0)?;
-    let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
-    are_kept(&browser).await?;
+    let browser = visit_once(&server).await?;
     browser
         .wait_until("navigator.serviceWorker.controller")
         .await?;
@@ -154,9 +150,7 @@ async fn open_tab_keeps_its_version() -> Result<()> {
 async fn open_tab_without_its_files_is_reloaded() -> Result<()> {
     let folder = copy_of_page()?;
     let server = serve(folder.path(), SUB_PATH, 0)?;
-    let browser = Browser::start().await?;
-    open(&browser, &server, "policy=heuristic").await?;
-    are_kept(&browser).await?;
+    let browser = visit_once(&server).await?;
     browser.execute("window.mark = true;", vec![]).await?;
     let forget = "const done = arguments[arguments.length - 1];
         navigator.serviceWorker.getRegistrations()

@@ -16,6 +16,15 @@ const LIMIT_MS: usize = 60_000;
 
 /// Plays the question's episode with another seed. Returns the run, its views and the answer.
 fn play<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (RunUpdate, Vec<AgentView>, Answer) {
+    play_as(engine, &world_info::<W>().spot.episode.player, seed)
+}
+
+/// Lets another player act in the question's episode with another seed.
+fn play_as<W: PageWorld>(
+    engine: &mut Engine<W>,
+    player: &str,
+    seed: u64,
+) -> (RunUpdate, Vec<AgentView>, Answer) {
     let own = world_info::<W>().spot.episode;
     let request = Request::Play {
         run: 1,
@@ -25,7 +34,7 @@ fn play<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (RunUpdate, Vec<Agen
             streams: own.streams,
             rules: own.rules,
         },
-        player: own.player,
+        player: player.to_owned(),
         branch: None,
         watched: true,
     };
@@ -121,6 +130,17 @@ fn network_that_watches_finds_the_liar() {
     let right = answers.iter().filter(is_right).count();
     let lied = answers.iter().filter(lied).count();
     assert_eq!((right, lied), (55, 46));
+}
+
+/// Where the trained policy acts, the adversary tells no lie: it is not asked when much is at stake.
+#[test]
+fn trained_policy_meets_no_lie() {
+    let mut engine = Engine::<TrustEnv>::default();
+    for seed in 5000..5030 {
+        let (_, _, answer) = play_as(&mut engine, "grpo", seed);
+        let truth = &answer.truths[usize::from(answer.suspect)];
+        assert_eq!(truth, "the liar: 0 lies", "{seed}");
+    }
 }
 
 /// Without the model of the network nothing takes its place.

@@ -22,7 +22,7 @@ pub(super) struct JobLimits {
 
 impl JobLimits {
     /// Returns the limits of the jobs of `episode` that are queued or running.
-    pub(super) fn of_episode(episode: &Episode) -> Vec<Self> {
+    pub(super) fn from_episode(episode: &Episode) -> Vec<Self> {
         let (o, hidden) = (episode.observation(), episode.hidden());
         let slow = hidden.assignment.0.contains(&Behavior::Slow);
         // An attack can halt all jobs while they hold memory.

@@ -69,13 +69,13 @@ struct Bound<'a> {
 
 /// The linear coefficients of the sum of rewards of an episode that ends at a certain step.
 struct Coefficients {
-    /// Of a unit of memory that is held after each step, as sums up to the step.
+    /// Value of a unit of memory that is held after each step, as sums up to the step.
     memory: Vec<f64>,
-    /// Of a job that holds memory after each step, as sums up to the step.
+    /// Value of a job that holds memory after each step, as sums up to the step.
     holding: Vec<f64>,
-    /// Of a job that is complete after each step, as sums up to the step.
+    /// Value of a job that is complete after each step, as sums up to the step.
     complete: Vec<f64>,
-    /// Of a unit of memory that is held at the end.
+    /// Value of a unit of memory that is held at the end.
     last_memory: f64,
     /// The largest of `memory` and of `holding` in one step.
     largest: (f64, f64),

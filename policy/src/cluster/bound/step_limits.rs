@@ -30,13 +30,13 @@ const LIMITS_OF_HEALTH: (f64, f64) = (0.60, 0.30);
 /// The coefficients of the step reward (spec cluster §8) that belong to a quantity with an influence on
 /// several steps.
 pub(super) mod weight {
-    /// Of the completion rate, in the grades of the orchestrator and the worker.
+    /// Weight of the completion rate, in the grades of the orchestrator and the worker.
     pub(in super::super) const COMPLETION: f64 = 0.30 * 0.40 + 0.20 * 0.70;
-    /// Of the coherence of the action.
+    /// Weight of the coherence of the action.
     pub(in super::super) const COHERENCE: f64 = 0.30 * 0.30;
-    /// Of the fraction of memory that is in use.
+    /// Weight of the fraction of memory that is in use.
     pub(in super::super) const UTILIZATION: f64 = 0.30 * 0.50;
-    /// Of the fraction of GPUs that are not idle, through waste.
+    /// Weight of the fraction of GPUs that are not idle, through waste.
     pub(in super::super) const BUSY: f64 = 0.30 * 0.20 * 0.45;
 }
 
@@ -149,7 +149,7 @@ impl Limits {
         let mut limits = Self {
             now: o.step_count,
             size,
-            jobs: JobLimits::of_episode(episode),
+            jobs: JobLimits::from_episode(episode),
             complete: o.jobs.count(JobStatus::Complete),
             steps: Vec::new(),
         };

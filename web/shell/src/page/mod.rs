@@ -29,7 +29,7 @@ use crate::state::{PageState, Screen, Theme, VISITOR, to_u32};
 pub use files::FileSignals;
 
 pub use own_play::{Comparison, OwnPlay};
-pub use spot::SpotSignals;
+pub use spot::{MEAN_SEEDS, SpotSignals};
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";

@@ -10,7 +10,7 @@ use crate::dom::html::{b, button, div, h1, h2, li, p, pre, section, span, ul};
 use crate::dom::svg::{path, svg};
 use crate::dom::{El, IntoView, View};
 use crate::number_format::{css, fixed, percent};
-use crate::page::Page;
+use crate::page::{MEAN_SEEDS, Page};
 use crate::reactive::memo;
 
 /// Probability from which a guess of the network counts as one.
@@ -152,9 +152,7 @@ fn open(page: Page) -> View {
         .child(act(page, "another", "Another one", |page| {
             page.ask_again(false);
         }))
-        .child(act(page, "today", "Today’s question", |page| {
-            page.ask_again(true);
-        }));
+        .child(today(page));
     View::Fragment(vec![
         own.into_view(),
         network.into_view(),
@@ -226,8 +224,11 @@ fn scores(page: Page) -> El {
         .main
         .status
         .with_untracked(|status| status.episode.player_label.clone());
-    let shown = label.clone();
     let score = page.main.last_score().unwrap_or_default();
+    let here = p()
+        .class("means")
+        .child(span().child(format!("{label}, this episode")))
+        .child(b().class("num").child(fixed(score, 3)));
     let means = move || {
         let (trained, trained_label) = page.info.with(|info| {
             let info = info.as_ref()?;
@@ -260,19 +261,14 @@ fn scores(page: Page) -> El {
         let waits = mean.is_none_or(|mean| mean.is_running());
         waits.then(|| p().class("quiet").child("Computing…"))
     };
-    let here = p()
-        .class("means")
-        .child(span().child(format!("{shown}, this episode")))
-        .child(b().class("num").child(fixed(score, 3)));
     section()
         .class("card")
         .label("Scores")
         .child(h2().child("Scores"))
         .child(here)
-        .child(
-            p().class("quiet")
-                .child("Means of 200 other episodes, played in this tab:"),
-        )
+        .child(p().class("quiet").child(format!(
+            "Means of {MEAN_SEEDS} other episodes, played in this tab:"
+        )))
         .child(means)
         .child(wait)
 }
@@ -294,9 +290,7 @@ fn result(page: Page) -> El {
             })
             .class("primary"),
         )
-        .child(act(page, "today", "Today’s question", |page| {
-            page.ask_again(true);
-        }))
+        .child(today(page))
         .child(act(page, "play-fresh", "Play it yourself", |page| {
             page.play_fresh();
         }))
@@ -309,6 +303,14 @@ fn result(page: Page) -> El {
         .child(buttons)
 }
 
+/// Returns the button that asks the question of the day.
+fn today(page: Page) -> El {
+    act(page, "today", "Today’s question", |page| {
+        page.ask_again(true);
+    })
+}
+
+/// Returns a button of this screen.
 fn act(page: Page, id: &'static str, word: &'static str, press: fn(Page)) -> El {
     button().id(id).on_press(move || press(page)).child(word)
 }

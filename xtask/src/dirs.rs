@@ -144,6 +144,18 @@ pub fn is_program(file: &Path) -> bool {
     meta.is_file() && runs
 }
 
+/// Returns the paths of everything in a folder, in no particular order.
+///
+/// # Errors
+/// Returns an error that names the folder if it cannot be listed.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = folder
+        .read_dir()
+        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
+    Ok(entries.iter().map(std::fs::DirEntry::path).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@
 //! It splits a program that was compiled for splitting, then calls the real wasm-bindgen
 //! ([`run_wrapper`]). [`add_parts`] then puts the parts into `dist/`, which Trunk does not know.
 
-use crate::dirs::{Dirs, running_program};
+use crate::dirs::{Dirs, list, running_program};
 use anyhow::{Context, Result, bail};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
@@ -195,14 +195,6 @@ fn module_of(program: &str, dist: &Path) -> Result<String> {
     });
     let module = modules.next().map(str::to_owned);
     module.with_context(|| format!("{} has no module {program}", dist.display()))
-}
-
-fn list(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = folder
-        .read_dir()
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
-    Ok(entries.iter().map(std::fs::DirEntry::path).collect())
 }
 
 /// Returns a module without names and other notes for tools.

@@ -4,6 +4,7 @@
 //! Trunk adds a hash of the content to the names of the shell's program and style only; the other
 //! files get theirs here, so that a browser never mixes files of two builds.
 
+use crate::dirs::list;
 use anyhow::{Context, Result};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -147,11 +148,8 @@ impl OfflineFiles {
 
 /// Returns the names of everything in a folder, sorted.
 fn names(folder: &Path) -> Result<Vec<String>> {
-    let entries = folder
-        .read_dir()
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
-    let names = entries.iter().map(std::fs::DirEntry::file_name);
+    let files = list(folder)?;
+    let names = files.iter().filter_map(|file| file.file_name());
     let mut names: Vec<_> = names.map(|n| n.to_string_lossy().into_owned()).collect();
     names.sort();
     Ok(names)

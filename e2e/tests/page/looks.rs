@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
-    Browser, SUB_PATH, copy_of_page, inspect_view, is_played, is_silent, open, open_page,
+    Browser, SUB_PATH, ask, copy_of_page, inspect_view, is_played, is_silent, open, open_page,
     screenshots, serve, serve_page, shows_action,
 };
 use serde_json::json;
@@ -261,4 +261,16 @@ async fn failed_engine_is_named_and_can_be_restarted() -> Result<()> {
     browser.wait_for("#restart").await?;
     browser.click("[data-world=trust]").await?;
     browser.wait_for("[data-of=trust][data-ready]").await
+}
+
+/// What lies ahead of the cursor is faded over the whole height and width of the chart.
+#[tokio::test]
+async fn chart_fades_what_lies_ahead() -> Result<()> {
+    let (_server, browser) = open_page("task=3&seed=42&policy=heuristic&t=9").await?;
+    browser.wait_for("[data-chart] .fog").await?;
+    let covers = "(() => { const fog = document.querySelector('[data-chart] .fog');
+        const around = fog.offsetParent;
+        return [fog.offsetLeft, fog.offsetTop, fog.offsetWidth - around.clientWidth, fog.offsetHeight - around.clientHeight]; })()";
+    assert_eq!(ask(&browser, covers).await?, json!([0, 0, 0, 0]));
+    is_silent(&browser).await
 }

@@ -132,7 +132,8 @@ fn network_that_watches_finds_the_liar() {
     assert_eq!((right, lied), (55, 46));
 }
 
-/// Where the trained policy acts, the adversary tells no lie: it is not asked when much is at stake.
+/// Episodes of the trained policy itself do not pose the question: the adversary is not asked when much is
+/// at stake, and tells no lie.
 #[test]
 fn trained_policy_meets_no_lie() {
     let mut engine = Engine::<TrustEnv>::default();

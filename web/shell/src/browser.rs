@@ -63,10 +63,11 @@ pub fn engine_programs() -> Vec<Program> {
         };
         if name != "worker" {
             let text = |name| tag.get_attribute(name).unwrap_or_default();
+            let title = tag.get_attribute("data-title");
             all.push(Program {
+                title: title.unwrap_or_else(|| name.clone()),
                 world: name,
                 module: tag.content(),
-                title: text("data-title"),
                 spot: text("data-spot"),
                 question: text("data-question"),
                 hint: text("data-hint"),

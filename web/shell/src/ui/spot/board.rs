@@ -26,8 +26,8 @@ pub fn board(page: Page) -> El {
     });
     let of_level =
         move |text: fn(f32) -> String| move || level.get().map_or_else(String::new, text);
-    let fog = div()
-        .class("fog")
+    let ahead = div()
+        .class("ahead")
         .hidden(move || level.get().is_none() || words.with(|words| words.ahead.is_empty()))
         .style(
             "--ahead",
@@ -54,7 +54,7 @@ pub fn board(page: Page) -> El {
             level.get().is_some_and(|level| level < 0.15)
         })
         .attr("aria-hidden", "true")
-        .child(fog)
+        .child(ahead)
         .child(now)
         .child(small().class("high").child(word(|words| &words.ends[1])))
         .child(small().class("low").child(word(|words| &words.ends[0])));

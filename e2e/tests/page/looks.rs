@@ -263,7 +263,7 @@ async fn failed_engine_is_named_and_can_be_restarted() -> Result<()> {
     browser.wait_for("[data-of=trust][data-ready]").await
 }
 
-/// What lies ahead of the cursor is faded over the whole height and width of the chart.
+/// The part of a chart ahead of the cursor is faded over its whole height and width.
 #[tokio::test]
 async fn chart_fades_what_lies_ahead() -> Result<()> {
     let (_server, browser) = open_page("task=3&seed=42&policy=heuristic&t=9").await?;

@@ -290,7 +290,7 @@ async fn worlds_and_rules_are_chosen_without_a_reload() -> Result<()> {
             .await?;
         browser.wait_until("window.stays").await?;
     }
-    browser.click("#advanced").await?;
+    browser.click("#settings").await?;
     let menu = browser.find(Locator::Css("#rules")).await?;
     menu.select_by_value("hardened").await?;
     browser
@@ -395,6 +395,7 @@ async fn folded_panels_separate_title_and_text() -> Result<()> {
 async fn agents_of_a_stack_are_shown_and_menus_choose_the_case() -> Result<()> {
     let (_server, browser) = open_page("world=polyguard&policy=stack&seed=4").await?;
     browser.wait_for("[data-panel=agents] [data-card]").await?;
+    browser.click("#settings").await?;
     let menu = browser.find(Locator::Css("#axis-1")).await?;
     menu.select_by_label("Hard").await?;
     browser
@@ -416,8 +417,10 @@ async fn trained_policy_plays_in_every_world() -> Result<()> {
         )
         .await?;
         is_played(&browser).await?;
-        let note = browser.text("[data-note=source]").await?;
-        assert!(note.contains("parameters"), "{note}");
+        // In the drawer, which is closed.
+        browser
+            .wait_until("document.querySelector('#drawer [data-note=source]').textContent.includes('parameters')")
+            .await?;
         let chances = "document.body.innerText.match(/\\d %/g)?.length > 2";
         browser.wait_until(chances).await?;
         browser.press(&Key::End.to_string()).await?;
@@ -456,6 +459,7 @@ async fn replay_from_the_menu_plays_an_episode_that_it_has() -> Result<()> {
     browser
         .wait_for("#player option[value='replay:bayes-reference']")
         .await?;
+    browser.click("#settings").await?;
     let menu = browser.find(Locator::Css("#player")).await?;
     menu.select_by_value("replay:bayes-reference").await?;
     browser

@@ -83,9 +83,8 @@ async fn a_replay_alone_opens_its_own_episode() -> Result<()> {
         "world=polyguard&policy=replay:{replay}&view=truth"
     ))
     .await?;
-    browser.wait_for("[data-note=source]").await?;
-    let note = browser.text("[data-note=source]").await?;
-    assert!(note.contains(" 0 misses"), "{note}");
+    let note = "document.querySelector('[data-note=source]')?.textContent.includes(' 0 misses')";
+    browser.wait_until(note).await?;
     for part in ["task=", "seed=1000000", "rules=hardened"] {
         let named = format!("location.search.includes('{part}')");
         browser.wait_until(&named).await?;
@@ -118,13 +117,9 @@ async fn a_broken_file_shows_line_and_reason_and_the_rest_plays() -> Result<()> 
         let named = format!("document.querySelector('#notices').textContent.includes('{part}')");
         browser.wait_until(&named).await?;
     }
-    browser.wait_for("[data-note=source]").await?;
-    assert!(
-        browser
-            .text("[data-note=source]")
-            .await?
-            .contains("1 recorded action")
-    );
+    let note =
+        "document.querySelector('[data-note=source]')?.textContent.includes('1 recorded action')";
+    browser.wait_until(note).await?;
     goes_on(&browser).await?;
     assert_eq!(browser.take_console_errors().await?, Vec::<String>::new());
     Ok(())

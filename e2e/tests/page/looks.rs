@@ -131,11 +131,14 @@ async fn keyboard_alone_reaches_everything() -> Result<()> {
     browser
         .wait_until("document.activeElement.id === 'help-open'")
         .await?;
+    reach("#settings").await?;
+    browser.press(&Key::Enter.to_string()).await?;
     reach("[aria-label='Next seed']").await?;
     browser.press(&Key::Enter.to_string()).await?;
     browser
         .wait_until("location.search.includes('seed=6')")
         .await?;
+    browser.press(&Key::Escape.to_string()).await?;
     reach("[data-act=v2]").await?;
     browser.press(&Key::Enter.to_string()).await?;
     browser.wait_for("[data-note=branch]").await?;
@@ -199,6 +202,7 @@ async fn missing_files_are_named_and_nothing_stands_in() -> Result<()> {
         .wait_until("document.querySelector('#notices').textContent.includes('trainer_state.json')")
         .await?;
     browser.click("[data-screen=episode]").await?;
+    browser.click("#settings").await?;
     let menu = browser.find(Locator::Css("#player")).await?;
     menu.select_by_value("heuristic").await?;
     browser

@@ -2,6 +2,7 @@
 //! linked once.
 
 mod analysis;
+mod board;
 mod compare;
 mod embed;
 mod episode;

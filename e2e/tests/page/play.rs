@@ -389,6 +389,8 @@ async fn a_foreign_record_is_set_aside_with_a_notice() -> Result<()> {
 async fn wasted_action_is_explained_and_not_taken() -> Result<()> {
     let (_server, browser) =
         open_page("world=cluster&task=2&rules=hardened&policy=you&at=0").await?;
+    // The world suggests no job that should lose its GPU.
+    browser.click("[data-verb=p]").await?;
     browser.wait_for("#act[aria-disabled=true]").await?;
     browser.click("#act").await?;
     let reason = "document.querySelector('#act-warning').textContent";

@@ -197,11 +197,13 @@ async fn the_fallback_is_counted_and_words_are_only_the_model_s() -> Result<()> 
     assert_eq!(panel(&browser).await?, Value::Null);
     to_action(&browser, Key::Left, 0).await?;
     assert_ne!(panel(&browser).await?, Value::Null);
+    browser.click("#settings").await?;
     let menu = browser.find(fantoccini::Locator::Css("#player")).await?;
     menu.select_by_value("heuristic").await?;
     browser
         .wait_for("[data-pane=main][data-player=heuristic]")
         .await?;
+    browser.press(&Key::Escape.to_string()).await?;
     browser.click("#forward").await?;
     assert_eq!(panel(&browser).await?, Value::Null);
     Ok(())

@@ -79,6 +79,8 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
 
     /// Number of rollouts of each action in an analysis: as many as take about ten seconds.
     const ANALYSIS_ROLLOUTS: u32 = DEFAULT_ROLLOUTS;
+    /// `true` if the analysis of an episode takes a second at most.
+    const QUICK_ANALYSIS: bool = true;
 
     /// Milliseconds for which the first screen shows a step.
     const SPOT_STEP_MS: u32;
@@ -137,6 +139,11 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     /// empty if nothing is known.
     fn warning(_observation: &Self::Observation, _action: Self::Action) -> String {
         String::new()
+    }
+
+    /// Returns the action with the parts that the rules ask for and it leaves out.
+    fn complete_action(_observation: &Self::Observation, action: Self::Action) -> Self::Action {
+        action
     }
 
     /// Returns an actor that plays as a policy.
@@ -237,6 +244,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         legacy_player: W::legacy_player().name().to_owned(),
         default_streams: default_streams::<W>().name().to_owned(),
         checkpoints: checkpoints::<W>(),
+        quick_analysis: W::QUICK_ANALYSIS,
         spot: SpotInfo {
             step_ms: W::SPOT_STEP_MS,
             episode: spot_episode::<W>(),

@@ -482,13 +482,25 @@ fn composed_actions_are_checked() {
         let (run, at, code) = (1, 0, code.to_owned());
         let replies = ask(&mut engine, Request::Check { run, at, code });
         match replies.as_slice() {
-            [Reply::Checked { label, warning, .. }] => (label.clone(), warning.clone()),
+            [
+                Reply::Checked {
+                    completed,
+                    label,
+                    warning,
+                    ..
+                },
+            ] => (label.clone(), warning.clone(), completed.clone()),
             _ => panic!("{replies:?}"),
         }
     };
     let label = "Allocate JOB-001 to GPU-02 with worker S3".to_owned();
-    assert_eq!(check("aj1g2w3"), (label, String::new()));
+    let code = || "aj1g2w3".to_owned();
+    assert_eq!(check("aj1g2w3"), (label, String::new(), code()));
     assert!(check("vj1").1.starts_with("JOB-001 is queued"));
-    assert!(check("aj1").1.starts_with("Under these rules"));
+    // What the rules ask for is suggested.
+    let (label, warning, completed) = check("aj1w3");
+    assert_eq!((warning.as_str(), completed.as_str()), ("", "aj1g0w3"));
+    assert_eq!(label, "Allocate JOB-001 to GPU-00 with worker S3");
+    assert!(check("p").1.starts_with("Under these rules"));
     assert!(check("aj29g2w3").1.starts_with("This task has no JOB-029"));
 }

@@ -22,9 +22,12 @@ pub enum Reply {
         run: u32,
         /// The checked action as the address writes it.
         code: String,
-        /// The action in words; empty if the code is not an action.
+        /// The same action with the parts that the rules ask for and the draft leaves out, as the world
+        /// suggests them; the checked one if nothing is missing.
+        completed: String,
+        /// The completed action in words; empty if the code is not an action.
         label: String,
-        /// Sentence about what would go wrong; empty if nothing is known.
+        /// Sentence about what would go wrong with it; empty if nothing is known.
         warning: String,
     },
     /// Replay files that can be played.

@@ -38,6 +38,8 @@ pub struct WorldInfo {
     pub verbs: Vec<Verb>,
     /// Earlier and later versions of the trained policy's weights, in the order of training.
     pub checkpoints: Vec<PlayerInfo>,
+    /// `true` if the analysis of an episode takes a second at most, so that it starts by itself at the end.
+    pub quick_analysis: bool,
     /// The question of the world's first screen.
     pub spot: SpotInfo,
 }
@@ -148,6 +150,8 @@ pub struct Slot {
     pub label: String,
     /// Identifier of the panel whose cards can be picked.
     pub panel: String,
+    /// `true` if the part stays chosen for the next action.
+    pub is_kept: bool,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! An action that the visitor composes of a verb and parts, in menus or by picking cards.
 
+use leptos::prelude::StoredValue;
 use sentinel_page_protocol::{Slot, Verb};
 
 use crate::reactive::Signal;
@@ -9,10 +10,20 @@ use crate::reactive::Signal;
 pub struct CheckedAction {
     /// The checked action as the address writes it.
     pub code: String,
-    /// The action in words; empty if the code is not an action.
+    /// The same action with the parts that the world suggests where the rules ask for them.
+    pub completed: String,
+    /// The completed action in words; empty if the code is not an action.
     pub label: String,
     /// Sentence about what would go wrong; empty if nothing is known.
     pub warning: String,
+}
+
+/// Returns the part with `letter` of the code of an action, which starts with the letter of its verb.
+#[must_use]
+pub fn part_of(code: &str, letter: char) -> Option<&str> {
+    let start = code.char_indices().skip(1).find(|(_, c)| *c == letter)?.0;
+    let digits = code[start + 1..].bytes().take_while(u8::is_ascii_digit);
+    Some(&code[start..start + 1 + digits.count()])
 }
 
 /// The verb and the parts that the visitor has chosen so far.
@@ -77,10 +88,25 @@ impl DraftAction {
         code
     }
 
-    /// Clears the parts after the action was taken. The verb stays, since the next action is likely
-    /// of the same kind.
-    pub fn clear(&mut self) {
-        self.parts.clear();
+    /// Chooses the first of the verbs that has a slot for each chosen part, unless the present one does.
+    pub fn fit_verb(&mut self, verbs: &[Verb]) {
+        let takes = |verb: &Verb| {
+            let has = |part: &String| verb.slots.iter().any(|slot| part.starts_with(slot.letter));
+            self.parts.iter().all(has)
+        };
+        if !verbs.get(self.verb).is_some_and(takes)
+            && let Some(found) = verbs.iter().position(takes)
+        {
+            self.verb = found;
+        }
+    }
+
+    /// Clears the parts after the action was taken, except those for slots that are kept. The verb stays,
+    /// since the next action is likely of the same kind.
+    pub fn clear(&mut self, verbs: &[Verb]) {
+        let slots = || verbs.iter().flat_map(|verb| &verb.slots);
+        let is_kept = |part: &String| slots().any(|s| s.is_kept && part.starts_with(s.letter));
+        self.parts.retain(is_kept);
         self.flag = false;
         self.is_touched = false;
     }
@@ -93,6 +119,10 @@ pub struct ComposerSignals {
     pub draft: Signal<DraftAction>,
     /// Latest answer of the engine about the draft action.
     pub checked: Signal<CheckedAction>,
+    /// Code of the card that is dragged; empty for none.
+    pub dragged: StoredValue<String>,
+    /// Code of an action that is taken once the engine has found nothing wrong with it; empty for none.
+    pub taken_if_valid: Signal<String>,
 }
 
 impl Default for ComposerSignals {
@@ -100,6 +130,8 @@ impl Default for ComposerSignals {
         Self {
             draft: Signal::new(DraftAction::default()),
             checked: Signal::new(CheckedAction::default()),
+            dragged: StoredValue::default(),
+            taken_if_valid: Signal::default(),
         }
     }
 }
@@ -142,8 +174,32 @@ mod tests {
         draft.set_part('w', "");
         assert_eq!(draft.code(&allocate), "aj7");
         draft.toggle_card("");
-        draft.clear();
+        draft.clear(&[]);
         assert_eq!(draft, DraftAction::default());
+    }
+
+    #[test]
+    fn a_verb_fits_what_was_dropped_and_kept_parts_stay() {
+        let mut verbs = [verb("p", "jw", None), verb("a", "jgw", None)];
+        verbs[1].slots[2].is_kept = true;
+        let mut draft = DraftAction::default();
+        draft.set_part('j', "j3");
+        draft.fit_verb(&verbs);
+        assert_eq!(draft.verb, 0);
+        draft.set_part('g', "g1");
+        draft.set_part('w', "w2");
+        draft.fit_verb(&verbs);
+        assert_eq!(draft.code(&verbs[draft.verb]), "aj3g1w2");
+        draft.clear(&verbs);
+        assert_eq!(draft.parts, ["w2"]);
+    }
+
+    #[test]
+    fn a_suggested_part_is_found_in_the_code() {
+        assert_eq!(part_of("aj12g3w4", 'g'), Some("g3"));
+        assert_eq!(part_of("aj12g3w4", 'w'), Some("w4"));
+        assert_eq!(part_of("aj12", 'a'), None);
+        assert_eq!(part_of("t", 'j'), None);
     }
 
     #[test]

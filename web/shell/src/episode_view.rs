@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use sentinel_page_protocol::{
     AgentView, AnalysisUpdate, Answer, Branch, Chart, EpisodeRef, PlayedEpisode, Request,
-    RunUpdate, StepLine, Truth, TruthUpdate, WorldInfo, decode,
+    RunUpdate, StepAnalysis, StepLine, Truth, TruthUpdate, WorldInfo, decode,
 };
 
 use crate::panel_signals::PanelSignals;
@@ -157,14 +157,30 @@ impl EpisodeView {
         let frames = Signal::new(Vec::<Vec<u8>>::new());
         let at = memo(move || wanted.get().min(frames.with(Vec::len).saturating_sub(1)));
         let hidden_frames = Signal::new(Vec::<Vec<u8>>::new());
+        let status = Signal::<RunStatus>::default();
+        // An address may name an action that is still to come: drawing another one first would only
+        // move the page.
+        let is_drawn = StoredValue::new(false);
+        let is_awaited = move || {
+            let is_complete = status.with(|status| status.complete);
+            !is_complete && wanted.get() >= frames.with(Vec::len)
+        };
+        let frame_at_cursor = move || {
+            if !is_drawn.get_value() && is_awaited() {
+                return None;
+            }
+            let frame = decode_frame(frames, at.get());
+            is_drawn.set_value(frame.is_some());
+            frame
+        };
         Self {
             frames,
             steps: Signal::default(),
             charts: Signal::default(),
-            status: Signal::default(),
+            status,
             analysis: Signal::default(),
             at,
-            frame: memo_notify_always(move || decode_frame(frames, at.get())),
+            frame: memo_notify_always(frame_at_cursor),
             panels: PanelSignals::default(),
             truth: TruthSignals {
                 frames: hidden_frames,
@@ -257,6 +273,32 @@ impl EpisodeView {
             frames.truncate(from);
             frames.extend(update.frames);
         });
+    }
+
+    /// Returns the losses of the actions that the analysis found to be mistakes; `None` for the others.
+    #[must_use]
+    pub fn mistakes(&self) -> Vec<Option<f64>> {
+        let loss = |step: &StepAnalysis| step.is_mistake.then_some(step.loss);
+        self.analysis.with(|found| {
+            let steps = found.iter().flat_map(|found| &found.steps);
+            steps.map(loss).collect()
+        })
+    }
+
+    /// Returns the expected final score at the cursor if the trained policy takes over; `None` where no
+    /// analysis has it.
+    #[must_use]
+    pub fn expected_score(&self) -> Option<f64> {
+        let at = self.at.get();
+        self.analysis.with(|found| {
+            let steps = &found.as_ref()?.steps;
+            // Before the first action it is the value of the best one.
+            let Some(last) = at.checked_sub(1) else {
+                return Some(steps.first()?.actions.first()?.value);
+            };
+            let mut actions = steps.get(last)?.actions.iter();
+            Some(actions.find(|action| action.is_chosen)?.value)
+        })
     }
 
     /// Returns `true` if an analysis was asked for and not ended.

@@ -42,22 +42,30 @@ fn gpu(frame: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16
         chips.push(chip("does not add up", Tone::Warn));
     }
     let over = view.used > GPU_MEMORY;
+    // Free memory is told where it is not what the used memory leaves, which is evidence of an attack.
+    let left = GPU_MEMORY.saturating_sub(view.used);
+    let subtitle = match view.state.is_operational() {
+        true if view.free == left => String::new(),
+        true => format!("{} free", view.free),
+        false => "takes no jobs".to_owned(),
+    };
+    let is_empty = view.state == GpuState::Idle && view.used == 0;
     Card {
         key: format!("g{}", id.0),
         title: id.to_string(),
-        subtitle: match view.state.is_operational() {
-            true => format!("{} free", view.free),
-            false => "takes no jobs".to_owned(),
-        },
+        subtitle,
         state: state(view.state).to_owned(),
         tone: state_tone(view.state),
         active: frame.step.is_some_and(|step| step.names.gpu == Some(id)),
-        meters: vec![Meter {
-            label: format!("{} of {GPU_MEMORY}", view.used),
-            value: (f32::from(view.used) / f32::from(GPU_MEMORY)).min(1.0),
-            tone: if over { Tone::Bad } else { Tone::Neutral },
-            ..Meter::default()
-        }],
+        meters: match is_empty {
+            true => Vec::new(),
+            false => vec![Meter {
+                label: format!("{} of {GPU_MEMORY}", view.used),
+                value: (f32::from(view.used) / f32::from(GPU_MEMORY)).min(1.0),
+                tone: if over { Tone::Bad } else { Tone::Neutral },
+                ..Meter::default()
+            }],
+        },
         chips,
         pick: Some(format!("g{}", id.0)),
         ..Card::default()

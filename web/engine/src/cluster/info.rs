@@ -97,6 +97,8 @@ fn verbs() -> Vec<Verb> {
         letter,
         label: label.to_owned(),
         panel: panel.to_owned(),
+        // One worker is likely given several jobs.
+        is_kept: letter == 'w',
     };
     let job = || slot('j', "Job", JOBS);
     let worker = || slot('w', "Worker", WORKERS);

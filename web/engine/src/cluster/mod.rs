@@ -9,6 +9,7 @@ mod display_text;
 mod info;
 mod spot;
 mod step;
+mod suggestion;
 mod terms;
 mod truth;
 mod view;
@@ -56,6 +57,7 @@ impl PageWorld for ClusterEnv {
     const VALIDATION_SEED: u64 = 5000;
     const FALLBACK: &'static str = "the policy “Periodic checks” acts";
 
+    const QUICK_ANALYSIS: bool = false;
     const SPOT_STEP_MS: u32 = 300;
     const SPOT_SEED: u64 = 5000;
 
@@ -114,6 +116,10 @@ impl PageWorld for ClusterEnv {
 
     fn describe_action(_observation: &Observation, action: Action) -> String {
         display_text::describe(action)
+    }
+
+    fn complete_action(observation: &Observation, action: Action) -> Action {
+        suggestion::complete(observation, action)
     }
 
     fn warning(observation: &Observation, action: Action) -> String {

@@ -365,10 +365,12 @@ impl<W: PageWorld> Engine<W> {
         let observation = shown.run.frames()[index].episode.observation();
         let mut rest = code;
         let read = W::read_code(&mut rest).filter(|_| rest.is_empty());
+        let mut completed = String::new();
         let (label, warning) = read.map_or_else(
             || (String::new(), "This is not an action.".to_owned()),
             |read| {
-                let action = W::action(observation, read);
+                let action = W::complete_action(observation, W::action(observation, read));
+                W::write_code(W::code(observation, action), &mut completed);
                 (
                     W::describe_action(observation, action),
                     W::warning(observation, action),
@@ -378,6 +380,7 @@ impl<W: PageWorld> Engine<W> {
         self.replies.push_back(Reply::Checked {
             run,
             code: code.to_owned(),
+            completed,
             label,
             warning,
         });

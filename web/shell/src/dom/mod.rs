@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use leptos::prelude::{LocalStorage, StoredValue};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, KeyboardEvent, MouseEvent, PointerEvent};
+use web_sys::{DragEvent, Element, Event, KeyboardEvent, MouseEvent, PointerEvent};
 
 /// A part of the page, as data.
 pub enum View {
@@ -181,6 +181,12 @@ impl El {
     /// Adds a listener for a pointer event, such as `pointermove`.
     #[must_use]
     pub fn on_pointer(self, event: &'static str, handle: impl Fn(PointerEvent) + 'static) -> Self {
+        self.on(event, move |event| handle(event.unchecked_into()))
+    }
+
+    /// Adds a listener for an event of dragging, such as `dragstart`.
+    #[must_use]
+    pub fn on_drag(self, event: &'static str, handle: impl Fn(DragEvent) + 'static) -> Self {
         self.on(event, move |event| handle(event.unchecked_into()))
     }
 

@@ -1,5 +1,7 @@
 //! Long work on episodes that the visitor asks for: the analysis of one, and tournaments of many.
 
+use leptos::prelude::untrack;
+
 use super::*;
 
 impl Page {
@@ -17,6 +19,32 @@ impl Page {
             });
             self.send(Role::Play, &analysis_request(run, false, (0, 1)));
         }
+    }
+
+    /// Analyzes the main episode by itself once its end is shown, where that is quick. It happens once for
+    /// each run, so that a stopped analysis stays stopped.
+    pub fn analyze_at_the_end(self) {
+        let quick = memo(move || {
+            let is_quick =
+                |info: &Option<Arc<WorldInfo>>| info.as_ref().map(|info| info.quick_analysis);
+            self.info.with(is_quick) == Some(true)
+        });
+        let ended = memo(move || match quick.get() && self.shows_end() {
+            true => self.main.shown_run(),
+            false => 0,
+        });
+        effect_with_previous(move |before: Option<u32>| {
+            let before = before.unwrap_or(0);
+            let run = ended.get();
+            if run != 0 && run != before && !self.main.is_analyzed() {
+                // One engine is enough, and it has the run already.
+                untrack(|| {
+                    self.main.analysis.set(Some(Arc::default()));
+                    self.request_analysis(self.main, 1);
+                });
+            }
+            before.max(run)
+        });
     }
 
     fn request_analysis(&self, episode: EpisodeView, parts: u32) {

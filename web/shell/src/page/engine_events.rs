@@ -1,6 +1,7 @@
 //! Handling of events from the engines, and of changes of the world.
 
 use super::*;
+use crate::draft_action::CheckedAction;
 
 impl Page {
     pub(super) fn enter_world(&self, world: &str) {
@@ -89,6 +90,7 @@ impl Page {
                 let (shown, asked) = self
                     .state
                     .with_untracked(|state| (state.truth, state.screen == Screen::Spot));
+                let asked = asked || untrack(|| self.is_told_episode());
                 let episode = self.episode_of_run(update.run);
                 if let Some(episode) = episode.filter(|_| shown || asked) {
                     episode.apply_truth(*update, shown);
@@ -97,12 +99,14 @@ impl Page {
             Reply::Checked {
                 run,
                 code,
+                completed,
                 label,
                 warning,
             } => {
                 if run == self.main.run.get_value() {
-                    self.composer.checked.set(CheckedAction {
+                    self.handle_checked(CheckedAction {
                         code,
+                        completed,
                         label,
                         warning,
                     });

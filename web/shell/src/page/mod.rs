@@ -1,6 +1,7 @@
 //! The signals of the page, and the operations on them.
 
 mod background_work;
+mod composer;
 mod deferred_replies;
 mod engine_events;
 mod files;
@@ -19,7 +20,7 @@ use sentinel_page_protocol::{
 
 use crate::browser;
 use crate::deferred::{DeferredUi, EpisodeUi};
-use crate::draft_action::{CheckedAction, ComposerSignals};
+use crate::draft_action::ComposerSignals;
 use crate::engine::EngineEvent;
 use crate::engine_pool::{EnginePool, Program, RECORDS, Role};
 use crate::episode_view::{EpisodeView, RunInputs};
@@ -114,6 +115,8 @@ pub struct Page {
     pub versus: EpisodeView,
     /// Signals of the files that the visitor brings and takes.
     pub files: FileSignals,
+    /// Number of the run whose end the cursor follows while its actions are still arriving; 0 for none.
+    seeks_end: Signal<u32>,
     last: Memo<usize>,
     cursor: Memo<usize>,
     engines: StoredValue<EnginePool, LocalStorage>,
@@ -177,6 +180,7 @@ impl Page {
             main,
             versus,
             files: FileSignals::default(),
+            seeks_end: Signal::new(0),
             last,
             cursor: memo(move || wanted.get().min(last.get())),
             engines: StoredValue::new_local(records::engine_pool(programs)),
@@ -224,6 +228,14 @@ impl Page {
             wanted
         });
         self.connect_spot();
+        effect(move || {
+            let (last, complete) = (self.last.get(), self.main.status.with(|s| s.complete));
+            let run = self.seeks_end.get();
+            if run != 0 && run == self.main.shown_run() {
+                self.state.update(|state| state.cursor = to_u32(last));
+                self.seeks_end.set(if complete { 0 } else { run });
+            }
+        });
         for episode in [self.main, self.versus] {
             effect(move || {
                 let frame = episode.frame.get();
@@ -282,8 +294,13 @@ impl Page {
         self.cursor.get_untracked()
     }
 
-    /// Moves the cursor and stops playback.
+    /// Moves the cursor and stops playback. The end of an episode whose actions are still arriving is
+    /// shown once it is there.
     pub fn seek(&self, action: usize) {
+        let waits = !self.main.status.with_untracked(|status| status.complete);
+        let follows = waits && action == usize::MAX;
+        let run = untrack(|| self.main.shown_run());
+        self.seeks_end.set(if follows { run } else { 0 });
         let action = to_u32(action.min(self.last.get_untracked()));
         self.playing.set(false);
         if self.state.with_untracked(|state| state.cursor != action) {
@@ -307,19 +324,6 @@ impl Page {
             change(state);
             state.restart();
         });
-    }
-
-    /// Takes an action of the visitor at the cursor; the episode branches there.
-    pub fn take_action(&self, code: &str) {
-        let at = self.main.at.get_untracked();
-        let played = self.main.steps.get_untracked();
-        self.playing.set(false);
-        self.state
-            .update(|state| state.take_action(&played, at, code));
-        self.note_own_action();
-        self.composer
-            .draft
-            .update(crate::draft_action::DraftAction::clear);
     }
 
     /// Shows another world as the visitor left it, or its default.
@@ -391,16 +395,6 @@ impl Page {
     pub fn set_shortcuts(&self, on: bool) {
         self.shortcuts.set(on);
         browser::store_setting(SHORTCUTS, if on { "on" } else { "off" });
-    }
-
-    /// Asks the engine what would go wrong with a draft action at the cursor.
-    pub fn check_action(&self, code: &str) {
-        let (run, at) = (
-            self.main.run.get_value(),
-            to_u32(self.main.at.get_untracked()),
-        );
-        let code = code.to_owned();
-        self.send(Role::Play, &Request::Check { run, at, code });
     }
 
     /// Starts the engine again after it failed.

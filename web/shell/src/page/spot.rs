@@ -148,7 +148,7 @@ impl Page {
     }
 
     /// Asks for the answer, and notes that the visitor knows it.
-    fn reveal(&self) {
+    pub fn reveal(&self) {
         self.note_told(self.state.with_untracked(compared_episode));
         let run = self.main.run.get_value();
         if self.main.truth.answer.with_untracked(Option::is_none) {

@@ -10,7 +10,7 @@ use crate::dom::{El, NodeRef};
 use crate::episode_view::{EpisodeView, differing};
 use crate::number_format::fixed;
 use crate::page::Page;
-use crate::reactive::{effect_with_previous, memo};
+use crate::reactive::{Memo, effect_with_previous, memo};
 use crate::state::to_u32;
 
 /// Returns the list of actions, in which those that differ from the `other` episode are marked. When
@@ -22,12 +22,14 @@ pub fn action_history(page: Page, episode: EpisodeView, other: EpisodeView) -> E
         let (steps, complete) = (other.steps.get(), other.status.with(|s| s.complete));
         episode.steps.with(|own| differing(own, &steps, complete))
     });
+    let mistakes = memo(move || episode.mistakes());
     let rows = move || {
         let (lines, differs) = (lines.get(), differs.get());
         let rows = lines.iter().enumerate();
         rows.map(|(index, line)| {
             let differs = differs.get(index).copied().unwrap_or_default();
-            row(page, index + 1, line, differs)
+            let loss = memo(move || mistakes.with(|all| all.get(index).copied().flatten()));
+            row(page, index + 1, line, differs, loss)
         })
         .collect::<Vec<El>>()
     };
@@ -55,7 +57,8 @@ pub fn action_history(page: Page, episode: EpisodeView, other: EpisodeView) -> E
         .child(fold.child(title).child(rows))
 }
 
-fn row(page: Page, action: usize, line: &StepLine, differs: bool) -> El {
+/// Returns the row of an action; `loss` is the score that it lost if it was a mistake.
+fn row(page: Page, action: usize, line: &StepLine, differs: bool, loss: Memo<Option<f64>>) -> El {
     let StepLine {
         label,
         sign,
@@ -79,6 +82,11 @@ fn row(page: Page, action: usize, line: &StepLine, differs: bool) -> El {
         name.push_str(", differs from the other episode");
     }
     let what = span().class("what").child(label);
+    let mistake = move || {
+        let loss = loss.get().map(|loss| fixed(loss, 3))?;
+        let mark = span().class("mistake").attr("data-tone", "bad");
+        Some(mark.child("−").child(loss))
+    };
     let sign = span()
         .class("log-sign")
         .attr("data-tone", tone_name(line.tone))
@@ -86,10 +94,13 @@ fn row(page: Page, action: usize, line: &StepLine, differs: bool) -> El {
     let row = button()
         .attr("data-index", action.to_string())
         .attr("data-differs", differs)
-        .label(name)
+        .label(move || match loss.get() {
+            Some(loss) => format!("{name}, a mistake that lost {}", fixed(loss, 3)),
+            None => name.clone(),
+        })
         .on_press(move || page.seek(action))
         .child(span().class("index").child(action.to_string()))
-        .child(what.child(small().child(result)))
+        .child(what.child(mistake).child(small().child(result)))
         .child(sign)
         .child(
             span()

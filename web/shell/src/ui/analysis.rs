@@ -29,6 +29,9 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -
     let is_asked = memo(move || found.with(Option::is_some));
     let runs = memo(move || found.with(|a| a.as_ref().is_some_and(|a| !is_complete(a))));
     let ended = memo(move || episode.status.with(|status| status.complete));
+    if main {
+        page.analyze_at_the_end();
+    }
     let start = button()
         .id(if main { "analyze" } else { "analyze-versus" })
         .hidden(move || is_asked.get())
@@ -156,7 +159,7 @@ pub(super) fn chart(
 }
 
 /// Returns a sentence on the action that led to the cursor.
-fn verdict(action: usize, step: &StepAnalysis) -> El {
+pub(super) fn verdict(action: usize, step: &StepAnalysis) -> El {
     let Some(best) = step.actions.first() else {
         return p().class("quiet").child("No rollout of this step yet.");
     };

@@ -1,5 +1,6 @@
 //! Cards in the shapes that the layouts give them.
 
+use leptos::prelude::{SetValue, WithValue};
 use sentinel_page_protocol::{Card, Link};
 
 use super::action_button::buttons;
@@ -132,10 +133,62 @@ fn from_card<R, F: Fn(&Card) -> R>(slot: &CardSignal, draw: F) -> impl Fn() -> R
     move || card.with(|card| draw(card))
 }
 
+/// Lets the visitor drag a card that can be picked onto another one, which takes an action with both.
+fn draggable(element: El, page: Page, slot: &CardSignal) -> El {
+    let pick_of = |slot: &CardSignal| slot.card.with_untracked(|card| card.pick.clone());
+    let (dragged, below, dropped) = (slot.clone(), slot.clone(), slot.clone());
+    let drag = move |event: web_sys::DragEvent| {
+        let Some(code) = pick_of(&dragged) else {
+            return;
+        };
+        if let Some(data) = event.data_transfer() {
+            // Firefox drags nothing without data.
+            let _ = data.set_data("text/plain", &code);
+        }
+        page.composer.dragged.set_value(code.clone());
+        if let Some(letter) = code.chars().next() {
+            page.composer
+                .draft
+                .update(|draft| draft.set_part(letter, &code));
+        }
+    };
+    // A card takes what is dragged from a panel of another kind.
+    let takes = move |slot: &CardSignal| {
+        let letter = |code: &String| code.chars().next();
+        let dragged = page.composer.dragged.with_value(letter);
+        let own = pick_of(slot).and_then(|code| letter(&code));
+        own.is_some() && dragged.is_some() && own != dragged
+    };
+    let over = move |event: web_sys::DragEvent| {
+        if takes(&below) {
+            event.prevent_default();
+        }
+    };
+    let drop = move |event: web_sys::DragEvent| {
+        if takes(&dropped) {
+            event.prevent_default();
+            event.stop_propagation();
+            page.drop_on_card(&pick_of(&dropped).unwrap_or_default());
+        }
+    };
+    element
+        .attr("draggable", "true")
+        .on_drag("dragstart", drag)
+        .on_drag("dragover", over)
+        .on_drag("drop", drop)
+        .on_drag("dragend", move |_| {
+            page.composer.dragged.set_value(String::new());
+        })
+}
+
 /// Marks an element as that of a card, and lets the visitor pick the card.
 fn card_element(element: El, context: &CardContext, slot: &CardSignal, kind: &'static str) -> El {
     let page = context.page;
     let clicked = slot.clone();
+    let element = match slot.card.with_untracked(|card| card.pick.is_some()) {
+        true => draggable(element, page, slot),
+        false => element,
+    };
     element
         .class(from_card(slot, move |card| {
             class(kind, card, is_picked(page, card))

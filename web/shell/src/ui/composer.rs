@@ -11,9 +11,10 @@ use sentinel_page_protocol::{Slot, Verb, WorldInfo};
 use super::select::{Item, select};
 use crate::dom::html::{button, div, h2, input, label, p, section, span};
 use crate::dom::{El, IntoView, View};
+use crate::draft_action::part_of;
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
-use crate::reactive::{effect, memo};
+use crate::reactive::{Memo, effect, memo};
 
 /// Returns the form; nothing in worlds whose actions all have buttons, and after the end of the
 /// episode.
@@ -43,24 +44,21 @@ fn form(page: Page, info: &WorldInfo) -> El {
             .draft
             .with(|draft| verb.map_or_else(String::new, |verb| draft.code(&verb)))
     });
-    // Asked with a delay, so that scrubbing sends nothing.
-    let timer = StoredValue::new(None::<TimeoutHandle>);
-    effect(move || {
-        let code = code.get();
-        page.main.at.track();
-        page.main.status.track();
-        if let Some(timer) = timer.get_value() {
-            timer.clear();
-        }
-        let ask = move || page.check_action(&code);
-        timer.set_value(set_timeout_with_handle(ask, Duration::from_millis(150)).ok());
-    });
+    check_with_delay(page, code);
     let checked = memo(move || {
         let code = code.get();
         composer
             .checked
             .with(|checked| (checked.code == code).then(|| checked.clone()))
             .unwrap_or_default()
+    });
+    let completed = memo(move || {
+        let completed = checked.with(|checked| checked.completed.clone());
+        if completed.is_empty() {
+            code.get()
+        } else {
+            completed
+        }
     });
     let action = move || {
         let label = checked.with(|checked| checked.label.clone());
@@ -83,7 +81,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         let slots = selected_verb(page).map_or_else(Vec::new, |verb| verb.slots);
         slots
             .into_iter()
-            .map(|slot| slot_menu(page, page.main, slot))
+            .map(|slot| slot_menu(page, page.main, slot, completed))
             .collect::<Vec<El>>()
     };
     let verb_index = memo(move || composer.draft.with(|draft| draft.verb));
@@ -111,18 +109,18 @@ fn form(page: Page, info: &WorldInfo) -> El {
     let is_wasted = memo(move || checked.with(|checked| !checked.warning.is_empty()));
     let take = move || {
         if !is_wasted.get_untracked() {
-            page.take_action(&code.get_untracked());
+            page.take_action(&completed.get_untracked());
         }
     };
     let act = button()
         .id("act")
         .class("primary")
-        .attr("data-act", move || code.get())
+        .attr("data-act", move || completed.get())
         .attr("aria-disabled", move || is_wasted.get().then_some("true"))
         .attr("aria-describedby", "act-warning")
         .on_press(take)
         .child(action);
-    let note = "Choose parts here, or click names in the panels. Where the rules allow it, parts that you leave out are chosen by rule. The episode branches at the cursor.";
+    let note = "Drag a job onto a GPU, click names in the panels, or choose here.";
     section()
         .class("card composer")
         .label("Act yourself")
@@ -132,6 +130,22 @@ fn form(page: Page, info: &WorldInfo) -> El {
         .child(act)
         .child(p().id("act-warning").attr("role", "status").child(warning))
         .child(p().class("quiet").child(note))
+}
+
+/// Asks the engine about the draft action whenever it or the cursor changes, with a delay, so that
+/// scrubbing sends nothing.
+fn check_with_delay(page: Page, code: Memo<String>) {
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    effect(move || {
+        let code = code.get();
+        page.main.at.track();
+        page.main.status.track();
+        if let Some(timer) = timer.get_value() {
+            timer.clear();
+        }
+        let ask = move || page.check_action(&code);
+        timer.set_value(set_timeout_with_handle(ask, Duration::from_millis(150)).ok());
+    });
 }
 
 fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
@@ -156,8 +170,11 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
 }
 
 /// Returns the menu of the cards that fit a slot.
-fn slot_menu(page: Page, episode: EpisodeView, slot: Slot) -> El {
+fn slot_menu(page: Page, episode: EpisodeView, slot: Slot, completed: Memo<String>) -> El {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
+    let draft = page.composer.draft;
+    let own = slot.clone();
+    let is_open = memo(move || draft.with(|draft| draft.part(&own).is_empty()));
     let items = memo(move || {
         let panels = episode.panels.list.get();
         let found = panels.iter().find(|found| found.id == panel);
@@ -169,11 +186,16 @@ fn slot_menu(page: Page, episode: EpisodeView, slot: Slot) -> El {
             })
         };
         let rest = cards.iter().filter_map(card);
-        std::iter::once(Item::new("", "by rule", ""))
-            .chain(rest)
-            .collect::<Vec<_>>()
+        let rest: Vec<Item> = rest.collect();
+        let suggested = completed.with(|code| {
+            let part = part_of(code, letter)?;
+            let item = rest.iter().find(|item| item.value == part)?;
+            Some(format!("suggested: {}", item.label))
+        });
+        let open = suggested.filter(|_| is_open.get());
+        let open = Item::new("", &open.unwrap_or_else(|| "by rule".to_owned()), "");
+        std::iter::once(open).chain(rest).collect::<Vec<_>>()
     });
-    let draft = page.composer.draft;
     let chosen = memo(move || draft.with(|draft| draft.part(&slot).to_owned()));
     let change = move |code: String| draft.update(|draft| draft.set_part(letter, &code));
     select(

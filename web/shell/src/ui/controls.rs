@@ -1,50 +1,102 @@
-//! Controls of the episode: player, task and seed in one row, everything else under "Advanced".
+//! Controls of the episode: its name, and a drawer in which player, task, seed and rules are chosen.
 
 use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Axis, Choice, WorldInfo};
 use wasm_bindgen::JsCast;
 
+use super::icons::{SETTINGS, icon};
 use super::select::{Item, select};
 use crate::browser;
-use crate::dom::html::{button, details, div, input, label, section, summary};
+use crate::dom::html::{button, details, div, h2, input, label, p, section, span, summary};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::query::parse_seed;
-use crate::reactive::{Memo, Signal, memo};
+use crate::reactive::{Memo, memo};
 use crate::rules_param::RulesParam;
 use crate::state::{PageState, REPLAY, SEED_MAX, VISITOR};
 
-/// Returns the row of controls with its drawer.
+/// Returns a button that names the episode and opens a drawer with everything that chooses it, and a
+/// button for a new seed.
 #[must_use]
 pub fn controls(page: Page) -> El {
-    let open = Signal::new(false);
-    let advanced = button()
-        .id("advanced")
-        .class("quiet-button")
-        .attr(
-            "aria-expanded",
-            move || if open.get() { "true" } else { "false" },
-        )
-        .attr("aria-controls", "drawer")
-        .on_press(move || open.update(|open| *open = !*open))
-        .child("Advanced");
+    let settings = button()
+        .id("settings")
+        .attr("popovertarget", "drawer")
+        .attr("aria-haspopup", "dialog")
+        .child(span().class("chosen").child(move || chosen_episode(page)))
+        .child(icon(SETTINGS));
+    let another = button().id("new-seed").on_press(move || new_seed(page));
     let row = div()
+        .class("control-row chooser")
+        .child(settings)
+        .child(another.child("New seed"));
+    section()
+        .class("controls")
+        .label("Episode")
+        .child(row)
+        .child(drawer(page))
+}
+
+/// Returns the drawer: player, task, seed, a second player, streams and rules. The browser opens and
+/// closes it, also for Escape and a press beside it.
+fn drawer(page: Page) -> El {
+    let close = button()
+        .class("icon-button")
+        .label("Close")
+        .attr("popovertarget", "drawer")
+        .attr("popovertargetaction", "hide")
+        .child("×");
+    let head = div()
+        .class("dialog-head")
+        .child(h2().child("This episode"))
+        .child(close);
+    let tasks = div()
         .class("control-row")
-        .child(player_menu(page, false))
         .child(task_menus(page, false))
-        .child(seed_field(page))
-        .child(advanced);
-    let drawer = div()
-        .id("drawer")
-        .class("control-row drawer")
-        .hidden(move || !open.get())
-        .child(task_menus(page, true))
-        .child(player_menu(page, true))
+        .child(task_menus(page, true));
+    let rules = div()
+        .class("control-row")
         .child(streams_menu(page))
-        .child(rules_menu(page))
-        .child(rule_changes(page));
-    let controls = section().class("controls").label("Episode");
-    controls.child(row).child(drawer)
+        .child(rules_menu(page));
+    let note = move || {
+        let text = page.main.status.with(|status| status.note.clone());
+        (!text.is_empty()).then(|| p().class("quiet").attr("data-note", "source").child(text))
+    };
+    div()
+        .id("drawer")
+        .class("drawer")
+        .attr("popover", "auto")
+        .attr("role", "dialog")
+        .label("This episode")
+        .child(head)
+        .child(player_menu(page, false))
+        .child(note)
+        .child(tasks)
+        .child(seed_field(page))
+        .child(player_menu(page, true))
+        .child(rules)
+        .child(rule_changes(page))
+}
+
+/// Returns player, task and seed of the episode in words.
+fn chosen_episode(page: Page) -> String {
+    let state = page.without_cursor.get();
+    let player = page
+        .main
+        .status
+        .with(|status| status.episode.player_label.clone());
+    let task = page.info.with(|info| {
+        let mut tasks = info.iter().flat_map(|info| &info.tasks);
+        let found = tasks.find(|task| task.name == state.task);
+        found.map(|task| task.label.clone())
+    });
+    let parts = [
+        player,
+        task.unwrap_or_default(),
+        format!("seed {}", state.seed),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
 }
 
 fn choices(choices: &[Choice]) -> Vec<Item> {
@@ -213,13 +265,11 @@ fn seed_field(page: Page) -> El {
         .attr("autocomplete", "off")
         .prop("value", move || text.get())
         .on("change", change);
-    let another = button().id("new-seed").on_press(move || new_seed(page));
     let joined = div()
         .class("joined")
         .child(beside(-1, "Previous seed", "−"))
         .child(number)
-        .child(beside(1, "Next seed", "+"))
-        .child(another.child("New seed"));
+        .child(beside(1, "Next seed", "+"));
     let name = label().class("label").attr("for", "seed").child("Seed");
     div().class("field").child(name).child(joined)
 }

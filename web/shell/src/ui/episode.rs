@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::event_target_checked;
+use leptos::prelude::{event_target_checked, untrack};
+use sentinel_page_protocol::WorldInfo;
 
 use super::action_history::action_history;
 use super::chart::{Scrubber, chart_view};
 use super::composer::composer;
 use super::headline::headline;
 use super::panel::panel;
-use super::reward::score_card;
+use super::reward::reward_card;
 use super::truth::truth_panels;
+use super::value_bar::value_bar;
 use crate::chart_geometry::extent;
 use crate::deferred::deferred_view;
 use crate::dom::html::{article, div, input, label, span};
@@ -19,6 +21,7 @@ use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::panel_signals::PanelSignal;
 use crate::reactive::memo;
+use crate::state::{PageState, VISITOR};
 
 /// Returns an episode; `main` is `true` for the one in which the visitor can act.
 #[must_use]
@@ -57,30 +60,44 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         let draw = move |slot| panel(page, &slot, truth);
         each(slots, |slot| slot.id.clone(), draw)
     };
-    let focal = div().class("focal").child(panels(false, 0, 1));
+    let board = div().class("focal").child(panels(false, 0, 1));
+    let board = board.child(value_bar(episode));
+    // Who acts needs the cards of an action near the board more than the charts.
+    let by_hand = memo(move || {
+        let has_verbs =
+            |info: &Option<Arc<WorldInfo>>| info.as_ref().is_some_and(|i| !i.verbs.is_empty());
+        let is_own = |state: &PageState| state.player == VISITOR || state.branch.is_some();
+        main && page.info.with(has_verbs) && page.without_cursor.with(is_own)
+    });
+    let charts_if = move |place: bool| {
+        move || (by_hand.get() == place).then(|| untrack(|| charts(page, episode)))
+    };
     let wide = div()
         .class("column wide")
-        .child(focal.child(charts(page, episode)))
+        .toggle_class("by-hand", move || by_hand.get())
+        .child(board)
+        .child(charts_if(false))
         .child(main.then(|| composer(page)))
-        .child(
-            (main && !embed)
-                .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
-        )
         .child((!embed).then(|| {
             deferred_view(page, move |deferred| {
                 (deferred.analysis)(page, episode, main)
             })
         }))
         .child(panels(false, 1, usize::MAX))
+        .child(charts_if(true))
+        .child(
+            (main && !embed)
+                .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
+        )
         .child(truth_panels(page, truth))
         .child(deferred_view(page, move |deferred| {
             (deferred.transcript)(episode)
         }));
     let narrow = div()
         .class("column narrow")
-        .child(score_card(episode))
+        .child((!embed).then(|| action_history(page, episode, other)))
         .child(panels(true, 0, usize::MAX))
-        .child((!embed).then(|| action_history(page, episode, other)));
+        .child(reward_card(episode));
     let skeleton = div()
         .class("skeleton")
         .hidden(move || !is_empty.get())

@@ -2,6 +2,8 @@
 
 use sentinel_page_protocol::Branch;
 
+use super::analysis::verdict;
+use super::reward::score;
 use super::truth::truth_headline;
 use super::widgets::meter;
 use crate::dom::html::{b, button, div, h1, h2, p, span};
@@ -60,10 +62,11 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(next);
     let summary = div()
         .class("story")
+        .child(facts)
         .child(title.child(move || unbroken(&headline.get())))
         .child(p().class("detail").child(detail))
         .child(truth_headline(episode.truth))
-        .child(facts);
+        .child(move || mistake(episode));
     // A screen reader is told the result of the visitor's own action, with where it leads.
     let heard = memo(move || {
         let at = episode.at.get();
@@ -82,8 +85,23 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("headline")
         .child(main.then_some(heard))
         .child(summary)
-        .child(div().class("status").child(status))
+        .child(
+            div()
+                .class("gauges")
+                .child(score(episode))
+                .child(div().class("status").child(status)),
+        )
         .child(notes(page, episode, main))
+}
+
+/// Returns the sentence about the last action if the analysis found it to be a mistake.
+fn mistake(episode: EpisodeView) -> Option<El> {
+    let action = episode.at.get();
+    let last = action.checked_sub(1)?;
+    episode.analysis.with(|found| {
+        let step = found.as_ref()?.steps.get(last)?;
+        step.is_mistake.then(|| verdict(action, step))
+    })
 }
 
 /// Splits a text so that names such as JOB-013 are not broken after their hyphen.
@@ -121,11 +139,11 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
         })
     };
     let source = move || {
+        // The drawer has the notes that warn of nothing.
         let (text, warns) = episode
             .status
             .with(|status| (status.note.clone(), status.warns));
-        let tone = if warns { "warn" } else { "neutral" };
-        (!text.is_empty()).then(|| note("source").attr("data-tone", tone).child(text))
+        (warns && !text.is_empty()).then(|| note("source").attr("data-tone", "warn").child(text))
     };
     let branch = memo(move || {
         page.without_cursor

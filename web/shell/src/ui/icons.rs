@@ -20,6 +20,9 @@ pub const PREVIOUS_NOTABLE: &str = "M8 2 1 8 8 14ZM12 2A2 2 0 1 1 11.9 2ZM11 8H1
 /// Goes to the next notable action.
 pub const NEXT_NOTABLE: &str = "M8 2 15 8 8 14ZM4 2A2 2 0 1 1 3.9 2ZM3 8H5V14H3Z";
 
+/// Opens the settings: two sliders.
+pub const SETTINGS: &str = "M1 4H8V2H11V4H15V6H11V8H8V6H1ZM1 10H3V8H6V10H15V12H6V14H3V12H1Z";
+
 /// Opens and saves files: an arrow above a tray.
 pub const FILES: &str = "M7 1H9V7H12L8 11.5 4 7H7ZM1.5 9.5H3.5V13H12.5V9.5H14.5V15H1.5Z";
 

@@ -37,6 +37,7 @@ mod tooltip;
 pub(crate) mod tournament;
 pub(crate) mod transcript;
 pub mod truth;
+mod value_bar;
 mod widgets;
 pub(crate) mod yardstick;
 
@@ -114,10 +115,7 @@ pub fn app() -> View {
         .attr("tabindex", "-1")
         // At the top, since the frame may show only the beginning of the page.
         .child(embed.then(|| embed::full_page_link(page)))
-        .child(move || {
-            let ui = page.episode_ui.get().filter(|_| episode());
-            ui.map(|ui| (ui.controls)(page))
-        })
+        .child((!embed).then(|| chooser(page, episode)))
         .child(notices::notices(page))
         .child(deferred_view(page, move |deferred| {
             (deferred.opened_files)(page)
@@ -138,6 +136,18 @@ pub fn app() -> View {
         .child((!embed).then(|| files_dialog::files_dialog(page)))
         .child(drop_zone::drop_zone(page))
         .into_view()
+}
+
+/// Returns the row that names the episode, with the room that it needs once it is loaded.
+fn chooser(page: Page, episode: impl Fn() -> bool + Copy + 'static) -> El {
+    let controls = move || {
+        let ui = page.episode_ui.get().filter(|_| episode());
+        ui.map(|ui| (ui.controls)(page))
+    };
+    div()
+        .class("chooser-place")
+        .hidden(move || !episode())
+        .child(controls)
 }
 
 /// Returns the notice that is always visible above a world, if it has one.
@@ -164,9 +174,10 @@ fn episode_screen(page: Page, double: Memo<bool>) -> View {
     let tournament =
         (!embed).then(|| deferred_view(page, move |deferred| (deferred.tournament)(page)));
     let differs = move || {
+        let row = move || deferred_view(page, move |deferred| (deferred.difference)(page));
         double
             .get()
-            .then(|| deferred_view(page, move |deferred| (deferred.difference)(page)))
+            .then(|| div().class("differs-place").child(row()))
     };
     View::Fragment(vec![
         differs.into_view(),

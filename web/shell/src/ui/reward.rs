@@ -3,15 +3,18 @@
 use sentinel_page_protocol::RewardTerm;
 
 use super::widgets::{bar, css_percent, text_with_help};
-use crate::dom::El;
-use crate::dom::html::{caption, details, h2, p, section, summary, table, tbody, td, th, tr};
+use crate::dom::html::{b, caption, details, h2, p, section, summary, table, tbody, td, th, tr};
+use crate::dom::{El, IntoView, View};
 use crate::episode_view::EpisodeView;
 use crate::number_format::fixed;
 use crate::reactive::memo;
 
+const EXPECTED: &str =
+    "Expected final score if the trained policy takes over here; the analysis computes it.";
+
 /// Returns the score so far, with the reward of the last action.
 #[must_use]
-pub fn score_card(episode: EpisodeView) -> El {
+pub fn score(episode: EpisodeView) -> El {
     let score = move || {
         let score = episode
             .frame
@@ -26,6 +29,32 @@ pub fn score_card(episode: EpisodeView) -> El {
             format!("last reward {}", fixed(reward, 3))
         })
     };
+    let value = p()
+        .class("score")
+        .attr("data-score", score)
+        .attr("data-frame", move || episode.at.get().to_string())
+        .child(score);
+    let expected = move || {
+        let found = episode.expected_score();
+        found.map(|score| {
+            View::Fragment(vec![
+                text_with_help("Expected", EXPECTED).into_view(),
+                b().class("num").child(fixed(score, 3)).into_view(),
+            ])
+        })
+    };
+    section()
+        .class("score-now")
+        .label("Score")
+        .child(h2().child("Score so far"))
+        .child(value)
+        .child(p().class("quiet reward").child(reward))
+        .child(p().class("quiet expected").child(expected))
+}
+
+/// Returns the card with the terms of the last reward and the hash of the trajectory.
+#[must_use]
+pub fn reward_card(episode: EpisodeView) -> El {
     let note = move || {
         episode.frame.with(|m| {
             m.as_ref()
@@ -48,11 +77,6 @@ pub fn score_card(episode: EpisodeView) -> El {
         };
         episode.frame.with(|frame| frame.as_ref().is_some_and(has))
     });
-    let value = p()
-        .class("score")
-        .attr("data-score", score)
-        .attr("data-frame", move || episode.at.get().to_string())
-        .child(score);
     let terms = details()
         .hidden(move || !has_more.get())
         .child(summary().child("Reward terms"))
@@ -67,10 +91,7 @@ pub fn score_card(episode: EpisodeView) -> El {
         .child(move || episode.status.with(|status| status.digest.clone()));
     section()
         .class("card score-card")
-        .label("Score")
-        .child(h2().child("Score so far"))
-        .child(value)
-        .child(p().class("quiet reward").child(reward))
+        .label("Reward")
         .child(terms)
         .child(digest)
 }

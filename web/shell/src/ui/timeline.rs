@@ -160,5 +160,11 @@ fn marks(page: Page) -> Vec<El> {
         let left = css_percent(action as f32 / last as f32);
         i().class("first-difference").style("left", left)
     });
-    notable.map(mark).chain(first).collect()
+    let mistakes = page.main.mistakes().into_iter().enumerate();
+    let mistakes = mistakes.filter(|(_, loss)| loss.is_some() && !page.is_spot());
+    let mistakes = mistakes.map(|(index, _)| {
+        let left = css_percent((index + 1) as f32 / last as f32);
+        i().class("mistake").style("left", left)
+    });
+    notable.map(mark).chain(first).chain(mistakes).collect()
 }

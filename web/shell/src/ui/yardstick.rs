@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sentinel_page_protocol::{Placement, WorldInfo};
 
 use crate::dom::IntoView;
-use crate::dom::html::{b, p, section, small, span};
+use crate::dom::html::{b, button, div, p, section, small, span};
 use crate::dom::{El, View};
 use crate::number_format::fixed;
 use crate::page::{Comparison, Page};
-use crate::reactive::{effect, memo};
+use crate::reactive::{Memo, effect, memo};
 
 /// Name of the policy that acts at random, in worlds that have it.
 const RANDOM: &str = "random";
@@ -34,7 +34,33 @@ pub fn yardstick(page: Page) -> View {
         let score = page.main.last_score()?;
         Some(line(&found, &info, &player, score))
     };
-    line.into_view()
+    View::Fragment(vec![line.into_view(), ending(page, shown)])
+}
+
+/// Returns the answer to the world's question at the end of the episode, after a press on the button
+/// that asks for it: whoever knows it plays the episode again for practice only.
+fn ending(page: Page, shown: Memo<bool>) -> View {
+    let is_posed = move || {
+        let frame = page.main.frame.get();
+        shown.get() && frame.is_some_and(|frame| !frame.suspects.is_empty())
+    };
+    let view = move || {
+        if !is_posed() {
+            return None;
+        }
+        Some(match page.answer() {
+            Some(answer) => {
+                let line = p().id("ending").attr("role", "status");
+                line.child(answer.text.clone())
+            }
+            None => {
+                let show = button().id("show-ending").on_press(move || page.reveal());
+                let words = format!("Show {}", page.spot_words().answer);
+                div().class("control-row").child(show.child(words))
+            }
+        })
+    };
+    view.into_view()
 }
 
 fn line(found: &Comparison, info: &Arc<WorldInfo>, player: &str, score: f64) -> El {

@@ -235,8 +235,8 @@ async fn question_of_the_day_is_shared_without_the_answer() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// After the answer a fresh episode is played by hand, whose score counts; that of the episode that was
-/// told does not.
+/// After the answer a fresh episode is played by hand, whose score counts; that of the episode whose
+/// answer was shown does not.
 #[tokio::test]
 async fn a_fresh_episode_is_played_after_the_answer() -> Result<()> {
     let (server, browser) = start().await?;
@@ -255,15 +255,15 @@ async fn a_fresh_episode_is_played_after_the_answer() -> Result<()> {
     browser
         .wait_until("/answer is|alone|skipped/i.test(document.querySelector('#heard').textContent)")
         .await?;
-    let told = "document.querySelector('#told-note') !== null";
-    assert_eq!(ask(&browser, told).await?, json!(false));
+    let known = "document.querySelector('#known-note') !== null";
+    assert_eq!(ask(&browser, known).await?, json!(false));
     visit(&browser, &server, "").await?;
     reach_the_end(&browser).await?;
     browser.click("[data-screen=episode]").await?;
     browser.wait_for("[data-ready] [data-pane=main]").await?;
     browser.press(&Key::Home.to_string()).await?;
     browser.click("[data-act]").await?;
-    browser.wait_for("#told-note").await?;
+    browser.wait_for("#known-note").await?;
     is_silent(&browser).await
 }
 

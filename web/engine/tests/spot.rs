@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ask, repository, run_of, truth_of, views};
+use common::{answer_of, ask, repository, run_of, views};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
@@ -17,6 +17,19 @@ const LIMIT_MS: usize = 60_000;
 /// Plays the question's episode with another seed. Returns the run, its views and the answer.
 fn play<W: PageWorld>(engine: &mut Engine<W>, seed: u64) -> (RunUpdate, Vec<AgentView>, Answer) {
     play_as(engine, &world_info::<W>().spot.episode.player, seed)
+}
+
+/// Returns the delivery of the file that the engine asked for, if it did.
+fn needed_file(replies: &[Reply]) -> Option<Request> {
+    let name = replies.iter().find_map(|reply| match reply {
+        Reply::Need(path) => Some(path.clone()),
+        _ => None,
+    })?;
+    Some(Request::File {
+        content: Ok(repository(&name)),
+        name,
+        dropped: false,
+    })
 }
 
 /// Lets another player act in the question's episode with another seed.
@@ -39,26 +52,12 @@ fn play_as<W: PageWorld>(
         watched: true,
     };
     let mut replies = ask(engine, request);
-    let needed = replies.iter().find_map(|reply| match reply {
-        Reply::Need(path) => Some(path.clone()),
-        _ => None,
-    });
-    if let Some(name) = needed {
-        let content = Ok(repository(&name));
-        let dropped = false;
-        replies = ask(
-            engine,
-            Request::File {
-                name,
-                content,
-                dropped,
-            },
-        );
+    if let Some(file) = needed_file(&replies) {
+        replies = ask(engine, file);
     }
     let run = run_of(&replies).clone();
     let views = views(&run);
-    let replies = ask(engine, Request::ShowTruth { run: 1, show: true });
-    let answer = truth_of(&replies).answer.clone();
+    let answer = answer_of(&ask(engine, Request::Answer { run: 1 }));
     (run, views, answer.expect("the question is posed"))
 }
 
@@ -144,9 +143,10 @@ fn trained_policy_meets_no_lie() {
     }
 }
 
-/// Without the model of the network nothing takes its place.
+/// Without the model of the network nothing takes its place. Once the model is here, the answer is sent
+/// again.
 #[test]
-fn there_is_no_guess_without_the_network() {
+fn guess_comes_with_the_network() {
     let mut engine = Engine::<TrustEnv>::default();
     let own = world_info::<TrustEnv>().spot.episode;
     let request = Request::Play {
@@ -161,13 +161,15 @@ fn there_is_no_guess_without_the_network() {
         branch: None,
         watched: true,
     };
-    ask(&mut engine, request);
-    let replies = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
-    let answer = truth_of(&replies).answer.clone().expect("the end");
+    let model = needed_file(&ask(&mut engine, request)).expect("a model");
+    let answer = answer_of(&ask(&mut engine, Request::Answer { run: 1 })).expect("the end");
     assert_eq!(answer.guess, None);
+    let corrected = answer_of(&ask(&mut engine, model)).expect("the same end");
+    assert!(corrected.guess.is_some());
+    assert_eq!(corrected.truths, answer.truths);
 }
 
-/// Before its end an episode has no answer, even if the hidden state is asked for.
+/// Before its end an episode has no answer, even if it is asked for.
 #[test]
 fn answer_comes_at_the_end() {
     let mut engine = Engine::<TrustEnv>::default();
@@ -185,6 +187,5 @@ fn answer_comes_at_the_end() {
         watched: false,
     };
     ask(&mut engine, request);
-    let replies = ask(&mut engine, Request::ShowTruth { run: 1, show: true });
-    assert_eq!(truth_of(&replies).answer, None);
+    assert_eq!(ask(&mut engine, Request::Answer { run: 1 }), Vec::new());
 }

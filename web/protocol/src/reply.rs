@@ -16,6 +16,14 @@ pub enum Reply {
     Run(Box<RunUpdate>),
     /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
+    /// Answer to the world's question; answers [`Request::Answer`](crate::Request::Answer) once the
+    /// episode has ended, unless it does not pose the question.
+    Answer {
+        /// Number of the run that the answer belongs to.
+        run: u32,
+        /// The answer.
+        answer: Box<Answer>,
+    },
     /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
         /// Number of the run that the action belongs to.
@@ -138,9 +146,6 @@ pub struct TruthUpdate {
     pub steps: Vec<StepLine>,
     /// All charts of the run, with hidden values.
     pub charts: Vec<Chart>,
-    /// Answer to the world's question; `None` before the end of the episode, and if it is not
-    /// posed.
-    pub answer: Option<Answer>,
 }
 
 /// An episode and its player, in the words that the address uses.

@@ -35,6 +35,8 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) sent: usize,
     /// `true` while the shell wants the hidden state.
     pub(super) truth: bool,
+    /// `true` if the shell wants the answer to the world's question.
+    pub(super) wants_answer: bool,
     /// `true` if the shell needs the analysis from the true hidden state again.
     pub(super) resends_hindsight: bool,
     /// Number of frames whose hidden state the shell has.
@@ -215,6 +217,16 @@ impl<W: PageWorld> Shown<W> {
         if let Some(charts) = true_charts {
             self.send_truth(run, charts, replies);
         }
+        if self.wants_answer {
+            self.send_answer(run, replies);
+        }
+    }
+
+    /// Sends the answer to the world's question if the episode has ended and poses it.
+    pub(super) fn send_answer(&self, run: u32, replies: &mut VecDeque<Reply>) {
+        if let Some(answer) = self.run.answer().map(Box::new) {
+            replies.push_back(Reply::Answer { run, answer });
+        }
     }
 
     /// Returns the charts of the run and of its analysis, with hidden values if `truth` is `true`.
@@ -255,7 +267,6 @@ impl<W: PageWorld> Shown<W> {
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
             charts: W::true_charts(all, charts),
-            answer: self.run.answer(),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));

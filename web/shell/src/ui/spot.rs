@@ -115,9 +115,9 @@ fn step_card(page: Page) -> El {
 /// network.
 fn open(page: Page) -> View {
     let named = move || {
-        let told = page.is_told_episode();
+        let is_known = page.knows_answer();
         let (name, line) = match page.named() {
-            Some(named) if told => (
+            Some(named) if is_known => (
                 title_of(page, named.suspect),
                 format!("Named at step {}.", named.step),
             ),
@@ -125,7 +125,7 @@ fn open(page: Page) -> View {
                 title_of(page, named.suspect),
                 format!("Named at step {}. Tap another one to change.", named.step),
             ),
-            None if told => (
+            None if is_known => (
                 "Nobody".to_owned(),
                 "You have seen the answer of this one.".to_owned(),
             ),

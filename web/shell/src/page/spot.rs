@@ -88,7 +88,7 @@ impl Page {
             if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
                 let mut state = self.state.get_untracked();
                 let entry = state.history_entry();
-                state.apply_episode(&info.spot.episode);
+                state.apply_spot_episode(&info.spot.episode);
                 // An entry of the history that names no episode names it from now on. A link from another
                 // screen adds one of its own.
                 if self.history_entry.with_value(|shown| *shown == entry) {

@@ -173,6 +173,8 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     }
     /// Returns the probability of each suspect in the player's assessment; empty if it has none.
     fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32>;
+    /// Returns a sentence about the record of a suspect so far.
+    fn public_record(frame: &PublicFrame<'_, Self>, suspect: u8) -> String;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 

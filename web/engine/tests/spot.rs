@@ -4,12 +4,16 @@ mod common;
 
 use common::{answer_of, ask, repository, run_of, views};
 use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::run::SURE;
 use sentinel_page_engine::world::world_info;
 use sentinel_page_engine::{Engine, PageWorld};
-use sentinel_page_protocol::{AgentView, Answer, EpisodeRef, Reply, Request, RunUpdate, Tone};
+use sentinel_page_protocol::number_format::percent;
+use sentinel_page_protocol::{
+    AgentView, Answer, BoardSign, EpisodeRef, Reply, Request, RunUpdate, Tone,
+};
 
 /// The longest showing in milliseconds.
 const LIMIT_MS: usize = 60_000;
@@ -76,7 +80,7 @@ fn first_episode_is_the_first_that_fits<W: PageWorld>(wanted: fn(&[Tone], &Answe
     let spot = world_info::<W>().spot;
     let fits = |seed: &u64| {
         let (run, _, answer) = play(&mut engine, *seed);
-        let guess = answer.guess.expect("the network watches");
+        let guess = answer.guess.as_ref().expect("the network watches");
         let is_sure = guess.suspect == answer.suspect && guess.probability >= SURE;
         let duration = run.steps.len() * spot.step_ms as usize;
         let steps = run.steps.len() as u32;
@@ -124,7 +128,12 @@ fn cause_of_the_first_episode_is_paused() {
 fn network_that_watches_finds_the_liar() {
     let mut engine = Engine::<TrustEnv>::default();
     let answers: Vec<Answer> = (5000..5060).map(|seed| play(&mut engine, seed).2).collect();
-    let is_right = |answer: &&Answer| answer.guess.is_some_and(|g| g.suspect == answer.suspect);
+    let is_right = |answer: &&Answer| {
+        answer
+            .guess
+            .as_ref()
+            .is_some_and(|g| g.suspect == answer.suspect)
+    };
     let lied = |answer: &&Answer| answer.truths[usize::from(answer.suspect)] != "the liar: 0 lies";
     let right = answers.iter().filter(is_right).count();
     let lied = answers.iter().filter(lied).count();
@@ -141,6 +150,121 @@ fn trained_policy_meets_no_lie() {
         let truth = &answer.truths[usize::from(answer.suspect)];
         assert_eq!(truth, "the liar: 0 lies", "{seed}");
     }
+}
+
+/// Calls `check` with the signs about the network's suspect up to the step of its guess, those about the
+/// others, and the reason, for many episodes. Checks that the estimates and the remark about the board in
+/// the reason are those of the episode.
+fn reasons_fit<W: PageWorld>(check: impl Fn(&[BoardSign], &[BoardSign], &str)) {
+    let mut engine = Engine::<W>::default();
+    let (mut sure, mut firsts) = (0, 0);
+    for seed in 5000..5040 {
+        let (run, _, answer) = play(&mut engine, seed);
+        let guess = answer.guess.expect("the network watches");
+        let (suspect, step) = (usize::from(guess.suspect), guess.step as usize);
+        let signs = run.steps[..step].iter().filter_map(|step| step.board_sign);
+        let (own, others): (Vec<_>, Vec<_>) =
+            signs.partition(|sign| sign.suspects & 1 << suspect != 0);
+        let reason = &guess.reason;
+        check(&own, &others, reason);
+        let given = |index: usize| run.steps[index].suspicion[suspect];
+        let estimate = match given(step - 1) >= SURE {
+            true if step > 1 => format!(
+                "At step {step} the network’s estimate went from {} to {}.",
+                percent(given(step - 2)),
+                percent(given(step - 1)),
+            ),
+            true => format!("to {}.", percent(given(0))),
+            false => format!("estimate is {} at the end.", percent(guess.probability)),
+        };
+        assert!(reason.contains(&estimate), "{seed}: {reason}");
+        sure += usize::from(given(step - 1) >= SURE);
+        if reason.contains("A visitor could notice it, too") {
+            let last = run.steps[step - 1].board_sign.expect("a sign of the step");
+            let alike = own.iter().filter(|sign| sign.tone == last.tone).count();
+            assert!(last.suspects & 1 << suspect != 0 && alike == 1, "{seed}");
+            firsts += 1;
+        }
+    }
+    assert!(sure >= 20 && firsts > 0, "{sure} {firsts}");
+}
+
+/// The reason counts the answers at low and at high stakes as the board shows them.
+#[test]
+fn reason_against_the_liar_is_its_record() {
+    reasons_fit::<TrustEnv>(|own, others, reason| {
+        let (reason, of_others) = reason.split_once("; the others").unwrap_or((reason, ""));
+        let highs = others
+            .iter()
+            .filter(|sign| sign.height >= HIGH_STAKES as f32);
+        let highs: Vec<_> = highs.collect();
+        let right = highs.iter().filter(|sign| sign.tone == Tone::Good).count();
+        let text = format!(
+            " were right {right} of {} times at high stakes.",
+            highs.len()
+        );
+        assert_eq!(
+            of_others.starts_with(&text),
+            !highs.is_empty(),
+            "{of_others}"
+        );
+        for (is_high, end) in [(false, "low"), (true, "high")] {
+            let at = own.iter();
+            let at = at.filter(|sign| (sign.height >= HIGH_STAKES as f32) == is_high);
+            let at: Vec<_> = at.collect();
+            let right = at.iter().filter(|sign| sign.tone == Tone::Good).count();
+            let text = format!("{right} of {} times at {end} stakes", at.len());
+            assert_eq!(reason.contains(&text), !at.is_empty(), "{reason}");
+        }
+        let highest = own.iter().max_by(|a, b| a.height.total_cmp(&b.height));
+        let result = |sign: &BoardSign| match sign.tone {
+            Tone::Good => format!("right at the highest ({:.2})", sign.height),
+            _ => format!("wrong at the highest ({:.2})", sign.height),
+        };
+        let result = highest.map_or_else(|| "was never asked".to_owned(), result);
+        assert!(reason.contains(&result), "{reason}");
+    });
+}
+
+/// The reason counts refuted reports as the board shows them.
+#[test]
+fn reason_against_the_boaster_is_its_record() {
+    reasons_fit::<ClusterEnv>(|own, others, reason| {
+        let is_refuted = |sign: &&&BoardSign| sign.tone == Tone::Bad;
+        let refuted: Vec<_> = own.iter().filter(|sign| is_refuted(&sign)).collect();
+        let rate = |refuted, all| match all {
+            0 => "none".to_owned(),
+            _ => format!("{refuted} of {all} refuted"),
+        };
+        let text = format!(": {}", rate(refuted.len(), own.len()));
+        assert!(reason[13..].starts_with(&text), "{reason}");
+        let claims = reason.split_once("claims of ").map(|(_, rest)| rest);
+        let claims = claims.and_then(|rest| rest.split_once(" %")?.0.parse::<f32>().ok());
+        let mean = refuted.iter().map(|sign| sign.height).sum::<f32>() / refuted.len() as f32;
+        assert_eq!(claims.is_some(), !refuted.is_empty(), "{reason}");
+        let is_near = |claims: f32| (claims - 100.0 * mean).abs() < 0.51;
+        assert!(claims.is_none_or(is_near), "{mean} {reason}");
+        let of_others = others.iter().filter(|sign| is_refuted(&sign)).count();
+        let text = format!("Reports of the others: {}.", rate(of_others, others.len()));
+        assert!(reason.contains(&text), "{reason}");
+    });
+}
+
+/// The reason averages the readings that the board shows for the suspect.
+#[test]
+fn reason_against_the_cause_is_its_readings() {
+    reasons_fit::<PolyguardEnv>(|own, _, reason| {
+        let sum: f32 = own.iter().map(|sign| sign.height).sum();
+        let text = match own.len() {
+            0 => "The symptom was never read without ".to_owned(),
+            1 => format!("The symptom was {sum:.2} on average (1 reading) without "),
+            count => format!(
+                "The symptom was {:.2} on average ({count} readings) without ",
+                sum / count as f32
+            ),
+        };
+        assert!(reason.starts_with(&text), "{text} {reason}");
+    });
 }
 
 /// Without the model of the network nothing takes its place. Once the model is here, the answer is sent

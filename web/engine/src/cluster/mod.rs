@@ -157,6 +157,10 @@ impl PageWorld for ClusterEnv {
         spot::suspicion(frame)
     }
 
+    fn public_record(frame: &PublicFrame<'_, Self>, suspect: u8) -> String {
+        spot::public_record(frame, suspect)
+    }
+
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {
         vec![chart::cluster(frames), chart::trust(frames)]
     }

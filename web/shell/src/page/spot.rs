@@ -356,6 +356,7 @@ impl Page {
                 .map(|named| (named.step, named.suspect == answer.suspect)),
             network: answer
                 .guess
+                .as_ref()
                 .filter(|guess| guess.probability >= LIKELY)
                 .map(|guess| (guess.step, guess.suspect == answer.suspect)),
             link: browser::address_with(&query),

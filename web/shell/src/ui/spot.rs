@@ -75,7 +75,7 @@ fn verdict(page: Page, answer: &Answer) -> String {
         ),
         None => "You named nobody.".to_owned(),
     };
-    let network = match answer.guess {
+    let network = match &answer.guess {
         Some(guess) if guess.probability < LIKELY => "The network was not sure.".to_owned(),
         Some(guess) => format!(
             "The network: {} at step {}, {}\u{a0}sure.",
@@ -170,11 +170,20 @@ fn ends(page: Page, answer: &Answer) -> View {
         ),
         &words.source,
     );
+    // The guess may be another suspect than the answer, of which the curve is.
+    let guess = answer.guess.as_ref();
+    let reason = guess.filter(|guess| guess.probability >= LIKELY);
+    let reason = reason.map(|guess| {
+        let title = b().child(format!("Why {}? ", title_of(page, guess.suspect)));
+        let text = p().id("reason").child(title);
+        text.child(guess.reason.clone())
+    });
     let suspicion = section()
         .class("card")
         .label("The network’s suspicion")
         .child(h2().child(heading))
-        .child(curve(page, answer));
+        .child(curve(page, answer))
+        .child(reason);
     View::Fragment(vec![
         result(page).into_view(),
         suspicion.into_view(),

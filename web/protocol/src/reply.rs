@@ -127,7 +127,8 @@ pub struct RunUpdate {
     pub done: bool,
     /// Reason why the visitor's last action was refused; empty if it was not.
     pub refused: String,
-    /// Sentence about the replay or the model that plays; empty for other players.
+    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
+    /// there is neither.
     pub source_note: String,
     /// `true` if `source_note` is a warning.
     pub source_warning: bool,
@@ -252,6 +253,7 @@ pub struct ListedReplay {
     pub name: String,
     /// Policy, stream mode and rules of the file, in words.
     pub help: String,
-    /// Episode of the file that is played when the replay is chosen.
+    /// Episode of the file that is played when the replay is chosen. Its player's label names the file
+    /// in menus.
     pub first: PlayedEpisode,
 }

@@ -100,7 +100,8 @@ pub struct RunStatus {
     pub done: bool,
     /// Reason why the visitor's action was refused; empty if it was not.
     pub refused: String,
-    /// Sentence about the replay or the model that plays; empty for other players.
+    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
+    /// there is neither.
     pub note: String,
     /// `true` if the note is a warning.
     pub warns: bool,

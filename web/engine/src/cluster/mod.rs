@@ -15,7 +15,7 @@ mod view;
 mod warning;
 mod workers;
 
-use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
+use sentinel_env::cluster::{Action, Change, ClusterEnv, Observation, Step, Task};
 use sentinel_page_protocol::{
     AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Truth, WorldInfo,
 };
@@ -68,6 +68,11 @@ impl PageWorld for ClusterEnv {
 
     fn legacy_player() -> PolicyName {
         PolicyName::Planner
+    }
+
+    fn loophole() -> (Change, &'static str) {
+        let text = "Under the rules as published every false report that is checked counts as an attack found, so checking the same worker again and again fills the detection rate.";
+        (Change::Detections, text)
     }
 
     fn policy_label(policy: PolicyName) -> &'static str {

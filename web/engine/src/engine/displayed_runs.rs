@@ -190,7 +190,13 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (source_note, source_warning) = self.note(file_library, models);
+        let (mut source_note, source_warning) = self.note(file_library, models);
+        let (change, loophole) = W::loophole();
+        if !self.rules.has(change) {
+            let gap = if source_note.is_empty() { "" } else { " " };
+            source_note += gap;
+            source_note += loophole;
+        }
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {

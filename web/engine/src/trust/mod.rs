@@ -74,6 +74,11 @@ impl PageWorld for TrustEnv {
         PolicyName::Bayes
     }
 
+    fn loophole() -> (trust::Change, &'static str) {
+        let text = "Under the rules as published a checked answer of the liar is corrected for free, so it pays to keep asking the liar.";
+        (trust::Change::KnownLiar, text)
+    }
+
     fn policy_label(policy: PolicyName) -> &'static str {
         match policy {
             PolicyName::Random => "Random",

@@ -74,7 +74,7 @@ async fn first_visit_asks_who_lies_and_tells_it_at_the_end() -> Result<()> {
         // Until the end no hidden state is in the document, and the suspects stay in sight.
         loop {
             let state = "[document.querySelector('.spot[data-ended]') !== null, \
-                document.querySelector('.unmasked, .is-answer, [data-truth]') !== null, \
+                document.querySelector('.unmasked, .is-answer, [data-truth], #reason') !== null, \
                 scrollY, document.querySelector('.lineup').getBoundingClientRect().top < innerHeight]";
             let state = ask(&browser, state).await?;
             if state[0] == json!(true) {
@@ -88,6 +88,8 @@ async fn first_visit_asks_who_lies_and_tells_it_at_the_end() -> Result<()> {
         assert!(heading.contains("The network: S4 at step "), "{heading}");
         assert!(heading.ends_with("It was S4."), "{heading}");
         browser.wait_for("[data-suspect='4'].is-answer").await?;
+        let reason = browser.text("#reason").await?;
+        assert!(reason.starts_with("Why S4? S4 was right "), "{reason}");
         // The answer can no longer be changed.
         browser.click("[data-suspect='4']").await?;
         browser
@@ -101,6 +103,29 @@ async fn first_visit_asks_who_lies_and_tells_it_at_the_end() -> Result<()> {
             assert!(address.contains(part), "{address}");
         }
     }
+    is_silent(&browser).await
+}
+
+/// A seed in the address counts without a task; the rest of the episode is that of the world's question.
+#[tokio::test]
+async fn seed_of_the_address_counts() -> Result<()> {
+    let (server, browser) = start().await?;
+    stand_still(&browser).await?;
+    visit(&browser, &server, "?page=spot&seed=7").await?;
+    is_asked(&browser).await?;
+    browser.wait_until(&format!("{SEED} === '7'")).await?;
+    let address = text_of(&browser, "location.search").await?;
+    for part in ["task=task3", "policy=random", "rules=hardened"] {
+        assert!(address.contains(part), "{address}");
+    }
+    // Another world shows its own question.
+    browser.click("[data-world=cluster]").await?;
+    browser
+        .wait_for("[data-of=cluster][data-ready] .spot")
+        .await?;
+    browser
+        .wait_until(&format!("{SEED} !== null && {SEED} !== '7'"))
+        .await?;
     is_silent(&browser).await
 }
 
@@ -176,7 +201,11 @@ async fn every_world_asks_its_question() -> Result<()> {
     let (server, browser) = start().await?;
     stand_still(&browser).await?;
     visit(&browser, &server, "").await?;
-    for world in ["cluster", "polyguard", "trust"] {
+    for (world, purpose) in [
+        ("cluster", "one exaggerates"),
+        ("polyguard", "the medicine behind a symptom"),
+        ("trust", "one lies exactly when it matters"),
+    ] {
         browser.click(&format!("[data-world={world}]")).await?;
         browser
             .wait_for(&format!("[data-of={world}][data-ready] .spot"))
@@ -189,6 +218,13 @@ async fn every_world_asks_its_question() -> Result<()> {
         browser.wait_for("[data-mean-of=grpo]").await?;
         let heading = text_of(&browser, HEADING).await?;
         assert!(heading.starts_with("You named nobody."), "{heading}");
+        let shown = browser.text(".purpose").await?;
+        assert!(shown.contains(purpose), "{shown}");
+        let reason = browser.text("#reason").await?;
+        assert!(
+            reason.contains("the network’s estimate went from"),
+            "{reason}"
+        );
         let file = format!("spot-{world}-end.png");
         browser.save_screenshot(&screenshots().join(file)).await?;
     }
@@ -235,8 +271,8 @@ async fn question_of_the_day_is_shared_without_the_answer() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// After the answer a fresh episode is played by hand, whose score counts; that of the episode that was
-/// told does not.
+/// After the answer a fresh episode is played by hand, whose score counts; that of the episode whose
+/// answer was shown does not.
 #[tokio::test]
 async fn a_fresh_episode_is_played_after_the_answer() -> Result<()> {
     let (server, browser) = start().await?;
@@ -255,15 +291,15 @@ async fn a_fresh_episode_is_played_after_the_answer() -> Result<()> {
     browser
         .wait_until("/answer is|alone|skipped/i.test(document.querySelector('#heard').textContent)")
         .await?;
-    let told = "document.querySelector('#told-note') !== null";
-    assert_eq!(ask(&browser, told).await?, json!(false));
+    let known = "document.querySelector('#known-note') !== null";
+    assert_eq!(ask(&browser, known).await?, json!(false));
     visit(&browser, &server, "").await?;
     reach_the_end(&browser).await?;
     browser.click("[data-screen=episode]").await?;
     browser.wait_for("[data-ready] [data-pane=main]").await?;
     browser.press(&Key::Home.to_string()).await?;
     browser.click("[data-act]").await?;
-    browser.wait_for("#told-note").await?;
+    browser.wait_for("#known-note").await?;
     is_silent(&browser).await
 }
 

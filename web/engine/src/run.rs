@@ -1,7 +1,8 @@
 //! An episode that is played frame by frame.
 
 use sentinel_env::TrajectoryDigest;
-use sentinel_page_protocol::{AgentView, Answer, Guess, StepLine, encode};
+use sentinel_page_protocol::number_format::percent;
+use sentinel_page_protocol::{AgentView, Answer, Guess, StepLine, Tone, encode};
 
 use crate::actor::{Actor, PolicyOutput, Recording};
 use crate::world::{PageWorld, SetupOf};
@@ -377,33 +378,77 @@ impl<W: PageWorld> Run<W> {
         Some(line)
     }
 
-    /// Returns the answer to the world's question with the guess of who watches: its likeliest suspect
-    /// at the end, and the step from which on it was sure of it, or else the last step. `None` before
-    /// the end, and if the question is not posed.
+    /// Returns the answer to the world's question with the guess of who watches. `None` before the end,
+    /// and if the question is not posed.
     #[must_use]
     pub fn answer(&self) -> Option<Answer> {
         if !self.is_done() {
             return None;
         }
         let mut answer = W::answer(&self.frames)?;
+        answer.guess = self.guess();
+        Some(answer)
+    }
+
+    /// Returns the guess of who watches: its likeliest suspect at the end, and the step from which on it
+    /// was sure of it, or else the last step. Everything in it is public.
+    fn guess(&self) -> Option<Guess> {
         let last = self.frames.len() - 1;
         let suspicion = |index| W::suspicion(&self.public_frame(index));
         let at_end = suspicion(last);
         let ranked = (0u8..).zip(&at_end);
-        let likeliest = ranked.max_by(|a, b| a.1.total_cmp(b.1));
-        answer.guess = likeliest.map(|(suspect, probability)| {
-            let is_sure = |index: &usize| {
-                let given = suspicion(*index).get(usize::from(suspect)).copied();
-                given.is_some_and(|given| given >= SURE)
-            };
-            let sure = (1..=last).rev().take_while(is_sure).last();
-            Guess {
-                suspect,
-                step: u32::try_from(sure.unwrap_or(last)).unwrap_or(u32::MAX),
-                probability: *probability,
-            }
-        });
-        Some(answer)
+        let (suspect, probability) = ranked.max_by(|a, b| a.1.total_cmp(b.1))?;
+        let given = |index| {
+            let given = suspicion(index).get(usize::from(suspect)).copied();
+            given.unwrap_or_default()
+        };
+        let is_sure = |index: &usize| given(*index) >= SURE;
+        let sure = (1..=last).rev().take_while(is_sure).last();
+        let step = sure.unwrap_or(last);
+        let mut reason = W::public_record(&self.public_frame(step), suspect);
+        reason += &match sure {
+            Some(step) => format!(
+                " At step {step} the network’s estimate went from {} to {}.",
+                percent(given(step - 1)),
+                percent(given(step)),
+            ),
+            None => format!(
+                " The network’s estimate is {} at the end.",
+                percent(*probability)
+            ),
+        };
+        if sure.is_some() {
+            reason += &self.first_sign(step, suspect);
+        }
+        Some(Guess {
+            suspect,
+            step: u32::try_from(step).unwrap_or(u32::MAX),
+            probability: *probability,
+            reason,
+        })
+    }
+
+    /// Returns a sentence about the sign of a step on the board, if it is the first of its kind about a
+    /// suspect and not a good one; empty otherwise.
+    fn first_sign(&self, step: usize, suspect: u8) -> String {
+        let tone = |index| {
+            let sign = W::board_sign(&self.public_frame(index));
+            let sign = sign.filter(|sign| sign.suspects & 1 << suspect != 0);
+            sign.map(|sign| sign.tone)
+                .filter(|tone| *tone != Tone::Good)
+        };
+        let shown = tone(step);
+        match shown.is_some() && (1..step).all(|index| tone(index) != shown) {
+            true => format!(
+                " A visitor could notice it, too: it is the first sign {} this suspect on the board.",
+                if shown == Some(Tone::Bad) {
+                    "against"
+                } else {
+                    "about"
+                },
+            ),
+            false => String::new(),
+        }
     }
 
     /// Returns the line of the action that led to frame `index`, with its true result.

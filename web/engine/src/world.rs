@@ -121,6 +121,9 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     fn is_slow(_policy: Self::PolicyName) -> bool {
         false
     }
+    /// Returns a change of the rules that closes a loophole, and a sentence about the loophole, which the
+    /// rules as published leave open.
+    fn loophole() -> (Self::Change, &'static str);
     /// Fills in the parts of `info` that [`world_info`] cannot know: texts, axes, verbs, glossary.
     fn complete_info(info: &mut WorldInfo);
 
@@ -180,6 +183,8 @@ pub trait PageWorld: Playable + Published + Analyzable<Observation: Clone> {
     }
     /// Returns the probability of each suspect in the player's assessment; empty if it has none.
     fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32>;
+    /// Returns a sentence about the record of a suspect so far.
+    fn public_record(frame: &PublicFrame<'_, Self>, suspect: u8) -> String;
     /// Returns the charts of a run.
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart>;
 
@@ -223,8 +228,8 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
     });
     let mut rules = vec![Choice {
         name: Rules::<W::Change>::REFERENCE.to_string(),
-        label: "Reference".to_owned(),
-        help: "The rules as published".to_owned(),
+        label: "Rules as published".to_owned(),
+        help: W::loophole().1.to_owned(),
     }];
     if !W::Change::ALL.is_empty() {
         rules.push(Choice {

@@ -8,7 +8,7 @@ use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::rules::{RuleChange as _, Rules};
 use sentinel_env::trust::TrustEnv;
 use sentinel_env::{EpisodeSpec, TaskName as _};
-use sentinel_page_engine::world::{VISITOR, weights_path};
+use sentinel_page_engine::world::{VISITOR, weights_path, world_info};
 use sentinel_page_engine::{Engine, PageWorld};
 use sentinel_page_protocol::{DeferredReply, EpisodeRef, Reply, Request, TournamentSpec};
 use sentinel_policy::nn::{Model, TrainedPolicy};
@@ -86,7 +86,7 @@ fn model_follows_the_rules<W: PageWorld>() {
             // Only the model that plays is fetched.
             assert_eq!(needed(&replies), std::slice::from_ref(&path), "{at}");
             let note = &run_of(&replies).source_note;
-            assert_eq!(*note, format!("Loading {path}…"), "{at}");
+            assert!(note.starts_with(&format!("Loading {path}…")), "{at}");
             let replies = deliver(&mut engine, &path);
             let played = run_of(&replies);
             assert!(played.done, "{at}: {}", played.source_note);
@@ -133,6 +133,34 @@ fn trained_policy_follows_the_rules() {
     model_follows_the_rules::<TrustEnv>();
     model_follows_the_rules::<ClusterEnv>();
     model_follows_the_rules::<PolyguardEnv>();
+}
+
+/// The published rules are named as such, and the note of a run says what is wrong with them while the
+/// change that closes the loophole is off.
+fn loophole_is_named<W: PageWorld>(closed_by: &str) {
+    let published = &world_info::<W>().rules[0];
+    assert_eq!(published.label, "Rules as published");
+    assert!(published.help.ends_with('.') && published.help.matches('.').count() < 3);
+    for (rules, is_open) in [
+        ("reference", true),
+        ("hardened", false),
+        (&format!("reference+{closed_by}"), false),
+        (&format!("hardened-{closed_by}"), true),
+    ] {
+        let mut engine = Engine::<W>::default();
+        let rules = Rules::parse(rules).expect("rules");
+        let replies = ask(&mut engine, request::<W>(1, rules, "random"));
+        let note = &run_of(&replies).source_note;
+        let named = if is_open { published.help.as_str() } else { "" };
+        assert_eq!(note, named, "{rules}");
+    }
+}
+
+#[test]
+fn loophole_of_the_published_rules_is_named() {
+    loophole_is_named::<TrustEnv>("known_liar");
+    loophole_is_named::<ClusterEnv>("detections");
+    loophole_is_named::<PolyguardEnv>("gated");
 }
 
 /// Runs under different rules do not wait for each other's model, and their notes name the rules.

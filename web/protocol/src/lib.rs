@@ -4,7 +4,8 @@
 //! for each world, run in a Web Worker) plays episodes and describes every frame of them as data. A
 //! frame as the playing agent sees it is an [`AgentView`]; the part that is hidden from the agent
 //! is a [`Truth`]. They are different types in different messages, and an engine sends a [`Truth`]
-//! only while the shell asks for it with [`Request::ShowTruth`].
+//! only while the shell asks for it with [`Request::ShowTruth`]. The [`Answer`] to a world's question is
+//! sent alone, with [`Request::Answer`].
 //!
 //! [`chart_geometry`] and [`number_format`] are here too, because both sides draw charts: the shell
 //! on the page, an engine in files to take away.

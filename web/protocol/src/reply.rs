@@ -16,6 +16,14 @@ pub enum Reply {
     Run(Box<RunUpdate>),
     /// Hidden state of frames of an episode.
     Truth(Box<TruthUpdate>),
+    /// Answer to the world's question; answers [`Request::Answer`](crate::Request::Answer) once the
+    /// episode has ended, unless it does not pose the question.
+    Answer {
+        /// Number of the run that the answer belongs to.
+        run: u32,
+        /// The answer.
+        answer: Box<Answer>,
+    },
     /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).
     Checked {
         /// Number of the run that the action belongs to.
@@ -122,7 +130,8 @@ pub struct RunUpdate {
     pub done: bool,
     /// Reason why the visitor's last action was refused; empty if it was not.
     pub refused: String,
-    /// Sentence about the replay or the model that plays; empty for other players.
+    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
+    /// there is neither.
     pub source_note: String,
     /// `true` if `source_note` is a warning.
     pub source_warning: bool,
@@ -141,9 +150,6 @@ pub struct TruthUpdate {
     pub steps: Vec<StepLine>,
     /// All charts of the run, with hidden values.
     pub charts: Vec<Chart>,
-    /// Answer to the world's question; `None` before the end of the episode, and if it is not
-    /// posed.
-    pub answer: Option<Answer>,
 }
 
 /// An episode and its player, in the words that the address uses.
@@ -250,6 +256,7 @@ pub struct ListedReplay {
     pub name: String,
     /// Policy, stream mode and rules of the file, in words.
     pub help: String,
-    /// Episode of the file that is played when the replay is chosen.
+    /// Episode of the file that is played when the replay is chosen. Its player's label names the file
+    /// in menus.
     pub first: PlayedEpisode,
 }

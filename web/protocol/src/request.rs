@@ -79,6 +79,13 @@ pub enum Request {
         /// `true` to send it.
         show: bool,
     },
+    /// Asks for the answer to the world's question about a run,
+    /// [`Reply::Answer`](crate::Reply::Answer), which comes at the end of the episode and again if the
+    /// model that watches arrives later.
+    Answer {
+        /// Number of the run.
+        run: u32,
+    },
     /// Starts the analysis of a run, or ends it.
     Analyze {
         /// Number of the run.

@@ -65,7 +65,7 @@ pub struct Answer {
 }
 
 /// The guess of the network at the end of an episode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Guess {
     /// Index of its likeliest suspect.
     pub suspect: u8,
@@ -73,4 +73,7 @@ pub struct Guess {
     pub step: u32,
     /// Probability that it gives this suspect, `0..=1`.
     pub probability: f32,
+    /// Sentences about the public evidence for this suspect up to the step, and about what the step
+    /// changed.
+    pub reason: String,
 }

@@ -68,6 +68,7 @@ pub fn engine_programs() -> Vec<Program> {
                 title: title.unwrap_or_else(|| name.clone()),
                 world: name,
                 module: tag.content(),
+                purpose: text("data-purpose"),
                 spot: text("data-spot"),
                 question: text("data-question"),
                 hint: text("data-hint"),

@@ -60,6 +60,8 @@ pub struct Program {
     pub module: String,
     /// Title of the world's tab.
     pub title: String,
+    /// Sentences about the purpose of the project, with this world as the example.
+    pub purpose: String,
     /// Name of the screen that asks the world's question.
     pub spot: String,
     /// The question that the world asks a visitor.

@@ -100,7 +100,8 @@ pub struct RunStatus {
     pub done: bool,
     /// Reason why the visitor's action was refused; empty if it was not.
     pub refused: String,
-    /// Sentence about the replay or the model that plays; empty for other players.
+    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
+    /// there is neither.
     pub note: String,
     /// `true` if the note is a warning.
     pub warns: bool,
@@ -116,8 +117,6 @@ pub struct TruthSignals {
     pub charts: Signal<Arc<Vec<Chart>>>,
     /// Hidden state at the cursor; `None` while the truth is hidden.
     pub frame: Memo<Option<Arc<Truth>>>,
-    /// Answer to the world's question; `None` until it was asked for, at the end.
-    pub answer: Signal<Option<Arc<Answer>>>,
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
 }
@@ -142,6 +141,8 @@ pub struct EpisodeView {
     pub panels: PanelSignals,
     /// Hidden state of the run.
     pub truth: TruthSignals,
+    /// Answer to the world's question; `None` until it was asked for, at the end.
+    pub answer: Signal<Option<Arc<Answer>>>,
     /// Number of the run that was requested last; 0 for none.
     pub run: StoredValue<u32>,
     /// Number of the run whose frames are shown; 0 for none.
@@ -186,10 +187,10 @@ impl EpisodeView {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
-                answer: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
             },
+            answer: Signal::default(),
             run: StoredValue::new(0),
             shown_run: Signal::new(0),
             requested: StoredValue::new(None),
@@ -229,7 +230,7 @@ impl EpisodeView {
             self.shown_run.set(update.run);
             self.analysis.set(None);
             self.clear_truth();
-            self.truth.answer.set(None);
+            self.answer.set(None);
         }
         let from = if first { 0 } else { update.from as usize };
         self.steps.update(|steps| {
@@ -254,14 +255,8 @@ impl EpisodeView {
         first
     }
 
-    /// Applies the hidden state if `is_shown`, and only the answer to the world's question otherwise.
-    pub fn apply_truth(&self, update: TruthUpdate, is_shown: bool) {
-        if let Some(answer) = update.answer {
-            self.truth.answer.set(Some(Arc::new(answer)));
-        }
-        if !is_shown {
-            return;
-        }
+    /// Applies the hidden state.
+    pub fn apply_truth(&self, update: TruthUpdate) {
         let from = update.from as usize;
         self.truth.steps.update(|steps| {
             let steps = Arc::make_mut(steps);
@@ -324,7 +319,7 @@ impl EpisodeView {
     /// Drops the run with its frames and hidden state.
     pub fn clear(&self) {
         self.clear_truth();
-        self.truth.answer.set(None);
+        self.answer.set(None);
         self.analysis.set(None);
         self.requested.set_value(None);
         self.run.set_value(0);

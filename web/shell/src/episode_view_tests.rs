@@ -95,14 +95,14 @@ fn hidden_state_goes_with_its_run() {
         ..TruthUpdate::default()
     };
     episode.apply_update(run(1));
-    episode.apply_truth(truth(), true);
+    episode.apply_truth(truth());
     assert!(episode.truth.frame.get_untracked().is_some());
     episode.clear_truth();
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth(), true);
+    episode.apply_truth(truth());
     episode.apply_update(run(2));
     assert!(episode.truth.frame.get_untracked().is_none());
-    episode.apply_truth(truth(), true);
+    episode.apply_truth(truth());
     episode.clear();
     assert!(episode.truth.frame.get_untracked().is_none() && headline(&episode).is_none());
 }
@@ -167,23 +167,18 @@ fn the_first_difference_is_an_action() {
     assert_eq!(differing(&a, &[], true), [false, false]);
 }
 
-/// The answer to a question comes without the rest of the hidden state, and goes with its run.
+/// The answer to a question does not depend on the rest of the hidden state, and goes with its run.
 #[test]
-fn an_answer_comes_without_hidden_state() {
+fn an_answer_goes_with_its_run() {
     let (_owner, _cursor, episode) = episode();
-    let update = TruthUpdate {
-        frames: vec![encode(&Truth::default()).expect("bytes")],
-        answer: Some(Answer::default()),
-        ..TruthUpdate::default()
-    };
-    episode.apply_truth(update, false);
-    assert!(episode.truth.frame.get_untracked().is_none());
-    assert!(episode.truth.answer.get_untracked().is_some());
+    episode.answer.set(Some(Arc::default()));
+    episode.clear_truth();
+    assert!(episode.answer.get_untracked().is_some());
     episode.apply_update(RunUpdate {
         run: 77,
         ..RunUpdate::default()
     });
-    assert!(episode.truth.answer.get_untracked().is_none());
+    assert!(episode.answer.get_untracked().is_none());
 }
 
 #[test]

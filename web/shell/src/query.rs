@@ -26,7 +26,9 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
     }
     query.add("runs", &state.runs);
     query.add("task", &state.task);
-    query.add("seed", &state.seed.to_string());
+    if state.keeps_seed || !state.awaits_spot_episode() {
+        query.add("seed", &state.seed.to_string());
+    }
     query.add("policy", &state.player);
     // Where a file determines the episode, what is left out is that of the file.
     let keeps_defaults = state.takes_episode_from_file();
@@ -87,7 +89,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
     };
     let mut problems = Vec::new();
     let (mut at, mut actions, mut resume, mut has_cursor) = (None, None, false, false);
-    let mut is_bare = true;
+    let (mut is_bare, mut has_seed) = (true, false);
     let parts = query.trim_start_matches('?').split('&');
     for part in parts.filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -104,7 +106,11 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
             "page" => set(&mut state.screen, parse_screen(&value)),
             "runs" => set(&mut state.runs, plain_word(&value)),
             "task" => set(&mut state.task, word()),
-            "seed" => set(&mut state.seed, parse_seed(&value)),
+            "seed" => {
+                let seed = parse_seed(&value);
+                has_seed |= seed.is_some();
+                set(&mut state.seed, seed)
+            }
             "policy" => set(&mut state.player, word()),
             "streams" => set(&mut state.streams, word()),
             "vs" => set(&mut state.versus, word()),
@@ -153,6 +159,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
     });
     if state.screen == Screen::Spot {
         state.clear_for_question();
+        state.keeps_seed = has_seed && state.task.is_empty();
     }
     // An address that names an episode but no rules means the reference rules, as published. One that
     // names no episode opens with the rules without loopholes, and one that names only a replay with

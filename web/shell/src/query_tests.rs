@@ -1,6 +1,7 @@
 //! Addresses: every view survives its own, and nonsense is named.
 
 use super::*;
+use sentinel_page_protocol::PlayedEpisode;
 
 const WORLDS: [&str; 3] = ["trust", "cluster", "polyguard"];
 const DEFAULTS: Defaults<'_> = Defaults {
@@ -23,6 +24,7 @@ fn a_view_survives_its_address() {
         runs: "trust-grpo:my log_2.v1".to_owned(),
         task: "task1".to_owned(),
         seed: SEED_MAX,
+        keeps_seed: false,
         streams: "reference".to_owned(),
         rules: "hardened-completion".to_owned(),
         player: "replay:my run_2.v1".to_owned(),
@@ -219,4 +221,42 @@ fn a_bare_address_asks_the_question() {
     );
     assert_eq!((state.player.as_str(), state.versus.as_str()), ("", ""));
     assert!(state.branch.is_none() && !state.truth && !state.legacy);
+}
+
+/// A question whose address names a seed and no task has this seed, and the rest of the world's question.
+#[test]
+fn a_question_keeps_the_seed_of_its_address() {
+    let own = PlayedEpisode {
+        task: "task3".to_owned(),
+        seed: 5040,
+        player: "random".to_owned(),
+        ..PlayedEpisode::default()
+    };
+    for (query, written, seed) in [
+        ("page=spot&seed=7", "page=spot&seed=7", 7),
+        ("page=spot&seed=42", "page=spot&seed=42", 42),
+        ("page=spot", "page=spot", 5040),
+        ("page=spot&seed=x", "page=spot", 5040),
+    ] {
+        let (mut state, _) = parse_query(query, &WORLDS);
+        let defaults = Defaults {
+            world: WORLDS[0],
+            ..Defaults::default()
+        };
+        assert_eq!(to_query(&state, defaults), written, "{query}");
+        assert!(state.awaits_spot_episode(), "{query}");
+        // Another world shows its own question.
+        assert!(!state.in_world("cluster").keeps_seed, "{query}");
+        state.apply_spot_episode(&own);
+        assert_eq!(
+            (state.task.as_str(), state.seed, state.player.as_str()),
+            ("task3", seed, "random"),
+            "{query}"
+        );
+        assert!(!state.keeps_seed, "{query}");
+    }
+    // The link to another world names no seed.
+    let (state, _) = parse_query("page=spot&task=1&seed=7", &WORLDS);
+    let query = to_query(&state.in_world("cluster"), Defaults::default());
+    assert_eq!(query, "world=cluster&page=spot");
 }

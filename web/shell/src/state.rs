@@ -128,6 +128,9 @@ pub struct PageState {
     pub task: String,
     /// Seed of the episode, at most [`SEED_MAX`].
     pub seed: u64,
+    /// `true` if the address named the seed of a question, and no task: the rest of the episode is then
+    /// that of the world's question.
+    pub keeps_seed: bool,
     /// Name of the stream mode.
     pub streams: String,
     /// Value of the `rules` parameter; empty for the default, which has no loopholes.
@@ -171,6 +174,7 @@ impl Default for PageState {
             runs: String::new(),
             task: String::new(),
             seed: DEFAULT_SEED,
+            keeps_seed: false,
             streams: String::new(),
             rules: String::new(),
             player: String::new(),
@@ -215,6 +219,13 @@ impl PageState {
         self.screen == Screen::Spot && self.task.is_empty()
     }
 
+    /// Shows the episode of the world's question, with the seed of the address if it named one.
+    pub fn apply_spot_episode(&mut self, own: &PlayedEpisode) {
+        let seed = if self.keeps_seed { self.seed } else { own.seed };
+        self.apply_episode(own);
+        self.seed = seed;
+    }
+
     /// Returns `true` if a replay is to be shown whose file determines the episode.
     #[must_use]
     pub fn takes_episode_from_file(&self) -> bool {
@@ -249,7 +260,7 @@ impl PageState {
         self.streams.clone_from(&played.streams);
         self.rules.clone_from(&played.rules);
         self.player.clone_from(&played.player);
-        self.legacy = false;
+        (self.legacy, self.keeps_seed) = (false, false);
     }
 
     /// Shows an episode from its start; without a task only the player changes.

@@ -16,7 +16,7 @@ mod view;
 mod warning;
 mod workers;
 
-use sentinel_env::cluster::{Action, ClusterEnv, Observation, Step, Task};
+use sentinel_env::cluster::{Action, Change, ClusterEnv, Observation, Step, Task};
 use sentinel_page_protocol::{
     AgentView, Answer, BoardSign, Chart, StepLine, Suspect, Truth, WorldInfo,
 };
@@ -70,6 +70,11 @@ impl PageWorld for ClusterEnv {
 
     fn legacy_player() -> PolicyName {
         PolicyName::Planner
+    }
+
+    fn loophole() -> (Change, &'static str) {
+        let text = "Under the rules as published every false report that is checked counts as an attack found, so checking the same worker again and again fills the detection rate.";
+        (Change::Detections, text)
     }
 
     fn policy_label(policy: PolicyName) -> &'static str {
@@ -161,6 +166,10 @@ impl PageWorld for ClusterEnv {
 
     fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32> {
         spot::suspicion(frame)
+    }
+
+    fn public_record(frame: &PublicFrame<'_, Self>, suspect: u8) -> String {
+        spot::public_record(frame, suspect)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {

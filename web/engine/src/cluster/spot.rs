@@ -7,6 +7,7 @@ use sentinel_page_protocol::{Answer, BoardSign, SpotInfo, Suspect, Tone};
 
 use super::step::PublicStep;
 use super::workers::short;
+use crate::format::percent;
 use crate::run::{Frame, PublicFrame};
 
 /// Fills in the words of the question.
@@ -43,6 +44,35 @@ pub(super) fn board_sign(frame: &PublicFrame<'_, ClusterEnv>) -> Option<BoardSig
         tone: if report.right { Tone::Good } else { Tone::Bad },
         is_checked: false,
     })
+}
+
+/// Returns how many reports of a worker were refuted, and how many of the others.
+pub(super) fn public_record(frame: &PublicFrame<'_, ClusterEnv>, suspect: u8) -> String {
+    let name = Slot::ALL[usize::from(suspect)];
+    // Of the suspect first, then of the others: refuted reports, all reports.
+    let mut counts = [[0_usize; 2]; 2];
+    let mut claimed = 0.0;
+    for report in frame.history().filter_map(|step| step.report) {
+        let is_other = report.worker != name;
+        let [refuted, all] = &mut counts[usize::from(is_other)];
+        *all += 1;
+        if !report.right {
+            *refuted += 1;
+            claimed += if is_other { 0.0 } else { report.progress };
+        }
+    }
+    let claims = match counts[0][0] {
+        0 => String::new(),
+        refuted => format!(
+            ", with claims of {} on average",
+            percent(claimed / refuted as f64)
+        ),
+    };
+    let [own, others] = counts.map(|[refuted, all]| match all {
+        0 => "none".to_owned(),
+        _ => format!("{refuted} of {all} refuted"),
+    });
+    format!("Reports of {name}: {own}{claims}. Reports of the others: {others}.")
 }
 
 /// Returns a sentence about the first refuted report, and about the first attack.

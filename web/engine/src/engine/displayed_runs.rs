@@ -35,6 +35,8 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) sent: usize,
     /// `true` while the shell wants the hidden state.
     pub(super) truth: bool,
+    /// `true` if the shell wants the answer to the world's question.
+    pub(super) wants_answer: bool,
     /// `true` if the shell needs the analysis from the true hidden state again.
     pub(super) resends_hindsight: bool,
     /// Number of frames whose hidden state the shell has.
@@ -188,7 +190,13 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (source_note, source_warning) = self.note(file_library, models);
+        let (mut source_note, source_warning) = self.note(file_library, models);
+        let (change, loophole) = W::loophole();
+        if !self.rules.has(change) {
+            let gap = if source_note.is_empty() { "" } else { " " };
+            source_note += gap;
+            source_note += loophole;
+        }
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
@@ -214,6 +222,16 @@ impl<W: PageWorld> Shown<W> {
         self.sent = count;
         if let Some(charts) = true_charts {
             self.send_truth(run, charts, replies);
+        }
+        if self.wants_answer {
+            self.send_answer(run, replies);
+        }
+    }
+
+    /// Sends the answer to the world's question if the episode has ended and poses it.
+    pub(super) fn send_answer(&self, run: u32, replies: &mut VecDeque<Reply>) {
+        if let Some(answer) = self.run.answer().map(Box::new) {
+            replies.push_back(Reply::Answer { run, answer });
         }
     }
 
@@ -255,7 +273,6 @@ impl<W: PageWorld> Shown<W> {
                 .filter_map(|index| self.run.true_step_line(index))
                 .collect(),
             charts: W::true_charts(all, charts),
-            answer: self.run.answer(),
         };
         self.truth_sent = all.len();
         replies.push_back(Reply::Truth(Box::new(update)));

@@ -124,6 +124,12 @@ impl<W: PageWorld> Engine<W> {
                     shown.show_truth(run, show, &mut self.replies);
                 }
             }
+            Request::Answer { run } => {
+                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
+                    shown.wants_answer = true;
+                    shown.send_answer(run, &mut self.replies);
+                }
+            }
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
@@ -259,6 +265,7 @@ impl<W: PageWorld> Engine<W> {
             branch,
             sent: 0,
             truth,
+            wants_answer: false,
             resends_hindsight: false,
             truth_sent: 0,
             finished: false,

@@ -23,9 +23,6 @@ pub(super) fn complete(info: &mut WorldInfo) {
     info.glossary = GLOSSARY
         .map(|(term, text)| (term.to_owned(), text.to_owned()))
         .to_vec();
-    if let Some(reference) = info.rules.first_mut() {
-        reference.help = "The rules that PolyGuard’s public pages state".to_owned();
-    }
     info.axes = axes();
     info.tasks = tasks().map(task).collect();
 }

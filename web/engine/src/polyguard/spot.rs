@@ -6,7 +6,7 @@ use sentinel_page_protocol::{Answer, BoardSign, SpotInfo, Suspect, Tone};
 use sentinel_policy::polyguard::CulpritBelief;
 
 use super::names;
-use crate::format::capitalized;
+use crate::format::{capitalized, counted};
 use crate::run::{Frame, PublicFrame};
 
 /// Fills in the words of the question.
@@ -59,6 +59,40 @@ pub(super) fn board_sign(frame: &PublicFrame<'_, PolyguardEnv>) -> Option<BoardS
         tone: Tone::Neutral,
         is_checked: false,
     })
+}
+
+/// Returns the mean symptom with and without a medicine.
+pub(super) fn public_record(frame: &PublicFrame<'_, PolyguardEnv>, suspect: u8) -> String {
+    let Some((first, _)) = frame.assessments().next() else {
+        return String::new();
+    };
+    let Some(row) = rows(first).nth(usize::from(suspect)) else {
+        return String::new();
+    };
+    let (name, bits) = (
+        names::drug(first.formulary(), row.drug),
+        first.known_archetypes(row.drug),
+    );
+    // With the medicine first, then without it: number of readings, sum of readings.
+    let mut readings = [(0, 0.0); 2];
+    let after = frame.assessments().skip(1).map(|(o, _)| o);
+    for (o, step) in after.zip(frame.history()) {
+        if let (Some(read), None) = (o.symptom, step.violation) {
+            let (count, sum) = &mut readings[usize::from(o.taken_archetypes() & bits == 0)];
+            *count += 1;
+            *sum += read;
+        }
+    }
+    let mean = |(count, sum): (usize, f64)| match count {
+        0 => "never read".to_owned(),
+        _ => format!(
+            "{:.2} on average ({})",
+            sum / count as f64,
+            counted(count, "reading", "readings")
+        ),
+    };
+    let [with, without] = readings.map(mean);
+    format!("The symptom was {without} without {name}, and {with} with it.")
 }
 
 /// Returns the probability of each suspect given the readings so far.

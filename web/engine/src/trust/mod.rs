@@ -74,6 +74,11 @@ impl PageWorld for TrustEnv {
         PolicyName::Bayes
     }
 
+    fn loophole() -> (trust::Change, &'static str) {
+        let text = "Under the rules as published a checked answer of the liar is corrected for free, so it pays to keep asking the liar.";
+        (trust::Change::KnownLiar, text)
+    }
+
     fn policy_label(policy: PolicyName) -> &'static str {
         match policy {
             PolicyName::Random => "Random",
@@ -183,6 +188,10 @@ impl PageWorld for TrustEnv {
 
     fn suspicion(frame: &PublicFrame<'_, Self>) -> Vec<f32> {
         spot::suspicion(frame)
+    }
+
+    fn public_record(frame: &PublicFrame<'_, Self>, suspect: u8) -> String {
+        spot::public_record(frame, suspect)
     }
 
     fn charts(frames: &[PublicFrame<'_, Self>]) -> Vec<Chart> {

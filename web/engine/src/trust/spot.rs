@@ -10,12 +10,15 @@ use super::view::short;
 use crate::format::counted;
 use crate::run::{Frame, PublicFrame};
 
+/// Names of low and high stakes.
+const ENDS: [&str; 2] = ["low", "high"];
+
 /// Fills in the words of the question.
 pub(super) fn complete(info: &mut SpotInfo) {
     let text = str::to_owned;
     info.has_adversary = true;
     info.answer = text("the liar");
-    info.ends = [text("low stakes"), text("high stakes")];
+    info.ends = ENDS.map(|end| format!("{end} stakes"));
     info.ahead = text("the stakes will rise");
     info.signs = [text("right"), text("wrong"), String::new()];
     info.checked = text("checked before it was believed");
@@ -54,6 +57,42 @@ pub(super) fn suspicion(frame: &PublicFrame<'_, TrustEnv>) -> Vec<f32> {
     let rows = frame.suspicions.belief.iter().flatten();
     let chance = |row: &Vec<f64>| row.get(Behavior::Adversarial as usize).copied();
     rows.filter_map(chance).map(|p| p as f32).collect()
+}
+
+/// Returns how often a specialist was right at low and at high stakes, and the others at high stakes.
+pub(super) fn public_record(frame: &PublicFrame<'_, TrustEnv>, suspect: u8) -> String {
+    let name = Slot::ALL[usize::from(suspect)];
+    let answers = |is_own: bool| {
+        let about = frame.history();
+        let about = about.filter(move |step| {
+            let slot = step.action.slot();
+            slot.is_some_and(|slot| (slot == name) == is_own)
+        });
+        about.filter_map(|step| Some((step.stakes, step.answer?)))
+    };
+    let rate = |is_own: bool, is_high: bool| {
+        let at = answers(is_own).filter(|(stakes, _)| (*stakes >= HIGH_STAKES) == is_high);
+        let (right, all) = at.fold((0, 0), |(right, all), (_, is_right)| {
+            (right + usize::from(is_right), all + 1)
+        });
+        let end = ENDS[usize::from(is_high)];
+        (all > 0).then(|| format!("{right} of {all} times at {end} stakes"))
+    };
+    let rates = [rate(true, false), rate(true, true)];
+    let rates = rates.into_iter().flatten().collect::<Vec<_>>();
+    let highest = answers(true).max_by(|a, b| a.0.total_cmp(&b.0));
+    let mut text = match highest {
+        None => format!("{name} was never asked"),
+        Some((stakes, is_right)) => format!(
+            "{name} was right {}, {} at the highest ({stakes:.2})",
+            rates.join(" and "),
+            if is_right { "right" } else { "wrong" },
+        ),
+    };
+    if let Some(rate) = rate(false, true) {
+        text += &format!("; the others were right {rate}");
+    }
+    text + "."
 }
 
 /// Returns a sentence about the first wrong answer, and about the first high stakes.

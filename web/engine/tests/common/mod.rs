@@ -12,8 +12,8 @@ use sentinel_env::{EpisodeSpec, TaskName as _, TrajectoryDigest};
 use sentinel_page_engine::actor::Actor;
 use sentinel_page_engine::{Engine, PageWorld, Run};
 use sentinel_page_protocol::{
-    AgentView, DeferredReply, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate, decode,
-    encode,
+    AgentView, Answer, DeferredReply, EpisodeRef, Reply, Request, RunUpdate, Truth, TruthUpdate,
+    decode, encode,
 };
 
 /// Plays an actor's actions and returns the run.
@@ -61,6 +61,17 @@ pub(crate) fn truth_of(replies: &[Reply]) -> &TruthUpdate {
         _ => None,
     });
     truth.expect("hidden state was asked for")
+}
+
+/// Returns the latest answer of the replies, which hold nothing else that is hidden.
+pub(crate) fn answer_of(replies: &[Reply]) -> Option<Answer> {
+    let is_truth = |reply: &Reply| matches!(reply, Reply::Truth(_));
+    assert!(!replies.iter().any(is_truth), "{replies:?}");
+    let mut answers = replies.iter().filter_map(|reply| match reply {
+        Reply::Answer { answer, .. } => Some((**answer).clone()),
+        _ => None,
+    });
+    answers.next_back()
 }
 
 /// Returns the decoded views of a run.

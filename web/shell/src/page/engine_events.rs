@@ -84,16 +84,19 @@ impl Page {
             // The worker's script answers the first, and the caller handles the second.
             Reply::Need(_) | Reply::Deferred(_) => {}
             // Answers to requests from another world are dropped.
-            Reply::Run(_) | Reply::Truth(_) | Reply::Checked { .. } if !here => {}
+            Reply::Run(_) | Reply::Truth(_) | Reply::Answer { .. } | Reply::Checked { .. }
+                if !here => {}
             Reply::Run(update) => self.handle_run(*update),
             Reply::Truth(update) => {
-                let (shown, asked) = self
-                    .state
-                    .with_untracked(|state| (state.truth, state.screen == Screen::Spot));
-                let asked = asked || untrack(|| self.is_told_episode());
+                let is_shown = self.state.with_untracked(|state| state.truth);
                 let episode = self.episode_of_run(update.run);
-                if let Some(episode) = episode.filter(|_| shown || asked) {
-                    episode.apply_truth(*update, shown);
+                if let Some(episode) = episode.filter(|_| is_shown) {
+                    episode.apply_truth(*update);
+                }
+            }
+            Reply::Answer { run, answer } => {
+                if let Some(episode) = self.episode_of_run(run) {
+                    episode.answer.set(Some(answer.into()));
                 }
             }
             Reply::Checked {

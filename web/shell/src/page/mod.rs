@@ -217,8 +217,7 @@ impl Page {
         effect_with_previous(move |before: Option<bool>| {
             let wanted = self.without_cursor.with(|state| state.truth);
             if wanted {
-                let told = self.state.with_untracked(own_play::compared_episode);
-                self.note_told(told);
+                self.note_shown_answer(self.state.with_untracked(own_play::compared_episode));
             }
             if before.is_some_and(|before| before != wanted) {
                 for episode in [self.main, self.versus] {

@@ -81,8 +81,8 @@ pub struct OwnPlay {
     comparison: Signal<Comparison>,
     /// The record of results, oldest first.
     pub results: Signal<Arc<Vec<OwnResult>>>,
-    /// Episodes whose hidden state the visitor has been told.
-    pub(super) told: Signal<Vec<RunInputs>>,
+    /// Episodes whose answer or hidden state the visitor has seen.
+    pub(super) shown_answers: Signal<Vec<RunInputs>>,
     /// `true` while the record is shown.
     pub shows_results: Signal<bool>,
     /// The own actions that undo or redo left, so that the next undo need not wait for the engine.
@@ -98,7 +98,7 @@ impl Default for OwnPlay {
             undone: Signal::default(),
             comparison: Signal::default(),
             results: Signal::default(),
-            told: Signal::default(),
+            shown_answers: Signal::default(),
             shows_results: Signal::new(false),
             moves: StoredValue::default(),
             taken: StoredValue::default(),

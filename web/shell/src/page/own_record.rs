@@ -14,18 +14,19 @@ const RESULTS: &str = "sentinel-results";
 const SET_ASIDE: &str = "sentinel-results-set-aside";
 
 impl Page {
-    /// Returns `true` if the visitor has been told the hidden state of the episode that is shown.
+    /// Returns `true` if the visitor has seen the answer or the hidden state of the episode that is
+    /// shown.
     #[must_use]
-    pub fn is_told_episode(&self) -> bool {
+    pub fn knows_answer(&self) -> bool {
         let shown = self.without_cursor.with(compared_episode);
-        self.own.told.with(|told| told.contains(&shown))
+        self.own.shown_answers.with(|all| all.contains(&shown))
     }
 
     /// Adds the result of the episode that is shown to the record. An episode that was played with
     /// the hidden state in sight, now or as the answer to a question, does not count.
     pub(super) fn record_result(&self, score: f64, actions: u32) {
         let state = self.state.get_untracked();
-        if state.truth || untrack(|| self.is_told_episode()) {
+        if state.truth || untrack(|| self.knows_answer()) {
             return;
         }
         let mut results = self.read_results();

@@ -88,7 +88,7 @@ impl Page {
             if let Some(info) = info.filter(|info| Some(&info.name) == world.as_ref()) {
                 let mut state = self.state.get_untracked();
                 let entry = state.history_entry();
-                state.apply_episode(&info.spot.episode);
+                state.apply_spot_episode(&info.spot.episode);
                 // An entry of the history that names no episode names it from now on. A link from another
                 // screen adds one of its own.
                 if self.history_entry.with_value(|shown| *shown == entry) {
@@ -118,7 +118,7 @@ impl Page {
         });
         effect(move || {
             if ended.get() != 0 {
-                untrack(|| self.reveal());
+                untrack(|| self.show_answer());
             }
         });
         effect(move || {
@@ -148,18 +148,19 @@ impl Page {
     }
 
     /// Asks for the answer, and notes that the visitor knows it.
-    pub fn reveal(&self) {
-        self.note_told(self.state.with_untracked(compared_episode));
+    pub fn show_answer(&self) {
+        self.note_shown_answer(self.state.with_untracked(compared_episode));
         let run = self.main.run.get_value();
-        if self.main.truth.answer.with_untracked(Option::is_none) {
-            self.send(Role::Play, &Request::ShowTruth { run, show: true });
+        if self.main.answer.with_untracked(Option::is_none) {
+            self.send(Role::Play, &Request::Answer { run });
         }
     }
 
-    /// Notes that the visitor knows the hidden state of an episode.
-    pub(super) fn note_told(&self, told: RunInputs) {
-        if !self.own.told.with_untracked(|all| all.contains(&told)) {
-            self.own.told.update(|all| all.push(told));
+    /// Notes that the visitor has seen the answer or the hidden state of an episode.
+    pub(super) fn note_shown_answer(&self, episode: RunInputs) {
+        let shown = self.own.shown_answers;
+        if !shown.with_untracked(|all| all.contains(&episode)) {
+            shown.update(|all| all.push(episode));
         }
     }
 
@@ -246,7 +247,7 @@ impl Page {
             .main
             .frame
             .with_untracked(|frame| frame.as_ref().map_or(0, |frame| frame.suspects.len()));
-        if suspect >= count || untrack(|| self.is_told_episode()) {
+        if suspect >= count || untrack(|| self.knows_answer()) {
             return;
         }
         let named = Named {
@@ -270,7 +271,7 @@ impl Page {
     /// Returns the answer to the question while the end is shown, once it is known.
     #[must_use]
     pub fn answer(&self) -> Option<Arc<Answer>> {
-        self.main.truth.answer.get().filter(|_| self.shows_end())
+        self.main.answer.get().filter(|_| self.shows_end())
     }
 
     /// Returns the words of the world's question.
@@ -355,6 +356,7 @@ impl Page {
                 .map(|named| (named.step, named.suspect == answer.suspect)),
             network: answer
                 .guess
+                .as_ref()
                 .filter(|guess| guess.probability >= LIKELY)
                 .map(|guess| (guess.step, guess.suspect == answer.suspect)),
             link: browser::address_with(&query),

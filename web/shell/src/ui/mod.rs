@@ -107,7 +107,7 @@ pub fn app() -> View {
         View::Fragment(vec![
             skip.into_view(),
             header::header(page).into_view(),
-            purpose::purpose().into_view(),
+            purpose::purpose(page).into_view(),
         ])
     });
     let content = main()

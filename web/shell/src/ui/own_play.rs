@@ -48,21 +48,21 @@ pub fn own_play(page: Page) -> El {
         .label("Your play")
         .child(h2().child("Your play"))
         .child(row)
-        .child(move || told(page))
+        .child(move || known_answer_note(page))
         .child(comparison)
         .child(lines)
         .child(results_dialog(page))
 }
 
-/// Returns the note about an episode whose hidden state the visitor was told, once the visitor plays
+/// Returns the note about an episode whose hidden state the visitor has seen, once the visitor plays
 /// it.
-fn told(page: Page) -> Option<El> {
+fn known_answer_note(page: Page) -> Option<El> {
     let is_own = page
         .without_cursor
         .with(|state| state.player == VISITOR || state.branch.is_some());
     let words = "You know what is hidden here, so your score does not count in your results. Choose another seed for a fresh episode.";
-    let note = p().id("told-note").class("quiet").attr("role", "status");
-    (is_own && page.is_told_episode()).then(|| note.child(words))
+    let note = p().id("known-note").class("quiet").attr("role", "status");
+    (is_own && page.knows_answer()).then(|| note.child(words))
 }
 
 /// Returns the tree of the lines that were tried; `None` for less than two.

@@ -1,12 +1,13 @@
-//! The purpose of the project in one sentence, with ways to its source, below the header.
+//! The purpose of the project in a few words, with ways to its source, below the header.
 
 use crate::browser;
 use crate::dom::El;
 use crate::dom::html::{a, p, span};
+use crate::page::Page;
 
-/// Returns the sentence, with links that the build of the site knows.
+/// Returns the sentences of the current world, with links that the build of the site knows.
 #[must_use]
-pub fn purpose() -> El {
+pub fn purpose(page: Page) -> El {
     let link = |name: &str, text: &'static str| {
         let href = browser::site_link(name)?;
         Some(a().attr("href", href).child(text))
@@ -16,6 +17,6 @@ pub fn purpose() -> El {
         .child(link("site-docs", "How it works"))
         .child(link("site-repository", "Source"));
     p().class("purpose")
-        .child("AI agents hand work to other agents. Some will be wrong; one lies exactly when it matters. Here a small network learned to notice. ")
+        .child(move || page.program_text(|program| &program.purpose) + " ")
         .child(links)
 }

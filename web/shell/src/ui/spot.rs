@@ -75,7 +75,7 @@ fn verdict(page: Page, answer: &Answer) -> String {
         ),
         None => "You named nobody.".to_owned(),
     };
-    let network = match answer.guess {
+    let network = match &answer.guess {
         Some(guess) if guess.probability < LIKELY => "The network was not sure.".to_owned(),
         Some(guess) => format!(
             "The network: {} at step {}, {}\u{a0}sure.",
@@ -115,9 +115,9 @@ fn step_card(page: Page) -> El {
 /// network.
 fn open(page: Page) -> View {
     let named = move || {
-        let told = page.is_told_episode();
+        let is_known = page.knows_answer();
         let (name, line) = match page.named() {
-            Some(named) if told => (
+            Some(named) if is_known => (
                 title_of(page, named.suspect),
                 format!("Named at step {}.", named.step),
             ),
@@ -125,7 +125,7 @@ fn open(page: Page) -> View {
                 title_of(page, named.suspect),
                 format!("Named at step {}. Tap another one to change.", named.step),
             ),
-            None if told => (
+            None if is_known => (
                 "Nobody".to_owned(),
                 "You have seen the answer of this one.".to_owned(),
             ),
@@ -170,11 +170,20 @@ fn ends(page: Page, answer: &Answer) -> View {
         ),
         &words.source,
     );
+    // The guess may be another suspect than the answer, of which the curve is.
+    let guess = answer.guess.as_ref();
+    let reason = guess.filter(|guess| guess.probability >= LIKELY);
+    let reason = reason.map(|guess| {
+        let title = b().child(format!("Why {}? ", title_of(page, guess.suspect)));
+        let text = p().id("reason").child(title);
+        text.child(guess.reason.clone())
+    });
     let suspicion = section()
         .class("card")
         .label("The network’s suspicion")
         .child(h2().child(heading))
-        .child(curve(page, answer));
+        .child(curve(page, answer))
+        .child(reason);
     View::Fragment(vec![
         result(page).into_view(),
         suspicion.into_view(),

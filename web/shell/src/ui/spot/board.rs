@@ -202,7 +202,7 @@ fn lane(page: Page, index: usize) -> El {
             if is_named.get() { "true" } else { "false" }
         })
         .attr("aria-disabled", move || {
-            page.is_told_episode().then_some("true")
+            page.knows_answer().then_some("true")
         })
         .toggle_class("is-answer", move || is_answer.get())
         .label(name)

@@ -7,6 +7,7 @@ pub mod analysis;
 pub mod cluster;
 pub mod foreign_format;
 pub mod insertion_sort;
+pub mod interval;
 mod ledger_features;
 pub mod nn;
 pub mod playable;

@@ -21,7 +21,7 @@ pub use comparison::{ActionGain, BeliefRollouts, CompareActions};
 pub use continuation::{ContinuationPolicy, RestartedPolicy};
 pub use report::{EpisodeReport, StateSourceReport, StepReport};
 pub use run::{Analysis, AnalysisConfig, DEFAULT_ROLLOUTS, Progress, StepEstimates, Trajectory};
-pub use statistics::{INTERVAL_ROLLOUTS_MIN, interval_factor};
+pub use statistics::INTERVAL_ROLLOUTS_MIN;
 
 use sentinel_env::{Environment, PrivilegedState};
 

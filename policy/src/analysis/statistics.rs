@@ -17,8 +17,7 @@ const QUANTILES: [f64; 32] = [
 ///
 /// It is the quantile of Student's t distribution for the error probability `0.05 / count`
 /// (Bonferroni), by the expansion of Abramowitz & Stegun 26.7.5 around the normal quantile.
-#[must_use]
-pub fn interval_factor(count: usize, rollouts: u32) -> Option<f64> {
+fn interval_factor(count: usize, rollouts: u32) -> Option<f64> {
     if rollouts < INTERVAL_ROLLOUTS_MIN {
         return None;
     }

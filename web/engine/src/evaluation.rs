@@ -1,18 +1,16 @@
 //! Evaluation files of `sentinel eval --out` and `sentinel lm eval --out`, as rows of means.
 
-use sentinel_env::num::round_to;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::strict_json::Json;
 use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName};
 use sentinel_page_protocol::{Evaluation, EvaluationRow, PlayedEpisode};
 use sentinel_policy::SEED_MAX;
+use sentinel_policy::interval::ConfidenceInterval;
 
 use crate::file_library;
 use crate::world::{PageWorld, TRAINED, world_info};
 
-/// Half the width of a 95 % interval in standard errors.
-const Z95: f64 = 1.96;
 /// Name of the learned policy or replay in evaluation files.
 const TRAINED_ROW: &str = "trained";
 /// Largest number of rows that are shown.
@@ -174,13 +172,15 @@ fn rows<W: PageWorld>(cells: &[Cell<'_>], origin: &Origin<'_>) -> Vec<Evaluation
     for policy in policies {
         let own: Vec<&Cell<'_>> = cells.iter().filter(|c| c.policy == policy).collect();
         if own.len() > 1 {
-            let (mean, half_width) = mean_over(&own);
+            let found = interval(&own);
             let count = own.iter().map(|cell| cell.scores.len()).sum();
+            let (mean, half_width) = (found.mean, found.half_width);
             rows.push(row("All tasks", policy, count, mean, half_width));
         }
     }
     for cell in cells {
-        let (mean, half_width) = mean_over(&[cell]);
+        let found = interval(&[cell]);
+        let (mean, half_width) = (found.mean, found.half_width);
         let mut row = row(cell.task, cell.policy, cell.scores.len(), mean, half_width);
         let link = |word: &str, (seed, score): (u64, f64)| {
             let text = format!("{word}: seed {seed}, {score:.3}");
@@ -219,19 +219,11 @@ fn row(task: &str, policy: &str, count: usize, mean: f64, half_width: f64) -> Ev
     }
 }
 
-/// Returns the mean over cells with equal weights and half the width of its 95 % interval, as
-/// `sentinel report` computes them; NaN if a cell has fewer than two episodes.
-fn mean_over(cells: &[&Cell<'_>]) -> (f64, f64) {
-    let (mut sum, mut variance) = (0.0, 0.0);
-    for cell in cells {
-        let count = cell.scores.len() as f64;
-        let mean = cell.scores.iter().map(|(_, score)| score).sum::<f64>() / count.max(1.0);
-        let squares = cell.scores.iter().map(|(_, s)| (s - mean) * (s - mean));
-        sum += mean;
-        variance += squares.sum::<f64>() / (count - 1.0) / count;
-    }
-    let count = cells.len().max(1) as f64;
-    (sum / count, round_to(Z95 * variance.sqrt() / count, 4))
+/// Returns the interval of the mean over cells.
+fn interval(cells: &[&Cell<'_>]) -> ConfidenceInterval {
+    let scores = |cell: &&Cell<'_>| cell.scores.iter().map(|(_, score)| *score).collect();
+    let cells: Vec<Vec<f64>> = cells.iter().map(scores).collect();
+    ConfidenceInterval::from_cells(&cells)
 }
 
 /// Returns the first episode whose score is better than that of all others, by `is_better`.
@@ -358,7 +350,8 @@ mod tests {
         assert!((found.rows[0].mean - 0.75).abs() < 1e-12);
         assert!((found.rows[0].half_width - 0.098).abs() < 1e-9);
         assert!((found.rows[1].half_width - 0.196).abs() < 1e-9);
-        assert!(found.rows[2].half_width.is_nan());
+        // One episode has no spread.
+        assert_eq!(found.rows[2].half_width, 0.0);
         let (text, episode) = &found.rows[1].links[0];
         assert_eq!(text, "Worst: seed 3, 0.500");
         assert_eq!(
@@ -370,6 +363,35 @@ mod tests {
         assert!(found.rows[2].links.is_empty());
         let other = read::<ClusterEnv>("e.json", &file).expect("an evaluation");
         assert!(other.rows.iter().all(|row| row.links.is_empty()));
+    }
+
+    /// The trainer's report reads the same cases (`trainer/evidence/src/report/read/evaluation.rs`).
+    #[test]
+    fn intervals_are_those_of_the_trainer() {
+        let vector: serde_json::Value =
+            serde_json::from_str(include_str!("../../../testdata/intervals.json")).expect("JSON");
+        for case in vector["cases"].as_array().expect("cases") {
+            let cells = case["cells"].as_array().expect("cells").iter().enumerate();
+            let rows = cells.flat_map(|(task, scores)| {
+                let scores = scores.as_array().expect("scores").iter().enumerate();
+                scores.map(move |(seed, score)| {
+                    format!(
+                        r#"{{"policy": "p", "task_type": "t{task}", "seed": {seed}, "score": {score}}}"#
+                    )
+                })
+            });
+            let rows: Vec<String> = rows.collect();
+            let file = format!(r#"{{"summary": {{}}, "episodes": [{}]}}"#, rows.join(", "));
+            let found = read::<TrustEnv>("e.json", &parsed(&file)).expect("an evaluation");
+            let of = |key: &str| case[key].as_f64().expect("a number");
+            let row = &found.rows[0];
+            assert_eq!(
+                (row.mean, row.half_width),
+                (of("mean"), of("half_width")),
+                "{}",
+                case["what"]
+            );
+        }
     }
 
     #[test]

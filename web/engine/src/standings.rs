@@ -1,9 +1,9 @@
 //! The statistics of a tournament: means with intervals, paired differences, histograms, and the
-//! episodes at either end.
+//! episodes at either end. Tasks count alike, as in the trainer's evaluations.
 
 use sentinel_page_protocol::{Difference, EpisodeScore, Placement, Standings, Tone};
-use sentinel_policy::analysis::interval_factor;
 use sentinel_policy::insertion_sort::sort;
+use sentinel_policy::interval::{ConfidenceInterval, PairedInterval, mean_of_cells};
 
 use crate::format::grouped;
 
@@ -107,6 +107,16 @@ impl Numbering {
         (episode % tasks, self.first_seed.saturating_add(seed))
     }
 
+    /// Returns the values of each task that has any.
+    fn cells(&self, values: &[Numbered]) -> Vec<Vec<f64>> {
+        let mut cells = vec![Vec::new(); self.tasks.max(1)];
+        for (episode, value) in values {
+            cells[self.place(*episode).0].push(*value);
+        }
+        cells.retain(|cell| !cell.is_empty());
+        cells
+    }
+
     fn named(&self, (episode, score): Numbered) -> EpisodeScore {
         let (task, seed) = self.place(episode);
         EpisodeScore {
@@ -121,16 +131,20 @@ impl Numbering {
 struct Scored<'a> {
     results: &'a PlayerResults,
     scores: Vec<Numbered>,
+    /// The mean before it is rounded.
     mean: f64,
+    interval: ConfidenceInterval,
 }
 
 impl<'a> Scored<'a> {
-    fn new(results: &'a PlayerResults) -> Self {
+    fn new(numbering: &Numbering, results: &'a PlayerResults) -> Self {
         let scores = results.scores();
+        let cells = numbering.cells(&scores);
         Self {
             results,
-            mean: mean(&scores),
             scores,
+            mean: mean_of_cells(&cells),
+            interval: ConfidenceInterval::from_cells(&cells),
         }
     }
 
@@ -149,7 +163,9 @@ impl<'a> Scored<'a> {
 #[must_use]
 pub fn standings(numbering: &Numbering, players: &[PlayerResults], reference: &str) -> Standings {
     let present = players.iter().filter(|results| !results.is_gone);
-    let mut order: Vec<Scored<'_>> = present.map(Scored::new).collect();
+    let mut order: Vec<Scored<'_>> = present
+        .map(|results| Scored::new(numbering, results))
+        .collect();
     sort(&mut order, |a, b| a.rank() > b.rank());
     let score_range = score_range(order.iter().flat_map(|player| &player.scores));
     let chosen = order.iter().map(|player| player.results);
@@ -203,8 +219,11 @@ fn placement(numbering: &Numbering, player: &Scored<'_>, range: [f64; 2]) -> Pla
         label: results.label.clone(),
         scored: to_u32(scores.len()),
         note: note(numbering, results, scores.len()),
-        mean: player.mean,
-        half_width: half_width(scores),
+        mean: player.interval.mean,
+        half_width: match scores {
+            [] => f64::NAN,
+            _ => player.interval.half_width,
+        },
         histogram: histogram(scores, range),
         worst: named(first_by(scores, |a, b| a < b)).collect(),
         best: named(first_by(scores, |a, b| a > b)).collect(),
@@ -248,8 +267,9 @@ fn difference(
     pairs: &[Numbered],
     range: [f64; 2],
 ) -> Difference {
-    let mean = mean(pairs);
-    let half_width = paired_half_width(pairs);
+    let interval = PairedInterval::from_cells(&numbering.cells(pairs));
+    let mean = interval.mean;
+    let half_width = interval.half_width.unwrap_or(f64::NAN);
     let (verdict, tone) = verdict(pairs, mean, half_width);
     let count = |is_counted: fn(f64) -> bool| {
         to_u32(pairs.iter().filter(|(_, pair)| is_counted(*pair)).count())
@@ -281,7 +301,7 @@ fn difference(
 }
 
 /// Returns the verdict on paired differences. It is undecided if the interval contains 0, or if
-/// there are too few pairs for an interval.
+/// a task has too few pairs for an interval.
 fn verdict(pairs: &[Numbered], mean: f64, half_width: f64) -> (&'static str, Tone) {
     if pairs.is_empty() {
         return ("no pairs", Tone::Quiet);
@@ -297,37 +317,6 @@ fn verdict(pairs: &[Numbered], mean: f64, half_width: f64) -> (&'static str, Ton
     } else {
         ("undecided", Tone::Open)
     }
-}
-
-/// Returns the mean of numbered values; 0 if there are none.
-fn mean(values: &[Numbered]) -> f64 {
-    values.iter().map(|(_, value)| value).sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Returns the standard error of the mean; NaN for fewer than two values.
-fn standard_error(values: &[Numbered]) -> f64 {
-    let (count, mean) = (values.len() as f64, mean(values));
-    let squares = values
-        .iter()
-        .map(|(_, value)| (value - mean) * (value - mean));
-    if values.len() < 2 {
-        f64::NAN
-    } else {
-        (squares.sum::<f64>() / (count - 1.0) / count).sqrt()
-    }
-}
-
-/// Returns half the width of the 95 % interval of the mean by the normal approximation, as
-/// evaluations compute it; NaN for fewer than two values.
-fn half_width(scores: &[Numbered]) -> f64 {
-    1.96 * standard_error(scores)
-}
-
-/// Returns half the width of the 95 % interval of a mean difference by Student's t, which is also
-/// right for few pairs; NaN for too few.
-fn paired_half_width(pairs: &[Numbered]) -> f64 {
-    let factor = interval_factor(1, to_u32(pairs.len()));
-    factor.map_or(f64::NAN, |factor| factor * standard_error(pairs))
 }
 
 /// Returns the range of the histograms of all scores, with ends at tenths.

@@ -27,15 +27,54 @@ fn numbered(values: &[f64]) -> Vec<(usize, f64)> {
     values.iter().copied().enumerate().collect()
 }
 
+/// Returns the outcomes of a player with the scores of each task, task by task.
+fn by_task(cells: &[Vec<f64>]) -> Vec<Outcome> {
+    let seeds = cells.iter().map(Vec::len).max().unwrap_or_default();
+    let seeds = (0..seeds).flat_map(|seed| cells.iter().map(move |cell| cell.get(seed)));
+    seeds
+        .map(|score| score.map_or(Outcome::LeftOut, |score| Outcome::Score(*score)))
+        .collect()
+}
+
+/// The trainer's report reads the same cases (`trainer/evidence/src/report/read/evaluation.rs`).
 #[test]
-fn half_width_is_that_of_the_normal_approximation() {
-    let half_width = |values: &[f64]| half_width(&numbered(values));
-    assert!((half_width(&[0.5, 0.25, 0.75, 0.25]) - 0.234_570).abs() < 1e-5);
-    assert!(half_width(&[0.5]).is_nan() && half_width(&[]).is_nan());
+fn intervals_are_those_of_the_trainer() {
+    let vector: serde_json::Value =
+        serde_json::from_str(include_str!("../../../testdata/intervals.json")).expect("JSON");
+    for case in vector["cases"].as_array().expect("cases") {
+        let cells: Vec<Vec<f64>> = serde_json::from_value(case["cells"].clone()).expect("scores");
+        let numbering = Numbering {
+            tasks: cells.len(),
+            ..NUMBERING
+        };
+        let zeros: Vec<Vec<f64>> = cells.iter().map(|cell| vec![0.0; cell.len()]).collect();
+        let all = [
+            results("a", &by_task(&cells)),
+            results("zero", &by_task(&zeros)),
+        ];
+        let found = standings(&numbering, &all, "zero");
+        let placement = found.placements.iter().find(|p| p.player == "a");
+        let placement = placement.expect("a placement");
+        let expected = |key: &str| case[key].as_f64();
+        assert_eq!(
+            (Some(placement.mean), Some(placement.half_width)),
+            (expected("mean"), expected("half_width")),
+            "{}",
+            case["what"]
+        );
+        let half_width = found.differences[0].half_width;
+        match expected("paired_half_width") {
+            Some(expected) => assert!((half_width - expected).abs() < 1e-6, "{half_width}"),
+            None => assert!(half_width.is_nan(), "{}", case["what"]),
+        }
+    }
+    let found = standings(&NUMBERING, &[results("a", &[])], "");
+    assert!(found.placements[0].half_width.is_nan());
 }
 
 /// The differences are 0.1 and 0.2, four times each: mean 0.15, standard deviation 0.05 √(8/7),
 /// standard error 0.018898, and the 97.5 % quantile of Student's t with 7 degrees is 2.3646.
+/// As two tasks of four episodes each they are without any spread.
 #[test]
 fn paired_interval_is_that_of_students_t() {
     let base = [0.5, 0.4, 0.6, 0.3, 0.5, 0.4, 0.6, 0.3];
@@ -45,7 +84,13 @@ fn paired_interval_is_that_of_students_t() {
         .map(|(i, score)| score + if i % 2 == 0 { 0.1 } else { 0.2 })
         .collect();
     let all = [played("a", &base), played("b", &better)];
+    let numbering = Numbering {
+        tasks: 1,
+        ..NUMBERING
+    };
     let found = standings(&NUMBERING, &all, "a");
+    assert!(found.differences[0].half_width < 1e-9);
+    let found = standings(&numbering, &all, "a");
     assert_eq!(found.reference, "a");
     let [difference] = &found.differences[..] else {
         panic!("{found:?}");
@@ -53,7 +98,7 @@ fn paired_interval_is_that_of_students_t() {
     assert_eq!(difference.player, "b");
     assert!((difference.mean - 0.15).abs() < 1e-12);
     assert!(
-        (difference.half_width - 0.044_687).abs() < 2e-4,
+        (difference.half_width - 0.044_686).abs() < 1e-6,
         "{}",
         difference.half_width
     );
@@ -63,7 +108,7 @@ fn paired_interval_is_that_of_students_t() {
     );
     assert_eq!(difference.pairs, [8, 0, 0]);
     // Seen from the other side it is the opposite.
-    let found = standings(&NUMBERING, &all, "b");
+    let found = standings(&numbering, &all, "b");
     let difference = &found.differences[0];
     assert!((difference.mean + 0.15).abs() < 1e-12);
     assert_eq!(
@@ -94,8 +139,8 @@ fn pairs_are_the_episodes_that_both_have_played() {
     let difference = &found.differences[0];
     assert_eq!(difference.pairs, [1, 0, 1]);
     assert!(difference.mean.abs() < 1e-12, "{}", difference.mean);
-    // Two pairs are too few for an interval.
-    assert!(difference.half_width.is_nan());
+    // Of the two tasks one has pairs: 12.7062 standard errors of 0.1.
+    assert!((difference.half_width - 1.270_62).abs() < 1e-9);
     assert_eq!(
         (difference.verdict.as_str(), difference.tone),
         ("undecided", Tone::Open)
@@ -113,12 +158,13 @@ fn pairs_are_the_episodes_that_both_have_played() {
 }
 
 #[test]
-fn one_seed_has_a_mean_without_interval_or_verdict() {
+fn one_seed_has_no_spread_and_no_verdict() {
     let all = [played("a", &[0.4]), played("b", &[0.6])];
     let found = standings(&NUMBERING, &all, "");
     let players: Vec<&str> = found.placements.iter().map(|p| p.player.as_str()).collect();
     assert_eq!(players, ["b", "a"]);
-    assert!(found.placements.iter().all(|p| p.half_width.is_nan()));
+    assert!(found.placements.iter().all(|p| p.half_width == 0.0));
+    assert!(found.differences[0].half_width.is_nan());
     assert_eq!(found.differences[0].verdict, "undecided");
     assert_eq!(found.differences[0].pairs, [0, 0, 1]);
 }

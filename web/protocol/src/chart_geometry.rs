@@ -274,7 +274,9 @@ pub fn value_at(line: &Line, at: f32) -> Option<f32> {
     let index = if line.x.is_empty() {
         at as usize
     } else {
-        line.x.iter().position(|x| (x - at).abs() < 1e-3)?
+        let index = line.x.partition_point(|x| at - *x >= 1e-3);
+        line.x.get(index).filter(|x| (*x - at).abs() < 1e-3)?;
+        index
     };
     line.y.get(index).copied().filter(|value| value.is_finite())
 }
@@ -284,14 +286,16 @@ pub fn value_at(line: &Line, at: f32) -> Option<f32> {
 pub fn stops(chart: &Chart) -> Vec<f32> {
     let mut all: Vec<f32> = Vec::new();
     for line in &chart.lines {
-        for index in 0..line.y.len() {
-            let x = point_x(line, index);
-            if x.is_finite()
-                && let Err(place) = all.binary_search_by(|other| other.total_cmp(&x))
-            {
-                all.insert(place, x);
+        let before = std::mem::take(&mut all);
+        let mut before = before.into_iter().peekable();
+        let own = (0..line.y.len()).map(|index| point_x(line, index));
+        for x in own.filter(|x| x.is_finite()) {
+            all.extend(std::iter::from_fn(|| before.next_if(|other| *other < x)));
+            if before.peek() != Some(&x) && all.last() != Some(&x) {
+                all.push(x);
             }
         }
+        all.extend(before);
     }
     all
 }

@@ -203,9 +203,9 @@ pub struct Placement {
     pub scored: u32,
     /// Sentence about episodes that were left out, or a file that is missing; empty for none.
     pub note: String,
-    /// Mean score of the player's episodes.
+    /// Mean score of the player's episodes, with tasks of equal weight.
     pub mean: f64,
-    /// Half the width of the 95 % interval of the mean; NaN with fewer than two episodes.
+    /// Half the width of the 95 % interval of the mean; NaN without episodes.
     pub half_width: f64,
     /// Numbers of episodes with scores in equal parts of the range.
     pub histogram: Vec<u32>,
@@ -233,7 +233,7 @@ pub struct Difference {
     pub player: String,
     /// Mean of its scores minus those of the reference on the same episodes.
     pub mean: f64,
-    /// Half the width of the 95 % interval; NaN with too few pairs.
+    /// Half the width of the 95 % interval; NaN if a task has one pair.
     pub half_width: f64,
     /// Verdict in a word: better, worse, undecided or same.
     pub verdict: String,

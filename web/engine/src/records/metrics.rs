@@ -2,7 +2,9 @@
 
 use sentinel_page_protocol::{Chart, Line, Note};
 
+use super::thinning::thin;
 use super::training_log::TrainingLog;
+use crate::format::grouped;
 
 /// A metric with the texts of its chart.
 struct Metric {
@@ -190,9 +192,14 @@ fn chart(metric: &Metric, runs: &[ShownLog<'_>], smooth: bool) -> Option<(Chart,
         ("no finite value logged by", never_finite),
     ];
     let notes = notes.into_iter().filter(|(_, names)| !names.is_empty());
-    let notes: Vec<String> = notes
-        .map(|(words, names)| format!("{words} {}", names.join(", ")))
-        .collect();
+    let notes = notes.map(|(words, names)| format!("{words} {}", names.join(", ")));
+    let thinned = thin(&mut lines).map(|points| {
+        format!(
+            "thinned: of up to {} points per line, those with the lowest and the highest value of each stretch",
+            grouped(points)
+        )
+    });
+    let notes: Vec<String> = notes.chain(thinned).collect();
     let chart = Chart {
         id: metric.id.to_owned(),
         title: metric.title.to_owned(),
@@ -227,16 +234,24 @@ fn line(log: &TrainingLog, key: &str, name: &str, style: u8, smooth: bool) -> Op
 /// at least one; the window shrinks at the ends, where it stays symmetric. Values that are not finite
 /// stay, and do not count in the means of others.
 fn smoothed(values: &[f32]) -> Vec<f32> {
+    // Sums and counts of the finite values before each index, so that a long curve takes linear time.
+    let mut before = vec![(0.0, 0.0)];
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        if value.is_finite() {
+            sum += f64::from(*value);
+            count += 1.0;
+        }
+        before.push((sum, count));
+    }
     let reach = (values.len() / 40).max(1);
     let mean = |index: usize| {
         if !values[index].is_finite() {
             return values[index];
         }
         let reach = reach.min(index).min(values.len() - 1 - index);
-        let window = values[index - reach..=index + reach].iter();
-        let finite = window.filter(|value| value.is_finite());
-        let (sum, count) = finite.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0_f32));
-        sum / count
+        let (from, to) = (before[index - reach], before[index + reach + 1]);
+        ((to.0 - from.0) / (to.1 - from.1)) as f32
     };
     (0..values.len()).map(mean).collect()
 }
@@ -317,6 +332,52 @@ mod tests {
             (&[0.0, 0.5][..], &[2.5, 2.0][..])
         );
         assert!(smooth[2].is_nan());
+    }
+
+    /// Eight runs of 20 000 entries each, in no order.
+    #[test]
+    fn long_logs_are_thinned() {
+        let entries = 20_000;
+        let logs: Vec<TrainingLog> = (0..8_u64)
+            .map(|run| {
+                // 7 919 has no common factor with the number of entries.
+                let steps = (0..entries).map(|i| (i * 7_919 + run) % entries + 1);
+                let entry = |step: u64| {
+                    let reward = (step * (run + 3)) % 101;
+                    format!(r#"{{"step": {step}, "reward": {reward}}}"#)
+                };
+                let rows: Vec<String> = steps.map(entry).collect();
+                let rows = rows.join(",");
+                log(&format!(
+                    r#"{{"global_step": {entries}, "log_history": [{rows}]}}"#
+                ))
+            })
+            .collect();
+        let runs: Vec<ShownLog<'_>> = (0..).zip(&logs).map(|(i, l)| shown(l, "R", i)).collect();
+        for smooth in [false, true] {
+            let all = charts(&runs, smooth);
+            let [(chart, _)] = &all[..] else {
+                panic!("{} charts", all.len());
+            };
+            assert!(
+                chart
+                    .subtitle
+                    .starts_with("thinned: of up to 20\u{202f}000"),
+                "{}",
+                chart.subtitle
+            );
+            assert_eq!(chart.lines.len(), 8);
+            for line in &chart.lines {
+                assert!(line.x.len() <= 1_000, "{}", line.x.len());
+                assert!(line.x.is_sorted());
+                assert_eq!((line.x[0], line.x.last()), (1.0, Some(&20_000.0)));
+            }
+            let [first, others @ ..] = &chart.lines[..] else {
+                panic!("no line");
+            };
+            let shared = |x: &&f32| others.iter().all(|line| line.x.contains(x));
+            assert!(first.x.iter().filter(shared).count() >= 300);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod metrics;
 mod report;
 mod runs;
+mod thinning;
 mod training_log;
 
 use std::collections::VecDeque;

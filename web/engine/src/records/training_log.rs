@@ -1,7 +1,6 @@
 //! The log of a training run: its `trainer_state.json`.
 
 use sentinel_env::strict_json::{Json, JsonFields};
-use sentinel_policy::insertion_sort::sort;
 use sentinel_policy::python_json;
 use serde::Deserialize;
 
@@ -98,7 +97,7 @@ fn parse(text: &str) -> Result<TrainingLog, String> {
     if entries.is_empty() {
         return Err("its log_history is empty, so there is nothing to draw".to_owned());
     }
-    sort(&mut entries, |a, b| a.step < b.step);
+    entries.sort_by_key(|entry| entry.step);
     Ok(TrainingLog {
         steps: state.global_step,
         planned: state.max_steps.and_then(|steps| u64::try_from(steps).ok()),

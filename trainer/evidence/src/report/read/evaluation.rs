@@ -224,3 +224,35 @@ fn numbers<'a>(members: impl Iterator<Item = (&'a String, &'a Value)>) -> BTreeM
         .filter_map(|(key, value)| Some((key.clone(), value.as_f64()?)))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page reads the same cases (`web/engine/src/evaluation.rs`, `standings_tests.rs`).
+    #[test]
+    fn intervals_are_those_of_the_page() {
+        let text = include_str!("../../../../../testdata/intervals.json");
+        let vector: Value = serde_json::from_str(text).expect("JSON");
+        for case in vector["cases"].as_array().expect("cases") {
+            let cells: Vec<Vec<f64>> =
+                serde_json::from_value(case["cells"].clone()).expect("scores");
+            let rows = (0..).zip(&cells).flat_map(|(task, scores)| {
+                (0..).zip(scores).map(move |(seed, score)| EpisodeRow {
+                    policy: "p".to_owned(),
+                    task_type: format!("t{task}"),
+                    seed,
+                    score: *score,
+                })
+            });
+            let rows: Vec<EpisodeRow> = rows.collect();
+            let summary = serde_json::json!({ SCORE: 0.0 });
+            let found = policy_score("p", &summary, &rows).expect("a score");
+            let half_width = case["half_width"].as_f64();
+            assert_eq!(Some(found.score.half_width), half_width, "{}", case["what"]);
+            if let [task] = &found.tasks[..] {
+                assert_eq!(Some(task.score.mean), case["mean"].as_f64());
+            }
+        }
+    }
+}

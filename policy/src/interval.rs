@@ -1,4 +1,4 @@
-//! The confidence interval of a mean score.
+//! The confidence intervals of a mean score and of a mean difference, for the trainer and the page.
 
 use sentinel_env::num::round_to;
 use serde::{Deserialize, Serialize};
@@ -21,19 +21,49 @@ impl ConfidenceInterval {
     /// no variance.
     #[must_use]
     pub fn from_cells(cells: &[Vec<f64>]) -> Self {
-        let count = cells.len().max(1) as f64;
+        let sums = CellSums::new(cells);
+        Self {
+            mean: round_to(sums.mean(), 4),
+            half_width: round_to(Z95 * sums.variance.sqrt() / sums.count, 4),
+        }
+    }
+}
+
+/// Returns the mean over cells with equal weights, which is not rounded; 0 without cells.
+#[must_use]
+pub fn mean_of_cells(cells: &[Vec<f64>]) -> f64 {
+    CellSums::new(cells).mean()
+}
+
+/// The sums over cells from which means and intervals are made.
+struct CellSums {
+    /// The number of cells, at least 1.
+    count: f64,
+    /// The sum of the means of the cells.
+    sum: f64,
+    /// The sum of the variances of these means.
+    variance: f64,
+}
+
+impl CellSums {
+    fn new(cells: &[Vec<f64>]) -> Self {
         let (mut sum, mut variance) = (0.0, 0.0);
-        for scores in cells {
-            let n = scores.len().max(1) as f64;
-            let mean = scores.iter().sum::<f64>() / n;
-            let squares: f64 = scores.iter().map(|s| (s - mean) * (s - mean)).sum();
+        for values in cells {
+            let n = values.len().max(1) as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
             sum += mean;
             variance += squares / (n - 1.0).max(1.0) / n;
         }
         Self {
-            mean: round_to(sum / count, 4),
-            half_width: round_to(Z95 * variance.sqrt() / count, 4),
+            count: cells.len().max(1) as f64,
+            sum,
+            variance,
         }
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count
     }
 }
 
@@ -73,20 +103,12 @@ impl PairedInterval {
     /// those of the smallest cell, which is conservative for several.
     #[must_use]
     pub fn from_cells(cells: &[Vec<f64>]) -> Self {
-        let count = cells.len().max(1) as f64;
-        let (mut sum, mut variance) = (0.0, 0.0);
-        for differences in cells {
-            let n = differences.len().max(1) as f64;
-            let mean = differences.iter().sum::<f64>() / n;
-            let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
-            sum += mean;
-            variance += squares / (n - 1.0).max(1.0) / n;
-        }
+        let sums = CellSums::new(cells);
         let freedom = cells.iter().map(|cell| cell.len().saturating_sub(1)).min();
         let quantile = freedom.and_then(student_t95);
         Self {
-            mean: sum / count,
-            half_width: quantile.map(|t| t * variance.sqrt() / count),
+            mean: sums.mean(),
+            half_width: quantile.map(|t| t * sums.variance.sqrt() / sums.count),
         }
     }
 
@@ -139,6 +161,28 @@ mod tests {
             assert!((found - expected).abs() < 1e-3, "{freedom}: {found}");
         }
         assert_eq!(student_t95(0), None);
+    }
+
+    /// The page's evaluations and tournaments, and the trainer's report, read the same cases.
+    #[test]
+    fn intervals_match_the_shared_cases() {
+        let text = include_str!("../../testdata/intervals.json");
+        let vector: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        for case in vector["cases"].as_array().expect("cases") {
+            let cells = serde_json::from_value(case["cells"].clone());
+            let cells: Vec<Vec<f64>> = cells.expect("scores");
+            let found = ConfidenceInterval::from_cells(&cells);
+            let expected = |key: &str| case[key].as_f64();
+            assert_eq!(
+                (Some(found.mean), Some(found.half_width)),
+                (expected("mean"), expected("half_width")),
+                "{}",
+                case["what"]
+            );
+            let paired = PairedInterval::from_cells(&cells).half_width;
+            let paired = paired.map(|half_width| round_to(half_width, 6));
+            assert_eq!(paired, expected("paired_half_width"), "{}", case["what"]);
+        }
     }
 
     #[test]

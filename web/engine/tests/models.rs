@@ -135,7 +135,7 @@ fn trained_policy_follows_the_rules() {
     model_follows_the_rules::<PolyguardEnv>();
 }
 
-/// The published rules are named as such, and the note of a run says what is wrong with them while the
+/// The published rules are named as such, and a run says what is wrong with them while the
 /// change that closes the loophole is off.
 fn loophole_is_named<W: PageWorld>(closed_by: &str) {
     let published = &world_info::<W>().rules[0];
@@ -150,9 +150,9 @@ fn loophole_is_named<W: PageWorld>(closed_by: &str) {
         let mut engine = Engine::<W>::default();
         let rules = Rules::parse(rules).expect("rules");
         let replies = ask(&mut engine, request::<W>(1, rules, "random"));
-        let note = &run_of(&replies).source_note;
+        let loophole = &run_of(&replies).loophole;
         let named = if is_open { published.help.as_str() } else { "" };
-        assert_eq!(note, named, "{rules}");
+        assert_eq!(loophole, named, "{rules}");
     }
 }
 

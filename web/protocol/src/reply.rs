@@ -130,8 +130,9 @@ pub struct RunUpdate {
     pub done: bool,
     /// Reason why the visitor's last action was refused; empty if it was not.
     pub refused: String,
-    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
-    /// there is neither.
+    /// Sentence about a loophole that the rules leave open; empty if there is none.
+    pub loophole: String,
+    /// Sentence about the replay or the model that plays; empty if there is none.
     pub source_note: String,
     /// `true` if `source_note` is a warning.
     pub source_warning: bool,

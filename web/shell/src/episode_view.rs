@@ -100,8 +100,9 @@ pub struct RunStatus {
     pub done: bool,
     /// Reason why the visitor's action was refused; empty if it was not.
     pub refused: String,
-    /// Sentences about the replay or the model that plays, and about a loophole of the rules; empty if
-    /// there is neither.
+    /// Sentence about a loophole that the rules leave open; empty if there is none.
+    pub loophole: String,
+    /// Sentence about the replay or the model that plays; empty if there is none.
     pub note: String,
     /// `true` if the note is a warning.
     pub warns: bool,
@@ -249,6 +250,7 @@ impl EpisodeView {
             complete: update.complete,
             done: update.done,
             refused: update.refused,
+            loophole: update.loophole,
             note: update.source_note,
             warns: update.source_warning,
         });

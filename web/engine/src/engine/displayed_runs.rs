@@ -190,13 +190,9 @@ impl<W: PageWorld> Shown<W> {
             }
             encoded(&view)
         });
-        let (mut source_note, source_warning) = self.note(file_library, models);
-        let (change, loophole) = W::loophole();
-        if !self.rules.has(change) {
-            let gap = if source_note.is_empty() { "" } else { " " };
-            source_note += gap;
-            source_note += loophole;
-        }
+        let (source_note, source_warning) = self.note(file_library, models);
+        let (closed_by, loophole) = W::loophole();
+        let is_open = !self.rules.has(closed_by);
         let charts = W::charts(&self.run.public_frames());
         let true_charts = self.truth.then(|| charts.clone());
         replies.push_back(Reply::Run(Box::new(RunUpdate {
@@ -216,6 +212,7 @@ impl<W: PageWorld> Shown<W> {
             complete,
             done: self.run.is_done(),
             refused: self.run.refused().to_owned(),
+            loophole: if is_open { loophole } else { "" }.to_owned(),
             source_note,
             source_warning,
         })));

@@ -145,6 +145,10 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
             .with(|status| (status.note.clone(), status.warns));
         (warns && !text.is_empty()).then(|| note("source").attr("data-tone", "warn").child(text))
     };
+    let loophole = move || {
+        let text = episode.status.with(|status| status.loophole.clone());
+        (!text.is_empty()).then(|| note("rules").child(text))
+    };
     let branch = memo(move || {
         page.without_cursor
             .with(|state| state.branch.clone())
@@ -157,6 +161,7 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     };
     View::Fragment(vec![
         playing.into_view(),
+        loophole.into_view(),
         source.into_view(),
         own.into_view(),
     ])

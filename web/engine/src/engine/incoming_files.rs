@@ -133,11 +133,25 @@ impl<W: PageWorld> Engine<W> {
     }
 
     fn open_replay(&mut self, name: &str, text: String) -> Result<(), String> {
-        let (read, problems) = file_library::read::<W>(name, &text);
-        let world = file_library::world_of_rows(&text).map_or(W::NAME, WorldName::name);
+        let (beginning, is_cut) = file_library::beginning(&text);
+        let world = file_library::world_of_rows(beginning);
+        // A long file without a row is not read to its end.
+        let is_refused = is_cut && world.is_none();
+        let searched = if is_refused { beginning } else { &text };
+        let (read, problems) = file_library::read::<W>(name, searched);
+        let world = world.map_or(W::NAME, WorldName::name);
         if read.first.is_none() && is_elsewhere::<W>(world) {
             self.send_elsewhere(world, name, text.into_bytes());
             return Ok(());
+        }
+        if let (None, Some(fault)) = (read.first, problems.first()) {
+            // What is wrong with the first line is wrong with the file.
+            let fault = fault.strip_prefix(name).unwrap_or(fault);
+            let fault = fault.trim_start_matches(", ");
+            let place = if is_refused { " at its beginning" } else { "" };
+            return Err(format!(
+                "{name} has no row that can be played{place}: {fault}"
+            ));
         }
         for problem in problems {
             self.reply(DeferredReply::FileProblem(problem));

@@ -91,7 +91,7 @@ impl Page {
             // One after the other, so that the order of the replies is that of the files.
             for file in files {
                 match browser::read_file(&file).await {
-                    Ok(content) => self.use_engines(|engines, world| {
+                    Ok(content) => self.use_engines(Role::Play, |engines, world| {
                         engines.drop_file(world, file.name(), content)
                     }),
                     Err(sentence) => self.report_file(sentence),
@@ -141,7 +141,9 @@ impl Page {
             name,
             content,
         } = file;
-        self.use_engines(|engines, _| engines.drop_file(&world, name, content));
+        self.use_engines(Role::Play, |engines, _| {
+            engines.drop_file(&world, name, content)
+        });
     }
 
     /// Returns `true` if a file of this kind is to be shown, because none of those that were

@@ -119,6 +119,51 @@ fn equal_faults_of_a_replay_are_one_sentence() {
     );
 }
 
+/// The page learns of every file whether another engine may need it, before it shows the file.
+#[test]
+fn every_file_is_answered_with_the_player_that_it_is() {
+    let cases = [
+        ("m.safetensors", "replays/grpo/model.safetensors", "model:m"),
+        ("r.jsonl", "replays/bayes-independent.jsonl", "replay:r"),
+        ("e.json", "docs/results/outputs/eval_post.json", ""),
+        ("trainer_state.json", "replays/grpo/trainer_state.json", ""),
+        ("page.png", "replays/manifest.json", ""),
+    ];
+    for (name, path, expected) in cases {
+        let mut engine = Engine::<TrustEnv>::default();
+        let content = repository(path);
+        let dropped = Request::File {
+            name: name.to_owned(),
+            content: Ok(content.clone()),
+            dropped: true,
+        };
+        let replies = deferred(&ask(&mut engine, dropped));
+        let handled = replies.iter().position(|reply| {
+            let found = DeferredReply::FileHandled {
+                world: "trust".to_owned(),
+                name: name.to_owned(),
+                player: expected.to_owned(),
+            };
+            *reply == found
+        });
+        let opened = replies.iter().position(|reply| match reply {
+            DeferredReply::Opened(episode) => episode.player == expected,
+            _ => false,
+        });
+        assert_eq!(
+            opened,
+            handled.map(|at| at + 1).filter(|_| !expected.is_empty())
+        );
+        assert!(handled.is_some(), "{name}: {replies:?}");
+        // A file that is lent has been answered by another engine.
+        let name = name.to_owned();
+        assert_eq!(
+            deferred(&ask(&mut engine, Request::Lend { name, content })),
+            []
+        );
+    }
+}
+
 /// Only the beginning of a long file is searched for a row.
 #[test]
 fn long_files_without_a_row_are_refused_early() {

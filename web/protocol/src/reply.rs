@@ -58,6 +58,15 @@ pub enum DeferredReply {
         #[serde(with = "crate::bytes")]
         results: Vec<u8>,
     },
+    /// Says what became of a file that the visitor dropped. It comes before [`DeferredReply::Opened`].
+    FileHandled {
+        /// Name of the world whose engine handled it.
+        world: String,
+        /// Name of the file as it was sent.
+        name: String,
+        /// The player that it is, as the address writes it; empty for a file that is none.
+        player: String,
+    },
     /// Episode to open after the visitor dropped a file. Without a task only the player changes.
     Opened(PlayedEpisode),
     /// A training log that the visitor dropped; the shell passes it on to the engine that reads

@@ -45,8 +45,9 @@ function call(action) {
 // Works in slices, so that messages are handled in between.
 function work() {
   try {
-    working = engine.work(SLICE_MS, send);
-    if (working) setTimeout(work);
+    const pause = engine.work(SLICE_MS, send);
+    working = pause >= 0;
+    if (working) setTimeout(work, pause);
   } catch (error) {
     fail(error);
   }

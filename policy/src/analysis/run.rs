@@ -297,11 +297,21 @@ impl<W: Analyzable> Analysis<W> {
     /// Returns what this analysis has found so far in its share of the steps, from one source of
     /// states.
     pub fn estimates(&self, source: StateSource) -> impl Iterator<Item = StepEstimates> {
-        let own = self
-            .decisions
-            .iter()
-            .filter(|decision| self.is_own(decision.index));
-        let found = own.map(move |decision| StepEstimates {
+        self.found(source, true)
+    }
+
+    /// Returns what other analyses have found about their shares of the steps, as far as it was
+    /// received.
+    pub fn received(&self) -> impl Iterator<Item = StepEstimates> {
+        let sources = StateSource::ALL.into_iter();
+        sources.flat_map(|source| self.found(source, false))
+    }
+
+    /// Returns the estimates of the steps of the own share, or of those of others.
+    fn found(&self, source: StateSource, own: bool) -> impl Iterator<Item = StepEstimates> {
+        let steps = self.decisions.iter();
+        let steps = steps.filter(move |decision| self.is_own(decision.index) == own);
+        let found = steps.map(move |decision| StepEstimates {
             index: decision.index,
             source,
             estimates: decision.estimates[source as usize].clone(),

@@ -9,9 +9,10 @@ use sentinel_env::strict_json::Json;
 use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
 use sentinel_page_protocol::{EpisodeRef, ListedReplay, PlayedEpisode, PlayerInfo};
 use sentinel_policy::nn::Model;
-use sentinel_policy::replay::Replay;
+use sentinel_policy::replay::{Diagnostic, Replay};
 
 use crate::files::Fetched;
+use crate::format::counted;
 use crate::world::{MODEL, PageWorld, REPLAY, default_streams};
 
 /// Path of the list of replay files, relative to the page.
@@ -19,6 +20,9 @@ pub const MANIFEST: &str = "replays/manifest.json";
 
 /// World of an entry that names none.
 const FIRST_WORLD: WorldName = WorldName::Trust;
+
+/// Number of lines of a dropped file that are searched for a row of a replay.
+const BEGINNING_LINES: usize = 1_000;
 
 /// A parsed replay file.
 pub struct ReadReplay<W: PageWorld> {
@@ -166,34 +170,65 @@ impl<W: PageWorld> FileLibrary<W> {
     }
 }
 
-/// Parses a replay file, and returns a sentence for each line that cannot be used (at most six).
+/// Parses a replay file, and returns a sentence for each fault of lines that cannot be used (at most
+/// six).
 #[must_use]
 pub fn read<W: PageWorld>(name: &str, text: &str) -> (ReadReplay<W>, Vec<String>) {
     const SHOWN: usize = 5;
     let replay = Replay::<W>::parse(text);
-    let problems = replay.problems().iter().take(SHOWN);
-    let mut problems: Vec<String> = problems.map(|p| format!("{name}, {p}")).collect();
-    let more = replay.problem_count().saturating_sub(problems.len());
+    // The first line of each fault, and the number of further lines that have the same.
+    let mut faults: Vec<(&Diagnostic, usize)> = Vec::new();
+    let mut shown = 0;
+    for problem in replay.problems() {
+        let known = faults.iter().position(|(f, _)| f.reason == problem.reason);
+        match known {
+            Some(known) => faults[known].1 += 1,
+            None if faults.len() < SHOWN => faults.push((problem, 0)),
+            None => continue,
+        }
+        shown += 1;
+    }
+    let sentence = |(fault, more): &(&Diagnostic, usize)| match more {
+        0 => format!("{name}, {fault}"),
+        more => format!(
+            "{name}, line {} and {}: {}",
+            fault.line,
+            counted(*more, "other line", "other lines"),
+            fault.reason
+        ),
+    };
+    let mut problems: Vec<String> = faults.iter().map(sentence).collect();
+    let more = replay.problem_count() - shown;
     if more > 0 {
         problems.push(format!(
-            "{name}: {more} more lines cannot be used; the other rows are played."
+            "{name}: {} cannot be used.",
+            counted(more, "more line", "more lines")
         ));
     }
     let first = replay.episodes().next().copied();
     (ReadReplay { replay, first }, problems)
 }
 
-/// Returns the world of the first row of a replay file; `None` if no line is a row.
+/// Returns the first lines of a text, as many as show whether it is a replay, and `true` if there are
+/// more.
+#[must_use]
+pub fn beginning(text: &str) -> (&str, bool) {
+    let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    match breaks.map(|(at, _)| at).nth(BEGINNING_LINES - 1) {
+        Some(end) => (&text[..end], end + 1 < text.len()),
+        None => (text, false),
+    }
+}
+
+/// Returns the world of the first row of a replay file; `None` if no line is a row of a known world.
 #[must_use]
 pub fn world_of_rows(text: &str) -> Option<WorldName> {
-    let rows = text.lines().filter_map(|line| {
+    text.lines().find_map(|line| {
         let row: Json = serde_json::from_str(line.trim_start_matches('\u{feff}')).ok()?;
         row.get("task_type")?;
         let world = row.get("world").and_then(Json::as_str);
         world.map_or(Some(WorldName::DEFAULT), WorldName::parse)
-    });
-    // The first lines of a long file say enough.
-    rows.take(1).next()
+    })
 }
 
 /// Returns an episode in the words of the address.

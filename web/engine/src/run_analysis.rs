@@ -106,6 +106,14 @@ impl<W: PageWorld> RunAnalysis<W> {
         with_news.into_iter().flatten().map(message).collect()
     }
 
+    /// Returns a message with all results of other parts, for the analysis of the same run from its
+    /// start.
+    #[must_use]
+    pub fn received(&self) -> Vec<u8> {
+        let results: SentResults = (self.digest.clone(), self.analysis.received().collect());
+        encoded(&results)
+    }
+
     /// Takes results of another part. Those of a run that was played with other files are dropped.
     pub fn receive(&mut self, results: &[u8]) {
         let results = decode::<SentResults>(results).ok();

@@ -54,9 +54,10 @@ macro_rules! export_engine {
             ENGINE.with_borrow_mut(|engine| $crate::worker::file(engine, path, Err(reason), send));
         }
 
-        /// Works for at most `milliseconds`; returns `true` if anything is left to do.
+        /// Works for at most `milliseconds`; returns after how many milliseconds to call it again,
+        /// or a negative number if nothing is left to do.
         #[wasm_bindgen::prelude::wasm_bindgen]
-        pub fn work(milliseconds: f64, send: &js_sys::Function) -> bool {
+        pub fn work(milliseconds: f64, send: &js_sys::Function) -> i32 {
             ENGINE.with_borrow_mut(|engine| $crate::worker::work(engine, milliseconds, send))
         }
 
@@ -70,6 +71,9 @@ use wasm_bindgen::JsValue;
 
 use crate::run::encoded;
 
+/// Pause before an engine asks again whether a part of its program has arrived, in milliseconds.
+const LOADING_MS: i32 = 20;
+
 /// An engine: it handles messages, works in slices, and replies.
 pub trait Program {
     /// Handles a message. [`Program::next_reply`] returns the answers, some only after
@@ -77,6 +81,10 @@ pub trait Program {
     fn handle(&mut self, request: Request);
     /// Works until `is_time_up` returns `true`; returns `true` if anything is left to do.
     fn work(&mut self, is_time_up: impl FnMut() -> bool) -> bool;
+    /// Returns `true` while a part of the program is being fetched, for which requests wait.
+    fn is_loading(&self) -> bool {
+        false
+    }
     /// Returns the next answer; `None` if all have been returned.
     fn next_reply(&mut self) -> Option<Reply>;
 }
@@ -110,13 +118,22 @@ pub fn file(
     send_all(engine, send);
 }
 
-/// Works for at most `milliseconds` and sends the replies. Returns `true` if anything is left to
-/// do.
-pub fn work(engine: &mut impl Program, milliseconds: f64, send: &Function) -> bool {
+/// Works for at most `milliseconds` and sends the replies. Returns after how many milliseconds to call
+/// it again, or a negative number if nothing is left to do.
+pub fn work(engine: &mut impl Program, milliseconds: f64, send: &Function) -> i32 {
     let end = Date::now() + milliseconds;
     let left = engine.work(|| Date::now() >= end);
     send_all(engine, send);
-    left
+    pause(left, engine.is_loading())
+}
+
+/// Returns the pause before the next slice in milliseconds; negative if none is needed.
+const fn pause(is_work_left: bool, is_loading: bool) -> i32 {
+    match (is_work_left, is_loading) {
+        (true, _) => 0,
+        (false, true) => LOADING_MS,
+        (false, false) => -1,
+    }
 }
 
 fn send_all(engine: &mut impl Program, send: &Function) {

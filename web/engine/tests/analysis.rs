@@ -115,6 +115,45 @@ fn engines_that_divide_the_steps_find_what_one_alone_finds() {
     assert_eq!((public.last().cloned(), hindsight.last().cloned()), whole);
 }
 
+/// The weights of the policy that watches restart the run, and a file that arrives again does, too.
+#[test]
+fn a_restarted_run_keeps_the_results_of_others() {
+    let mut first = Engine::<TrustEnv>::default();
+    let play = Request::Play {
+        run: 1,
+        episode: EpisodeRef {
+            task: "task1".to_owned(),
+            seed: 3,
+            rules: "reference".to_owned(),
+            ..EpisodeRef::default()
+        },
+        player: "random".to_owned(),
+        branch: None,
+        watched: true,
+    };
+    ask(&mut first, play);
+    ask(
+        &mut first,
+        Request::Analyze {
+            run: 1,
+            start: true,
+            part: 0,
+            parts: 2,
+        },
+    );
+    let (mut helper, _) = engine_with_run(false);
+    start_analysis(&mut helper, 1, 2);
+    for request in passed_on(&deliver_weights(&mut helper)) {
+        assert_eq!(ask(&mut first, request), []);
+    }
+    for arrival in ["first", "again"] {
+        let replies = deliver_weights(&mut first);
+        let (public, _) = analyses(&replies);
+        let last = public.last().expect("an analysis");
+        assert_eq!(last.done, last.total, "{arrival}");
+    }
+}
+
 #[test]
 fn results_of_another_run_are_dropped() {
     let (mut first, _) = engine_with_run(false);

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{ask, drop_file, problems, repository};
+use common::{ask, deferred, drop_file, problems, repository};
 use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::Engine;
 use sentinel_page_engine::world::weights_path;
-use sentinel_page_protocol::Request;
+use sentinel_page_protocol::{DeferredReply, Request};
 use sentinel_policy::nn::Published;
 
 /// Checks that no content makes the engine panic, and that a problem names the file.
@@ -85,6 +85,110 @@ fn broken_files_are_named_with_their_place() {
         problems(&replies).join(" ").contains("my.jsonl, line "),
         "{replies:?}"
     );
+}
+
+/// Lines with the same fault are named together, and a file without any other line in one sentence.
+#[test]
+fn equal_faults_of_a_replay_are_one_sentence() {
+    let replay = repository("replays/bayes-independent.jsonl");
+    let replay = String::from_utf8(replay).expect("text");
+    let rows: Vec<&str> = replay.lines().take(30).collect();
+    let mars = |row: &&str| row.replacen('{', "{\"world\":\"mars\",", 1);
+    let mars: Vec<String> = rows.iter().map(mars).collect();
+    let mut engine = Engine::<TrustEnv>::default();
+    let replies = drop_file(&mut engine, "mars.jsonl", mars.join("\n").as_bytes());
+    let sentences = problems(&replies);
+    assert_eq!(sentences.len(), 1, "{sentences:?}");
+    let start = "mars.jsonl has no row that can be played: line 1 and 29 other lines: the row is of world mars";
+    assert!(sentences[0].starts_with(start), "{sentences:?}");
+    // The other rows of a file are played.
+    let mixed = format!("{}\n{}\nno row", mars.join("\n"), rows.join("\n"));
+    let replies = drop_file(&mut engine, "mixed.jsonl", mixed.as_bytes());
+    let sentences = problems(&replies);
+    let [of_mars, no_row] = &sentences[..] else {
+        panic!("{sentences:?}");
+    };
+    assert!(
+        of_mars.starts_with("mixed.jsonl, line 1 and 29 other lines: the row is of world mars")
+    );
+    assert!(no_row.starts_with("mixed.jsonl, line 61: not a JSON object"));
+    assert!(
+        deferred(&replies)
+            .iter()
+            .any(|reply| matches!(reply, DeferredReply::Opened(_)))
+    );
+}
+
+/// The page learns of every file whether another engine may need it, before it shows the file.
+#[test]
+fn every_file_is_answered_with_the_player_that_it_is() {
+    let cases = [
+        ("m.safetensors", "replays/grpo/model.safetensors", "model:m"),
+        ("r.jsonl", "replays/bayes-independent.jsonl", "replay:r"),
+        ("e.json", "docs/results/outputs/eval_post.json", ""),
+        ("trainer_state.json", "replays/grpo/trainer_state.json", ""),
+        ("page.png", "replays/manifest.json", ""),
+    ];
+    for (name, path, expected) in cases {
+        let mut engine = Engine::<TrustEnv>::default();
+        let content = repository(path);
+        let dropped = Request::File {
+            name: name.to_owned(),
+            content: Ok(content.clone()),
+            dropped: true,
+        };
+        let replies = deferred(&ask(&mut engine, dropped));
+        let handled = replies.iter().position(|reply| {
+            let found = DeferredReply::FileHandled {
+                world: "trust".to_owned(),
+                name: name.to_owned(),
+                player: expected.to_owned(),
+            };
+            *reply == found
+        });
+        let opened = replies.iter().position(|reply| match reply {
+            DeferredReply::Opened(episode) => episode.player == expected,
+            _ => false,
+        });
+        assert_eq!(
+            opened,
+            handled.map(|at| at + 1).filter(|_| !expected.is_empty())
+        );
+        assert!(handled.is_some(), "{name}: {replies:?}");
+        // A file that is lent has been answered by another engine.
+        let name = name.to_owned();
+        assert_eq!(
+            deferred(&ask(&mut engine, Request::Lend { name, content })),
+            []
+        );
+    }
+}
+
+/// Only the beginning of a long file is searched for a row.
+#[test]
+fn long_files_without_a_row_are_refused_early() {
+    let mut engine = Engine::<TrustEnv>::default();
+    let junk = "no row at all\n".repeat(50_000);
+    let replies = drop_file(&mut engine, "junk.jsonl", junk.as_bytes());
+    let sentences = problems(&replies);
+    assert_eq!(sentences.len(), 1, "{sentences:?}");
+    // The lines after the first thousand were not read.
+    let start = "junk.jsonl has no row that can be played at its beginning: line 1 and 999 other lines: not a JSON object";
+    assert!(sentences[0].starts_with(start), "{sentences:?}");
+    // One row at the beginning is enough, and a short file is read whole.
+    let replay = repository("replays/bayes-independent.jsonl");
+    let row = replay.split(|byte| *byte == b'\n').next().expect("a row");
+    for content in [
+        [&b"no row\n"[..], row, b"\n", junk.as_bytes()].concat(),
+        [&b"no row\n".repeat(900)[..], row].concat(),
+    ] {
+        let replies = drop_file(&mut engine, "one.jsonl", &content);
+        assert!(
+            deferred(&replies)
+                .iter()
+                .any(|reply| matches!(reply, DeferredReply::Opened(_)))
+        );
+    }
 }
 
 /// A file of another kind is named in one sentence, and nothing else is said about it.

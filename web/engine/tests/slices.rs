@@ -3,6 +3,7 @@
 mod common;
 
 use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::trust::TrustEnv;
 use sentinel_page_engine::Engine;
 use sentinel_page_protocol::{Reply, Request};
 
@@ -42,4 +43,37 @@ fn slow_policy_is_shown_action_by_action() {
         }
     }
     assert_eq!(complete.len(), 2, "{complete:?}");
+}
+
+/// The episodes of the checkpoints are played in slices, not while the last file is handled.
+#[test]
+fn checkpoints_are_played_in_slices() {
+    let mut engine = Engine::<TrustEnv>::default();
+    engine.handle(Request::Checkpoints);
+    let needed: Vec<String> = std::iter::from_fn(|| engine.next_reply())
+        .filter_map(|reply| match reply {
+            Reply::Need(path) => Some(path),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(needed.len(), 3);
+    for name in needed {
+        // The page has the folder elsewhere.
+        let file = name.replacen("results/", "docs/results/", 1);
+        let content = Ok(common::repository(&file));
+        engine.handle(Request::File {
+            name,
+            content,
+            dropped: false,
+        });
+    }
+    assert_eq!(engine.next_reply(), None);
+    let mut slices = 0;
+    while engine.work(|| true) {
+        assert_eq!(engine.next_reply(), None);
+        slices += 1;
+    }
+    assert!(slices > 3, "{slices}");
+    let replies: Vec<Reply> = std::iter::from_fn(|| engine.next_reply()).collect();
+    assert_eq!(common::deferred(&replies).len(), 1);
 }

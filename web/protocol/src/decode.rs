@@ -193,6 +193,15 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_string(self.string())
     }
 
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Never> {
+        let count = self.length();
+        visitor.visit_bytes(self.take(count))
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Never> {
+        self.deserialize_bytes(visitor)
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Never> {
         let byte = self.byte();
         self.is_wrong |= byte > 1;
@@ -269,7 +278,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         false
     }
 
-    forward_to_deserialize_any! { i128 u128 bytes byte_buf map identifier ignored_any }
+    forward_to_deserialize_any! { i128 u128 map identifier ignored_any }
 }
 
 /// The elements of a list, which are counted.

@@ -47,6 +47,7 @@ pub struct ExportedFile {
     /// Media type of `content`.
     pub mime: String,
     /// Content before the conversion.
+    #[serde(with = "crate::bytes")]
     pub content: Vec<u8>,
     /// The step before the file is saved.
     pub conversion: Conversion,
@@ -60,6 +61,7 @@ pub struct ForeignFile {
     /// Name of the file.
     pub name: String,
     /// Content of the file.
+    #[serde(with = "crate::bytes")]
     pub content: Vec<u8>,
 }
 

@@ -14,6 +14,7 @@
 //! encoding has no version.
 
 mod analysis;
+mod bytes;
 mod chart;
 pub mod chart_geometry;
 mod decode;

@@ -46,7 +46,7 @@ pub enum Reply {
     /// A sentence about something that went wrong.
     Problem(String),
     /// An encoded [`DeferredReply`]. The shell's first module passes it on without decoding it.
-    Deferred(Vec<u8>),
+    Deferred(#[serde(with = "crate::bytes")] Vec<u8>),
 }
 
 /// A message to the deferred parts of the shell. It is an enum of its own, so that only the second
@@ -66,7 +66,17 @@ pub enum DeferredReply {
         /// Number of the tournament or of the analyzed run.
         run: u32,
         /// Results as the engine encoded them.
+        #[serde(with = "crate::bytes")]
         results: Vec<u8>,
+    },
+    /// Says what became of a file that the visitor dropped. It comes before [`DeferredReply::Opened`].
+    FileHandled {
+        /// Name of the world whose engine handled it.
+        world: String,
+        /// Name of the file as it was sent.
+        name: String,
+        /// The player that it is, as the address writes it; empty for a file that is none.
+        player: String,
     },
     /// Episode to open after the visitor dropped a file. Without a task only the player changes.
     Opened(PlayedEpisode),

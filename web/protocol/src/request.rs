@@ -128,6 +128,7 @@ pub enum Request {
         /// Number of the tournament or of the analyzed run.
         run: u32,
         /// Results as the other engine encoded them.
+        #[serde(with = "crate::bytes")]
         results: Vec<u8>,
     },
     /// Changes the player with which the others are compared.
@@ -147,6 +148,7 @@ pub enum Request {
         /// File name if the visitor dropped it, otherwise the path that the engine asked for.
         name: String,
         /// Content in bytes, or a sentence that says why it is missing.
+        #[serde(with = "crate::bytes::content")]
         content: Result<Vec<u8>, String>,
         /// `true` if the visitor dropped it.
         dropped: bool,
@@ -157,6 +159,7 @@ pub enum Request {
         /// Name of the file.
         name: String,
         /// Content of the file in bytes.
+        #[serde(with = "crate::bytes")]
         content: Vec<u8>,
     },
     /// Asks for the curves of training runs side by side,

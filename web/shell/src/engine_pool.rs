@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use sentinel_page_protocol::Request;
 
+use crate::dropped_files::DroppedFiles;
 use crate::engine::{Engine, EngineEvent};
 
 /// Largest number of worlds whose engines are kept running.
@@ -74,11 +75,13 @@ pub struct Program {
     pub board: String,
 }
 
-/// A file that the visitor dropped.
-struct DroppedFile {
+/// A running engine with its world and purpose.
+struct Running {
     world: String,
-    name: String,
-    content: Vec<u8>,
+    role: Role,
+    engine: Engine,
+    /// Numbers of the dropped files that were lent to it.
+    lent: Vec<u32>,
 }
 
 type Listener = Rc<dyn Fn(&str, Role, EngineEvent)>;
@@ -88,21 +91,21 @@ pub struct EnginePool {
     script: String,
     programs: Vec<Program>,
     /// Running engines, the most recently used last.
-    running: Vec<(String, Role, Engine)>,
-    /// Files for engines that start later.
-    dropped: Vec<DroppedFile>,
+    running: Vec<Running>,
+    /// Files for engines that need them later.
+    dropped: DroppedFiles,
     listener: Option<Listener>,
 }
 
 impl EnginePool {
     /// Creates a pool without a running engine. `script` is the address of the worker script.
     #[must_use]
-    pub const fn new(script: String, programs: Vec<Program>) -> Self {
+    pub fn new(script: String, programs: Vec<Program>) -> Self {
         Self {
             script,
             programs,
             running: Vec::new(),
-            dropped: Vec::new(),
+            dropped: DroppedFiles::default(),
             listener: None,
         }
     }
@@ -117,35 +120,52 @@ impl EnginePool {
     /// # Errors
     /// Returns a sentence if the engine cannot be started.
     pub fn send(&mut self, world: &str, role: Role, request: &Request) -> Result<(), String> {
-        let found = self
-            .running
-            .iter()
-            .position(|(w, r, _)| w == world && *r == role);
-        match found {
-            Some(index) => {
-                let engine = self.running.remove(index);
-                self.running.push(engine);
-            }
+        let mut running = self.running.iter();
+        let found = running.position(|r| r.world == world && r.role == role);
+        let mut running = match found {
+            Some(index) => self.running.remove(index),
             None => {
                 let engine = self.start(world, role)?;
-                for file in self.dropped.iter().filter(|file| file.world == world) {
-                    engine.send(&lent(file));
+                if role == Role::Play {
+                    self.dropped.forget_unanswered(world);
+                    for file in self.dropped.of_world(world) {
+                        engine.send(&file.lent());
+                    }
+                    if *request != Request::Describe {
+                        engine.send(&Request::Describe);
+                    }
                 }
-                if role == Role::Play && *request != Request::Describe {
-                    engine.send(&Request::Describe);
+                Running {
+                    world: world.to_owned(),
+                    role,
+                    engine,
+                    lent: Vec::new(),
                 }
-                self.running.push((world.to_owned(), role, engine));
-                self.drop_oldest(role);
+            }
+        };
+        if role != Role::Play {
+            for file in self.dropped.named_in(world, request) {
+                if !running.lent.contains(&file.id()) {
+                    running.lent.push(file.id());
+                    running.engine.send(&file.lent());
+                }
             }
         }
-        if let Some((_, _, engine)) = self.running.last() {
-            engine.send(request);
+        running.engine.send(request);
+        self.running.push(running);
+        if found.is_none() {
+            self.drop_oldest(role);
         }
         Ok(())
     }
 
-    /// Sends a file that the visitor dropped to the engine that plays, and lends it to the other
-    /// engines of the world, also to those that start later.
+    /// Returns `true` if a dropped file of this size can be kept beside the others.
+    #[must_use]
+    pub fn has_room(&self, size: f64) -> bool {
+        self.dropped.has_room(size)
+    }
+
+    /// Sends a file that the visitor dropped to the engine that plays.
     ///
     /// # Errors
     /// Returns a sentence if the engine cannot be started.
@@ -155,24 +175,30 @@ impl EnginePool {
             content: Ok(content.clone()),
             dropped: true,
         };
-        let sent = self.send(world, Role::Play, &request);
-        let file = DroppedFile {
-            world: world.to_owned(),
-            name,
-            content,
+        self.send(world, Role::Play, &request)?;
+        self.dropped.add(world, name, content);
+        Ok(())
+    }
+
+    /// Keeps a dropped file that is a player for other engines of its world, and forgets one that is
+    /// none. Engines that have an earlier file of this player get the new one.
+    pub fn keep_file(&mut self, world: &str, name: &str, player: &str) {
+        let Some((file, old)) = self.dropped.answer(world, name, player) else {
+            return;
         };
-        self.send_running(world, |role| role != Role::Play, &lent(&file));
-        self.dropped
-            .retain(|old| old.world != file.world || old.name != file.name);
-        self.dropped.push(file);
-        sent
+        for running in &mut self.running {
+            if running.world == world && running.lent.contains(&old) {
+                running.lent.push(file.id());
+                running.engine.send(&file.lent());
+            }
+        }
     }
 
     /// Sends a request to the running engines of a world whose role `is_addressed` accepts.
     pub fn send_running(&self, world: &str, is_addressed: fn(Role) -> bool, request: &Request) {
-        for (running, role, engine) in &self.running {
-            if running == world && is_addressed(*role) {
-                engine.send(request);
+        for running in &self.running {
+            if running.world == world && is_addressed(running.role) {
+                running.engine.send(request);
             }
         }
     }
@@ -197,28 +223,21 @@ impl EnginePool {
             | Role::Mean
             | Role::Records => 1,
         };
-        let count = self.running.iter().filter(|(_, r, _)| *r == role).count();
+        let count = self.running.iter().filter(|r| r.role == role).count();
         if count > kept {
-            let oldest = self.running.iter().position(|(_, r, _)| *r == role);
+            let oldest = self.running.iter().position(|r| r.role == role);
             self.running.remove(oldest.unwrap_or(0));
         }
     }
 
     /// Terminates an engine; the next request starts it again.
     pub fn stop(&mut self, world: &str, role: Role) {
-        self.running.retain(|(w, r, _)| w != world || *r != role);
+        self.running
+            .retain(|running| running.world != world || running.role != role);
     }
 
     /// Terminates the engines of all worlds whose role `is_over` accepts.
     pub fn stop_all(&mut self, is_over: fn(Role) -> bool) {
-        self.running.retain(|(_, role, _)| !is_over(*role));
-    }
-}
-
-/// Returns the message that lends a file to an engine.
-fn lent(file: &DroppedFile) -> Request {
-    Request::Lend {
-        name: file.name.clone(),
-        content: file.content.clone(),
+        self.running.retain(|running| !is_over(running.role));
     }
 }

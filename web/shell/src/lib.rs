@@ -53,6 +53,7 @@ pub mod daily;
 pub mod deferred;
 pub mod dom;
 pub mod draft_action;
+pub mod dropped_files;
 pub mod embed_code;
 pub mod engine;
 pub mod engine_pool;

@@ -1,4 +1,5 @@
-//! The comparison of the trained policy's checkpoints, which ship with the page.
+//! The comparison of the trained policy's checkpoints, which ship with the page. Their episodes are played
+//! in slices, as every other run.
 
 use sentinel_env::{EpisodeSpec, TaskName as _};
 use sentinel_page_protocol::{Card, Column, DeferredReply, Layout, Link, Meter, Panel};
@@ -22,14 +23,30 @@ impl<W: PageWorld> Engine<W> {
         self.send_scores();
     }
 
-    /// Sends the scores once all files have arrived or failed, once for each request.
+    /// Starts an episode of each checkpoint once all files have arrived or failed, once for each
+    /// request.
     pub(super) fn send_scores(&mut self) {
         let models = &mut self.models;
         if models.wants_scores && !models.is_checkpoint_loading() {
             models.wants_scores = false;
-            let panel = Box::new(scores(models));
-            self.reply(DeferredReply::Checkpoints(panel));
+            self.checkpoint_runs = Some(runs(models));
         }
+    }
+
+    /// Plays the episodes of the checkpoints until `is_time_up` returns `true`, and sends the scores
+    /// after the last one. Returns `true` if anything is left to do.
+    pub(super) fn work_on_scores(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
+        for (_, run) in self.checkpoint_runs.iter_mut().flatten() {
+            while run.advance() {
+                if is_time_up() {
+                    return true;
+                }
+            }
+        }
+        if let Some(runs) = self.checkpoint_runs.take() {
+            self.reply(DeferredReply::Checkpoints(Box::new(scores(&runs))));
+        }
+        false
     }
 }
 
@@ -43,8 +60,19 @@ fn checkpoint_episode<W: PageWorld>() -> EpisodeSpec<W> {
     }
 }
 
-/// Plays the episode with every checkpoint, and returns their scores with links.
-fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
+/// Returns the start of the episode with every checkpoint that was loaded, with its index.
+fn runs<W: PageWorld>(models: &Models<W>) -> Vec<(usize, Run<W>)> {
+    let spec = checkpoint_episode::<W>();
+    let run = |index: usize| {
+        let setup = spec.setup();
+        let actor = actor::<W>(&Source::Checkpoint(index), &setup, spec.rules, None, models)?;
+        Some((index, Run::new(&setup, Some(actor), None, None)))
+    };
+    (0..W::CHECKPOINTS.len()).filter_map(run).collect()
+}
+
+/// Returns the scores of checkpoints that have played the episode, with links.
+fn scores<W: PageWorld>(runs: &[(usize, Run<W>)]) -> Panel {
     let spec = checkpoint_episode::<W>();
     let query = |index: usize| {
         let mut played = episode::<W>(&spec);
@@ -52,11 +80,8 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
         episode_query(W::NAME, &played)
     };
     let last = W::CHECKPOINTS.len().saturating_sub(1);
-    let card = |index: usize| {
-        let setup = spec.setup();
-        let actor = actor::<W>(&Source::Checkpoint(index), &setup, spec.rules, None, models)?;
-        let mut run = Run::new(&setup, Some(actor), None, None);
-        while run.advance() {}
+    let card = |(index, run): &(usize, Run<W>)| {
+        let index = *index;
         let actions = run.frames().len() - 1;
         let score = run.view(actions).score;
         let mut links = vec![Link {
@@ -70,7 +95,7 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
                 query: format!("{query}&vs={}", source_name::<W>(&versus)),
             });
         }
-        Some(Card {
+        Card {
             key: W::CHECKPOINTS[index].name.to_owned(),
             title: capitalized(W::CHECKPOINTS[index].label),
             cells: vec![format!("{score:.3}"), actions.to_string()],
@@ -80,7 +105,7 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
             }],
             links,
             ..Card::default()
-        })
+        }
     };
     let column = |title: &str| Column {
         title: title.to_owned(),
@@ -100,7 +125,7 @@ fn scores<W: PageWorld>(models: &Models<W>) -> Panel {
             "Each row is the same network at another point of its training, playing the same episode: a higher score further down shows what it has learned so far. The episode is {task} with seed {seed}, the first validation seed of the run, under its rules, chosen before any result was seen."
         ),
         layout: Layout::Table(vec![column("Score"), column("Actions")]),
-        cards: (0..W::CHECKPOINTS.len()).filter_map(card).collect(),
+        cards: runs.iter().map(card).collect(),
         empty: "No checkpoint could be loaded.".to_owned(),
         ..Panel::default()
     }

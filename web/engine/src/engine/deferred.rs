@@ -97,13 +97,13 @@ impl<W: PageWorld> Engine<W> {
     }
 
     /// Works on what the second module does until `is_time_up` returns `true`; returns `true` if
-    /// anything is left to do, or if the module is still being fetched.
+    /// anything is left to do. While the module is being fetched there is nothing to do.
     pub(super) fn work_after_runs(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
         if let DeferredCode::Loading(fetching) = &mut self.deferred {
-            // The worker asks again in its next slice.
+            // The worker asks again after a while.
             let mut context = Context::from_waker(Waker::noop());
             match fetching.as_mut().poll(&mut context) {
-                Poll::Pending => return true,
+                Poll::Pending => return false,
                 Poll::Ready(Some(deferred)) => self.deferred = DeferredCode::Loaded(deferred),
                 Poll::Ready(None) => {
                     self.deferred = DeferredCode::NotRequested;
@@ -164,5 +164,46 @@ impl<W: PageWorld> Engine<W> {
             }
         }
         self.work_on_tournament(is_time_up)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sentinel_env::trust::TrustEnv;
+
+    use super::*;
+    use crate::worker::Program;
+
+    /// A module that arrives when it is asked for the second time.
+    struct Module {
+        was_asked: bool,
+    }
+
+    impl Future for Module {
+        type Output = Option<Deferred<TrustEnv>>;
+
+        fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+            match std::mem::replace(&mut self.was_asked, true) {
+                true => Poll::Ready(Some(Deferred::new())),
+                false => Poll::Pending,
+            }
+        }
+    }
+
+    #[test]
+    fn engine_pauses_while_the_module_is_fetched() {
+        let mut engine = Engine::<TrustEnv>::with_fetch(|| Box::pin(Module { was_asked: false }));
+        assert!(!Program::is_loading(&engine));
+        engine.handle(Request::File {
+            name: "a.png".to_owned(),
+            content: Ok(vec![0x89]),
+            dropped: true,
+        });
+        assert!(Program::is_loading(&engine));
+        assert!(!engine.work(|| false), "there is nothing to do");
+        assert!(Program::is_loading(&engine) && engine.next_reply().is_none());
+        engine.work(|| false);
+        assert!(!Program::is_loading(&engine));
+        assert!(engine.next_reply().is_some());
     }
 }

@@ -152,10 +152,13 @@ impl<W: PageWorld> Shown<W> {
         let watcher = models.watcher(self.watched, self.rules);
         self.run = Run::new(&self.setup, actor, self.branch.clone(), watcher);
         (self.sent, self.truth_sent, self.finished) = (0, 0, false);
-        match &self.analysis {
-            Analyzing::Off => {}
-            Analyzing::Requested { share, .. } => self.analyze(true, *share),
-            Analyzing::Started(analysis) => self.analyze(true, analysis.share()),
+        // Other engines do not send again what they have sent. If the run takes another course now,
+        // their digest is no longer that of the run, and the results are dropped.
+        if let Analyzing::Started(analysis) = &self.analysis {
+            self.analysis = Analyzing::Requested {
+                share: analysis.share(),
+                received: vec![analysis.received()],
+            };
         }
     }
 

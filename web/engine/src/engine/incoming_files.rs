@@ -51,7 +51,7 @@ impl<W: PageWorld> Engine<W> {
     /// Opens a file that the visitor dropped.
     pub(super) fn open_file(&mut self, path: &str, content: Result<Vec<u8>, String>) {
         match content {
-            Ok(bytes) => self.handle_dropped(base_name(path), bytes),
+            Ok(bytes) => self.handle_dropped(path, bytes),
             Err(reason) => self.reply(DeferredReply::FileProblem(reason)),
         }
     }
@@ -59,32 +59,45 @@ impl<W: PageWorld> Engine<W> {
     /// Handles a file that the visitor dropped while another engine played, without an answer.
     pub(super) fn handle_lent(&mut self, name: &str, content: Vec<u8>) {
         let answered = self.replies.len();
-        self.handle_dropped(base_name(name), content);
+        self.handle_dropped(name, content);
         self.replies.truncate(answered);
     }
 
-    fn handle_dropped(&mut self, name: &str, bytes: Vec<u8>) {
+    fn handle_dropped(&mut self, path: &str, bytes: Vec<u8>) {
+        let name = base_name(path);
         let read = DroppedFile::new(name, bytes).and_then(|file| match file {
             DroppedFile::Model(bytes) => self.open_model(name, bytes),
             DroppedFile::TrainingLog(text) => {
                 let name = name.to_owned();
                 self.reply(DeferredReply::TrainingLog { name, text });
-                Ok(())
+                Ok(None)
             }
             DroppedFile::Evaluation(file, text) => self.open_evaluation(name, &file, text),
             DroppedFile::Lines(text) => self.open_replay(name, text),
         });
-        if let Err(reason) = read {
+        let opened = read.unwrap_or_else(|reason| {
             self.reply(DeferredReply::FileProblem(reason));
+            None
+        });
+        let player = opened.as_ref().map(|episode| episode.player.clone());
+        self.reply(DeferredReply::FileHandled {
+            world: W::NAME.to_owned(),
+            name: path.to_owned(),
+            player: player.unwrap_or_default(),
+        });
+        if let Some(episode) = opened {
+            self.reply(DeferredReply::Opened(episode));
         }
     }
 
-    fn open_model(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+    /// Takes a model. Returns the episode to open, as the functions below do; `None` if the file is no
+    /// player of this world.
+    fn open_model(&mut self, name: &str, bytes: Vec<u8>) -> Result<Option<PlayedEpisode>, String> {
         let model = match Model::from_bytes(&bytes) {
             Ok(model) => model,
             Err(ModelError::World { found, .. }) if is_elsewhere::<W>(&found) => {
                 self.send_elsewhere(&found, name, bytes);
-                return Ok(());
+                return Ok(None);
             }
             Err(ModelError::Metadata(_)) if is_language_model(&bytes) => {
                 return Err(format!(
@@ -106,18 +119,22 @@ impl<W: PageWorld> Engine<W> {
         ));
         self.restart(|shown| shown.source == Source::Model(player.clone()));
         self.describe();
-        self.reply(DeferredReply::Opened(PlayedEpisode {
+        Ok(Some(PlayedEpisode {
             player: format!("{MODEL}{player}"),
             ..PlayedEpisode::default()
-        }));
-        Ok(())
+        }))
     }
 
-    fn open_evaluation(&mut self, name: &str, file: &Json, text: String) -> Result<(), String> {
+    fn open_evaluation(
+        &mut self,
+        name: &str,
+        file: &Json,
+        text: String,
+    ) -> Result<Option<PlayedEpisode>, String> {
         let world = evaluation::world(file);
         if is_elsewhere::<W>(world) {
             self.send_elsewhere(world, name, text.into_bytes());
-            return Ok(());
+            return Ok(None);
         }
         if world != W::NAME {
             let world = sentinel_env::truncate::abbreviate(world, 40);
@@ -129,15 +146,29 @@ impl<W: PageWorld> Engine<W> {
         let read = read.map_err(|reason| format!("{name} is not an evaluation: {reason}."))?;
         self.report_file(format!("{name}: an evaluation, in the table below."));
         self.reply(DeferredReply::Evaluation(read));
-        Ok(())
+        Ok(None)
     }
 
-    fn open_replay(&mut self, name: &str, text: String) -> Result<(), String> {
-        let (read, problems) = file_library::read::<W>(name, &text);
-        let world = file_library::world_of_rows(&text).map_or(W::NAME, WorldName::name);
+    fn open_replay(&mut self, name: &str, text: String) -> Result<Option<PlayedEpisode>, String> {
+        let (beginning, is_cut) = file_library::beginning(&text);
+        let world = file_library::world_of_rows(beginning);
+        // A long file without a row is not read to its end.
+        let is_refused = is_cut && world.is_none();
+        let searched = if is_refused { beginning } else { &text };
+        let (read, problems) = file_library::read::<W>(name, searched);
+        let world = world.map_or(W::NAME, WorldName::name);
         if read.first.is_none() && is_elsewhere::<W>(world) {
             self.send_elsewhere(world, name, text.into_bytes());
-            return Ok(());
+            return Ok(None);
+        }
+        if let (None, Some(fault)) = (read.first, problems.first()) {
+            // What is wrong with the first line is wrong with the file.
+            let fault = fault.strip_prefix(name).unwrap_or(fault);
+            let fault = fault.trim_start_matches(", ");
+            let place = if is_refused { " at its beginning" } else { "" };
+            return Err(format!(
+                "{name} has no row that can be played{place}: {fault}"
+            ));
         }
         for problem in problems {
             self.reply(DeferredReply::FileProblem(problem));
@@ -154,8 +185,7 @@ impl<W: PageWorld> Engine<W> {
         ));
         self.replies
             .push_back(Reply::Replays(self.file_library.listed().to_vec()));
-        self.reply(DeferredReply::Opened(opened));
-        Ok(())
+        Ok(Some(opened))
     }
 
     /// Sends a sentence about a file of the visitor that was read.

@@ -41,6 +41,8 @@ pub struct Engine<W: PageWorld> {
     runs: Vec<(u32, Shown<W>)>,
     file_library: FileLibrary<W>,
     models: Models<W>,
+    /// Episodes of the checkpoints with their indices, while their scores are computed.
+    checkpoint_runs: Option<Vec<(usize, Run<W>)>>,
     tournament: Option<Tournament<W>>,
     sent: Sent,
     replies: VecDeque<Reply>,
@@ -80,6 +82,7 @@ impl<W: PageWorld> Engine<W> {
             runs: Vec::new(),
             file_library: FileLibrary::default(),
             models: Models::default(),
+            checkpoint_runs: None,
             tournament: None,
             sent: Sent::default(),
             replies: VecDeque::new(),
@@ -166,7 +169,7 @@ impl<W: PageWorld> Engine<W> {
             self.runs.rotate_left(1);
             return true;
         }
-        self.work_after_runs(&mut is_time_up)
+        self.work_on_scores(&mut is_time_up) || self.work_after_runs(&mut is_time_up)
     }
 
     /// Returns the next answer; `None` if all have been returned.
@@ -401,6 +404,10 @@ impl<W: PageWorld> Program for Engine<W> {
 
     fn work(&mut self, is_time_up: impl FnMut() -> bool) -> bool {
         Self::work(self, is_time_up)
+    }
+
+    fn is_loading(&self) -> bool {
+        matches!(self.deferred, DeferredCode::Loading(_))
     }
 
     fn next_reply(&mut self) -> Option<Reply> {

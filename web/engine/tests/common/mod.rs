@@ -249,7 +249,7 @@ pub(crate) fn unknown_words_are_named<W: PageWorld>() {
     );
 }
 
-/// Drops a file onto an engine and returns all replies.
+/// Drops a file onto an engine and returns all replies but the one that says what became of it.
 pub(crate) fn drop_file<W: PageWorld>(
     engine: &mut Engine<W>,
     name: &str,
@@ -260,7 +260,16 @@ pub(crate) fn drop_file<W: PageWorld>(
         content: Ok(content.to_vec()),
         dropped: true,
     };
-    ask(engine, request)
+    let mut replies = ask(engine, request);
+    let is_handled = |reply: &Reply| match reply {
+        Reply::Deferred(bytes) => {
+            let reply = decode(bytes).expect("a deferred reply");
+            matches!(reply, DeferredReply::FileHandled { .. })
+        }
+        _ => false,
+    };
+    replies.retain(|reply| !is_handled(reply));
+    replies
 }
 
 /// Returns the replies to deferred parts of the shell.

@@ -5,6 +5,14 @@ use leptos::prelude::untrack;
 use super::*;
 
 impl Page {
+    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
+    pub(super) fn send_run(&self, request: &Request) {
+        self.use_engines(Role::Play, |engines, world| {
+            engines.send_running(world, Role::is_analysis, request);
+            engines.send(world, Role::Play, request)
+        });
+    }
+
     /// Starts the analysis of an episode, or ends it. Several engines divide its steps.
     pub fn analyze(&self, episode: EpisodeView, start: bool) {
         episode.analysis.set(start.then(Arc::default));

@@ -20,6 +20,14 @@ impl Page {
             DeferredReply::FileRead(sentence) => self.note_file(sentence),
             DeferredReply::FileProblem(sentence) => self.report_file(sentence),
             DeferredReply::Exported(file) => self.save_exported(file),
+            DeferredReply::FileHandled {
+                world,
+                name,
+                player,
+            } => {
+                self.engines
+                    .update_value(|engines| engines.keep_file(&world, &name, &player));
+            }
             // Answers to requests from another world are dropped.
             _ if !here => {}
             DeferredReply::Analysis(update) => {

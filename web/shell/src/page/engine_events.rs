@@ -42,7 +42,9 @@ impl Page {
         }
     }
 
-    fn handle_failure(&self, role: Role, sentence: String) {
+    /// Shows that an engine could not be started or has failed: as a failure of the world only if it
+    /// plays the episode.
+    pub(super) fn handle_failure(&self, role: Role, sentence: String) {
         match role {
             Role::Play => {
                 self.playing.set(false);

@@ -7,6 +7,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::*;
+use crate::dropped_files::TOTAL_MAX;
 
 /// Largest number of files that are opened at once.
 const FILES_MAX: usize = 32;
@@ -90,8 +91,17 @@ impl Page {
         leptos::task::spawn_local(async move {
             // One after the other, so that the order of the replies is that of the files.
             for file in files {
+                let has_room = |engines: &EnginePool| engines.has_room(file.size());
+                if !self.engines.with_value(has_room) {
+                    self.report_file(format!(
+                        "{} was not opened: the replays and models that you opened take up to {} MiB together. Reload the page to open others.",
+                        file.name(),
+                        TOTAL_MAX >> 20
+                    ));
+                    continue;
+                }
                 match browser::read_file(&file).await {
-                    Ok(content) => self.use_engines(|engines, world| {
+                    Ok(content) => self.use_engines(Role::Play, |engines, world| {
                         engines.drop_file(world, file.name(), content)
                     }),
                     Err(sentence) => self.report_file(sentence),
@@ -141,7 +151,9 @@ impl Page {
             name,
             content,
         } = file;
-        self.use_engines(|engines, _| engines.drop_file(&world, name, content));
+        self.use_engines(Role::Play, |engines, _| {
+            engines.drop_file(&world, name, content)
+        });
     }
 
     /// Returns `true` if a file of this kind is to be shown, because none of those that were

@@ -414,7 +414,7 @@ impl Page {
     }
 
     fn send(&self, role: Role, request: &Request) {
-        self.use_engines(|engines, world| {
+        self.use_engines(role, |engines, world| {
             let world = if role == Role::Records {
                 RECORDS
             } else {
@@ -424,13 +424,17 @@ impl Page {
         });
     }
 
-    fn use_engines(&self, call: impl FnOnce(&mut EnginePool, &str) -> Result<(), String>) {
+    fn use_engines(
+        &self,
+        role: Role,
+        call: impl FnOnce(&mut EnginePool, &str) -> Result<(), String>,
+    ) {
         let world = self.state.with_untracked(|state| state.world.clone());
         let sent = self
             .engines
             .try_update_value(|engines| call(engines, &world));
         if let Some(Err(sentence)) = sent {
-            self.failure.set(sentence);
+            self.handle_failure(role, sentence);
         }
     }
 
@@ -473,14 +477,6 @@ impl Page {
         if run != 0 {
             self.send_run(&Request::ShowTruth { run, show });
         }
-    }
-
-    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
-    fn send_run(&self, request: &Request) {
-        self.use_engines(|engines, world| {
-            engines.send_running(world, Role::is_analysis, request);
-            engines.send(world, Role::Play, request)
-        });
     }
 }
 

@@ -64,8 +64,6 @@ pub struct Axis {
     pub help: String,
     /// Items of the menu, in order.
     pub choices: Vec<Choice>,
-    /// `true` if the menu belongs under "Advanced".
-    pub advanced: bool,
 }
 
 /// Name and menu position of a task.

@@ -87,7 +87,6 @@ pub(super) fn complete_info(info: &mut WorldInfo) {
         label: "Task".to_owned(),
         help: "Larger and harder from 1 to 3".to_owned(),
         choices: choices.collect(),
-        advanced: false,
     }];
     info.verbs = verbs();
 }

@@ -87,11 +87,10 @@ const GLOSSARY: [(&str, &str); 14] = [
 ];
 
 fn axes() -> Vec<Axis> {
-    let axis = |label: &str, help: &str, advanced, choices: Vec<Choice>| Axis {
+    let axis = |label: &str, help: &str, choices: Vec<Choice>| Axis {
         label: label.to_owned(),
         help: help.to_owned(),
         choices,
-        advanced,
     };
     let choice = |name: &str, (label, help): (&str, &str)| Choice {
         name: name.to_owned(),
@@ -106,14 +105,12 @@ fn axes() -> Vec<Axis> {
         axis(
             "Case",
             "The kind of problem that must be put right",
-            false,
             subs.map(|sub| choice(sub.name(), display_text::sub(*sub)))
                 .collect(),
         ),
         axis(
             "Difficulty",
             "How many medicines there are, and how much is hidden",
-            false,
             difficulties
                 .map(|difficulty| choice(difficulty.name(), display_text::difficulty(*difficulty)))
                 .collect(),
@@ -121,7 +118,6 @@ fn axes() -> Vec<Axis> {
         axis(
             "Split",
             "Which medicines and pairs may occur, to measure generalization",
-            true,
             splits
                 .map(|split| choice(split.name(), display_text::split(*split)))
                 .collect(),
@@ -129,7 +125,6 @@ fn axes() -> Vec<Axis> {
         axis(
             "Formulary",
             "The tables of medicines and pairs",
-            true,
             formularies
                 .map(|name| choice(name.name(), display_text::formulary(*name)))
                 .collect(),

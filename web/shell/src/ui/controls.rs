@@ -52,8 +52,7 @@ fn drawer(page: Page) -> El {
         .child(close);
     let tasks = div()
         .class("control-row")
-        .child(task_menus(page, false))
-        .child(task_menus(page, true));
+        .child(task_menus(page));
     let rules = div()
         .class("control-row")
         .child(streams_menu(page))
@@ -194,11 +193,10 @@ fn task_with(info: &WorldInfo, now: &str, axis: usize, choice: u8) -> Option<Str
     best.map(|(_, name)| name.clone())
 }
 
-fn task_menus(page: Page, advanced: bool) -> View {
+fn task_menus(page: Page) -> View {
     let axes = of_world(page, |info| info.axes.clone());
     let menus = move || {
         let axes = axes.get().into_iter().enumerate();
-        let axes = axes.filter(|(_, axis)| axis.advanced == advanced);
         axes.map(|(index, axis)| axis_menu(page, index, axis))
             .collect::<Vec<El>>()
     };

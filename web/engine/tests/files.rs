@@ -55,13 +55,10 @@ fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> Exp
 
 /// Recordings have names that say what they contain, and no two have the same.
 fn recordings_have_names<W: PageWorld>(known: &str) {
-    let name = "replays/manifest.json".to_owned();
-    let content = Ok(repository(&name));
-    let dropped = false;
     let file = Request::File {
-        name,
-        content,
-        dropped,
+        name: "replays/manifest.json".to_owned(),
+        content: Ok(repository("replays/manifest.json")),
+        dropped: false,
     };
     let replies = ask(&mut Engine::<W>::default(), file);
     let replays = replies.iter().find_map(|reply| match reply {

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use fantoccini::Locator;
 use fantoccini::key::Key;
-use sentinel_e2e::{Browser, Server, is_played, is_silent, open, open_page, shows_action};
+use sentinel_e2e::{Browser, Server, ask, is_played, is_silent, open, open_page, shows_action};
 use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::rng::Streams;
@@ -459,6 +459,27 @@ async fn replay_from_the_menu_plays_an_episode_that_it_has() -> Result<()> {
     browser
         .wait_for("#player option[value='replay:bayes-reference']")
         .await?;
+    // The menu has groups, and no two entries look alike.
+    let groups = "[...document.querySelectorAll('#player optgroup')].map(group => group.label)";
+    let groups = ask(&browser, groups).await?;
+    assert_eq!(
+        groups,
+        json!(["Players", "Recorded episodes", "Checkpoints"])
+    );
+    let labels = "[...document.querySelectorAll('#player option')].map(option => option.text)";
+    let labels = ask(&browser, labels).await?;
+    let labels: Vec<&str> = labels
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let unique: std::collections::BTreeSet<_> = labels.iter().collect();
+    assert_eq!(unique.len(), labels.len(), "{labels:?}");
+    assert!(
+        labels.contains(&"Random: rules as published, 3 tasks"),
+        "{labels:?}"
+    );
     browser.click("#settings").await?;
     let menu = browser.find(Locator::Css("#player")).await?;
     menu.select_by_value("replay:bayes-reference").await?;

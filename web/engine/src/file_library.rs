@@ -6,14 +6,14 @@ use std::sync::Arc;
 use sentinel_env::rng::Streams;
 use sentinel_env::rules::Rules;
 use sentinel_env::strict_json::Json;
-use sentinel_env::{EpisodeSpec, TaskName as _, WorldName};
+use sentinel_env::{EpisodeSpec, Named as _, TaskName as _, WorldName};
 use sentinel_page_protocol::{EpisodeRef, ListedReplay, PlayedEpisode, PlayerInfo};
 use sentinel_policy::nn::Model;
 use sentinel_policy::replay::{Diagnostic, Replay};
 
 use crate::files::Fetched;
 use crate::format::counted;
-use crate::world::{MODEL, PageWorld, REPLAY, default_streams};
+use crate::world::{MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, default_streams};
 
 /// Path of the list of replay files, relative to the page.
 pub const MANIFEST: &str = "replays/manifest.json";
@@ -162,7 +162,10 @@ impl<W: PageWorld> FileLibrary<W> {
             self.listed.push(ListedReplay {
                 name: name.clone(),
                 help: "Dropped by you".to_owned(),
-                first: episode.clone(),
+                first: PlayedEpisode {
+                    player_label: format!("Replay {name}"),
+                    ..episode.clone()
+                },
             });
         }
         self.set(&name, Fetched::Ready(read));
@@ -276,12 +279,12 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
             refused.push(file.to_owned());
             continue;
         }
-        let tasks = entry
-            .get("tasks")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten();
-        let task = tasks.filter_map(Json::as_str).find_map(W::Task::parse);
+        let tasks = entry.get("tasks").and_then(Json::as_array);
+        let tasks: &[Json] = tasks.unwrap_or_default();
+        let task = tasks
+            .iter()
+            .filter_map(Json::as_str)
+            .find_map(W::Task::parse);
         let seed = entry
             .get("seeds")
             .and_then(|seeds| seeds.get("first")?.as_u64());
@@ -297,13 +300,52 @@ fn parse_manifest<W: PageWorld>(text: &str) -> Result<(Vec<ListedReplay>, Vec<St
         let mut first = episode::<W>(&first);
         first.player = format!("{REPLAY}{name}");
         let policy = word("policy");
+        let count = tasks.len();
+        first.player_label = recording_label::<W>(policy, &first, count);
         listed.push(ListedReplay {
             name: name.to_owned(),
             help: format!("{policy}, {} streams, {} rules", first.streams, first.rules),
             first,
         });
     }
+    // A name tells recordings of the same kind apart.
+    let labels = listed
+        .iter()
+        .map(|listed| listed.first.player_label.clone());
+    let labels: Vec<String> = labels.collect();
+    for listed in &mut listed {
+        let label = &mut listed.first.player_label;
+        if labels.iter().filter(|other| *other == label).count() > 1 {
+            *label += &format!(" ({})", listed.name);
+        }
+    }
     Ok((listed, refused))
+}
+
+/// Returns the readable name of a recording: its player, rules, streams if they are not the default, and
+/// its task or their number.
+fn recording_label<W: PageWorld>(policy: &str, first: &PlayedEpisode, tasks: usize) -> String {
+    let player = match policy {
+        TRAINED => TRAINED_LABEL,
+        "" => "Unknown player",
+        name => match W::PolicyName::parse(name) {
+            Some(policy) => W::policy_label(policy),
+            None => name,
+        },
+    };
+    let rules = match first.rules.as_str() {
+        "reference" => "rules as published".to_owned(),
+        rules => format!("{rules} rules"),
+    };
+    let streams = match first.streams.as_str() {
+        own if own == default_streams::<W>().name() => String::new(),
+        own => format!(", {own} streams"),
+    };
+    let tasks = match tasks {
+        0 | 1 => first.task.clone(),
+        all => format!("{all} tasks"),
+    };
+    format!("{player}: {rules}{streams}, {tasks}")
 }
 
 /// Returns the readable name of a dropped model; `model` is what training calls the file.

@@ -53,6 +53,35 @@ fn export<W: PageWorld>(engine: &mut Engine<W>, run: u32, export: Export) -> Exp
     exported.unwrap_or_else(|| panic!("no file in {replies:?}"))
 }
 
+/// Recordings have names that say what they contain, and no two have the same.
+fn recordings_have_names<W: PageWorld>(known: &str) {
+    let file = Request::File {
+        name: "replays/manifest.json".to_owned(),
+        content: Ok(repository("replays/manifest.json")),
+        dropped: false,
+    };
+    let replies = ask(&mut Engine::<W>::default(), file);
+    let replays = replies.iter().find_map(|reply| match reply {
+        Reply::Replays(replays) => Some(replays),
+        _ => None,
+    });
+    let labels = replays.expect("a list").iter();
+    let labels: Vec<&str> = labels.map(|r| r.first.player_label.as_str()).collect();
+    let unique: std::collections::BTreeSet<_> = labels.iter().collect();
+    assert_eq!(unique.len(), labels.len(), "{labels:?}");
+    assert!(labels.contains(&known), "{labels:?}");
+}
+
+#[test]
+fn recordings_have_names_of_their_own() {
+    recordings_have_names::<TrustEnv>("Trained policy (GRPO): hardened rules, 3 tasks");
+    recordings_have_names::<TrustEnv>(
+        "Trained policy (GRPO): rules as published, reference streams, 3 tasks",
+    );
+    recordings_have_names::<ClusterEnv>("Trained policy (GRPO): rules as published, 3 tasks");
+    recordings_have_names::<PolyguardEnv>("Trained policy (GRPO): hardened rules, 24 tasks");
+}
+
 fn opened(replies: &[Reply]) -> Option<PlayedEpisode> {
     deferred(replies).into_iter().find_map(|reply| match reply {
         DeferredReply::Opened(episode) => Some(episode),

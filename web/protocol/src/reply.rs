@@ -21,7 +21,7 @@ pub enum Reply {
     Answer {
         /// Number of the run that the answer belongs to.
         run: u32,
-        /// The answer.
+        /// Answer to the question, with the guess of the network.
         answer: Box<Answer>,
     },
     /// Words and warning for a draft action; answers [`Request::Check`](crate::Request::Check).

@@ -1,5 +1,5 @@
-//! The part of an engine that the first step of an episode does not need: analyses, tournaments, and
-//! files that the visitor brings or takes away.
+//! The part of an engine that the first step of an episode does not need: the answer to the world's
+//! question, analyses, tournaments, and files that the visitor brings or takes away.
 //!
 //! In a browser its code is a module of its own, which is fetched for the first request that needs
 //! it; such requests wait until it is there. `cargo xtask` splits the program: what only
@@ -63,6 +63,7 @@ const fn needs_deferred(request: &Request) -> bool {
             | Request::Lend { .. }
             | Request::File { dropped: true, .. }
             | Request::Export { .. }
+            | Request::Answer { .. }
     )
 }
 
@@ -108,7 +109,7 @@ impl<W: PageWorld> Engine<W> {
                 Poll::Ready(None) => {
                     self.deferred = DeferredCode::NotRequested;
                     self.waiting.clear();
-                    self.problem("A part of the page could not be loaded, so analyses, tournaments and files do not work. Try again, or reload the page.".to_owned());
+                    self.problem("A part of the page could not be loaded, so answers, analyses, tournaments and files do not work. Try again, or reload the page.".to_owned());
                 }
             }
             for request in std::mem::take(&mut self.waiting) {
@@ -152,6 +153,11 @@ impl<W: PageWorld> Engine<W> {
             Request::Lend { name, content } => self.handle_lent(&name, content),
             Request::File { name, content, .. } => self.open_file(&name, content),
             Request::Export { run, export } => self.export(run, &export),
+            Request::Answer { run } => {
+                if let Some(shown) = self.shown_mut(run) {
+                    (shown.wants_answer, shown.answer_sent) = (true, false);
+                }
+            }
             _ => {}
         }
     }
@@ -159,6 +165,7 @@ impl<W: PageWorld> Engine<W> {
     fn work_deferred(&mut self, is_time_up: &mut dyn FnMut() -> bool) -> bool {
         for (number, shown) in &mut self.runs {
             let (models, replies) = (&self.models, &mut self.replies);
+            shown.send_answer(*number, replies);
             if shown.work_on_analysis(*number, models, is_time_up, replies) {
                 return true;
             }

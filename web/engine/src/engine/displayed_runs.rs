@@ -37,6 +37,8 @@ pub(super) struct Shown<W: PageWorld> {
     pub(super) truth: bool,
     /// `true` if the shell wants the answer to the world's question.
     pub(super) wants_answer: bool,
+    /// `true` if the shell has the answer of the run as it is played now.
+    pub(super) answer_sent: bool,
     /// `true` if the shell needs the analysis from the true hidden state again.
     pub(super) resends_hindsight: bool,
     /// Number of frames whose hidden state the shell has.
@@ -151,7 +153,8 @@ impl<W: PageWorld> Shown<W> {
         let actor = actor::<W>(&self.source, &self.setup, self.rules, library, models);
         let watcher = models.watcher(self.watched, self.rules);
         self.run = Run::new(&self.setup, actor, self.branch.clone(), watcher);
-        (self.sent, self.truth_sent, self.finished) = (0, 0, false);
+        (self.sent, self.truth_sent) = (0, 0);
+        (self.finished, self.answer_sent) = (false, false);
         // Other engines do not send again what they have sent. If the run takes another course now,
         // their digest is no longer that of the run, and the results are dropped.
         if let Analyzing::Started(analysis) = &self.analysis {
@@ -223,13 +226,15 @@ impl<W: PageWorld> Shown<W> {
         if let Some(charts) = true_charts {
             self.send_truth(run, charts, replies);
         }
-        if self.wants_answer {
-            self.send_answer(run, replies);
-        }
     }
 
-    /// Sends the answer to the world's question if the episode has ended and poses it.
-    pub(super) fn send_answer(&self, run: u32, replies: &mut VecDeque<Reply>) {
+    /// Sends the answer to the world's question if the shell wants it and does not have it, once the
+    /// episode has ended.
+    pub(super) fn send_answer(&mut self, run: u32, replies: &mut VecDeque<Reply>) {
+        if !self.wants_answer || self.answer_sent || !self.finished {
+            return;
+        }
+        self.answer_sent = true;
         if let Some(answer) = self.run.answer().map(Box::new) {
             replies.push_back(Reply::Answer { run, answer });
         }

@@ -127,12 +127,6 @@ impl<W: PageWorld> Engine<W> {
                     shown.show_truth(run, show, &mut self.replies);
                 }
             }
-            Request::Answer { run } => {
-                if let Some((_, shown)) = self.runs.iter_mut().find(|(number, _)| *number == run) {
-                    shown.wants_answer = true;
-                    shown.send_answer(run, &mut self.replies);
-                }
-            }
             Request::Check { run, at, code } => self.check(run, at, &code),
             Request::Stop { run } => {
                 self.runs.retain(|(number, _)| *number != run);
@@ -269,6 +263,7 @@ impl<W: PageWorld> Engine<W> {
             sent: 0,
             truth,
             wants_answer: false,
+            answer_sent: false,
             resends_hindsight: false,
             truth_sent: 0,
             finished: false,

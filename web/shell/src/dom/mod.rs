@@ -235,7 +235,7 @@ pub mod html {
 
     tags! { false:
         a article b caption dd details dialog div dl dt h1 h2 h3 header i input kbd label li main nav
-        ol option p pre section select small span summary table tbody td th thead tr ul
+        ol optgroup option p pre section select small span summary table tbody td th thead tr ul
     }
 
     /// Returns a button that does not submit a form.

@@ -1,7 +1,7 @@
 //! Controls of the episode: its name, and a drawer in which player, task, seed and rules are chosen.
 
 use leptos::prelude::event_target_value;
-use sentinel_page_protocol::{Axis, Choice, WorldInfo};
+use sentinel_page_protocol::{Axis, Choice, PlayerInfo, WorldInfo};
 use wasm_bindgen::JsCast;
 
 use super::icons::{SETTINGS, icon};
@@ -131,18 +131,19 @@ fn player_menu(page: Page, versus: bool) -> El {
         page.info.with(|info| {
             let players = info.iter().flat_map(|info| &info.players);
             let all = players.filter(|player| !versus || player.name != VISITOR);
+            let item = |player: &PlayerInfo, group| {
+                Item::new(&player.name, &player.label, &player.help).in_group(group)
+            };
+            items.extend(all.map(|player| item(player, "Players")));
+            page.replays.with(|replays| {
+                items.extend(replays.iter().map(|replay| {
+                    let value = format!("{REPLAY}{}", replay.name);
+                    let label = &replay.first.player_label;
+                    Item::new(&value, label, &replay.help).in_group("Recorded episodes")
+                }));
+            });
             let checkpoints = info.iter().flat_map(|info| &info.checkpoints);
-            let all = all.chain(checkpoints);
-            items.extend(all.map(|player| Item::new(&player.name, &player.label, &player.help)));
-        });
-        page.replays.with(|replays| {
-            items.extend(replays.iter().map(|replay| {
-                let (value, label) = (
-                    format!("{REPLAY}{}", replay.name),
-                    format!("Replay {}", replay.name),
-                );
-                Item::new(&value, &label, &replay.help)
-            }));
+            items.extend(checkpoints.map(|player| item(player, "Checkpoints")));
         });
         items
     });

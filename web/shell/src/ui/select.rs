@@ -3,7 +3,7 @@
 use leptos::prelude::event_target_value;
 
 use crate::dom::El;
-use crate::dom::html::{div, label, option};
+use crate::dom::html::{div, label, optgroup, option};
 use crate::reactive::Memo;
 
 /// An item of a menu.
@@ -15,6 +15,8 @@ pub struct Item {
     pub label: String,
     /// Explanation of the item; empty for none.
     pub help: String,
+    /// Title of the group that the item is in; empty for none. Items of a group follow each other.
+    pub group: &'static str,
 }
 
 impl Item {
@@ -25,7 +27,15 @@ impl Item {
             value: value.to_owned(),
             label: label.to_owned(),
             help: help.to_owned(),
+            group: "",
         }
+    }
+
+    /// Puts the item into a group.
+    #[must_use]
+    pub fn in_group(mut self, group: &'static str) -> Self {
+        self.group = group;
+        self
     }
 }
 
@@ -53,7 +63,16 @@ pub fn select(
                 .attr("title", title)
                 .child(item.label)
         };
-        items.into_iter().map(item).collect::<Vec<El>>()
+        let groups = items.chunk_by(|a, b| a.group == b.group);
+        let groups = groups.flat_map(|items| {
+            let group = items[0].group;
+            let items: Vec<El> = items.iter().cloned().map(item).collect();
+            match group {
+                "" => items,
+                title => vec![optgroup().attr("label", title).child(items)],
+            }
+        });
+        groups.collect::<Vec<El>>()
     };
     let id = id.into();
     let name = label()

@@ -86,8 +86,8 @@ pub fn check(dirs: &Dirs) -> Result<String> {
 const DEFERRED: [&str; 5] = [
     "service-worker",
     "sentinel-episode",
-    "media-",
-    "media.",
+    "picture-",
+    "picture.",
     RECORDS,
 ];
 
@@ -342,7 +342,7 @@ mod tests {
             entry("sentinel-page-later-6.wasm", 20),
             entry("sentinel-trust-later-7.wasm", 30),
             entry("sentinel-records-5_bg.wasm", 20),
-            entry("media-5.js", 7),
+            entry("picture-5.js", 7),
         ];
         assert_eq!(shell(&entries), (1070, 107));
         assert_eq!(playable(&entries, "trust"), (1080, 108));

@@ -17,3 +17,4 @@ mod results;
 mod spot;
 
 mod words;
+mod workers;

@@ -217,9 +217,7 @@ impl Page {
                 self.note_told(told);
             }
             if before.is_some_and(|before| before != wanted) {
-                for episode in [self.main, self.versus] {
-                    self.show_truth(episode, wanted);
-                }
+                self.show_truth(wanted);
             }
             wanted
         });
@@ -471,23 +469,6 @@ impl Page {
         if self.state.with_untracked(|state| state.truth) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
         }
-    }
-
-    fn show_truth(&self, episode: EpisodeView, show: bool) {
-        let run = episode.run.get_value();
-        // What is still wanted is sent again.
-        episode.clear_truth();
-        if run != 0 {
-            self.send_run(&Request::ShowTruth { run, show });
-        }
-    }
-
-    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
-    fn send_run(&self, request: &Request) {
-        self.use_engines(|engines, world| {
-            engines.send_running(world, Role::is_analysis, request);
-            engines.send(world, Role::Play, request)
-        });
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is on the screen does not move while the rest of a view arrives.
+//! Layout shifts: a view keeps its place on the screen while the rest of it arrives.
 
 use super::looks::{VIEWS, show};
 use anyhow::{Result, ensure};

@@ -31,6 +31,11 @@ window.loadScript = async (name) => {
 
 try {
   const { default: start } = await load("page-module");
+  // The words of the document are painted before the program occupies the thread; a hidden page paints nothing.
+  await new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 100);
+  });
   await start({ module_or_path: new URL(file("page-program"), document.baseURI) });
 } catch (error) {
   const place = document.getElementById("starting");

@@ -14,7 +14,7 @@ use crate::test_counts::Tally;
 use crate::tidy;
 use crate::tools;
 use anyhow::{Result, bail};
-use browser_parts::{e2e, firefox, site, wasm};
+use browser_parts::{e2e, firefox, lighthouse, site, wasm};
 use context::{Ci, WORKSPACE};
 use openenv_part::openenv;
 use python_parts::{notebook, package, python};
@@ -45,7 +45,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 23] = [
+pub const PARTS: [Part; 24] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -130,6 +130,12 @@ pub const PARTS: [Part; 23] = [
         "site",
         "page and book in one folder, opened from a sub-path (about 1 min)",
         site,
+    ),
+    part(
+        Set::Full,
+        "lighthouse",
+        "Lighthouse's scores of the page (about 5 min; once 1 min more to install it)",
+        lighthouse,
     ),
     part(
         Set::Full,
@@ -236,7 +242,7 @@ fn summarize(results: &[(&str, Tally, Duration)]) -> Tally {
     for (name, tally, time) in results {
         let mark = if tally.failed == 0 { "ok  " } else { "FAIL" };
         print_line(&format!(
-            "{mark} {name:<8} {:>5} passed {:>4} failed {:>5} s",
+            "{mark} {name:<10} {:>5} passed {:>4} failed {:>5} s",
             tally.passed,
             tally.failed,
             time.as_secs()

@@ -4,7 +4,7 @@
 //! Overview: `main` reads the command line; [`demo`], [`site`], [`ci`], [`size`], [`golden`] and
 //! [`e2e`] are the tasks; [`page`] builds the page from [`wasm_target`] (with [`debian`] and [`apt`]
 //! below it) and [`tools`]; [`tidy`] checks the rules of the repository, with [`comments`], [`links`] and
-//! [`imports`]; [`run`] runs every child process; [`dirs`] has every folder.
+//! [`imports`]; [`lighthouse`] grades the page; [`run`] runs every child process; [`dirs`] has every folder.
 
 pub mod apt;
 pub mod browser;
@@ -16,6 +16,7 @@ pub mod dirs;
 pub mod e2e;
 pub mod golden;
 pub mod imports;
+pub mod lighthouse;
 pub mod links;
 pub mod page;
 pub mod run;

@@ -86,14 +86,30 @@ fn answer(request: Request, folder: &Path, prefix: &str) -> io::Result<()> {
         return refuse(request, 404, "not found");
     };
     let file = folder.join(file);
-    let Ok(bytes) = std::fs::read(&file) else {
+    let compressed = compressed(&request, &file);
+    let Ok(bytes) = std::fs::read(compressed.as_ref().unwrap_or(&file)) else {
         return refuse(request, 404, "not found");
     };
-    let response = Response::from_data(bytes)
+    let mut response = Response::from_data(bytes)
         .with_header(header("Content-Type", mime(&file)))
         // The page is rebuilt under the same address: the browser must revalidate.
         .with_header(header("Cache-Control", "no-cache"));
+    if compressed.is_some() {
+        response.add_header(header("Content-Encoding", "br"));
+    }
     request.respond(response)
+}
+
+/// Returns the compressed file beside `file`, if there is one and the browser reads such files.
+fn compressed(request: &Request, file: &Path) -> Option<PathBuf> {
+    let accepts = request.headers().iter().any(|header| {
+        let names = header.value.as_str().split(',').map(str::trim);
+        header.field.equiv("Accept-Encoding") && names.into_iter().any(|name| name == "br")
+    });
+    let mut name = file.as_os_str().to_owned();
+    name.push(".br");
+    let path = PathBuf::from(name);
+    (accepts && path.is_file()).then_some(path)
 }
 
 fn refuse(request: Request, status: u16, text: &str) -> io::Result<()> {

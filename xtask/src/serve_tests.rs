@@ -94,3 +94,20 @@ fn mime_type_follows_file_extension() {
     assert_eq!(mime(Path::new("x.jsonl")), "application/x-ndjson");
     assert_eq!(mime(Path::new("LICENSE")), "application/octet-stream");
 }
+
+#[test]
+fn compressed_file_is_sent_to_browsers_that_read_it() {
+    let folder = site();
+    std::fs::write(folder.path().join("site/index.html.br"), "small").expect("a file");
+    let server = serve(&folder.path().join("site"), "/", 0).expect("a free port");
+    let plain = request(&server, "GET /");
+    assert!(plain.ends_with("home") && !plain.contains("Content-Encoding"));
+    let mut stream = TcpStream::connect(server.address).expect("the server listens");
+    let lines =
+        "GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip, br\r\nConnection: close\r\n\r\n";
+    stream.write_all(lines.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.contains("Content-Encoding: br") && answer.ends_with("small"));
+    assert!(answer.contains("text/html"), "{answer}");
+}

@@ -1,5 +1,6 @@
 //! Trunk, wasm-bindgen and other tools: taken from the machine if present, else installed once.
 
+use crate::apt;
 use crate::dirs::{Dirs, is_program, locked_version, on_path, plain};
 use crate::run::{Steps, logged, output, print_note};
 use anyhow::{Context, Result};
@@ -14,6 +15,8 @@ const MDBOOK: &str = "0.5.4";
 const GECKODRIVER: &str = "0.37.1";
 /// The version of axe-core, which checks the page for people with disabilities.
 const AXE: &str = "4.10.3";
+/// The version of Lighthouse, which grades the page; later ones need Node.js 22.
+const LIGHTHOUSE: &str = "12.8.2";
 /// Settings that compile a tool in about half the time; the tool's own are meant for its releases.
 const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -104,6 +107,54 @@ pub fn axe(dirs: &Dirs) -> Result<PathBuf> {
     logged(&mut tar, &dirs.log("axe-core-tar"), None)?
         .require("unpacking axe-core", "See its log")?;
     Ok(script)
+}
+
+/// Lighthouse and the program that runs it.
+#[derive(Debug)]
+pub struct Lighthouse {
+    /// The path of Node.js.
+    pub node: PathBuf,
+    /// The script of its command line.
+    pub script: PathBuf,
+}
+
+/// Returns Lighthouse; installs it once with npm, and Node.js as a Debian package if necessary.
+///
+/// # Errors
+/// Returns an error if there is no Node.js and it cannot be installed, or npm cannot install
+/// Lighthouse.
+pub fn lighthouse(dirs: &Dirs, steps: &mut Steps) -> Result<Lighthouse> {
+    if on_path("node").is_none() || on_path("npm").is_none() {
+        apt::install(dirs, &["nodejs", "npm"], "Lighthouse")?;
+    }
+    let node = on_path("node").context(
+        "Lighthouse needs Node.js 18 or later with npm, and PATH has no node (Debian: nodejs, npm)",
+    )?;
+    let folder = dirs.cache.join(format!("lighthouse-{LIGHTHOUSE}"));
+    let script = folder.join("node_modules/lighthouse/cli/index.js");
+    // Written last: an installation that was interrupted is made again.
+    let mark = folder.join("installed");
+    if mark.is_file() {
+        steps.next(&format!(
+            "Lighthouse {LIGHTHOUSE}; found {}",
+            folder.display()
+        ));
+        return Ok(Lighthouse { node, script });
+    }
+    steps.next(&format!(
+        "Lighthouse {LIGHTHOUSE}; not found, installing it once into {} (about 1 min)…",
+        folder.display()
+    ));
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--prefix"])
+        .arg(&folder)
+        .arg(format!("lighthouse@{LIGHTHOUSE}"));
+    logged(&mut npm, &dirs.log("lighthouse-npm"), None)?
+        .require("installing Lighthouse", "This needs the network, once")?;
+    std::fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
+    Ok(Lighthouse { node, script })
 }
 
 /// A Python environment with packages, made once in the cache.

@@ -22,7 +22,7 @@ pub const WORLDS: [(&str, &str); 3] = [
 pub const RECORDS: &str = "sentinel-records";
 
 /// Scripts that get a hash.
-const SCRIPTS: [&str; 3] = ["engine", "start", "media"];
+const SCRIPTS: [&str; 3] = ["engine", "start", "picture"];
 
 /// The script that keeps the page's files for visits without a network.
 const SERVICE_WORKER: &str = "service-worker.js";

@@ -14,7 +14,7 @@ use serde_json::json;
 const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerWidth";
 
 /// The views of every world that are looked at: name and query.
-const VIEWS: [(&str, &str); 9] = [
+pub(super) const VIEWS: [(&str, &str); 9] = [
     ("trust", "task=3&seed=42&policy=grpo&t=14"),
     ("trust-truth", "task=3&seed=42&policy=bayes&t=20&view=truth"),
     (
@@ -38,7 +38,11 @@ const VIEWS: [(&str, &str); 9] = [
     ("results", "page=results"),
 ];
 
-async fn show(browser: &Browser, server: &sentinel_e2e::Server, query: &str) -> Result<()> {
+pub(super) async fn show(
+    browser: &Browser,
+    server: &sentinel_e2e::Server,
+    query: &str,
+) -> Result<()> {
     if query.contains("page=") {
         browser.goto(&format!("{}?{query}", server.url())).await?;
         return browser.wait_for("[data-chart] path.line").await;
@@ -276,5 +280,95 @@ async fn chart_fades_what_lies_ahead() -> Result<()> {
         const around = fog.offsetParent;
         return [fog.offsetLeft, fog.offsetTop, fog.offsetWidth - around.clientWidth, fog.offsetHeight - around.clientHeight]; })()";
     assert_eq!(ask(&browser, covers).await?, json!([0, 0, 0, 0]));
+    is_silent(&browser).await
+}
+
+/// An explanation that is open says what its element says now.
+#[tokio::test]
+async fn open_explanation_follows_its_element() -> Result<()> {
+    let (_server, browser) = open_page("task=1&seed=5&policy=heuristic").await?;
+    browser.click(".status .term").await?;
+    browser
+        .wait_until("document.querySelector('#tip').textContent.length > 20")
+        .await?;
+    let change = "document.querySelector('[aria-describedby=tip]').dataset.help = 'Another value.'";
+    browser.execute(change, vec![]).await?;
+    browser
+        .wait_until("document.querySelector('#tip').textContent === 'Another value.'")
+        .await?;
+    is_silent(&browser).await
+}
+
+/// In a low window the bars at the top and bottom leave two thirds to the episode.
+#[tokio::test]
+async fn bars_leave_room_in_a_low_window() -> Result<()> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    browser.viewport(640, 400).await?;
+    show(&browser, &server, "task=3&seed=42&policy=grpo&t=14").await?;
+    let height = |bar: &str| format!("document.querySelector('{bar}').offsetHeight");
+    let bars = format!("{} + {}", height(".top"), height(".timeline"));
+    let bars = ask(&browser, &bars).await?.as_f64().unwrap_or(f64::MAX);
+    ensure!(bars <= 400.0 / 3.0, "{bars} of 400 pixels");
+    browser.wait_until(NO_SIDEWAYS).await?;
+    browser
+        .save_screenshot(&screenshots().join("low.png"))
+        .await
+}
+
+/// Returns an expression for the words in elements that stand on more than one line. A name may break
+/// after a hyphen, so two lines are allowed for words with one.
+fn broken_words(selector: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('{selector}')].flatMap(element => {{
+            const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), found = [];
+            while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/\\S+/g)) {{
+                const range = document.createRange();
+                range.setStart(texts.currentNode, word.index);
+                range.setEnd(texts.currentNode, word.index + word[0].length);
+                const lines = new Set([...range.getClientRects()].map(place => Math.round(place.top)));
+                if (lines.size > (word[0].includes('-') ? 2 : 1)) found.push(word[0]);
+            }}
+            return found;
+        }})"
+    )
+}
+
+/// Words of tables and counters stay whole in narrow columns.
+#[tokio::test]
+async fn words_stay_whole_in_narrow_columns() -> Result<()> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    for (width, query, selector) in [
+        (
+            360,
+            "world=cluster&task=2&seed=42&policy=planner&t=20",
+            "[data-panel=jobs] :is(th, td)",
+        ),
+        (1280, "world=polyguard&seed=42&t=2", ".counter dd"),
+        (360, "world=polyguard&seed=42&t=2", ".counter dd"),
+    ] {
+        browser.viewport(width, 740).await?;
+        show(&browser, &server, query).await?;
+        browser.wait_for(selector).await?;
+        let broken = ask(&browser, &broken_words(selector)).await?;
+        assert_eq!(broken, json!([]), "{query} at {width} pixels");
+    }
+    is_silent(&browser).await
+}
+
+/// A title of one line leaves no gap below it.
+#[tokio::test]
+async fn short_titles_take_one_line() -> Result<()> {
+    let server = serve_page()?;
+    let browser = Browser::start().await?;
+    for query in ["page=training", "page=results"] {
+        show(&browser, &server, query).await?;
+        let title = "document.querySelector('h1')";
+        let lines =
+            format!("{title}.offsetHeight / parseFloat(getComputedStyle({title}).lineHeight)");
+        let lines = ask(&browser, &lines).await?.as_f64().unwrap_or(f64::MAX);
+        ensure!(lines < 1.5, "{query}: {lines} lines");
+    }
     is_silent(&browser).await
 }

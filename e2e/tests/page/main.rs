@@ -15,6 +15,7 @@ mod offline;
 mod pictures;
 mod play;
 mod results;
+mod shifts;
 mod spot;
-
 mod words;
+mod workers;

@@ -320,8 +320,9 @@ impl<W: Analyzable> Analysis<W> {
     }
 
     /// Takes what another analysis of the same episode, with the same policy and configuration but
-    /// another share, has found about a step. Returns `false` if the step is not of another share, or
-    /// has other actions.
+    /// another share, has found about a step. Fewer rollouts than are known are the beginning of a
+    /// repetition, and change nothing. Returns `false` if the step is not of another share, or has other
+    /// actions.
     pub fn receive(&mut self, step: StepEstimates) -> bool {
         let is_own = self.is_own(step.index);
         let Some(decision) = self.decisions.get_mut(step.index).filter(|_| !is_own) else {
@@ -333,9 +334,12 @@ impl<W: Analyzable> Analysis<W> {
         let known = &mut decision.estimates[step.source as usize];
         let rollouts = |estimates: &Estimates| u64::from(estimates.rollouts());
         let (old, new) = (rollouts(known), rollouts(&step.estimates));
+        if new < old {
+            return true;
+        }
         let done = &mut self.passes[step.source as usize].progress.done;
         let actions = decision.actions.len() as u64;
-        *done = (*done + new * actions).saturating_sub(old * actions);
+        *done += (new - old) * actions;
         *known = step.estimates;
         true
     }

@@ -431,7 +431,7 @@ fn evaluations_and_training_logs_are_read() {
 }
 
 #[test]
-fn charts_standings_and_videos_are_saved() {
+fn charts_and_standings_are_saved() {
     let mut engine = Engine::<TrustEnv>::default();
     let played = play(&mut engine, 42, "bayes", None);
     let of = |id: &str, truth, png| Export::Chart {
@@ -458,16 +458,6 @@ fn charts_standings_and_videos_are_saved() {
     assert_eq!(truth.name, format!("{stem}-truth.svg"));
     let text = String::from_utf8(truth.content).expect("text");
     assert!(text.contains("hidden values"), "{text}");
-    let video = export(&mut engine, 1, Export::Video);
-    assert_eq!(video.conversion, Conversion::Video);
-    let video: serde_json::Value = serde_json::from_slice(&video.content).expect("JSON");
-    let frames = video["frames"].as_array().expect("frames");
-    assert_eq!(frames.len(), played.steps.len() + 1);
-    let has_words = |frame: &serde_json::Value| {
-        let headline = frame["headline"].as_str();
-        headline.is_some_and(|text| !text.is_empty())
-    };
-    assert!(frames.iter().all(has_words));
     let spec = TournamentSpec {
         tasks: vec!["task1".to_owned()],
         players: vec!["random".to_owned()],

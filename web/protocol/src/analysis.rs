@@ -23,6 +23,14 @@ pub struct AnalysisUpdate {
     pub chart: Chart,
 }
 
+impl AnalysisUpdate {
+    /// Returns `true` if no rollout is left.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.total > 0 && self.done >= self.total
+    }
+}
+
 /// The comparison of the actions that were possible at one step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepAnalysis {

@@ -23,8 +23,6 @@ pub enum Export {
         /// Names of the tournament's tasks.
         tasks: Vec<String>,
     },
-    /// The episode of a run as a video, frame by frame.
-    Video,
 }
 
 /// The step that the shell takes before it saves a file.
@@ -35,8 +33,6 @@ pub enum Conversion {
     None,
     /// The content is an SVG drawing, of which a PNG is made.
     Png,
-    /// The content is a JSON description of frames, of which a WebM video is recorded.
-    Video,
 }
 
 /// A file to save.

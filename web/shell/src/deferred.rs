@@ -22,6 +22,8 @@ use crate::ui;
 /// The functions of these parts.
 #[derive(Clone, Copy)]
 pub struct DeferredUi {
+    /// Analyzes with one engine alone, after another one has failed.
+    pub analyze_alone: fn(Page),
     /// Draws the analysis of an episode; `true` for the episode in which the visitor can act.
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
@@ -46,6 +48,8 @@ pub struct DeferredUi {
     pub records: fn(Page, Screen) -> View,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
+    /// Starts and ends the engines that help with analyses, as much as is left to do for them.
+    pub update_helpers: fn(Page),
     /// Compares the final score of the episode with those of the policies.
     pub yardstick: fn(Page) -> View,
 }
@@ -98,6 +102,7 @@ async fn fetch_deferred() -> Result<DeferredUi, SplitLoaderError> {
 impl DeferredUi {
     const fn new() -> Self {
         Self {
+            analyze_alone: |page| page.analyze_alone(),
             analysis: |page, episode, main| {
                 let hindsight = ui::truth::true_analysis(page, episode);
                 ui::analysis::analysis(page, episode, main, hindsight)
@@ -113,6 +118,7 @@ impl DeferredUi {
             tournament: ui::tournament::tournament,
             records: ui::records::records,
             transcript: ui::transcript::transcript,
+            update_helpers: |page| page.update_helpers(),
             yardstick: ui::yardstick::yardstick,
         }
     }

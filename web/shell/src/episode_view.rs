@@ -120,6 +120,8 @@ pub struct TruthSignals {
     pub frame: Memo<Option<Arc<Truth>>>,
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
+    /// `true` once that analysis was complete, also while the truth is hidden.
+    pub is_analyzed: StoredValue<bool>,
 }
 
 /// Signals of one run: its frames, and the frame at the cursor.
@@ -140,6 +142,8 @@ pub struct EpisodeView {
     pub frame: Memo<Option<Arc<AgentView>>>,
     /// Panels of the frame at the cursor.
     pub panels: PanelSignals,
+    /// `true` if other engines analyze parts of the steps, or none needs to.
+    pub has_helpers: StoredValue<bool>,
     /// Hidden state of the run.
     pub truth: TruthSignals,
     /// Answer to the world's question; `None` until it was asked for, at the end.
@@ -184,12 +188,14 @@ impl EpisodeView {
             at,
             frame: memo_notify_always(frame_at_cursor),
             panels: PanelSignals::default(),
+            has_helpers: StoredValue::new(false),
             truth: TruthSignals {
                 frames: hidden_frames,
                 steps: Signal::default(),
                 charts: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
+                is_analyzed: StoredValue::new(false),
             },
             answer: Signal::default(),
             run: StoredValue::new(0),
@@ -302,6 +308,15 @@ impl EpisodeView {
     #[must_use]
     pub fn is_analyzed(&self) -> bool {
         self.analysis.with_untracked(Option::is_some)
+    }
+
+    /// Returns `true` if the analysis is complete, with `truth` also that from the true hidden state.
+    #[must_use]
+    pub fn is_analysis_complete(&self, truth: bool) -> bool {
+        let is_complete = |found: &Option<Arc<AnalysisUpdate>>| {
+            found.as_ref().is_some_and(|found| found.is_complete())
+        };
+        self.analysis.with_untracked(is_complete) && (!truth || self.truth.is_analyzed.get_value())
     }
 
     /// Drops all hidden state.

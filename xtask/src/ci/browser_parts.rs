@@ -36,6 +36,11 @@ pub(super) fn firefox(ci: &mut Ci) -> Result<Tally> {
     run_tests(ci, "firefox", "firefox", &inputs)
 }
 
+/// Grades the built page with Lighthouse.
+pub(super) fn lighthouse(ci: &mut Ci) -> Result<Tally> {
+    crate::lighthouse::grade(&ci.dirs)
+}
+
 pub(super) fn site(ci: &mut Ci) -> Result<Tally> {
     let out = ci.dirs.target.join("xtask/site");
     if out.exists() {

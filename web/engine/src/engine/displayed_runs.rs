@@ -215,7 +215,7 @@ impl<W: PageWorld> Shown<W> {
                 true => self.run.digest(),
                 false => String::new(),
             },
-            complete,
+            complete: complete && !self.is_loading(file_library, models),
             done: self.run.is_done(),
             refused: self.run.refused().to_owned(),
             loophole: if is_open { loophole } else { "" }.to_owned(),
@@ -284,6 +284,21 @@ impl<W: PageWorld> Shown<W> {
     }
 
     /// Returns a sentence about the file that the player needs, and whether it is a warning.
+    /// Returns `true` while the file of the player is on its way.
+    fn is_loading(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> bool {
+        match &self.source {
+            Source::Policy(_) | Source::Visitor | Source::Model(_) => false,
+            Source::Trained | Source::Checkpoint(_) => !matches!(
+                models.of(&self.source, self.rules),
+                Some(Fetched::Ready(_) | Fetched::Failed(_))
+            ),
+            Source::Replay(name) => matches!(
+                file_library.file(name),
+                Fetched::Loading | Fetched::NotRequested
+            ),
+        }
+    }
+
     fn note(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),

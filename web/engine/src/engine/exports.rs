@@ -9,9 +9,7 @@ use super::Engine;
 use super::address_names::Source;
 use super::displayed_runs::Shown;
 use super::models::Models;
-use crate::export::{
-    NOTHING, chart_file, episode_rows, episode_stem, file_stem, standings_csv, video_json,
-};
+use crate::export::{NOTHING, chart_file, episode_rows, episode_stem, file_stem, standings_csv};
 use crate::file_library::FileLibrary;
 use crate::files::Fetched;
 use crate::world::{PageWorld, VISITOR, world_info};
@@ -39,7 +37,6 @@ impl<W: PageWorld> Engine<W> {
     pub(super) fn export(&mut self, run: u32, export: &Export) {
         let made = match export {
             Export::Episode => self.export_episode(run),
-            Export::Video => self.export_video(run),
             Export::Chart { id, truth, png } => self.export_chart(run, id, *truth, *png),
             Export::Standings { tasks } => self.export_standings(tasks),
         };
@@ -71,21 +68,6 @@ impl<W: PageWorld> Engine<W> {
             mime: "application/jsonl".to_owned(),
             content: text.into_bytes(),
             conversion: Conversion::None,
-        })
-    }
-
-    fn export_video(&self, run: u32) -> Result<ExportedFile, String> {
-        let shown = self.shown(run).ok_or(NO_ACTION)?;
-        if shown.run.frames().len() < 2 {
-            return Err(NO_ACTION.to_owned());
-        }
-        let (title, caption) = caption(shown);
-        let content = video_json(&shown.run, &title, &caption).map_err(|e| e.to_string())?;
-        Ok(ExportedFile {
-            name: stem(shown) + ".webm",
-            mime: "application/json".to_owned(),
-            content,
-            conversion: Conversion::Video,
         })
     }
 

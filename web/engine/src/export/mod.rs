@@ -1,15 +1,13 @@
-//! Files that a visitor takes away: the episode as replay rows, charts as drawings, standings as a
-//! table, and the frames of a video.
+//! Files that a visitor takes away: the episode as replay rows, charts as drawings, and standings
+//! as a table.
 
 mod episode;
 mod standings;
 mod svg;
-mod video;
 
 pub use episode::episode_rows;
 pub use standings::standings_csv;
 pub use svg::chart_svg;
-pub use video::video_json;
 
 use sentinel_page_protocol::{Chart, Conversion, ExportedFile, PlayedEpisode};
 

@@ -13,7 +13,7 @@ const MARGIN: f64 = 18.0;
 const WRAP: usize = 118;
 
 /// Color of text; all colors are those of the page's light theme.
-pub(super) const INK: &str = "#14161f";
+const INK: &str = "#14161f";
 /// Color of text beside the point.
 const QUIET: &str = "#555d6e";
 /// Color of grid lines.
@@ -61,7 +61,7 @@ pub fn chart_svg(chart: &Chart, caption: &str) -> String {
 }
 
 /// Returns the scale of a chart whose labels beside the strips end within `width` too.
-pub(super) fn fitted_scale(chart: &Chart, width: f64, last: f64) -> Scale {
+fn fitted_scale(chart: &Chart, width: f64, last: f64) -> Scale {
     let scale = Scale::new(chart, width, last);
     let lengths = chart.strips.iter().map(|strip| strip.label.chars().count());
     let label = 8.0 + 6.8 * lengths.max().unwrap_or(0) as f64;
@@ -73,7 +73,7 @@ pub(super) fn fitted_scale(chart: &Chart, width: f64, last: f64) -> Scale {
 }
 
 /// Returns an SVG document of this size with a title for screen readers.
-pub(super) fn document(width: f64, height: f64, title: &str, body: &str) -> String {
+fn document(width: f64, height: f64, title: &str, body: &str) -> String {
     let (width, height) = (css(width), css(height));
     let mut out = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
     out += &format!(" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
@@ -84,7 +84,7 @@ pub(super) fn document(width: f64, height: f64, title: &str, body: &str) -> Stri
 }
 
 /// Returns the parts of a chart that do not depend on its values: grid, labels and names of strips.
-pub(super) fn axes(chart: &Chart, scale: &Scale) -> String {
+fn axes(chart: &Chart, scale: &Scale) -> String {
     let mut out = String::new();
     if !chart.lines.is_empty() {
         for value in scale.ticks.values() {
@@ -114,7 +114,7 @@ pub(super) fn axes(chart: &Chart, scale: &Scale) -> String {
 }
 
 /// Returns the parts of a chart that show values: strips of bars, lines and the names at their ends.
-pub(super) fn content(chart: &Chart, scale: &Scale) -> String {
+fn content(chart: &Chart, scale: &Scale) -> String {
     let mut out = String::new();
     for (index, strip) in chart.strips.iter().enumerate() {
         out += &bars(scale, index, strip);
@@ -155,22 +155,6 @@ fn bars(scale: &Scale, index: usize, strip: &Strip) -> String {
             let middle = x + width / 2.0;
             out += &text(middle, y - 3.0, 11.0, color, "middle", false, &bar.sign);
         }
-    }
-    out
-}
-
-/// Returns the names of a chart's lines with samples of them, in one row from `x` on.
-pub(super) fn legend(chart: &Chart, mut x: f64, y: f64) -> String {
-    let mut out = String::new();
-    for line in chart.lines.iter().filter(|_| chart.lines.len() > 1) {
-        out += &format!(
-            "<path d=\"M{} {}h24\" fill=\"none\"{}/>",
-            css(x),
-            css(y - 4.0),
-            stroke(line)
-        );
-        out += &text(x + 30.0, y, 12.0, QUIET, "start", false, &line.name);
-        x += 48.0 + 7.0 * line.name.chars().count() as f64;
     }
     out
 }

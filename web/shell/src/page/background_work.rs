@@ -21,11 +21,8 @@ impl Page {
         if start {
             self.request_analysis(episode, u32::from(browser::engines_for_long_work()));
         } else {
-            self.engines.update_value(|engines| {
-                let world = self.state.with_untracked(|state| state.world.clone());
-                engines.send_running(&world, Role::is_analysis, &Request::Stop { run });
-            });
-            self.send(Role::Play, &analysis_request(run, false, (0, 1)));
+            self.send_run(&analysis_request(run, false, (0, 1)));
+            self.stop_idle_analysis();
         }
     }
 
@@ -57,7 +54,15 @@ impl Page {
 
     fn request_analysis(&self, episode: EpisodeView, parts: u32) {
         let run = episode.run.get_value();
+        episode.truth.is_analyzed.set_value(false);
         self.send(Role::Play, &analysis_request(run, true, (0, parts)));
+        self.request_other_parts(episode, parts);
+    }
+
+    /// Asks engines to analyze all parts of the steps but the first.
+    fn request_other_parts(&self, episode: EpisodeView, parts: u32) {
+        episode.has_helpers.set_value(true);
+        let run = episode.run.get_value();
         let play = episode.requested.with_value(|requested| {
             let inputs = requested.as_ref();
             inputs.map(|inputs| inputs.request(run))
@@ -72,8 +77,64 @@ impl Page {
         }
     }
 
+    /// Ends the engines that help to analyze once nothing is left to do for them.
+    fn stop_idle_analysis(&self) {
+        let truth = self.state.with_untracked(|state| state.truth);
+        let episodes = [self.main, self.versus];
+        let is_over =
+            |episode: &EpisodeView| !episode.is_analyzed() || episode.is_analysis_complete(truth);
+        if episodes.iter().all(is_over) {
+            self.engines
+                .update_value(|engines| engines.stop_all(Role::is_analysis));
+            for episode in episodes {
+                episode.has_helpers.set_value(false);
+            }
+        }
+    }
+
+    /// Starts engines that help to analyze from the true hidden state, if those that helped before have
+    /// ended, and ends the helpers if nothing is left to do for them.
+    pub(crate) fn update_helpers(&self) {
+        let truth = self.state.with_untracked(|state| state.truth);
+        for episode in [self.main, self.versus] {
+            let is_wanted = truth && episode.is_analyzed() && !episode.is_analysis_complete(true);
+            if is_wanted && !episode.has_helpers.get_value() {
+                self.request_other_parts(episode, u32::from(browser::engines_for_long_work()));
+            }
+        }
+        self.stop_idle_analysis();
+    }
+
+    /// Shows or hides the hidden state of the episodes.
+    pub(super) fn show_truth(&self, show: bool) {
+        for episode in [self.main, self.versus] {
+            let run = episode.run.get_value();
+            // What is still wanted is sent again.
+            episode.clear_truth();
+            if run != 0 {
+                self.send_run(&Request::ShowTruth { run, show });
+            }
+        }
+        self.with_deferred(|deferred| deferred.update_helpers);
+    }
+
+    /// Calls a function of the deferred code, if it is there. Only that code asks for an analysis.
+    pub(super) fn with_deferred(&self, choose: fn(DeferredUi) -> fn(Self)) {
+        if let Some(deferred) = self.deferred.get_untracked() {
+            choose(deferred)(*self);
+        }
+    }
+
+    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
+    pub(super) fn send_run(&self, request: &Request) {
+        self.use_engines(|engines, world| {
+            engines.send_running(world, Role::is_analysis, request);
+            engines.send(world, Role::Play, request)
+        });
+    }
+
     /// Analyzes with one engine alone, after another one has failed.
-    pub(super) fn analyze_alone(&self) {
+    pub(crate) fn analyze_alone(&self) {
         self.engines
             .update_value(|engines| engines.stop_all(Role::is_analysis));
         for episode in [self.main, self.versus] {
@@ -106,25 +167,32 @@ impl Page {
             updated_ms: now,
             ..Tournament::default()
         });
-        self.send_to_parts(|part| {
+        for part in 0..u8::try_from(spec.parts).unwrap_or(u8::MAX) {
             spec.part = u32::from(part);
             let spec = spec.clone();
-            Request::Tournament { run, spec }
+            self.send(Role::Tournament(part), &Request::Tournament { run, spec });
+        }
+    }
+
+    /// Sends a request to the engines that play parts of the tournament.
+    fn send_to_parts(&self, request: &Request) {
+        let world = self.state.with_untracked(|state| state.world.clone());
+        self.engines.update_value(|engines| {
+            engines.send_running(&world, Role::is_tournament, request);
         });
     }
 
-    /// Sends a request to each engine that plays a part of the tournament.
-    fn send_to_parts(&self, mut request: impl FnMut(u8) -> Request) {
-        let parts = self.tournament.with_untracked(|t| t.spec.parts);
-        for part in 0..u8::try_from(parts).unwrap_or(u8::MAX) {
-            self.send(Role::Tournament(part), &request(part));
-        }
+    /// Ends the engines that played parts of the tournament. The first one stays: it has the scores.
+    fn stop_parts(&self) {
+        let is_over = |role| matches!(role, Role::Tournament(1..));
+        self.engines
+            .update_value(|engines| engines.stop_all(is_over));
     }
 
     /// Pauses or continues the tournament.
     pub fn pause_tournament(&self, paused: bool) {
         let run = self.tournament.with_untracked(|tournament| tournament.run);
-        self.send_to_parts(|_| Request::Pause { run, paused });
+        self.send_to_parts(&Request::Pause { run, paused });
         self.tournament.update(|tournament| {
             let now = browser::now_ms();
             if !paused {
@@ -141,7 +209,8 @@ impl Page {
         if run == 0 {
             return;
         }
-        self.send_to_parts(|_| Request::Stop { run });
+        self.send_to_parts(&Request::Stop { run });
+        self.stop_parts();
         self.tournament
             .update(|tournament| tournament.stopped = true);
     }
@@ -176,6 +245,9 @@ impl Page {
         };
         if self.tournament.with_untracked(|t| t.run != standings.run) {
             return self.handle_comparison(standings);
+        }
+        if standings.played >= standings.total {
+            self.stop_parts();
         }
         self.tournament.update(|tournament| {
             if !tournament.paused {

@@ -35,13 +35,18 @@ impl Page {
                 let episode = self.episode_of_run(update.run);
                 if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
                     episode.analysis.set(Some(Arc::from(update)));
+                    self.update_helpers();
                 }
             }
             DeferredReply::TrueAnalysis(update) => {
                 let shown = self.state.with_untracked(|state| state.truth);
                 let episode = self.episode_of_run(update.run).filter(|_| shown);
                 if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
+                    if update.is_complete() {
+                        episode.truth.is_analyzed.set_value(true);
+                    }
                     episode.truth.analysis.set(Some(Arc::from(update)));
+                    self.update_helpers();
                 }
             }
             DeferredReply::Standings(standings) => self.handle_standings(standings),

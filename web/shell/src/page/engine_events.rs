@@ -54,7 +54,7 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
-            Role::Analysis(_) => self.analyze_alone(),
+            Role::Analysis(_) => self.with_deferred(|deferred| deferred.analyze_alone),
             Role::Tournament(_) => {
                 self.engines
                     .update_value(|engines| engines.stop_all(Role::is_tournament));
@@ -135,6 +135,8 @@ impl Page {
         if !episode.apply_update(update) || played.player.is_empty() {
             return;
         }
+        // Another run begins, and the analysis of the former one is over.
+        self.with_deferred(|deferred| deferred.update_helpers);
         // The state takes the words that were understood, without requesting the same run again.
         episode.requested.update_value(|requested| {
             if let Some(requested) = requested {

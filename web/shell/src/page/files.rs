@@ -1,9 +1,6 @@
 //! Files that the visitor brings to the page and takes away from it.
 
-use std::cell::Cell;
-
 use sentinel_page_protocol::{Conversion, Evaluation, Export, ExportedFile, ForeignFile};
-use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::*;
@@ -35,12 +32,8 @@ pub struct FileSignals {
     pub read: Signal<Vec<String>>,
     /// Results of the evaluation file that was dropped last; `None` without one.
     pub evaluation: Signal<Option<Arc<Evaluation>>>,
-    /// Sentence about the picture or video that is being made, or could not be made; empty for
-    /// none.
+    /// Sentence about the picture that is being made, or could not be made; empty for none.
     pub making: Signal<String>,
-    /// `true` while a picture or video is being made.
-    pub is_busy: Signal<bool>,
-    cancelled: StoredValue<bool>,
     /// The kind of file that is shown of those dropped last.
     opened: StoredValue<Opened>,
     /// Sentences about files that could not be read, of those dropped last and of earlier ones.
@@ -54,8 +47,6 @@ impl Default for FileSignals {
             read: Signal::default(),
             evaluation: Signal::new(None),
             making: Signal::default(),
-            is_busy: Signal::new(false),
-            cancelled: StoredValue::new(false),
             opened: StoredValue::default(),
             problems: StoredValue::default(),
         }
@@ -135,9 +126,7 @@ impl Page {
 
     /// Opens the dialog of files.
     pub fn open_dialog(&self) {
-        if !self.files.is_busy.get_untracked() {
-            self.files.making.set(String::new());
-        }
+        self.files.making.set(String::new());
         self.files.dialog.set(true);
     }
 
@@ -197,33 +186,21 @@ impl Page {
 
     /// Asks an engine of this world for a file to save.
     pub fn export(&self, role: Role, run: u32, export: Export) {
-        self.files.cancelled.set_value(false);
         self.send(role, &Request::Export { run, export });
-    }
-
-    /// Ends the making of a picture or video.
-    pub fn cancel_export(&self) {
-        self.files.cancelled.set_value(true);
     }
 
     /// Saves a file of the engine, after the conversion that it needs.
     pub(super) fn save_exported(self, file: ExportedFile) {
-        let function = match file.conversion {
-            Conversion::None => {
-                let is_saved = browser::download(&file.name, &file.mime, &file.content);
-                return self.files.making.set(saved(&file.name, is_saved));
-            }
-            Conversion::Png => "png",
-            Conversion::Video => "video",
-        };
+        if file.conversion == Conversion::None {
+            let is_saved = browser::download(&file.name, &file.mime, &file.content);
+            return self.files.making.set(saved(&file.name, is_saved));
+        }
         leptos::task::spawn_local(async move {
-            self.files.is_busy.set(true);
             self.files.making.set(format!("Making {}…", file.name));
-            match self.convert(function, &file).await {
+            match self.convert(&file).await {
                 Ok(sentence) => self.files.making.set(sentence),
                 Err(sentence) => self.report(sentence),
             }
-            self.files.is_busy.set(false);
         });
     }
 
@@ -235,40 +212,24 @@ impl Page {
         self.add_notice(sentence);
     }
 
-    /// Makes a picture or video with a function of `media.js`, and saves it. Returns a sentence
-    /// about the result.
-    async fn convert(self, function: &str, file: &ExportedFile) -> Result<String, String> {
-        let missing = || {
-            "The part of the page that makes pictures and videos could not be loaded.".to_owned()
-        };
-        let module = browser::load_script("media").await.ok_or_else(missing)?;
-        let make = js_sys::Reflect::get(&module, &JsValue::from_str(function));
+    /// Makes a PNG of a drawing with `picture.js`, and saves it. Returns a sentence about the result.
+    async fn convert(self, file: &ExportedFile) -> Result<String, String> {
+        let missing = || "The part of the page that makes pictures could not be loaded.".to_owned();
+        let module = browser::load_script("picture").await.ok_or_else(missing)?;
+        let make = js_sys::Reflect::get(&module, &JsValue::from_str("png"));
         let make = make.and_then(JsCast::dyn_into::<js_sys::Function>);
         let make = make.map_err(|_| missing())?;
-        let (name, shown) = (file.name.clone(), Cell::new(u32::MAX));
-        let report = Closure::<dyn FnMut(f64) -> bool>::new(move |share: f64| {
-            let percent = (share * 100.0) as u32;
-            if shown.replace(percent) != percent {
-                self.files
-                    .making
-                    .set(format!("Recording {name}: {percent} %"));
-            }
-            !self.files.cancelled.get_value()
-        });
         let content = JsValue::from_str(&String::from_utf8_lossy(&file.content));
-        let made = make.call2(&JsValue::UNDEFINED, &content, report.as_ref());
+        let made = make.call1(&JsValue::UNDEFINED, &content);
         let made = match made.and_then(JsCast::dyn_into::<js_sys::Promise>) {
             Ok(promise) => wasm_bindgen_futures::JsFuture::from(promise).await,
             Err(error) => Err(error),
         };
-        let made = made.map_err(|error| {
+        let made = made.and_then(JsCast::dyn_into::<web_sys::Blob>);
+        let blob = made.map_err(|error| {
             let sentence = error.as_string();
             sentence.unwrap_or_else(|| format!("{} could not be made.", file.name))
         })?;
-        // There is none if the visitor cancelled.
-        let Ok(blob) = made.dyn_into::<web_sys::Blob>() else {
-            return Ok("Cancelled.".to_owned());
-        };
         Ok(saved(&file.name, browser::save_blob(&file.name, &blob)))
     }
 }

@@ -220,9 +220,7 @@ impl Page {
                 self.note_shown_answer(self.state.with_untracked(own_play::compared_episode));
             }
             if before.is_some_and(|before| before != wanted) {
-                for episode in [self.main, self.versus] {
-                    self.show_truth(episode, wanted);
-                }
+                self.show_truth(wanted);
             }
             wanted
         });
@@ -467,15 +465,6 @@ impl Page {
         self.send(Role::Play, &request);
         if self.state.with_untracked(|state| state.truth) {
             self.send(Role::Play, &Request::ShowTruth { run, show: true });
-        }
-    }
-
-    fn show_truth(&self, episode: EpisodeView, show: bool) {
-        let run = episode.run.get_value();
-        // What is still wanted is sent again.
-        episode.clear_truth();
-        if run != 0 {
-            self.send_run(&Request::ShowTruth { run, show });
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::episode_view::TruthSignals;
 use crate::page::Page;
 use crate::panel_signals::CardSignal;
 
+/// Length in bytes from which the value of a counter gets a row of its own.
+const WIDE: usize = 16;
+
 /// Surroundings of a card.
 #[derive(Clone)]
 pub struct CardContext {
@@ -254,6 +257,7 @@ pub fn counter(context: &CardContext, slot: &CardSignal) -> El {
         .class("counter")
         .attr("data-card", slot.key.clone())
         .toggle_class("none", from_card(slot, |card| card.state == "0"))
+        .toggle_class("wide", from_card(slot, |card| card.state.len() >= WIDE))
         .attr("data-tone", from_card(slot, |card| tone_name(card.tone)))
         .child(dt().child(from_card(slot, |card| {
             text_with_help(&card.title, &card.help)

@@ -50,9 +50,7 @@ fn drawer(page: Page) -> El {
         .class("dialog-head")
         .child(h2().child("This episode"))
         .child(close);
-    let tasks = div()
-        .class("control-row")
-        .child(task_menus(page));
+    let tasks = div().class("control-row").child(task_menus(page));
     let rules = div()
         .class("control-row")
         .child(streams_menu(page))

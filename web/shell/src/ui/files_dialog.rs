@@ -38,7 +38,7 @@ pub fn content(page: Page) -> View {
         h3().child("Export").into_view(),
         making.into_view(),
         ul().class("takes")
-            .child(episode_rows(page))
+            .child(episode_row(page))
             .child(move || chart_rows(page))
             .child(move || standings_row(page))
             .child(link_rows(page))
@@ -86,7 +86,7 @@ fn take(key: &'static str, name: String, word: &'static str, press: impl Fn() + 
         .child(word)
 }
 
-fn episode_rows(page: Page) -> Vec<El> {
+fn episode_row(page: Page) -> El {
     let run = move || page.main.run.get_value();
     let replay = take(
         "jsonl",
@@ -94,25 +94,7 @@ fn episode_rows(page: Page) -> Vec<El> {
         "Save JSONL",
         move || page.export(Role::Play, run(), Export::Episode),
     );
-    let busy = move || page.files.is_busy.get();
-    let video = take(
-        "webm",
-        "Record WebM: video of the episode".to_owned(),
-        "Record WebM",
-        move || page.export(Role::Play, run(), Export::Video),
-    );
-    let cancel = button()
-        .id("cancel-export")
-        .hidden(move || !busy())
-        .on_press(move || page.cancel_export())
-        .child("Cancel");
-    vec![
-        row("Episode as a replay".to_owned(), vec![replay]),
-        row(
-            "Episode as a video, as the agent saw it".to_owned(),
-            vec![video.attr("disabled", busy), cancel],
-        ),
-    ]
+    row("Episode as a replay".to_owned(), vec![replay])
 }
 
 /// Returns a row for each chart of the screen.

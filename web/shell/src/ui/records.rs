@@ -40,22 +40,34 @@ pub fn records(page: Page, screen: Screen) -> View {
             .class("story")
             .child(h1().child(title))
             .child(p().class("detail").attr("role", "status").child(detail));
-        let checkpoints = move || {
-            let found = page.checkpoints.get();
-            let found = found.filter(|_| screen == Screen::Training)?;
-            Some(panels(page, std::slice::from_ref(&*found)))
-        };
         let all = found.as_ref().map_or(&[][..], |found| &found.sections);
         let sections = all.iter().enumerate();
         let sections: Vec<El> = sections.map(|(index, of)| drawn(page, index, of)).collect();
         View::Fragment(vec![
-            div().class("headline").child(story).into_view(),
+            div().class("headline short").child(story).into_view(),
             contents(all).into_view(),
-            checkpoints.into_view(),
+            (screen == Screen::Training && found.is_some())
+                .then(|| checkpoints(page))
+                .into_view(),
             sections.into_view(),
         ])
     };
     content.into_view()
+}
+
+/// Returns the checkpoints of the trained policy. Until they have played, the place that they need is
+/// kept, so that nothing below moves; a notice says if they cannot.
+fn checkpoints(page: Page) -> El {
+    let content = move || match page.checkpoints.get() {
+        Some(found) => panels(page, std::slice::from_ref(&*found)),
+        None => {
+            let text = "Each checkpoint plays the same episode…";
+            vec![div().class("card").child(p().class("quiet").child(text))]
+        }
+    };
+    let is_missing =
+        move || page.checkpoints.with(Option::is_none) && page.notices.with(|all| !all.is_empty());
+    div().class("checkpoints").hidden(is_missing).child(content)
 }
 
 /// Returns links to the sections; `None` for less than three.

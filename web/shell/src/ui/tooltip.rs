@@ -44,8 +44,7 @@ pub fn tooltip() -> El {
         }
     };
     let show = move |element: Element, pinned: bool| {
-        let text = element.get_attribute("data-help").unwrap_or_default();
-        let _ = element.set_attribute("aria-describedby", "tip");
+        let text = help(&element);
         let place = element.get_bounding_client_rect();
         let width = window().inner_width().ok().and_then(|width| width.as_f64());
         let room = width.unwrap_or(WIDTH) - WIDTH - 12.0;
@@ -60,21 +59,21 @@ pub fn tooltip() -> El {
             pinned,
         });
     };
-    // What an explanation is about may be removed, hidden or scrolled away under it.
+    let is_pinned = move || shown.with_untracked(|shown| shown.pinned);
+    // What an explanation is about may change, or be removed, hidden or scrolled away under it.
     let check = set_interval_with_handle(
         move || {
-            let is_gone = anchor.with_value(|anchor| {
-                anchor
-                    .as_ref()
-                    .is_some_and(|anchor| !is_in_place(anchor, &shown))
-            });
-            if is_gone {
+            let Some(element) = anchor.with_value(Option::clone) else {
+                return;
+            };
+            if !is_in_place(&element, &shown) {
                 hide();
+            } else if shown.with_untracked(|shown| shown.text != help(&element)) {
+                show(element, is_pinned());
             }
         },
         Duration::from_millis(200),
     );
-    let is_pinned = move || shown.with_untracked(|shown| shown.pinned);
     let click = window_event_listener(leptos::ev::click, move |event| {
         let found = explained(&event);
         let again = is_pinned() && anchor.with_value(|anchor| *anchor == found);
@@ -120,6 +119,11 @@ pub fn tooltip() -> El {
         .child(move || shown.with(|shown| shown.text.clone()))
 }
 
+/// Returns the explanation of an element.
+fn help(element: &Element) -> String {
+    element.get_attribute("data-help").unwrap_or_default()
+}
+
 /// Returns `true` if an element is still where its explanation points to.
 fn is_in_place(anchor: &Element, shown: &Signal<TooltipState>) -> bool {
     let place = anchor.get_bounding_client_rect();
@@ -132,8 +136,7 @@ fn explained(event: &web_sys::Event) -> Option<Element> {
     let element = browser::event_target(event)?
         .closest("[data-help]")
         .ok()??;
-    let text = element.get_attribute("data-help")?;
-    (!text.is_empty())
+    (!help(&element).is_empty())
         .then(|| element.dyn_into::<HtmlElement>().ok().map(Into::into))
         .flatten()
 }

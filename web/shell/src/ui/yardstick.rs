@@ -54,7 +54,9 @@ fn ending(page: Page, shown: Memo<bool>) -> View {
                 line.child(answer.text.clone())
             }
             None => {
-                let show = button().id("show-ending").on_press(move || page.show_answer());
+                let show = button()
+                    .id("show-ending")
+                    .on_press(move || page.show_answer());
                 let words = format!("Show {}", page.spot_words().answer);
                 div().class("control-row").child(show.child(words))
             }

@@ -125,14 +125,6 @@ impl Page {
         }
     }
 
-    /// Sends a request about a run to the engine that plays it and to those that help to analyze it.
-    pub(super) fn send_run(&self, request: &Request) {
-        self.use_engines(|engines, world| {
-            engines.send_running(world, Role::is_analysis, request);
-            engines.send(world, Role::Play, request)
-        });
-    }
-
     /// Analyzes with one engine alone, after another one has failed.
     pub(crate) fn analyze_alone(&self) {
         self.engines

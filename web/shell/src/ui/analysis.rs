@@ -27,7 +27,7 @@ const NOT_ANALYZED: &str = "Find the mistakes first; then b and B go to them.";
 pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -> El {
     let found = episode.analysis;
     let is_asked = memo(move || found.with(Option::is_some));
-    let runs = memo(move || found.with(|a| a.as_ref().is_some_and(|a| !is_complete(a))));
+    let runs = memo(move || found.with(|a| a.as_ref().is_some_and(|a| !a.is_complete())));
     let ended = memo(move || episode.status.with(|status| status.complete));
     if main {
         page.analyze_at_the_end();
@@ -102,14 +102,10 @@ fn brief_note(page: Page) -> El {
         .child(text)
 }
 
-const fn is_complete(analysis: &AnalysisUpdate) -> bool {
-    analysis.total > 0 && analysis.done >= analysis.total
-}
-
 /// Returns progress, accuracy and the number of mistakes.
 fn summary(analysis: &AnalysisUpdate) -> El {
     let share = analysis.done as f32 / analysis.total.max(1) as f32;
-    let progress = (!is_complete(analysis)).then(|| {
+    let progress = (!analysis.is_complete()).then(|| {
         let text = format!("Playing on from every step… {}", percent(share));
         let progress = div().class("meter").attr("role", "status");
         progress
@@ -118,7 +114,7 @@ fn summary(analysis: &AnalysisUpdate) -> El {
     });
     let count = analysis.steps.iter().filter(|step| step.is_mistake).count();
     let mistakes = match count {
-        0 if !is_complete(analysis) => "No mistake so far".to_owned(),
+        0 if !analysis.is_complete() => "No mistake so far".to_owned(),
         0 => "No mistake that stands out from the noise".to_owned(),
         1 => "1 mistake".to_owned(),
         _ => format!("{count} mistakes"),
@@ -135,7 +131,7 @@ fn summary(analysis: &AnalysisUpdate) -> El {
         .class("analysis-summary")
         .attr(
             "data-analysis",
-            if is_complete(analysis) {
+            if analysis.is_complete() {
                 "complete"
             } else {
                 "running"
@@ -267,7 +263,7 @@ fn no_mistake(analysis: &AnalysisUpdate, forward: bool) -> &'static str {
             false => "No mistake before this action.",
         };
     }
-    match is_complete(analysis) {
+    match analysis.is_complete() {
         true => "The analysis found no mistake in this episode.",
         false => "The analysis has found no mistake so far.",
     }

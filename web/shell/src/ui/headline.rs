@@ -59,7 +59,8 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("facts")
         .child(b().child(player))
         .child(span().child(standing))
-        .child(next);
+        .child(next)
+        .child(playing(episode));
     let summary = div()
         .class("story")
         .child(facts)
@@ -88,6 +89,7 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(
             div()
                 .class("gauges")
+                .hidden(move || episode.frame.with(Option::is_none))
                 .child(score(episode))
                 .child(div().class("status").child(status)),
         )
@@ -126,18 +128,25 @@ fn unbroken(text: &str) -> Vec<View> {
     parts
 }
 
-/// Returns notes about the run: still playing, fit of a replay, own actions.
-fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
-    let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
+/// Returns the number of actions of an episode that is still played. It stands in the line of facts, so
+/// that nothing below it moves.
+fn playing(episode: EpisodeView) -> View {
     let playing = move || {
         let waits = episode
             .status
             .with(|status| !status.complete && !status.episode.player.is_empty());
         waits.then(|| {
             let text = format!("Playing… {} actions so far", episode.action_count());
-            note("playing").attr("role", "status").child(text)
+            let note = span().attr("data-note", "playing").attr("role", "status");
+            note.child(text)
         })
     };
+    playing.into_view()
+}
+
+/// Returns notes about the run: loopholes of the rules, fit of a replay, own actions.
+fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
+    let note = |kind: &'static str| p().class("run-note").attr("data-note", kind);
     let source = move || {
         // The drawer has the notes that warn of nothing.
         let (text, warns) = episode
@@ -160,7 +169,6 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
         (branch.is_some() || redo.get()).then(|| branch_note(page, episode, branch, redo))
     };
     View::Fragment(vec![
-        playing.into_view(),
         loophole.into_view(),
         source.into_view(),
         own.into_view(),

@@ -31,10 +31,20 @@ pub struct Picture {
 }
 
 /// All pictures.
-pub const PICTURES: [Picture; 6] = [
+pub const PICTURES: [Picture; 7] = [
+    // What a link to the page shows on other sites.
+    Picture {
+        file: "docs/screenshot-spot.png",
+        query: "page=spot&task=3&seed=5040&policy=random&rules=hardened",
+        action: 16,
+        width: 1280,
+        height: 670,
+        theme: "light",
+        analyzed: false,
+    },
     Picture {
         file: "docs/screenshot.png",
-        query: "task=3&seed=42&policy=grpo",
+        query: "task=3&seed=42&policy=grpo&rules=hardened",
         action: 14,
         width: 1280,
         height: 1000,
@@ -43,7 +53,7 @@ pub const PICTURES: [Picture; 6] = [
     },
     Picture {
         file: "docs/screenshot-cluster.png",
-        query: "world=cluster&task=2&seed=42&policy=planner",
+        query: "world=cluster&task=2&seed=42&policy=planner&rules=hardened",
         action: 20,
         width: 1280,
         height: 1000,
@@ -52,7 +62,7 @@ pub const PICTURES: [Picture; 6] = [
     },
     Picture {
         file: "docs/screenshot-polyguard.png",
-        query: "world=polyguard&seed=42&policy=stack_replan",
+        query: "world=polyguard&seed=42&policy=stack_replan&rules=hardened",
         action: 2,
         width: 1280,
         height: 1000,
@@ -61,7 +71,7 @@ pub const PICTURES: [Picture; 6] = [
     },
     Picture {
         file: "docs/screenshot-analysis.png",
-        query: "task=3&seed=42&policy=random",
+        query: "task=3&seed=42&policy=random&rules=hardened",
         action: 5,
         width: 1280,
         height: 1000,

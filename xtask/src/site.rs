@@ -12,12 +12,12 @@ use std::process::Command;
 /// The README of a Space, with its front matter.
 const SPACE_README: &str = "web/space-readme.md";
 /// The picture of a Space.
-const THUMBNAIL: &str = "docs/screenshot.png";
+const THUMBNAIL: &str = "docs/screenshot-spot.png";
 /// The name of the picture in the site.
 const PICTURE: &str = "thumbnail.png";
 /// Description of the picture for those who do not see it.
 const PICTURE_TEXT: &str =
-    "Five specialists with trust and beliefs, the score, and what the trained policy does next";
+    "Five assistants with their right and wrong answers, and the question which one of them lies";
 /// The folder of the book in the site.
 const BOOK: &str = "docs";
 

@@ -89,6 +89,30 @@ async fn end_of_an_episode_shows_the_mistakes_and_tells_who_lied() -> Result<()>
     is_silent(&browser).await
 }
 
+/// An action that is composed of parts is taken; one that the engine warns of is not.
+#[tokio::test]
+async fn composed_action_is_taken_and_warned_about() -> Result<()> {
+    let (_server, browser) = open_page("world=cluster&task=1&seed=5&policy=you").await?;
+    browser.click("[data-verb=v]").await?;
+    browser
+        .wait_until("document.querySelector('#act-warning').textContent.length > 10")
+        .await?;
+    browser.click("[data-verb=a]").await?;
+    browser.click("[data-pick=j0]").await?;
+    browser.click("[data-pick=g1]").await?;
+    browser.click("[data-pick=w2]").await?;
+    browser.wait_for("#act[data-act=aj0g1w2]").await?;
+    browser
+        .wait_until("document.querySelector('#act-warning').textContent === ''")
+        .await?;
+    browser.click("#act").await?;
+    browser
+        .wait_until("location.search.includes('acts=aj0g1w2')")
+        .await?;
+    shows_action(&browser, 1).await?;
+    is_silent(&browser).await
+}
+
 /// Drags a card onto another one, as a mouse does.
 async fn drag(browser: &Browser, from: &str, onto: &str) -> Result<()> {
     let script = "const [from, onto] = [...arguments].map((card) =>

@@ -2,7 +2,7 @@
 //! alone.
 
 use anyhow::Result;
-use sentinel_e2e::{Browser, SUB_PATH, Server, ask, is_silent, serve, serve_page, shows_action};
+use sentinel_e2e::{Browser, Server, ask, is_silent, serve, serve_page, shows_action};
 use serde_json::{Value, json};
 
 /// Serves a document of another host around `body`. The page's own host is on another port, and allows

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use fantoccini::key::Key;
-use sentinel_e2e::{Browser, ask, drop_file, inspect_view, is_played, is_silent, open, open_page};
+use sentinel_e2e::{ask, drop_file, inspect_view, is_played, is_silent, open, open_page};
 
 /// The end of an episode says how its score compares; the same numbers are in the table.
 #[tokio::test]

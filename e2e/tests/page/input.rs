@@ -2,7 +2,7 @@
 //! Every case shows a message on the page, and the page still works.
 
 use anyhow::Result;
-use sentinel_e2e::{Browser, SUB_PATH, drop_file, input, open, open_page, serve};
+use sentinel_e2e::{Browser, SUB_PATH, drop_file, input, open_page, serve};
 use serde_json::json;
 
 /// Checks that the page still plays: a step forward counts.

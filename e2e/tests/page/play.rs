@@ -219,7 +219,7 @@ async fn the_own_score_has_a_place_among_the_policies() -> Result<()> {
     );
     save_card(&browser, "play-compared").await?;
     // The scores belong to this episode only.
-    browser.click("[aria-label='Next seed']").await?;
+    browser.click("#new-seed").await?;
     browser
         .wait_until("!document.querySelector('[data-compared]')")
         .await?;

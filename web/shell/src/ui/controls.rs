@@ -56,8 +56,13 @@ fn drawer(page: Page) -> El {
         .child(streams_menu(page))
         .child(rules_menu(page));
     let note = move || {
-        let text = page.main.status.with(|status| status.note.clone());
-        (!text.is_empty()).then(|| p().class("quiet").attr("data-note", "source").child(text))
+        // Warnings stand above the episode.
+        let (text, warns) = page
+            .main
+            .status
+            .with(|status| (status.note.clone(), status.warns));
+        (!warns && !text.is_empty())
+            .then(|| p().class("quiet").attr("data-note", "source").child(text))
     };
     div()
         .id("drawer")

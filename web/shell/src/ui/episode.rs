@@ -69,8 +69,12 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         let is_own = |state: &PageState| state.player == VISITOR || state.branch.is_some();
         main && page.info.with(has_verbs) && page.without_cursor.with(is_own)
     });
-    let charts_if = move |place: bool| {
-        move || (by_hand.get() == place).then(|| untrack(|| charts(page, episode)))
+    let charts_if = move |below: bool| {
+        move || (by_hand.get() == below).then(|| untrack(|| charts(page, episode)))
+    };
+    let analysis_if = move |below: bool| {
+        let analysis = move || deferred_view(page, move |ui| (ui.analysis)(page, episode, main));
+        move || (!embed && by_hand.get() == below).then(|| untrack(analysis))
     };
     let wide = div()
         .class("column wide")
@@ -78,17 +82,15 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(board)
         .child(charts_if(false))
         .child(main.then(|| composer(page)))
-        .child((!embed).then(|| {
-            deferred_view(page, move |deferred| {
-                (deferred.analysis)(page, episode, main)
-            })
-        }))
-        .child(panels(false, 1, usize::MAX))
-        .child(charts_if(true))
         .child(
             (main && !embed)
                 .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
         )
+        // It grows by itself at the end, so little stands below it.
+        .child(analysis_if(false))
+        .child(panels(false, 1, usize::MAX))
+        .child(charts_if(true))
+        .child(analysis_if(true))
         .child(truth_panels(page, truth))
         .child(deferred_view(page, move |deferred| {
             (deferred.transcript)(episode)

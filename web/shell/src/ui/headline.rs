@@ -93,7 +93,13 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
                 .child(score(episode))
                 .child(div().class("status").child(status)),
         )
-        .child(notes(page, episode, main))
+        .child(
+            // Drawn at once with what they stand below.
+            div()
+                .class("run-notes")
+                .hidden(move || episode.frame.with(Option::is_none))
+                .child(notes(page, episode, main)),
+        )
 }
 
 /// Returns the sentence about the last action if the analysis found it to be a mistake.

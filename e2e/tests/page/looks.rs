@@ -7,7 +7,7 @@ use fantoccini::Locator;
 use fantoccini::key::Key;
 use sentinel_e2e::{
     Browser, SUB_PATH, ask, copy_of_page, inspect_view, is_played, is_silent, open, open_page,
-    serve, serve_page, shows_action,
+    screenshots, serve, serve_page, shows_action,
 };
 use serde_json::json;
 

@@ -480,27 +480,14 @@ fn composed_actions_are_checked() {
     play(&mut engine, &origin, "you");
     let mut check = |code: &str| {
         let (run, at, code) = (1, 0, code.to_owned());
-        let replies = ask(&mut engine, Request::Check { run, at, code });
-        match replies.as_slice() {
-            [
-                Reply::Checked {
-                    completed,
-                    label,
-                    warning,
-                    ..
-                },
-            ] => (label.clone(), warning.clone(), completed.clone()),
-            _ => panic!("{replies:?}"),
-        }
+        common::checked(&ask(&mut engine, Request::Check { run, at, code }))
     };
-    let label = "Allocate JOB-001 to GPU-02 with worker S3".to_owned();
-    let code = || "aj1g2w3".to_owned();
-    assert_eq!(check("aj1g2w3"), (label, String::new(), code()));
+    let (label, warning, completed) = check("aj1g2w3");
+    assert_eq!(label, "Allocate JOB-001 to GPU-02 with worker S3");
+    assert_eq!((warning.as_str(), completed.as_str()), ("", "aj1g2w3"));
     assert!(check("vj1").1.starts_with("JOB-001 is queued"));
     // What the rules ask for is suggested.
-    let (label, warning, completed) = check("aj1w3");
-    assert_eq!((warning.as_str(), completed.as_str()), ("", "aj1g0w3"));
-    assert_eq!(label, "Allocate JOB-001 to GPU-00 with worker S3");
+    assert_eq!(check("aj1w3").2, "aj1g0w3");
     assert!(check("p").1.starts_with("Under these rules"));
     assert!(check("aj29g2w3").1.starts_with("This task has no JOB-029"));
 }

@@ -301,3 +301,17 @@ pub(crate) fn repository(path: &str) -> Vec<u8> {
     let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
+
+/// Returns label, warning and completed code of the answer about a draft action.
+#[must_use]
+pub fn checked(replies: &[Reply]) -> (String, String, String) {
+    match replies.first() {
+        Some(Reply::Checked {
+            label,
+            warning,
+            completed,
+            ..
+        }) => (label.clone(), warning.clone(), completed.clone()),
+        other => panic!("{other:?}"),
+    }
+}

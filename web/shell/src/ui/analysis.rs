@@ -18,6 +18,9 @@ const ABOUT: &str = "At every step, each action is tried in many situations that
 const ACCURACY: &str = "How much of the avoidable loss was avoided: 1 less the sum of the losses that stand out from the noise, over the sum of the differences between the best and the worst action.";
 const LUCK: &str = "The final score less the expected one after this action: what chance added or took from there on.";
 
+/// Loss at which a bar of the table is full.
+const FULL_BAR: f64 = 0.1;
+
 /// Sentence of the mistake keys before an analysis.
 const NOT_ANALYZED: &str = "Find the mistakes first; then b and B go to them.";
 
@@ -206,6 +209,7 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
             Some(error) => format!("{} ± {}", fixed(action.value, 3), fixed(error, 3)),
             None => fixed(action.value, 3),
         };
+        let lost = (((best - action.value) / FULL_BAR) as f32).clamp(0.0, 1.0);
         let code = action.code.clone();
         let open = (main && !action.is_chosen).then(|| {
             let open = button()
@@ -220,14 +224,18 @@ pub(super) fn actions(page: Page, at: usize, step: &StepAnalysis, main: bool) ->
             .then(|| span().class("badge-text").child(" taken"));
         tr().toggle_class("active", action.is_chosen)
             .child(name.child(taken))
-            .child(td().class("bar-cell").child(bar(action.value as f32)))
+            .child(
+                td().class("bar-cell")
+                    .attr("data-tone", "bad")
+                    .child(bar(lost)),
+            )
             .child(number("Expected score", worth))
             .child(number("Below the best", fixed(best - action.value, 3)))
             .child(td().class("links").child(open))
     };
     let headings = vec![
         heading("Action", false),
-        unseen_heading("Expected score as a bar"),
+        unseen_heading("Below the best as a bar"),
         heading("Expected score", true),
         heading("Below the best", true),
         unseen_heading("Branch"),

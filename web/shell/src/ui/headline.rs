@@ -63,6 +63,10 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(playing(episode));
     let summary = div()
         .class("story")
+        // The line about the truth arrives after the others.
+        .toggle_class("with-truth", move || {
+            page.without_cursor.with(|state| state.truth)
+        })
         .child(facts)
         .child(title.child(move || unbroken(&headline.get())))
         .child(p().class("detail").child(detail))

@@ -24,7 +24,7 @@ async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
         ensure!(ask(&browser, shown).await? == false, "{query}: too early");
         browser.press(&Key::End.to_string()).await?;
         browser
-            .wait_until("/other players? (on|scores)/.test(document.querySelector('.yardstick b')?.textContent)")
+            .wait_until("/other players? without hidden state (on|scores)/.test(document.querySelector('.yardstick b')?.textContent)")
             .await?;
         let text = browser.text(".yardstick").await?;
         let score = browser.text("[data-pane=main] [data-score]").await?;

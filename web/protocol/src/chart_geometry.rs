@@ -124,6 +124,8 @@ impl Scale {
         } else {
             12.0
         };
+        let strip = longest(&mut chart.strips.iter().map(|strip| strip.label.chars().count()));
+        let name = name.max(14.0 + 6.6 * strip);
         let has_plot = !chart.lines.is_empty();
         let bottom = if has_plot { TOP + PLOT } else { 2.0 };
         Self {

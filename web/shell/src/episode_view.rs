@@ -278,13 +278,14 @@ impl EpisodeView {
         });
     }
 
-    /// Returns the losses of the actions that the analysis found to be mistakes; `None` for the others.
+    /// Returns the losses of the actions that the complete analysis found to be mistakes; `None` for the
+    /// others.
     #[must_use]
     pub fn mistakes(&self) -> Vec<Option<f64>> {
         let loss = |step: &StepAnalysis| step.is_mistake.then_some(step.loss);
         self.analysis.with(|found| {
-            let steps = found.iter().flat_map(|found| &found.steps);
-            steps.map(loss).collect()
+            let complete = found.iter().filter(|found| found.is_complete());
+            complete.flat_map(|found| &found.steps).map(loss).collect()
         })
     }
 

@@ -283,7 +283,6 @@ impl PageState {
             world: world.to_owned(),
             screen: self.screen,
             seed: self.seed,
-            truth: self.truth && self.screen != Screen::Spot,
             embed: self.embed,
             theme: self.theme,
             speed: self.speed,

@@ -89,6 +89,11 @@ pub(super) fn public_record(frame: &PublicFrame<'_, TrustEnv>, suspect: u8) -> S
             if is_right { "right" } else { "wrong" },
         ),
     };
+    let was_low = |(stakes, _): &(f64, bool)| *stakes < HIGH_STAKES;
+    let is_spotless = answers(true).all(|answer| was_low(&answer) && answer.1);
+    if highest.is_some() && is_spotless {
+        text += ", as the liar is while little is at stake";
+    }
     if let Some(rate) = rate(false, true) {
         text += &format!("; the others were right {rate}");
     }

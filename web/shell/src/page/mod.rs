@@ -345,7 +345,8 @@ impl Page {
             });
             PageState {
                 screen: fresh.screen,
-                truth: fresh.truth,
+                // Whoever looked behind one episode has not asked to see behind another.
+                truth: false,
                 embed: fresh.embed,
                 theme: fresh.theme,
                 speed: fresh.speed,

@@ -54,7 +54,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -
         let at = episode.at.get().max(1) - 1;
         found.with(|a| a.as_ref().and_then(|a| a.steps.get(at).cloned()))
     });
-    let summary = move || found.with(|a| a.as_deref().map(summary));
+    let summary = move || found.with(|a| a.as_deref().map(|a| summary(page, a)));
     let verdict = move || {
         let action = episode.at.get();
         step.with(|step| step.as_ref().map(|step| verdict(action, step)))
@@ -106,7 +106,7 @@ fn brief_note(page: Page) -> El {
 }
 
 /// Returns progress, accuracy and the number of mistakes.
-fn summary(analysis: &AnalysisUpdate) -> El {
+fn summary(page: Page, analysis: &AnalysisUpdate) -> El {
     let share = analysis.done as f32 / analysis.total.max(1) as f32;
     let progress = (!analysis.is_complete()).then(|| {
         let text = format!("Playing on from every step… {}", percent(share));
@@ -129,7 +129,13 @@ fn summary(analysis: &AnalysisUpdate) -> El {
     let line = p()
         .class("facts")
         .child(accuracy)
-        .child(span().child(mistakes));
+        .child(span().child(mistakes))
+        .child(
+            analysis
+                .is_complete()
+                .then(|| worst(page, analysis))
+                .flatten(),
+        );
     div()
         .class("analysis-summary")
         .attr(
@@ -142,6 +148,18 @@ fn summary(analysis: &AnalysisUpdate) -> El {
         )
         .child(progress)
         .child(line)
+}
+
+/// Returns a button that leads to the worst of several mistakes.
+fn worst(page: Page, analysis: &AnalysisUpdate) -> Option<El> {
+    let mistakes = analysis.steps.iter().enumerate();
+    let mistakes: Vec<_> = mistakes.filter(|(_, step)| step.is_mistake).collect();
+    let loss = |found: &&(usize, &StepAnalysis)| found.1.loss;
+    let (last, step) = mistakes.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
+    let action = last + 1;
+    let words = format!("Worst: action {action} (−{})", fixed(step.loss, 3));
+    let lead = button().id("worst-mistake").class("link");
+    (mistakes.len() > 1).then(|| lead.on_press(move || page.seek(action)).child(words))
 }
 
 /// Returns the expected final score along the episode, with the cursor of the other charts.

@@ -3,6 +3,8 @@
 use leptos::prelude::{SetValue, WithValue};
 use sentinel_page_protocol::{Card, Link};
 
+use wasm_bindgen::JsCast;
+
 use super::action_button::buttons;
 use super::face::face;
 use super::header::is_plain;
@@ -162,12 +164,20 @@ fn draggable(element: El, page: Page, slot: &CardSignal) -> El {
         let own = pick_of(slot).and_then(|code| letter(&code));
         own.is_some() && dragged.is_some() && own != dragged
     };
+    let mark = |event: &web_sys::DragEvent, on: bool| {
+        let card = event.current_target();
+        if let Some(card) = card.and_then(|card| card.dyn_into::<web_sys::Element>().ok()) {
+            let _ = card.class_list().toggle_with_force("drop-target", on);
+        }
+    };
     let over = move |event: web_sys::DragEvent| {
         if takes(&below) {
             event.prevent_default();
+            mark(&event, true);
         }
     };
     let drop = move |event: web_sys::DragEvent| {
+        mark(&event, false);
         if takes(&dropped) {
             event.prevent_default();
             event.stop_propagation();
@@ -178,6 +188,7 @@ fn draggable(element: El, page: Page, slot: &CardSignal) -> El {
         .attr("draggable", "true")
         .on_drag("dragstart", drag)
         .on_drag("dragover", over)
+        .on_drag("dragleave", move |event| mark(&event, false))
         .on_drag("drop", drop)
         .on_drag("dragend", move |_| {
             page.composer.dragged.set_value(String::new());

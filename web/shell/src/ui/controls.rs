@@ -92,10 +92,11 @@ fn chosen_episode(page: Page) -> String {
         let found = tasks.find(|task| task.name == state.task);
         found.map(|task| task.label.clone())
     });
+    // The player, which stands above the headline, too, comes last: narrow windows cut the end.
     let parts = [
-        player,
         task.unwrap_or_default(),
         format!("seed {}", state.seed),
+        player,
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" · ")

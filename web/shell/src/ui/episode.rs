@@ -81,7 +81,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .toggle_class("by-hand", move || by_hand.get())
         .child(board)
         .child(charts_if(false))
-        .child(main.then(|| composer(page)))
+        .child(move || (main && !by_hand.get()).then(|| untrack(|| composer(page))))
         .child(
             (main && !embed)
                 .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
@@ -97,6 +97,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         }));
     let narrow = div()
         .class("column narrow")
+        .child(move || by_hand.get().then(|| untrack(|| composer(page))))
         .child((!embed).then(|| action_history(page, episode, other)))
         .child(panels(true, 0, usize::MAX))
         .child(reward_card(episode));

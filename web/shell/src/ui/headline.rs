@@ -111,7 +111,8 @@ fn mistake(episode: EpisodeView) -> Option<El> {
     let action = episode.at.get();
     let last = action.checked_sub(1)?;
     episode.analysis.with(|found| {
-        let step = found.as_ref()?.steps.get(last)?;
+        let found = found.as_ref().filter(|found| found.is_complete())?;
+        let step = found.steps.get(last)?;
         step.is_mistake.then(|| verdict(action, step))
     })
 }
@@ -176,7 +177,9 @@ fn notes(page: Page, episode: EpisodeView, main: bool) -> View {
     let redo = memo(move || main && page.can_redo());
     let own = move || {
         let branch = branch.get();
-        (branch.is_some() || redo.get()).then(|| branch_note(page, episode, branch, redo))
+        // In own play the row stands there from the start, so that the first action moves nothing.
+        let is_you = main && page.without_cursor.with(|state| state.player == VISITOR);
+        (branch.is_some() || redo.get() || is_you).then(|| branch_note(page, episode, branch, redo))
     };
     View::Fragment(vec![
         loophole.into_view(),
@@ -218,7 +221,11 @@ fn branch_note(
     let resumes = resume;
     let text = move || {
         if is_undone {
-            return "Your actions are undone.".to_owned();
+            let words = match can_redo.get() {
+                true => "Your actions are undone.",
+                false => "Your move.",
+            };
+            return words.to_owned();
         }
         let own = episode
             .steps
@@ -261,7 +268,11 @@ fn branch_note(
         .attr("disabled", move || !can_redo.get())
         .attr("aria-keyshortcuts", "Shift+U")
         .on_press(move || page.redo());
-    let kind = if is_undone { "undone" } else { "branch" };
+    let kind = move || match is_undone {
+        true if can_redo.get() => "undone",
+        true => "none",
+        false => "branch",
+    };
     div()
         .class("run-note own")
         .attr("data-note", kind)

@@ -58,7 +58,7 @@ fn question(page: Page) -> El {
 }
 
 /// Returns the title of a suspect in the frame at the cursor.
-fn title_of(page: Page, suspect: u8) -> String {
+pub(super) fn title_of(page: Page, suspect: u8) -> String {
     let of = |all: &Vec<Suspect>| all.get(usize::from(suspect)).map(|s| s.title.clone());
     page.main
         .frame

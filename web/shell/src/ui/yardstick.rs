@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sentinel_page_protocol::{Placement, WorldInfo};
 
+use super::spot::title_of;
 use crate::dom::IntoView;
 use crate::dom::html::{b, button, div, p, section, small, span};
 use crate::dom::{El, View};
@@ -51,7 +52,11 @@ fn ending(page: Page, shown: Memo<bool>) -> View {
         Some(match page.answer() {
             Some(answer) => {
                 let line = p().id("ending").attr("role", "status");
-                line.child(answer.text.clone())
+                let name = title_of(page, answer.suspect);
+                let words = page.spot_words().answer;
+                line.child(b().child(format!("{name} is {words}.")))
+                    .child(" ")
+                    .child(answer.text.clone())
             }
             None => {
                 let show = button()
@@ -105,11 +110,17 @@ fn verdict(placements: &[Placement], info: &WorldInfo, player: &str, score: f64)
     let (lower, all) = (lower.count(), others.len());
     let score = fixed(score, 3);
     match lower {
-        0 => format!("{score}: none of {all} other players scores lower on this episode."),
+        0 => format!(
+            "{score}: none of {all} other players without hidden state scores lower on this episode."
+        ),
         _ if lower == all => {
-            format!("{score}: better than all {all} other players on this episode.")
+            format!(
+                "{score}: better than all {all} other players without hidden state on this episode."
+            )
         }
-        _ => format!("{score}: better than {lower} of {all} other players on this episode."),
+        _ => format!(
+            "{score}: better than {lower} of {all} other players without hidden state on this episode."
+        ),
     }
 }
 

@@ -173,10 +173,7 @@ fn another_world_keeps_what_every_world_knows() {
         ..trust()
     };
     let there = state.in_world("cluster");
-    assert_eq!(
-        to_query(&there, DEFAULTS),
-        "world=cluster&seed=7"
-    );
+    assert_eq!(to_query(&there, DEFAULTS), "world=cluster&seed=7");
     assert_eq!(parse_query("world=trust", &WORLDS).1, Vec::<String>::new());
     assert_eq!(parse_query("world=mars", &WORLDS).1.len(), 1);
 }

@@ -72,6 +72,10 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
     let charts_if = move |below: bool| {
         move || (by_hand.get() == below).then(|| untrack(|| charts(page, episode)))
     };
+    let own_if = move |below: bool| {
+        let own = move || deferred_view(page, move |ui| (ui.own_play)(page));
+        move || (main && !embed && by_hand.get() == below).then(|| untrack(own))
+    };
     let analysis_if = move |below: bool| {
         let analysis = move || deferred_view(page, move |ui| (ui.analysis)(page, episode, main));
         move || (!embed && by_hand.get() == below).then(|| untrack(analysis))
@@ -82,14 +86,12 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(board)
         .child(charts_if(false))
         .child(move || (main && !by_hand.get()).then(|| untrack(|| composer(page))))
-        .child(
-            (main && !embed)
-                .then(|| deferred_view(page, move |deferred| (deferred.own_play)(page))),
-        )
+        .child(own_if(false))
         // It grows by itself at the end, so little stands below it.
         .child(analysis_if(false))
         .child(panels(false, 1, usize::MAX))
         .child(charts_if(true))
+        .child(own_if(true))
         .child(analysis_if(true))
         .child(truth_panels(page, truth))
         .child(deferred_view(page, move |deferred| {

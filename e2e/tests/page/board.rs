@@ -50,7 +50,7 @@ async fn end_of_an_episode_shows_the_mistakes_and_tells_who_lied() -> Result<()>
     let (server, browser) = open_page("").await?;
     for (query, asks) in [
         ("task=task3&seed=42&policy=random&rules=hardened", true),
-        ("world=polyguard&task=DDI-easy&seed=42&policy=random", false),
+        ("world=polyguard&task=DDI-hard&seed=42&policy=random", false),
     ] {
         open(&browser, &server, query).await?;
         is_played(&browser).await?;
@@ -62,10 +62,10 @@ async fn end_of_an_episode_shows_the_mistakes_and_tells_who_lied() -> Result<()>
         browser.wait_until(bar).await?;
         let [list, above] = marks(&browser).await?;
         assert_eq!(list, above, "{query}");
+        assert!(list > 0, "a random player makes mistakes: {query}");
         if !asks {
             continue;
         }
-        assert!(list > 0, "a random player makes mistakes");
         // The mistake is told where it happened, with the value that the bar shows.
         browser.press("B").await?;
         browser
@@ -142,8 +142,14 @@ async fn cluster_is_played_by_hand_with_suggestions_and_by_dragging() -> Result<
         .wait_until("/^aj\\d+g\\d+w\\d$/.test(document.querySelector('#act').dataset.act)")
         .await?;
     browser.wait_for("#act:not([aria-disabled])").await?;
-    browser.click("#act").await?;
-    shows_action(&browser, 1).await?;
+    // Pressed twice before any answer: the second press takes the next suggestion, not the first again.
+    let twice = "const act = document.querySelector('#act'); act.click(); act.click();";
+    browser.execute(twice, vec![]).await?;
+    shows_action(&browser, 2).await?;
+    let jobs = "/acts=aj(\\d+)g\\d+w\\daj(\\d+)g/.exec(location.search)";
+    browser
+        .wait_until(&format!("(([, a, b]) => a !== b)({jobs})"))
+        .await?;
     browser.click("[data-pick=w2]").await?;
     let script = "return [...document.querySelectorAll('[data-panel=jobs] [data-card]')]
         .find((row) => row.textContent.includes('queued')).dataset.card";
@@ -152,7 +158,7 @@ async fn cluster_is_played_by_hand_with_suggestions_and_by_dragging() -> Result<
     drag(&browser, &job, "g5").await?;
     let acts = format!("location.search.includes('a{job}g5w2')");
     browser.wait_until(&acts).await?;
-    shows_action(&browser, 2).await?;
+    shows_action(&browser, 3).await?;
     // The worker stays for the next action.
     browser
         .wait_for("[data-pick=w2][aria-pressed=true]")
@@ -161,7 +167,7 @@ async fn cluster_is_played_by_hand_with_suggestions_and_by_dragging() -> Result<
     drag(&browser, &job, "g6").await?;
     let reason = "document.querySelector('#act-warning').textContent.includes('running')";
     browser.wait_until(reason).await?;
-    shows_action(&browser, 2).await?;
+    shows_action(&browser, 3).await?;
     is_silent(&browser).await
 }
 

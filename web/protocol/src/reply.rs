@@ -28,6 +28,8 @@ pub enum Reply {
     Checked {
         /// Number of the run that the action belongs to.
         run: u32,
+        /// Number of actions before it.
+        at: u32,
         /// The checked action as the address writes it.
         code: String,
         /// The same action with the parts that the rules ask for and the draft leaves out, as the world
@@ -37,6 +39,11 @@ pub enum Reply {
         label: String,
         /// Sentence about what would go wrong with it; empty if nothing is known.
         warning: String,
+    },
+    /// The analysis of a run cannot be made, for the reason of a [`Reply::Problem`] before it.
+    NoAnalysis {
+        /// Number of the run.
+        run: u32,
     },
     /// Replay files that can be played.
     Replays(Vec<ListedReplay>),

@@ -5,11 +5,22 @@ use sentinel_page_protocol::{Slot, Verb};
 
 use crate::reactive::Signal;
 
+/// A draft action at a place of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftAt {
+    /// Number of the run.
+    pub run: u32,
+    /// Number of actions before it.
+    pub at: u32,
+    /// The action as the address writes it.
+    pub code: String,
+}
+
 /// The engine's answer about a draft action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedAction {
-    /// The checked action as the address writes it.
-    pub code: String,
+    /// What was checked.
+    pub about: DraftAt,
     /// The same action with the parts that the world suggests where the rules ask for them.
     pub completed: String,
     /// The completed action in words; empty if the code is not an action.
@@ -121,8 +132,8 @@ pub struct ComposerSignals {
     pub checked: Signal<CheckedAction>,
     /// Code of the card that is dragged; empty for none.
     pub dragged: StoredValue<String>,
-    /// Code of an action that is taken once the engine has found nothing wrong with it; empty for none.
-    pub taken_if_valid: Signal<String>,
+    /// Action that is taken once the engine has found nothing wrong with it.
+    pub taken_if_valid: StoredValue<Option<DraftAt>>,
 }
 
 impl Default for ComposerSignals {
@@ -131,7 +142,7 @@ impl Default for ComposerSignals {
             draft: Signal::new(DraftAction::default()),
             checked: Signal::new(CheckedAction::default()),
             dragged: StoredValue::default(),
-            taken_if_valid: Signal::default(),
+            taken_if_valid: StoredValue::default(),
         }
     }
 }

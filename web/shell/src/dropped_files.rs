@@ -65,10 +65,15 @@ impl DroppedFiles {
         });
     }
 
-    /// Takes the engine's answer about the file of a name that was dropped first: the player that it
+    /// Records the engine's answer about the oldest unanswered file with this name: the player that it
     /// is, or an empty word if no other engine needs the file. Returns the file if it replaces an
     /// earlier one, and the number of that one.
-    pub fn answer(&mut self, world: &str, name: &str, player: &str) -> Option<(&DroppedFile, u32)> {
+    pub fn resolve(
+        &mut self,
+        world: &str,
+        name: &str,
+        player: &str,
+    ) -> Option<(&DroppedFile, u32)> {
         let is_asked = |file: &DroppedFile| file.player.is_empty() && file.world == world;
         let mut at = self
             .all
@@ -141,10 +146,10 @@ mod tests {
         }
         files.add("cluster", "a.jsonl".to_owned(), vec![0; 10]);
         assert_eq!(ids(files.of_world("trust")), NONE);
-        assert!(files.answer("trust", "a.jsonl", "replay:a").is_none());
-        assert!(files.answer("trust", "log.json", "").is_none());
-        assert!(files.answer("trust", "b.safetensors", "model:b").is_none());
-        assert!(files.answer("trust", "unknown", "model:c").is_none());
+        assert!(files.resolve("trust", "a.jsonl", "replay:a").is_none());
+        assert!(files.resolve("trust", "log.json", "").is_none());
+        assert!(files.resolve("trust", "b.safetensors", "model:b").is_none());
+        assert!(files.resolve("trust", "unknown", "model:c").is_none());
         assert_eq!(ids(files.of_world("trust")), [1, 3]);
         assert_eq!(ids(files.named_in("trust", &play("bayes"))), NONE);
         assert_eq!(ids(files.named_in("trust", &play("model:b"))), [3]);
@@ -158,7 +163,7 @@ mod tests {
         assert_eq!(ids(files.named_in("trust", &Request::Describe)), NONE);
         // The engine of the cluster ended before it answered.
         files.forget_unanswered("cluster");
-        assert!(files.answer("cluster", "a.jsonl", "replay:a").is_none());
+        assert!(files.resolve("cluster", "a.jsonl", "replay:a").is_none());
         assert_eq!(ids(files.of_world("cluster")), NONE);
     }
 
@@ -166,9 +171,9 @@ mod tests {
     fn a_file_replaces_the_player_of_its_name() {
         let mut files = DroppedFiles::default();
         files.add("trust", "m.safetensors".to_owned(), vec![1]);
-        files.answer("trust", "m.safetensors", "model:m");
+        files.resolve("trust", "m.safetensors", "model:m");
         files.add("trust", "m.safetensors".to_owned(), vec![2]);
-        let replaced = files.answer("trust", "m.safetensors", "model:m");
+        let replaced = files.resolve("trust", "m.safetensors", "model:m");
         let (file, old) = replaced.expect("a file that replaces another");
         assert_eq!((file.id(), old), (2, 1));
         let name = "m.safetensors".to_owned();
@@ -186,7 +191,7 @@ mod tests {
         }
         assert!(files.has_room(size as f64));
         assert!(!files.has_room(size as f64 + 1.0));
-        files.answer("trust", "1.jsonl", "");
+        files.resolve("trust", "1.jsonl", "");
         assert!(files.has_room(2.0 * size as f64));
     }
 }

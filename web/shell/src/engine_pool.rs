@@ -183,7 +183,7 @@ impl EnginePool {
     /// Keeps a dropped file that is a player for other engines of its world, and forgets one that is
     /// none. Engines that have an earlier file of this player get the new one.
     pub fn keep_file(&mut self, world: &str, name: &str, player: &str) {
-        let Some((file, old)) = self.dropped.answer(world, name, player) else {
+        let Some((file, old)) = self.dropped.resolve(world, name, player) else {
             return;
         };
         for running in &mut self.running {

@@ -121,7 +121,7 @@ pub struct TruthSignals {
     /// Analysis from the true hidden state; `None` while the truth is hidden or not analyzed.
     pub analysis: Signal<Option<Arc<AnalysisUpdate>>>,
     /// `true` once that analysis was complete, also while the truth is hidden.
-    pub is_analyzed: StoredValue<bool>,
+    pub is_complete: StoredValue<bool>,
 }
 
 /// Signals of one run: its frames, and the frame at the cursor.
@@ -150,6 +150,8 @@ pub struct EpisodeView {
     pub answer: Signal<Option<Arc<Answer>>>,
     /// Number of the run that was requested last; 0 for none.
     pub run: StoredValue<u32>,
+    /// Number of the run whose analysis started by itself last; 0 for none.
+    pub analyzed_by_itself: StoredValue<u32>,
     /// Number of the run whose frames are shown; 0 for none.
     shown_run: Signal<u32>,
     /// Inputs of the run that was requested last.
@@ -195,10 +197,11 @@ impl EpisodeView {
                 charts: Signal::default(),
                 frame: memo_notify_always(move || decode_frame(hidden_frames, at.get())),
                 analysis: Signal::default(),
-                is_analyzed: StoredValue::new(false),
+                is_complete: StoredValue::new(false),
             },
             answer: Signal::default(),
             run: StoredValue::new(0),
+            analyzed_by_itself: StoredValue::new(0),
             shown_run: Signal::new(0),
             requested: StoredValue::new(None),
         }
@@ -307,7 +310,7 @@ impl EpisodeView {
 
     /// Returns `true` if an analysis was asked for and not ended.
     #[must_use]
-    pub fn is_analyzed(&self) -> bool {
+    pub fn is_analysis_requested(&self) -> bool {
         self.analysis.with_untracked(Option::is_some)
     }
 
@@ -317,7 +320,7 @@ impl EpisodeView {
         let is_complete = |found: &Option<Arc<AnalysisUpdate>>| {
             found.as_ref().is_some_and(|found| found.is_complete())
         };
-        self.analysis.with_untracked(is_complete) && (!truth || self.truth.is_analyzed.get_value())
+        self.analysis.with_untracked(is_complete) && (!truth || self.truth.is_complete.get_value())
     }
 
     /// Drops all hidden state.

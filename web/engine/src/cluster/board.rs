@@ -42,7 +42,7 @@ fn gpu(frame: &PublicFrame<'_, ClusterEnv>, id: GpuId, view: &GpuView, held: u16
         chips.push(chip("does not add up", Tone::Warn));
     }
     let over = view.used > GPU_MEMORY;
-    // Free memory is told where it is not what the used memory leaves, which is evidence of an attack.
+    // Shows free memory only if it differs from total minus used, which is evidence of an attack.
     let left = GPU_MEMORY.saturating_sub(view.used);
     let subtitle = match view.state.is_operational() {
         true if view.free == left => String::new(),

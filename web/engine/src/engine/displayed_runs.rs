@@ -120,6 +120,7 @@ impl<W: PageWorld> Shown<W> {
                 }
                 Some(Fetched::Failed(reason)) => {
                     replies.push_back(Reply::Problem(reason.clone()));
+                    replies.push_back(Reply::NoAnalysis { run });
                     self.analysis = Analyzing::Off;
                 }
                 _ => {}
@@ -283,7 +284,6 @@ impl<W: PageWorld> Shown<W> {
         replies.push_back(Reply::Truth(Box::new(update)));
     }
 
-    /// Returns a sentence about the file that the player needs, and whether it is a warning.
     /// Returns `true` while the file of the player is on its way.
     fn is_loading(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> bool {
         match &self.source {
@@ -299,6 +299,7 @@ impl<W: PageWorld> Shown<W> {
         }
     }
 
+    /// Returns a sentence about the file that the player needs, and whether it is a warning.
     fn note(&self, file_library: &FileLibrary<W>, models: &Models<W>) -> (String, bool) {
         match &self.source {
             Source::Policy(_) | Source::Visitor => (String::new(), false),

@@ -376,14 +376,16 @@ impl<W: PageWorld> Engine<W> {
             |read| {
                 let action = W::complete_action(observation, W::action(observation, read));
                 W::write_code(W::code(observation, action), &mut completed);
-                (
-                    W::describe_action(observation, action),
-                    W::warning(observation, action),
-                )
+                let warning = match W::is_done(observation) {
+                    true => "The episode has ended.".to_owned(),
+                    false => W::warning(observation, action),
+                };
+                (W::describe_action(observation, action), warning)
             },
         );
         self.replies.push_back(Reply::Checked {
             run,
+            at,
             code: code.to_owned(),
             completed,
             label,

@@ -38,23 +38,26 @@ impl Page {
             true => self.main.shown_run(),
             false => 0,
         });
-        effect_with_previous(move |before: Option<u32>| {
-            let before = before.unwrap_or(0);
+        let last = self.main.analyzed_by_itself;
+        effect(move || {
             let run = ended.get();
-            if run != 0 && run != before && !self.main.is_analyzed() {
+            if run == 0 || run == last.get_value() {
+                return;
+            }
+            last.set_value(run);
+            if !self.main.is_analysis_requested() {
                 // One engine is enough, and it has the run already.
                 untrack(|| {
                     self.main.analysis.set(Some(Arc::default()));
                     self.request_analysis(self.main, 1);
                 });
             }
-            before.max(run)
         });
     }
 
     fn request_analysis(&self, episode: EpisodeView, parts: u32) {
         let run = episode.run.get_value();
-        episode.truth.is_analyzed.set_value(false);
+        episode.truth.is_complete.set_value(false);
         self.send(Role::Play, &analysis_request(run, true, (0, parts)));
         self.request_other_parts(episode, parts);
     }
@@ -81,8 +84,9 @@ impl Page {
     fn stop_idle_analysis(&self) {
         let truth = self.state.with_untracked(|state| state.truth);
         let episodes = [self.main, self.versus];
-        let is_over =
-            |episode: &EpisodeView| !episode.is_analyzed() || episode.is_analysis_complete(truth);
+        let is_over = |episode: &EpisodeView| {
+            !episode.is_analysis_requested() || episode.is_analysis_complete(truth)
+        };
         if episodes.iter().all(is_over) {
             self.engines
                 .update_value(|engines| engines.stop_all(Role::is_analysis));
@@ -97,7 +101,8 @@ impl Page {
     pub(crate) fn update_helpers(&self) {
         let truth = self.state.with_untracked(|state| state.truth);
         for episode in [self.main, self.versus] {
-            let is_wanted = truth && episode.is_analyzed() && !episode.is_analysis_complete(true);
+            let is_wanted =
+                truth && episode.is_analysis_requested() && !episode.is_analysis_complete(true);
             if is_wanted && !episode.has_helpers.get_value() {
                 self.request_other_parts(episode, u32::from(browser::engines_for_long_work()));
             }
@@ -130,7 +135,7 @@ impl Page {
         self.engines
             .update_value(|engines| engines.stop_all(Role::is_analysis));
         for episode in [self.main, self.versus] {
-            if episode.is_analyzed() {
+            if episode.is_analysis_requested() {
                 self.request_analysis(episode, 1);
             }
         }

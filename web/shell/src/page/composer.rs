@@ -3,7 +3,7 @@
 use sentinel_page_protocol::Verb;
 
 use super::*;
-use crate::draft_action::CheckedAction;
+use crate::draft_action::{CheckedAction, DraftAt};
 
 impl Page {
     /// Takes an action of the visitor at the cursor; the episode branches there.
@@ -20,12 +20,23 @@ impl Page {
 
     /// Asks the engine what would go wrong with a draft action at the cursor.
     pub fn check_action(&self, code: &str) {
-        let (run, at) = (
-            self.main.run.get_value(),
-            to_u32(self.main.at.get_untracked()),
-        );
-        let code = code.to_owned();
+        let DraftAt { run, at, code } = self.draft_at(code);
         self.send(Role::Play, &Request::Check { run, at, code });
+    }
+
+    /// Takes a draft action at the cursor, completed by the engine, unless the engine finds something wrong
+    /// with it. It is checked first if the engine has not answered yet.
+    pub fn take_if_valid(&self, code: &str) {
+        let draft = self.draft_at(code);
+        let checked = self.composer.checked.get_untracked();
+        if checked.about == draft {
+            if checked.warning.is_empty() {
+                self.take_action(&checked.completed);
+            }
+            return;
+        }
+        self.composer.taken_if_valid.set_value(Some(draft));
+        self.check_action(code);
     }
 
     /// Drops the dragged card, whose part is chosen already, on the card with this code: an action with
@@ -39,25 +50,38 @@ impl Page {
             draft.set_part(letter, code);
             draft.fit_verb(&verbs);
         });
-        let code = self.composer.draft.with_untracked(|draft| {
-            let verb = verbs.get(draft.verb);
-            verb.map_or_else(String::new, |verb| draft.code(verb))
-        });
-        self.composer.taken_if_valid.set(code.clone());
-        self.check_action(&code);
+        self.take_if_valid(&self.draft_code());
     }
 
     /// Takes the engine's answer about a draft action.
     pub(super) fn handle_checked(&self, checked: CheckedAction) {
         let waits = self.composer.taken_if_valid;
-        let is_taken = waits.with_untracked(|code| !code.is_empty() && *code == checked.code);
-        if is_taken {
-            waits.set(String::new());
-            if checked.warning.is_empty() {
+        if waits.with_value(|draft| draft.as_ref() == Some(&checked.about)) {
+            waits.set_value(None);
+            // The visitor may have gone on since.
+            let is_current = checked.about == self.draft_at(&self.draft_code());
+            if is_current && checked.warning.is_empty() {
                 return self.take_action(&checked.completed);
             }
         }
         self.composer.checked.set(checked);
+    }
+
+    fn draft_at(&self, code: &str) -> DraftAt {
+        DraftAt {
+            run: self.main.run.get_value(),
+            at: to_u32(self.main.at.get_untracked()),
+            code: code.to_owned(),
+        }
+    }
+
+    /// Returns the code of the draft action.
+    fn draft_code(&self) -> String {
+        let verbs = self.verbs();
+        self.composer.draft.with_untracked(|draft| {
+            let verb = verbs.get(draft.verb);
+            verb.map_or_else(String::new, |verb| draft.code(verb))
+        })
     }
 
     fn verbs(&self) -> Vec<Verb> {

@@ -33,7 +33,7 @@ impl Page {
             DeferredReply::Analysis(update) => {
                 // One that was on its way when the visitor ended the analysis is dropped.
                 let episode = self.episode_of_run(update.run);
-                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
+                if let Some(episode) = episode.filter(EpisodeView::is_analysis_requested) {
                     episode.analysis.set(Some(Arc::from(update)));
                     self.update_helpers();
                 }
@@ -41,9 +41,9 @@ impl Page {
             DeferredReply::TrueAnalysis(update) => {
                 let shown = self.state.with_untracked(|state| state.truth);
                 let episode = self.episode_of_run(update.run).filter(|_| shown);
-                if let Some(episode) = episode.filter(EpisodeView::is_analyzed) {
+                if let Some(episode) = episode.filter(EpisodeView::is_analysis_requested) {
                     if update.is_complete() {
-                        episode.truth.is_analyzed.set_value(true);
+                        episode.truth.is_complete.set_value(true);
                     }
                     episode.truth.analysis.set(Some(Arc::from(update)));
                     self.update_helpers();
@@ -54,7 +54,9 @@ impl Page {
                 // Parts of what has ended are dropped, so that they start nothing.
                 let episode = self.episode_of_run(run);
                 let to = match role {
-                    Role::Analysis(_) if episode.is_some_and(|e| e.is_analyzed()) => Role::Play,
+                    Role::Analysis(_) if episode.is_some_and(|e| e.is_analysis_requested()) => {
+                        Role::Play
+                    }
                     Role::Tournament(_) if self.tournament.with_untracked(|t| t.run == run) => {
                         Role::Tournament(0)
                     }

@@ -1,7 +1,7 @@
 //! Handling of events from the engines, and of changes of the world.
 
 use super::*;
-use crate::draft_action::CheckedAction;
+use crate::draft_action::{CheckedAction, DraftAt};
 
 impl Page {
     pub(super) fn enter_world(&self, world: &str) {
@@ -101,8 +101,14 @@ impl Page {
                     episode.answer.set(Some(answer.into()));
                 }
             }
+            Reply::NoAnalysis { run } => {
+                if let Some(episode) = self.episode_of_run(run) {
+                    episode.analysis.set(None);
+                }
+            }
             Reply::Checked {
                 run,
+                at,
                 code,
                 completed,
                 label,
@@ -110,7 +116,7 @@ impl Page {
             } => {
                 if run == self.main.run.get_value() {
                     self.handle_checked(CheckedAction {
-                        code,
+                        about: DraftAt { run, at, code },
                         completed,
                         label,
                         warning,

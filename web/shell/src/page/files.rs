@@ -83,7 +83,9 @@ impl Page {
             // One after the other, so that the order of the replies is that of the files.
             for file in files {
                 let has_room = |engines: &EnginePool| engines.has_room(file.size());
-                if !self.engines.with_value(has_room) {
+                // A file that is too large by itself is refused by the reader.
+                let is_readable = file.size() <= browser::FILE_MAX;
+                if is_readable && !self.engines.with_value(has_room) {
                     self.report_file(format!(
                         "{} was not opened: the replays and models that you opened take up to {} MiB together. Reload the page to open others.",
                         file.name(),

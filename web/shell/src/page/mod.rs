@@ -308,6 +308,7 @@ impl Page {
     /// Starts or stops playback; at the end it starts over.
     pub fn toggle_play(&self) {
         let playing = self.playing.get_untracked();
+        self.seeks_end.set(0);
         if !playing && self.cursor_untracked() >= self.last.get_untracked() {
             self.state.update(|state| state.cursor = 0);
         }

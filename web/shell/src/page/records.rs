@@ -48,7 +48,7 @@ impl Page {
         self.cache_state();
         self.state.update(|state| {
             *state = PageState {
-                truth: state.truth,
+                truth: state.truth && there.world == state.world,
                 embed: state.embed,
                 theme: state.theme,
                 speed: state.speed,

@@ -54,7 +54,7 @@ pub fn analysis(page: Page, episode: EpisodeView, main: bool, hindsight: View) -
         let at = episode.at.get().max(1) - 1;
         found.with(|a| a.as_ref().and_then(|a| a.steps.get(at).cloned()))
     });
-    let summary = move || found.with(|a| a.as_deref().map(|a| summary(page, a)));
+    let summary = move || found.with(|a| a.as_deref().map(|a| summary(page, a, main)));
     let verdict = move || {
         let action = episode.at.get();
         step.with(|step| step.as_ref().map(|step| verdict(action, step)))
@@ -106,7 +106,7 @@ fn brief_note(page: Page) -> El {
 }
 
 /// Returns progress, accuracy and the number of mistakes.
-fn summary(page: Page, analysis: &AnalysisUpdate) -> El {
+fn summary(page: Page, analysis: &AnalysisUpdate, main: bool) -> El {
     let share = analysis.done as f32 / analysis.total.max(1) as f32;
     let progress = (!analysis.is_complete()).then(|| {
         let text = format!("Playing on from every step… {}", percent(share));
@@ -131,8 +131,7 @@ fn summary(page: Page, analysis: &AnalysisUpdate) -> El {
         .child(accuracy)
         .child(span().child(mistakes))
         .child(
-            analysis
-                .is_complete()
+            (main && analysis.is_complete())
                 .then(|| worst(page, analysis))
                 .flatten(),
         );

@@ -142,9 +142,18 @@ fn from_card<R, F: Fn(&Card) -> R>(slot: &CardSignal, draw: F) -> impl Fn() -> R
 fn draggable(element: El, page: Page, slot: &CardSignal) -> El {
     let pick_of = |slot: &CardSignal| slot.card.with_untracked(|card| card.pick.clone());
     let (dragged, below, dropped) = (slot.clone(), slot.clone(), slot.clone());
+    let card_of = |event: &web_sys::DragEvent| {
+        let target = event.current_target()?;
+        target.dyn_into::<web_sys::Element>().ok()
+    };
+    // The visitor acts in the main episode only.
+    let is_main = move |event: &web_sys::DragEvent| {
+        let pane = card_of(event).and_then(|card| card.closest("[data-pane=main]").ok().flatten());
+        pane.is_some()
+    };
     let drag = move |event: web_sys::DragEvent| {
-        let Some(code) = pick_of(&dragged) else {
-            return;
+        let Some(code) = pick_of(&dragged).filter(|_| is_main(&event)) else {
+            return event.prevent_default();
         };
         if let Some(data) = event.data_transfer() {
             // Firefox drags nothing without data.
@@ -164,21 +173,20 @@ fn draggable(element: El, page: Page, slot: &CardSignal) -> El {
         let own = pick_of(slot).and_then(|code| letter(&code));
         own.is_some() && dragged.is_some() && own != dragged
     };
-    let mark = |event: &web_sys::DragEvent, on: bool| {
-        let card = event.current_target();
-        if let Some(card) = card.and_then(|card| card.dyn_into::<web_sys::Element>().ok()) {
+    let mark = move |event: &web_sys::DragEvent, on: bool| {
+        if let Some(card) = card_of(event) {
             let _ = card.class_list().toggle_with_force("drop-target", on);
         }
     };
     let over = move |event: web_sys::DragEvent| {
-        if takes(&below) {
+        if takes(&below) && is_main(&event) {
             event.prevent_default();
             mark(&event, true);
         }
     };
     let drop = move |event: web_sys::DragEvent| {
         mark(&event, false);
-        if takes(&dropped) {
+        if takes(&dropped) && is_main(&event) {
             event.prevent_default();
             event.stop_propagation();
             page.drop_on_card(&pick_of(&dropped).unwrap_or_default());

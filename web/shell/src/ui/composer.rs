@@ -15,6 +15,7 @@ use crate::draft_action::part_of;
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::reactive::{Memo, effect, memo};
+use crate::state::to_u32;
 
 /// Returns the form; nothing in worlds whose actions all have buttons, and after the end of the
 /// episode.
@@ -46,10 +47,13 @@ fn form(page: Page, info: &WorldInfo) -> El {
     });
     check_with_delay(page, code);
     let checked = memo(move || {
-        let code = code.get();
+        let (code, at) = (code.get(), page.main.at.get());
         composer
             .checked
-            .with(|checked| (checked.code == code).then(|| checked.clone()))
+            .with(|checked| {
+                let is_here = checked.about.code == code && checked.about.at == to_u32(at);
+                is_here.then(|| checked.clone())
+            })
             .unwrap_or_default()
     });
     let completed = memo(move || {
@@ -60,6 +64,8 @@ fn form(page: Page, info: &WorldInfo) -> El {
             completed
         }
     });
+    // Not `disabled`, which would take the focus from the button.
+    let is_wasted = memo(move || checked.with(|checked| !checked.warning.is_empty()));
     let action = move || {
         let label = checked.with(|checked| checked.label.clone());
         if label.is_empty() {
@@ -81,7 +87,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         let slots = selected_verb(page).map_or_else(Vec::new, |verb| verb.slots);
         slots
             .into_iter()
-            .map(|slot| slot_menu(page, page.main, slot, completed))
+            .map(|slot| slot_menu(page, page.main, slot, (completed, is_wasted)))
             .collect::<Vec<El>>()
     };
     let verb_index = memo(move || composer.draft.with(|draft| draft.verb));
@@ -105,13 +111,7 @@ fn form(page: Page, info: &WorldInfo) -> El {
         Some(field.child(switch).child(flag.label))
     };
     let kinds = div().class("segmented").attr("role", "group");
-    // Not `disabled`, which would take the focus from the button.
-    let is_wasted = memo(move || checked.with(|checked| !checked.warning.is_empty()));
-    let take = move || {
-        if !is_wasted.get_untracked() {
-            page.take_action(&completed.get_untracked());
-        }
-    };
+    let take = move || page.take_if_valid(&code.get_untracked());
     let act = button()
         .id("act")
         .class("primary")
@@ -170,7 +170,12 @@ fn verb_button(page: Page, index: usize, verb: &Verb) -> El {
 }
 
 /// Returns the menu of the cards that fit a slot.
-fn slot_menu(page: Page, episode: EpisodeView, slot: Slot, completed: Memo<String>) -> El {
+fn slot_menu(
+    page: Page,
+    episode: EpisodeView,
+    slot: Slot,
+    (completed, is_wasted): (Memo<String>, Memo<bool>),
+) -> El {
     let (letter, panel, label) = (slot.letter, slot.panel.clone(), slot.label.clone());
     let draft = page.composer.draft;
     let own = slot.clone();
@@ -192,8 +197,10 @@ fn slot_menu(page: Page, episode: EpisodeView, slot: Slot, completed: Memo<Strin
             let item = rest.iter().find(|item| item.value == part)?;
             Some(format!("suggested: {}", item.label))
         });
+        // Where an action must be named whole and nothing is suggested, the choice is the visitor's.
+        let rest_by = if is_wasted.get() { "choose" } else { "by rule" };
         let open = suggested.filter(|_| is_open.get());
-        let open = Item::new("", &open.unwrap_or_else(|| "by rule".to_owned()), "");
+        let open = Item::new("", &open.unwrap_or_else(|| rest_by.to_owned()), "");
         std::iter::once(open).chain(rest).collect::<Vec<_>>()
     });
     let chosen = memo(move || draft.with(|draft| draft.part(&slot).to_owned()));

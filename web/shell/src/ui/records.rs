@@ -55,19 +55,21 @@ pub fn records(page: Page, screen: Screen) -> View {
     content.into_view()
 }
 
-/// Returns the checkpoints of the trained policy. Until they have played, the place that they need is
-/// kept, so that nothing below moves; a notice says if they cannot.
+/// Returns the checkpoints of the trained policy. The place that they need is kept while they have no
+/// scores, so that nothing below moves.
 fn checkpoints(page: Page) -> El {
     let content = move || match page.checkpoints.get() {
         Some(found) => panels(page, std::slice::from_ref(&*found)),
         None => {
-            let text = "Each checkpoint plays the same episode…";
+            // The notice says why, if they cannot play.
+            let text = match page.notices.with(Vec::is_empty) {
+                true => "Each checkpoint plays the same episode…",
+                false => "The checkpoints have no scores yet.",
+            };
             vec![div().class("card").child(p().class("quiet").child(text))]
         }
     };
-    let is_missing =
-        move || page.checkpoints.with(Option::is_none) && page.notices.with(|all| !all.is_empty());
-    div().class("checkpoints").hidden(is_missing).child(content)
+    div().class("checkpoints").child(content)
 }
 
 /// Returns links to the sections; `None` for less than three.

@@ -32,6 +32,15 @@ pub struct Picture {
 
 /// All pictures.
 pub const PICTURES: [Picture; 7] = [
+    Picture {
+        file: "docs/screenshot.png",
+        query: "task=3&seed=42&policy=grpo&rules=hardened",
+        action: 14,
+        width: 1280,
+        height: 1000,
+        theme: "light",
+        analyzed: false,
+    },
     // What a link to the page shows on other sites.
     Picture {
         file: "docs/screenshot-spot.png",
@@ -39,15 +48,6 @@ pub const PICTURES: [Picture; 7] = [
         action: 16,
         width: 1280,
         height: 670,
-        theme: "light",
-        analyzed: false,
-    },
-    Picture {
-        file: "docs/screenshot.png",
-        query: "task=3&seed=42&policy=grpo&rules=hardened",
-        action: 14,
-        width: 1280,
-        height: 1000,
         theme: "light",
         analyzed: false,
     },

@@ -293,8 +293,9 @@ async fn worlds_and_rules_are_chosen_without_a_reload() -> Result<()> {
         browser.wait_until("window.stays").await?;
     }
     browser.click("#settings").await?;
-    let menu = browser.find(Locator::Css("#rules")).await?;
-    menu.select_by_value("hardened").await?;
+    // The rules as published are a switch, which is on here.
+    browser.wait_for("#rules:checked").await?;
+    browser.click("#rules").await?;
     browser
         .wait_until("location.search.includes('rules=hardened')")
         .await?;

@@ -1,6 +1,6 @@
 //! Controls of the episode: its name, and a drawer in which player, task, seed and rules are chosen.
 
-use leptos::prelude::event_target_value;
+use leptos::prelude::{event_target_checked, event_target_value};
 use sentinel_page_protocol::{Axis, Choice, PlayerInfo, WorldInfo};
 use wasm_bindgen::JsCast;
 
@@ -51,10 +51,6 @@ fn drawer(page: Page) -> El {
         .child(h2().child("This episode"))
         .child(close);
     let tasks = div().class("control-row").child(task_menus(page));
-    let rules = div()
-        .class("control-row")
-        .child(streams_menu(page))
-        .child(rules_menu(page));
     let note = move || {
         // Warnings stand above the episode.
         let (text, warns) = page
@@ -76,7 +72,8 @@ fn drawer(page: Page) -> El {
         .child(tasks)
         .child(seed_field(page))
         .child(player_menu(page, true))
-        .child(rules)
+        .child(streams_menu(page))
+        .child(rules_menu(page))
         .child(rule_changes(page))
 }
 
@@ -304,14 +301,59 @@ fn rules_param(page: Page) -> Memo<Option<RulesParam>> {
     })
 }
 
-fn rules_menu(page: Page) -> El {
-    let items = of_world(page, |info| choices(&info.rules));
+/// Returns the switch for the rules as published; a menu in worlds with more than two named rule sets.
+fn rules_menu(page: Page) -> View {
+    let items = of_world(page, |info| info.rules.clone());
     let param = rules_param(page);
     let chosen =
         memo(move || param.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
     let change = move |word| page.restart(|state| state.rules = word);
-    let help = "The reference rules, or rules that close their loopholes.";
-    select("rules", "Rules", help, items, chosen, change)
+    let menu = move || match items.get().as_slice() {
+        [published, other] => rules_switch([published, other], chosen, change),
+        all => {
+            let help = "The reference rules, or rules that close their loopholes.";
+            let all = choices(all);
+            select(
+                "rules",
+                "Rules",
+                help,
+                memo(move || all.clone()),
+                chosen,
+                change,
+            )
+        }
+    };
+    menu.into_view()
+}
+
+fn rules_switch(
+    [published, other]: [&Choice; 2],
+    chosen: Memo<String>,
+    change: impl Fn(String) + 'static,
+) -> El {
+    let (name, others) = (published.name.clone(), other.name.clone());
+    let is_on = {
+        let name = name.clone();
+        move || chosen.with(|chosen| *chosen == name)
+    };
+    let flip = move |event| {
+        let word = if event_target_checked(&event) {
+            &name
+        } else {
+            &others
+        };
+        change(word.clone());
+    };
+    let switch = input()
+        .attr("type", "checkbox")
+        .id("rules")
+        .prop("checked", is_on)
+        .on("change", flip);
+    label()
+        .class("check")
+        .attr("data-help", published.help.clone())
+        .child(switch)
+        .child(published.label.clone())
 }
 
 /// Returns a switch for each single change of the rules.

@@ -19,7 +19,7 @@ pub struct DraftAt {
 /// The engine's answer about a draft action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedAction {
-    /// What was checked.
+    /// The draft action that was checked.
     pub about: DraftAt,
     /// The same action with the parts that the world suggests where the rules ask for them.
     pub completed: String,

@@ -76,7 +76,7 @@ pub enum DeferredReply {
         #[serde(with = "crate::bytes")]
         results: Vec<u8>,
     },
-    /// Says what became of a file that the visitor dropped. It comes before [`DeferredReply::Opened`].
+    /// The player that a dropped file turned out to be, if it is one. It comes before [`DeferredReply::Opened`].
     FileHandled {
         /// Name of the world whose engine handled it.
         world: String,

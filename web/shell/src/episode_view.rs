@@ -292,6 +292,16 @@ impl EpisodeView {
         })
     }
 
+    /// Reads the step of the action that led to the cursor in the complete analysis; `None` where there is
+    /// none.
+    pub fn with_judged_step<R>(&self, read: impl FnOnce(&StepAnalysis) -> R) -> Option<R> {
+        let last = self.at.get().checked_sub(1)?;
+        self.analysis.with(|found| {
+            let found = found.as_ref().filter(|found| found.is_complete())?;
+            found.steps.get(last).map(read)
+        })
+    }
+
     /// Returns the expected final score at the cursor if the trained policy takes over; `None` where no
     /// analysis has it.
     #[must_use]

@@ -9,7 +9,8 @@ use leptos::prelude::{
 use sentinel_page_protocol::{Slot, Verb, WorldInfo};
 
 use super::select::{Item, select};
-use crate::dom::html::{button, div, h2, input, label, p, section, span};
+use super::widgets::{check_field, checkbox};
+use crate::dom::html::{button, div, h2, p, section, span};
 use crate::dom::{El, IntoView, View};
 use crate::draft_action::part_of;
 use crate::episode_view::EpisodeView;
@@ -102,13 +103,8 @@ fn form(page: Page, info: &WorldInfo) -> El {
             let on = event_target_checked(&event);
             composer.draft.update(|draft| draft.flag = on);
         };
-        let switch = input()
-            .attr("type", "checkbox")
-            .id("act-flag")
-            .prop("checked", move || composer.draft.with(|draft| draft.flag))
-            .on("change", change);
-        let field = label().class("check").attr("data-help", flag.help);
-        Some(field.child(switch).child(flag.label))
+        let is_on = move || composer.draft.with(|draft| draft.flag);
+        Some(check_field(&flag, checkbox(is_on, change).id("act-flag")))
     };
     let kinds = div().class("segmented").attr("role", "group");
     let take = move || page.take_if_valid(&code.get_untracked());

@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast;
 
 use super::icons::{SETTINGS, icon};
 use super::select::{Item, select};
+use super::widgets::{check_field, checkbox};
 use crate::browser;
 use crate::dom::html::{button, details, div, h2, input, label, p, section, span, summary};
 use crate::dom::{El, IntoView, View};
@@ -73,28 +74,26 @@ fn drawer(page: Page) -> El {
         .child(seed_field(page))
         .child(player_menu(page, true))
         .child(streams_menu(page))
-        .child(rules_menu(page))
+        .child(rules_switch(page))
         .child(rule_changes(page))
 }
 
 /// Returns player, task and seed of the episode in words.
 fn chosen_episode(page: Page) -> String {
-    let state = page.without_cursor.get();
+    let (name, seed) = page
+        .without_cursor
+        .with(|state| (state.task.clone(), state.seed));
     let player = page
         .main
         .status
         .with(|status| status.episode.player_label.clone());
     let task = page.info.with(|info| {
         let mut tasks = info.iter().flat_map(|info| &info.tasks);
-        let found = tasks.find(|task| task.name == state.task);
+        let found = tasks.find(|task| task.name == name);
         found.map(|task| task.label.clone())
     });
     // The player, which stands above the headline, too, comes last: narrow windows cut the end.
-    let parts = [
-        task.unwrap_or_default(),
-        format!("seed {}", state.seed),
-        player,
-    ];
+    let parts = [task.unwrap_or_default(), format!("seed {seed}"), player];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
 }
@@ -301,59 +300,24 @@ fn rules_param(page: Page) -> Memo<Option<RulesParam>> {
     })
 }
 
-/// Returns the switch for the rules as published; a menu in worlds with more than two named rule sets.
-fn rules_menu(page: Page) -> View {
+/// Returns the switch for the rules as published; nothing in worlds whose rules have no changes.
+fn rules_switch(page: Page) -> View {
     let items = of_world(page, |info| info.rules.clone());
     let param = rules_param(page);
-    let chosen =
+    let base =
         memo(move || param.with(|p| p.as_ref().map_or_else(String::new, |p| p.base.clone())));
-    let change = move |word| page.restart(|state| state.rules = word);
-    let menu = move || match items.get().as_slice() {
-        [published, other] => rules_switch([published, other], chosen, change),
-        all => {
-            let help = "The reference rules, or rules that close their loopholes.";
-            let all = choices(all);
-            select(
-                "rules",
-                "Rules",
-                help,
-                memo(move || all.clone()),
-                chosen,
-                change,
-            )
-        }
-    };
-    menu.into_view()
-}
-
-fn rules_switch(
-    [published, other]: [&Choice; 2],
-    chosen: Memo<String>,
-    change: impl Fn(String) + 'static,
-) -> El {
-    let (name, others) = (published.name.clone(), other.name.clone());
-    let is_on = {
-        let name = name.clone();
-        move || chosen.with(|chosen| *chosen == name)
-    };
-    let flip = move |event| {
-        let word = if event_target_checked(&event) {
-            &name
-        } else {
-            &others
+    let switch = move || {
+        let [published, other] = <[Choice; 2]>::try_from(items.get()).ok()?;
+        let (name, named) = (published.name.clone(), published.name.clone());
+        let flip = move |event| {
+            let is_on = event_target_checked(&event);
+            let word = if is_on { &name } else { &other.name }.clone();
+            page.restart(|state| state.rules = word);
         };
-        change(word.clone());
+        let switch = checkbox(move || base.with(|base| *base == named), flip);
+        Some(check_field(&published, switch.id("rules")))
     };
-    let switch = input()
-        .attr("type", "checkbox")
-        .id("rules")
-        .prop("checked", is_on)
-        .on("change", flip);
-    label()
-        .class("check")
-        .attr("data-help", published.help.clone())
-        .child(switch)
-        .child(published.label.clone())
+    switch.into_view()
 }
 
 /// Returns a switch for each single change of the rules.
@@ -373,7 +337,7 @@ fn rule_changes(page: Page) -> El {
 }
 
 fn rule_switch(page: Page, param: Memo<Option<RulesParam>>, change: Choice) -> El {
-    let (name, flipped) = (change.name.clone(), change.name);
+    let (name, flipped) = (change.name.clone(), change.name.clone());
     let has = move || {
         page.info.with(|info| {
             let has = |param: &Option<RulesParam>| Some(param.as_ref()?.has(&name, info.as_ref()?));
@@ -390,12 +354,7 @@ fn rule_switch(page: Page, param: Memo<Option<RulesParam>>, change: Choice) -> E
             page.restart(|state| state.rules = word);
         }
     };
-    let switch = input().attr("type", "checkbox").prop("checked", has);
-    label()
-        .class("check")
-        .attr("data-help", change.help)
-        .child(switch.on("change", toggle))
-        .child(change.label)
+    check_field(&change, checkbox(has, toggle))
 }
 
 fn input_of(event: &web_sys::Event) -> Option<web_sys::HtmlInputElement> {

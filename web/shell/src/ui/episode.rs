@@ -13,14 +13,15 @@ use super::panel::panel;
 use super::reward::reward_card;
 use super::truth::truth_panels;
 use super::value_bar::value_bar;
+use super::widgets::checkbox;
 use crate::chart_geometry::extent;
 use crate::deferred::deferred_view;
-use crate::dom::html::{article, div, input, label, span};
-use crate::dom::{El, each};
+use crate::dom::html::{article, div, label, span};
+use crate::dom::{El, IntoView, View, each};
 use crate::episode_view::EpisodeView;
 use crate::page::Page;
 use crate::panel_signals::PanelSignal;
-use crate::reactive::memo;
+use crate::reactive::{Memo, memo};
 use crate::state::{PageState, VISITOR};
 
 /// Returns an episode; `main` is `true` for the one in which the visitor can act.
@@ -69,37 +70,30 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         let is_own = |state: &PageState| state.player == VISITOR || state.branch.is_some();
         main && page.info.with(has_verbs) && page.without_cursor.with(is_own)
     });
-    let charts_if = move |below: bool| {
-        move || (by_hand.get() == below).then(|| untrack(|| charts(page, episode)))
-    };
-    let own_if = move |below: bool| {
-        let own = move || deferred_view(page, move |ui| (ui.own_play)(page));
-        move || (main && !embed && by_hand.get() == below).then(|| untrack(own))
-    };
-    let analysis_if = move |below: bool| {
-        let analysis = move || deferred_view(page, move |ui| (ui.analysis)(page, episode, main));
-        move || (!embed && by_hand.get() == below).then(|| untrack(analysis))
-    };
+    let draw_charts = move || charts(page, episode).into_view();
+    let draw_composer = move || composer(page);
+    let draw_own_play = move || deferred_view(page, move |ui| (ui.own_play)(page));
+    let draw_analysis = move || deferred_view(page, move |ui| (ui.analysis)(page, episode, main));
     let wide = div()
         .class("column wide")
         .toggle_class("by-hand", move || by_hand.get())
         .child(board)
-        .child(charts_if(false))
-        .child(move || (main && !by_hand.get()).then(|| untrack(|| composer(page))))
-        .child(own_if(false))
+        .child(placed(by_hand, false, draw_charts))
+        .child(main.then(|| placed(by_hand, false, draw_composer)))
+        .child((main && !embed).then(|| placed(by_hand, false, draw_own_play)))
         // It grows by itself at the end, so little stands below it.
-        .child(analysis_if(false))
+        .child((!embed).then(|| placed(by_hand, false, draw_analysis)))
         .child(panels(false, 1, usize::MAX))
-        .child(charts_if(true))
-        .child(own_if(true))
-        .child(analysis_if(true))
+        .child(placed(by_hand, true, draw_charts))
+        .child((main && !embed).then(|| placed(by_hand, true, draw_own_play)))
+        .child((!embed).then(|| placed(by_hand, true, draw_analysis)))
         .child(truth_panels(page, truth))
         .child(deferred_view(page, move |deferred| {
             (deferred.transcript)(episode)
         }));
     let narrow = div()
         .class("column narrow")
-        .child(move || by_hand.get().then(|| untrack(|| composer(page))))
+        .child(placed(by_hand, true, draw_composer))
         .child((!embed).then(|| action_history(page, episode, other)))
         .child(panels(true, 0, usize::MAX))
         .child(reward_card(episode));
@@ -123,6 +117,13 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         )
         .child(skeleton)
         .child(grid.child(wide).child(narrow))
+}
+
+/// Returns a part of the episode that has one place while the visitor composes actions by hand and another
+/// one otherwise: its view if `by_hand` is `here`, nothing if not.
+fn placed(by_hand: Memo<bool>, here: bool, draw: impl Fn() -> View + Copy + 'static) -> View {
+    let view = move || (by_hand.get() == here).then(|| untrack(draw));
+    view.into_view()
 }
 
 /// Returns the charts of an episode, which share one cursor.
@@ -149,11 +150,7 @@ fn charts(page: Page, episode: EpisodeView) -> El {
     };
     let all = move || (0..count.get()).map(chart).collect::<Vec<El>>();
     let flip = move |event| page.future.set(event_target_checked(&event));
-    let future = input()
-        .attr("type", "checkbox")
-        .id("future")
-        .prop("checked", move || page.future.get())
-        .on("change", flip);
+    let future = checkbox(move || page.future.get(), flip).id("future");
     let truth = span()
         .class("truth")
         .attr("data-truth", true)

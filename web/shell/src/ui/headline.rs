@@ -1,6 +1,6 @@
 //! The band above an episode: the last action, the state of the episode, and notes about the run.
 
-use sentinel_page_protocol::Branch;
+use sentinel_page_protocol::{Branch, StepAnalysis};
 
 use super::analysis::verdict;
 use super::reward::score;
@@ -109,12 +109,8 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
 /// Returns the sentence about the last action if the analysis found it to be a mistake.
 fn mistake(episode: EpisodeView) -> Option<El> {
     let action = episode.at.get();
-    let last = action.checked_sub(1)?;
-    episode.analysis.with(|found| {
-        let found = found.as_ref().filter(|found| found.is_complete())?;
-        let step = found.steps.get(last)?;
-        step.is_mistake.then(|| verdict(action, step))
-    })
+    let words = |step: &StepAnalysis| step.is_mistake.then(|| verdict(action, step));
+    episode.with_judged_step(words).flatten()
 }
 
 /// Splits a text so that names such as JOB-013 are not broken after their hyphen.

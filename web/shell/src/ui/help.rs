@@ -4,8 +4,9 @@ use leptos::prelude::event_target_checked;
 
 use super::keyboard::KEYS;
 use super::modal::{modal, modal_head};
+use super::widgets::checkbox;
 use crate::deferred::deferred_view;
-use crate::dom::html::{dd, div, dl, dt, h3, input, kbd, label, p, table, tbody, td, th, tr};
+use crate::dom::html::{dd, div, dl, dt, h3, kbd, label, p, table, tbody, td, th, tr};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 
@@ -39,13 +40,8 @@ pub fn content(page: Page) -> View {
         tr().child(key).child(td().child(*does))
     };
     let keys: Vec<El> = KEYS.iter().map(key).collect();
-    let switch = input()
-        .attr("type", "checkbox")
-        .id("shortcuts")
-        .prop("checked", move || page.shortcuts.get())
-        .on("change", move |event| {
-            page.set_shortcuts(event_target_checked(&event));
-        });
+    let set = move |event| page.set_shortcuts(event_target_checked(&event));
+    let switch = checkbox(move || page.shortcuts.get(), set).id("shortcuts");
     let head = modal_head("help", title, page.help);
     let note = "Every number is computed in this tab, by the environment that training uses, compiled to WebAssembly. Drop replays, models, training logs and evaluations anywhere on the page to open them.";
     View::Fragment(vec![

@@ -44,7 +44,7 @@ pub fn records(page: Page, screen: Screen) -> View {
         let sections = all.iter().enumerate();
         let sections: Vec<El> = sections.map(|(index, of)| drawn(page, index, of)).collect();
         View::Fragment(vec![
-            div().class("headline short").child(story).into_view(),
+            div().class("headline").child(story).into_view(),
             contents(all).into_view(),
             (screen == Screen::Training && found.is_some())
                 .then(|| checkpoints(page))

@@ -14,11 +14,7 @@ const HELP: &str =
 #[must_use]
 pub fn value_bar(episode: EpisodeView) -> El {
     let value = memo(move || episode.expected_score());
-    let is_mistake = memo(move || {
-        let last = episode.at.get().checked_sub(1);
-        let mistakes = episode.mistakes();
-        last.is_some_and(|last| mistakes.get(last).is_some_and(Option::is_some))
-    });
+    let is_mistake = memo(move || episode.with_judged_step(|step| step.is_mistake) == Some(true));
     let filled = i().style("height", move || {
         css_percent(value.get().unwrap_or_default() as f32)
     });

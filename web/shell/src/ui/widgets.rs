@@ -1,8 +1,8 @@
 //! Small parts that many components share: bars, labels, chips, and texts with an explanation.
 
-use sentinel_page_protocol::{Chip, Meter, Note, Share, Tone};
+use sentinel_page_protocol::{Chip, Choice, Meter, Note, Share, Tone};
 
-use crate::dom::html::{b, button, div, i, li, p, span, ul};
+use crate::dom::html::{b, button, div, i, input, label, li, p, span, ul};
 use crate::dom::svg::{path, svg};
 use crate::dom::{El, IntoSetting};
 use crate::number_format::{percent, scale_x};
@@ -58,6 +58,24 @@ pub fn bar(share: f32) -> El {
         .class("bar")
         .attr("aria-hidden", "true")
         .child(filled)
+}
+
+/// Returns a box that is checked or not; `change` gets the event when the visitor switches it.
+pub fn checkbox(
+    is_checked: impl Fn() -> bool + 'static,
+    change: impl Fn(web_sys::Event) + 'static,
+) -> El {
+    let switch = input().attr("type", "checkbox");
+    switch.prop("checked", is_checked).on("change", change)
+}
+
+/// Returns a checkbox with the label and the help of a choice.
+pub fn check_field(choice: &Choice, switch: El) -> El {
+    label()
+        .class("check")
+        .attr("data-help", choice.help.clone())
+        .child(switch)
+        .child(choice.label.clone())
 }
 
 /// Returns an area that scrolls sideways if it must, also by keyboard.

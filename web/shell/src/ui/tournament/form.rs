@@ -10,6 +10,7 @@ use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, memo};
 use crate::tournament_form::{Group, PlayerOption, Scope, TournamentForm, player_options};
 use crate::ui::select::{Item, select};
+use crate::ui::widgets::checkbox;
 
 /// Returns the settings, with the button that starts the tournament and further `buttons` in one
 /// row; `runs` while a tournament is played.
@@ -168,11 +169,7 @@ fn switch(
     is_on: impl Fn() -> bool + 'static,
     flip: impl Fn() + 'static,
 ) -> El {
-    let switch = input()
-        .attr("type", "checkbox")
-        .attr(data.0, data.1)
-        .prop("checked", is_on)
-        .on("change", move |_| flip());
+    let switch = checkbox(is_on, move |_| flip()).attr(data.0, data.1);
     label()
         .class("check")
         .attr("data-help", help)

@@ -35,8 +35,9 @@ async fn an_end_score_has_a_yardstick_in_every_world() -> Result<()> {
         if world == "trust" {
             ensure!(text.contains("hidden state"), "{text}");
         }
-        // Each number is that of the table below.
-        let equal = "[...document.querySelectorAll('.yardstick .num')].every(found =>
+        // Each number of this episode is that of the table below; means of others stand beside it.
+        browser.wait_for(".yardstick [data-mean-of=grpo]").await?;
+        let equal = "[...document.querySelectorAll('.yardstick .num:not([data-mean-of])')].every(found =>
             [...document.querySelectorAll('[data-compared] .num')].some(cell => cell.textContent === found.textContent))";
         ensure!(ask(&browser, equal).await? == true, "{query}");
         findings.extend(inspect_view(&browser, &format!("yardstick-{world}")).await?);

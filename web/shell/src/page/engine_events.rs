@@ -186,9 +186,7 @@ impl Page {
                 });
             }
         }
-        self.engines
-            .update_value(|engines| engines.stop_all(|role| role == Role::Mean));
-        self.spot.mean.set(None);
+        self.forget_means();
         self.main.clear();
         self.versus.clear();
         self.failure.set(String::new());

@@ -5,6 +5,7 @@ mod composer;
 mod deferred_replies;
 mod engine_events;
 mod files;
+mod mean_scores;
 mod own_play;
 mod own_record;
 mod records;
@@ -29,8 +30,9 @@ use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, Theme, VISITOR, to_u32};
 pub use files::FileSignals;
 
+pub use mean_scores::{MEAN_SEEDS, MeanScore, MeanScores};
 pub use own_play::{Comparison, OwnPlay};
-pub use spot::{MEAN_SEEDS, SpotSignals};
+pub use spot::SpotSignals;
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -128,6 +130,8 @@ pub struct Page {
     pub own: OwnPlay,
     /// Signals of the world's question.
     pub spot: SpotSignals,
+    /// Mean scores beside that of the episode, once its end was shown.
+    means: Signal<Option<MeanScores>>,
 }
 
 impl Default for Page {
@@ -189,6 +193,7 @@ impl Page {
             history_entry: StoredValue::new(history_entry),
             own: OwnPlay::default(),
             spot: SpotSignals::default(),
+            means: Signal::new(None),
         }
     }
 
@@ -225,6 +230,7 @@ impl Page {
             wanted
         });
         self.connect_spot();
+        self.connect_mean_scores();
         effect(move || {
             let (last, complete) = (self.last.get(), self.main.status.with(|s| s.complete));
             let run = self.seeks_end.get();

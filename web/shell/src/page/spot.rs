@@ -1,4 +1,4 @@
-//! The world's question: the visitor's answer, the network's, and the mean scores beside them.
+//! The world's question: the visitor's answer and the network's.
 
 use leptos::prelude::untrack;
 use sentinel_page_protocol::{Answer, SpotInfo};
@@ -7,9 +7,6 @@ use super::own_play::compared_episode;
 use super::*;
 use crate::daily::{SpotResult, date_of, day_of, seed_of};
 use crate::ui::spot::LIKELY;
-
-/// Number of seeds over which the mean scores are computed.
-pub const MEAN_SEEDS: u32 = 200;
 
 /// The visitor's answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,37 +17,6 @@ pub struct Named {
     pub step: u32,
 }
 
-/// Mean scores of the players of the question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MeanScores {
-    run: u32,
-    spec: TournamentSpec,
-    world: String,
-    /// `true` if its engine failed.
-    pub failed: bool,
-    /// Scores so far; `None` before the first one.
-    pub standings: Option<Standings>,
-}
-
-impl MeanScores {
-    /// Returns `true` while episodes are played.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        let standings = self.standings.as_ref();
-        !self.failed && standings.is_none_or(|standings| standings.played < standings.total)
-    }
-
-    /// Returns mean and half width of a player's score once all episodes have been played; `None` also
-    /// if it has no score.
-    #[must_use]
-    pub fn mean_of(&self, player: &str) -> Option<(f64, f64)> {
-        let standings = self.standings.as_ref().filter(|_| !self.is_running())?;
-        let mut all = standings.placements.iter();
-        let found = all.find(|found| found.player == player && found.scored > 0)?;
-        Some((found.mean, found.half_width))
-    }
-}
-
 /// Signals of the world's question.
 #[derive(Clone, Copy)]
 pub struct SpotSignals {
@@ -58,8 +24,6 @@ pub struct SpotSignals {
     named: Signal<Option<(RunInputs, Named)>>,
     /// Episode whose showing started by itself last.
     started: StoredValue<Option<RunInputs>>,
-    /// Mean scores, once an end was shown.
-    pub mean: Signal<Option<MeanScores>>,
 }
 
 impl Default for SpotSignals {
@@ -67,7 +31,6 @@ impl Default for SpotSignals {
         Self {
             named: Signal::new(None),
             started: StoredValue::new(None),
-            mean: Signal::new(None),
         }
     }
 }
@@ -78,7 +41,7 @@ pub(super) fn today() -> u64 {
 }
 
 impl Page {
-    /// Starts the effects of the question: its first episode, the answer at the end, the mean scores.
+    /// Starts the effects of the question: its first episode, and the answer at the end.
     pub(super) fn connect_spot(self) {
         effect(move || {
             let awaits =
@@ -121,12 +84,6 @@ impl Page {
                 untrack(|| self.show_answer());
             }
         });
-        effect(move || {
-            // The module that is loaded later takes the scores.
-            if ended.get() != 0 && self.deferred.with(Option::is_some) {
-                untrack(|| self.compute_means());
-            }
-        });
     }
 
     /// Returns `true` while the world's question is shown.
@@ -162,83 +119,6 @@ impl Page {
         if !shown.with_untracked(|all| all.contains(&episode)) {
             shown.update(|all| all.push(episode));
         }
-    }
-
-    /// Plays the episodes of the mean scores, unless they are known.
-    fn compute_means(&self) {
-        let Some(info) = self.info.get_untracked() else {
-            return;
-        };
-        let state = self.state.get_untracked();
-        let mut players = vec![info.default_player.clone()];
-        // Others take too long, or know a few episodes only.
-        let is_quick = |found: &&sentinel_page_protocol::PlayerInfo| {
-            found.name == state.player && !found.slow && found.name != VISITOR
-        };
-        let quick = info.players.iter().find(is_quick);
-        players.extend(
-            quick
-                .map(|found| found.name.clone())
-                .filter(|name| *name != players[0]),
-        );
-        let spec = TournamentSpec {
-            tasks: vec![state.task],
-            players,
-            first_seed: info.spot.mean_seed,
-            seeds: MEAN_SEEDS,
-            streams: state.streams,
-            rules: state.rules,
-            ..TournamentSpec::default()
-        };
-        let is_same = |found: &MeanScores| found.spec == spec && found.world == info.name;
-        if self
-            .spot
-            .mean
-            .with_untracked(|mean| mean.as_ref().is_some_and(is_same))
-        {
-            return;
-        }
-        let run = self.next_run();
-        self.spot.mean.set(Some(MeanScores {
-            run,
-            spec: spec.clone(),
-            world: info.name.clone(),
-            failed: false,
-            standings: None,
-        }));
-        self.send(Role::Mean, &Request::Tournament { run, spec });
-    }
-
-    /// Takes mean scores; returns the standings if they belong to another tournament.
-    pub(super) fn handle_means(&self, standings: Standings) -> Option<Standings> {
-        let is_ours = |mean: &MeanScores| mean.run == standings.run;
-        if !self
-            .spot
-            .mean
-            .with_untracked(|mean| mean.as_ref().is_some_and(is_ours))
-        {
-            return Some(standings);
-        }
-        let is_complete = standings.played >= standings.total;
-        self.spot.mean.update(|mean| {
-            if let Some(mean) = mean {
-                mean.standings = Some(standings);
-            }
-        });
-        if is_complete {
-            self.engines
-                .update_value(|engines| engines.stop_all(|role| role == Role::Mean));
-        }
-        None
-    }
-
-    /// Notes that the engine of the mean scores failed.
-    pub(super) fn fail_means(&self) {
-        self.spot.mean.update(|mean| {
-            if let Some(mean) = mean {
-                mean.failed = true;
-            }
-        });
     }
 
     /// Names a suspect, unless the visitor knows the answer.

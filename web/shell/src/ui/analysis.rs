@@ -174,21 +174,28 @@ pub(super) fn chart(
     chart_view(chart, Scrubber::over_episode(page, episode.at, last, true))
 }
 
+/// Returns the sentence about a mistake, without the uncertainty of its loss: one line of the headline.
+pub(super) fn brief_mistake(action: usize, step: &StepAnalysis) -> Option<El> {
+    let best = step.actions.first().filter(|_| step.is_mistake)?;
+    let text = mistake(action, &best.label, &fixed(step.loss, 3));
+    let line = p().class("verdict").attr("data-tone", "bad");
+    Some(line.attr("role", "status").child(b().child(text)))
+}
+
+fn mistake(action: usize, best: &str, loss: &str) -> String {
+    let action = action.max(1);
+    format!("Action {action} was a mistake: “{best}” would have scored {loss} more.")
+}
+
 /// Returns a sentence on the action that led to the cursor.
-pub(super) fn verdict(action: usize, step: &StepAnalysis) -> El {
+fn verdict(action: usize, step: &StepAnalysis) -> El {
     let Some(best) = step.actions.first() else {
         return p().class("quiet").child("No rollout of this step yet.");
     };
     let chosen = step.actions.iter().find(|action| action.is_chosen);
     let name = format!("Action {}", action.max(1));
     let text = match chosen {
-        _ if step.is_mistake => {
-            format!(
-                "{name} was a mistake: “{}” would have scored {} more.",
-                best.label,
-                loss(step)
-            )
-        }
+        _ if step.is_mistake => mistake(action, &best.label, &loss(step)),
         Some(chosen) if chosen.code == best.code => format!("{name} was the best one found."),
         _ => format!(
             "{name} is as good as “{}” (difference within noise: {}).",

@@ -78,6 +78,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .class("column wide")
         .toggle_class("by-hand", move || by_hand.get())
         .child(board)
+        .child((main && !embed).then(|| deferred_view(page, move |ui| (ui.yardstick)(page))))
         .child(placed(by_hand, false, draw_charts))
         .child(main.then(|| placed(by_hand, false, draw_composer)))
         .child((main && !embed).then(|| placed(by_hand, false, draw_own_play)))
@@ -111,10 +112,6 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .label(name)
         .attr("aria-busy", move || is_empty.get().to_string())
         .child(headline(page, episode, main))
-        .child(
-            (main && !embed)
-                .then(|| deferred_view(page, move |deferred| (deferred.yardstick)(page))),
-        )
         .child(skeleton)
         .child(grid.child(wide).child(narrow))
 }

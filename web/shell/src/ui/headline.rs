@@ -2,7 +2,7 @@
 
 use sentinel_page_protocol::{Branch, StepAnalysis};
 
-use super::analysis::verdict;
+use super::analysis::brief_mistake;
 use super::reward::score;
 use super::truth::truth_headline;
 use super::widgets::meter;
@@ -109,8 +109,8 @@ pub fn headline(page: Page, episode: EpisodeView, main: bool) -> El {
 /// Returns the sentence about the last action if the analysis found it to be a mistake.
 fn mistake(episode: EpisodeView) -> Option<El> {
     let action = episode.at.get();
-    let words = |step: &StepAnalysis| step.is_mistake.then(|| verdict(action, step));
-    episode.with_judged_step(words).flatten()
+    let line = |step: &StepAnalysis| brief_mistake(action, step);
+    episode.with_judged_step(line).flatten()
 }
 
 /// Splits a text so that names such as JOB-013 are not broken after their hyphen.

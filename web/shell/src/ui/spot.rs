@@ -5,7 +5,7 @@ mod board;
 use sentinel_page_protocol::{AgentView, Answer, Suspect};
 
 use super::copy_button::copy_button;
-use super::widgets::text_with_help;
+use super::widgets::{mean_value, text_with_help};
 use crate::dom::html::{b, button, div, h1, h2, li, p, pre, section, span, ul};
 use crate::dom::svg::{path, svg};
 use crate::dom::{El, IntoView, View};
@@ -228,7 +228,6 @@ fn curve(page: Page, answer: &Answer) -> View {
 
 /// Returns the score of the episode beside the means of many.
 fn scores(page: Page) -> El {
-    let player = page.without_cursor.with(|state| state.player.clone());
     let label = page
         .main
         .status
@@ -239,35 +238,15 @@ fn scores(page: Page) -> El {
         .child(span().child(format!("{label}, this episode")))
         .child(b().class("num").child(fixed(score, 3)));
     let means = move || {
-        let (trained, trained_label) = page.info.with(|info| {
-            let info = info.as_ref()?;
-            let found = info
-                .players
-                .iter()
-                .find(|found| found.name == info.default_player);
-            Some((info.default_player.clone(), found?.label.clone()))
-        })?;
-        let mean = page.spot.mean.get().filter(|mean| !mean.is_running())?;
-        let row = |name: &str, label: &str| {
-            let text = match mean.mean_of(name) {
-                Some((value, half)) => format!("{} ± {}", fixed(value, 3), fixed(half, 3)),
-                None => "not available".to_owned(),
-            };
-            let value = b()
-                .class("num")
-                .attr("data-mean-of", name.to_owned())
-                .child(text);
-            li().child(span().child(label.to_owned())).child(value)
-        };
-        let mut rows = vec![row(&trained, &trained_label)];
-        if player != trained {
-            rows.push(row(&player, &label));
-        }
-        Some(ul().class("means").child(rows))
+        let means = page.mean_scores()?;
+        let rows = means.iter().map(|mean| {
+            li().child(span().child(mean.label.clone()))
+                .child(mean_value(mean))
+        });
+        Some(ul().class("means").child(rows.collect::<Vec<El>>()))
     };
     let wait = move || {
-        let mean = page.spot.mean.get();
-        let waits = mean.is_none_or(|mean| mean.is_running());
+        let waits = page.mean_scores().is_none();
         waits.then(|| p().class("quiet").child("Computing…"))
     };
     section()

@@ -5,7 +5,8 @@ use sentinel_page_protocol::{Chip, Choice, Meter, Note, Share, Tone};
 use crate::dom::html::{b, button, div, i, input, label, li, p, span, ul};
 use crate::dom::svg::{path, svg};
 use crate::dom::{El, IntoSetting};
-use crate::number_format::{percent, scale_x};
+use crate::number_format::{fixed, percent, scale_x};
+use crate::page::MeanScore;
 
 /// Returns the value of `data-tone` for a tone.
 #[must_use]
@@ -173,4 +174,15 @@ pub fn note(note: &Note) -> El {
 pub fn state_label(text: &str, of: Tone) -> Option<El> {
     let word = || span().class("state").attr("data-tone", tone_name(of));
     (!text.is_empty()).then(|| word().child(sign(of)).child(text.to_owned()))
+}
+/// Returns a mean score with the half width of its interval.
+#[must_use]
+pub fn mean_value(score: &MeanScore) -> El {
+    let text = match score.mean {
+        Some((mean, half)) => format!("{} ± {}", fixed(mean, 3), fixed(half, 3)),
+        None => "not available".to_owned(),
+    };
+    b().class("num")
+        .attr("data-mean-of", score.player.clone())
+        .child(text)
 }

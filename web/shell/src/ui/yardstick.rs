@@ -5,18 +5,20 @@ use std::sync::Arc;
 use sentinel_page_protocol::{Placement, WorldInfo};
 
 use super::spot::title_of;
+use super::widgets::mean_value;
 use crate::dom::IntoView;
-use crate::dom::html::{b, button, div, p, section, small, span};
+use crate::dom::html::{b, button, div, p, section, span};
 use crate::dom::{El, View};
 use crate::number_format::fixed;
-use crate::page::{Comparison, Page};
-use crate::reactive::{Memo, effect, memo};
+use crate::page::{Comparison, MEAN_SEEDS, MeanScore, Page};
+use crate::reactive::{effect, memo};
 
 /// Name of the policy that acts at random, in worlds that have it.
 const RANDOM: &str = "random";
 
-/// Returns a line about the final score of the main episode, which is shown at its end. The policies
-/// play in an engine of their own, and only once the end is shown, so playback never waits for them.
+/// Returns what is said about the final score of the main episode, which is shown at its end. The
+/// policies play in an engine of their own, and only once the end is shown, so playback never waits for
+/// them.
 #[must_use]
 pub fn yardstick(page: Page) -> View {
     let shown = memo(move || page.shows_end());
@@ -25,25 +27,38 @@ pub fn yardstick(page: Page) -> View {
             page.compare_quickly();
         }
     });
-    let line = move || {
-        let found = page.comparison().filter(|_| shown.get())?;
+    let view = move || {
+        shown.get().then(|| {
+            section()
+                .class("yardstick")
+                .label("How good is this score?")
+                .child(div().child(judged(page)).child(means(page)))
+                .child(ending(page))
+        })
+    };
+    view.into_view()
+}
+
+/// Returns the rank of the score among those of the policies on the same episode.
+fn judged(page: Page) -> View {
+    let lines = move || {
+        let score = page.main.last_score()?;
         let info = page.info.get()?;
         let player = page
             .main
             .status
             .with(|status| status.episode.player.clone());
-        let score = page.main.last_score()?;
-        Some(line(&found, &info, &player, score))
+        Some(lines(page.comparison().as_ref(), &info, &player, score))
     };
-    View::Fragment(vec![line.into_view(), ending(page, shown)])
+    lines.into_view()
 }
 
 /// Returns the answer to the world's question at the end of the episode, after a press on the button
 /// that asks for it: whoever knows it plays the episode again for practice only.
-fn ending(page: Page, shown: Memo<bool>) -> View {
+fn ending(page: Page) -> View {
     let is_posed = move || {
         let frame = page.main.frame.get();
-        shown.get() && frame.is_some_and(|frame| !frame.suspects.is_empty())
+        frame.is_some_and(|frame| !frame.suspects.is_empty())
     };
     let view = move || {
         if !is_posed() {
@@ -70,28 +85,49 @@ fn ending(page: Page, shown: Memo<bool>) -> View {
     view.into_view()
 }
 
-fn line(found: &Comparison, info: &Arc<WorldInfo>, player: &str, score: f64) -> El {
-    let placements = found.standings.as_ref().map_or(&[][..], |s| &s.placements);
-    let line = section()
-        .class("yardstick")
-        .label("How good is this score?");
+fn lines(found: Option<&Comparison>, info: &Arc<WorldInfo>, player: &str, score: f64) -> View {
     let status = p().attr("role", "status");
-    if !found.is_complete() {
-        let text = match found.stopped {
+    let Some(found) = found.filter(|found| found.is_complete()) else {
+        let text = match found.is_some_and(|found| found.stopped) {
             true => "The comparison with the policies was stopped.",
             false => "The policies play the same episode, for comparison…",
         };
-        return line.child(status.class("quiet").child(text));
-    }
+        let facts = p().class("facts").child("\u{a0}");
+        let status = status.class("quiet").child(text);
+        return View::Fragment(vec![status.into_view(), facts.into_view()]);
+    };
+    let placements = found.standings.as_ref().map_or(&[][..], |s| &s.placements);
     let verdict = verdict(placements, info, player, score);
     let scales = landmarks(placements, info).into_iter();
     let scales = scales.map(|(name, score)| {
         let value = b().class("num").child(fixed(score, 3));
         span().child(name).child(" ").child(value)
     });
-    line.child(status.child(b().child(verdict)))
-        .child(p().class("facts").child(scales.collect::<Vec<El>>()))
-        .child(small().child("One episode proves little: luck matters."))
+    let facts = p().class("facts").child(scales.collect::<Vec<El>>());
+    let verdict = status.child(b().child(verdict));
+    View::Fragment(vec![verdict.into_view(), facts.into_view()])
+}
+
+/// Returns the mean scores over other episodes, on one line that stands from the start.
+fn means(page: Page) -> El {
+    let scores = move || {
+        let Some(scores) = page.mean_scores() else {
+            return "computing…".into_view();
+        };
+        let score = |score: &MeanScore| {
+            span()
+                .child(score.label.clone())
+                .child(" ")
+                .child(mean_value(score))
+                .into_view()
+        };
+        View::Fragment(scores.iter().map(score).collect())
+    };
+    p().class("facts")
+        .child(format!(
+            "One episode proves little. Means of {MEAN_SEEDS} others:"
+        ))
+        .child(scores)
 }
 
 fn is_privileged(info: &WorldInfo, placement: &Placement) -> bool {

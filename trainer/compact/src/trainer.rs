@@ -104,6 +104,12 @@ impl<W: Learn> Trainer<W> {
         self.done
     }
 
+    /// Returns the number of environment steps taken so far.
+    #[must_use]
+    pub const fn env_steps(&self) -> u64 {
+        self.env_steps
+    }
+
     /// Returns `true` if all updates are done.
     #[must_use]
     pub const fn finished(&self) -> bool {

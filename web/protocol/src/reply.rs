@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AnalysisUpdate, Answer, Chart, Evaluation, ExportedFile, ForeignFile, Panel, Records, StepLine,
-    Tone, WorldInfo,
+    Tone, TrainingUpdate, WorldInfo,
 };
 
 /// A message from an engine.
@@ -113,6 +113,19 @@ pub enum DeferredReply {
     Foreign(ForeignFile),
     /// A file to save; answers [`Request::Export`](crate::Request::Export).
     Exported(ExportedFile),
+    /// State of a training run; answers [`Request::Train`](crate::Request::Train), after every update and
+    /// evaluation.
+    Training(Box<TrainingUpdate>),
+    /// Newest policy of a training run; answers [`Request::TakeModel`](crate::Request::TakeModel).
+    TrainedModel {
+        /// Number of the run.
+        run: u32,
+        /// Number of updates that the policy had.
+        updates: u32,
+        /// Content of `model.safetensors`.
+        #[serde(with = "crate::bytes")]
+        content: Vec<u8>,
+    },
 }
 
 impl From<DeferredReply> for Reply {

@@ -86,10 +86,10 @@ pub fn engine_script() -> String {
     meta_content("meta[name=engine-worker]").unwrap_or_else(|| "./engine.js".to_owned())
 }
 
-/// Returns the address of the program of the engine that reads training logs and reports.
+/// Returns the address of an engine's program, which the page names in `<meta name="NAME">`.
 #[must_use]
-pub fn records_program() -> String {
-    meta_content("meta[name=records-engine]").unwrap_or_default()
+pub fn program(name: &str) -> String {
+    meta_content(&format!("meta[name={name}]")).unwrap_or_default()
 }
 
 /// Returns a link that the build of the site has written as `<meta name="NAME" content="URL">`.

@@ -27,6 +27,10 @@ pub enum Role {
     Mean,
     /// Reads training logs and reports.
     Records,
+    /// Trains a policy.
+    Learn,
+    /// Plays the validation episodes of a training run with other players.
+    Rivals,
 }
 
 impl Role {
@@ -221,7 +225,9 @@ impl EnginePool {
             | Role::Analysis(_)
             | Role::Comparison
             | Role::Mean
-            | Role::Records => 1,
+            | Role::Records
+            | Role::Learn
+            | Role::Rivals => 1,
         };
         let count = self.running.iter().filter(|r| r.role == role).count();
         if count > kept {

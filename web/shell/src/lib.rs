@@ -67,6 +67,7 @@ pub mod rules_param;
 pub mod standings;
 pub mod state;
 pub mod tournament_form;
+pub mod training_curve;
 pub mod tried_lines;
 pub mod ui;
 

@@ -28,6 +28,11 @@ impl Page {
                 self.engines
                     .update_value(|engines| engines.keep_file(&world, &name, &player));
             }
+            DeferredReply::Training(update) => self.handle_training(*update),
+            DeferredReply::TrainedModel { content, .. } => self.handle_trained(content),
+            DeferredReply::Standings(standings) if role == Role::Rivals => {
+                self.handle_rivals(standings);
+            }
             // Answers to requests from another world are dropped.
             _ if !here => {}
             DeferredReply::Analysis(update) => {

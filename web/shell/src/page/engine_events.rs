@@ -18,7 +18,9 @@ impl Page {
 
     /// Handles an event from the engine of `world`.
     pub(super) fn handle_event(&self, world: &str, role: Role, event: EngineEvent) {
-        let here = role == Role::Records || self.state.with_untracked(|state| state.world == world);
+        // Training goes on while another world is shown.
+        let is_of_all = matches!(role, Role::Records | Role::Learn | Role::Rivals);
+        let here = is_of_all || self.state.with_untracked(|state| state.world == world);
         match event {
             EngineEvent::Ready => {}
             EngineEvent::Reply(reply) => {
@@ -54,6 +56,9 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
+            Role::Learn => self.fail_training(),
+            // The curve has no lines to compare with then.
+            Role::Rivals => {}
             Role::Analysis(_) => self.with_deferred(|deferred| deferred.analyze_alone),
             Role::Tournament(_) => {
                 self.engines

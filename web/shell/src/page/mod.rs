@@ -10,6 +10,7 @@ mod own_play;
 mod own_record;
 mod records;
 mod spot;
+mod training;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use files::FileSignals;
 pub use mean_scores::{MEAN_SEEDS, MeanScore, MeanScores};
 pub use own_play::{Comparison, OwnPlay};
 pub use spot::SpotSignals;
+pub use training::{ModelUse, Training, TrainingSignals};
 
 /// Name of the stored setting that turns single-key shortcuts off.
 const SHORTCUTS: &str = "sentinel-shortcuts";
@@ -130,6 +132,8 @@ pub struct Page {
     pub own: OwnPlay,
     /// Signals of the world's question.
     pub spot: SpotSignals,
+    /// Signals of training in the page.
+    pub training: TrainingSignals,
     /// Mean scores beside that of the episode, once its end was shown.
     means: Signal<Option<MeanScores>>,
 }
@@ -193,6 +197,7 @@ impl Page {
             history_entry: StoredValue::new(history_entry),
             own: OwnPlay::default(),
             spot: SpotSignals::default(),
+            training: TrainingSignals::default(),
             means: Signal::new(None),
         }
     }

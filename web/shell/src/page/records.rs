@@ -1,12 +1,19 @@
 //! Recorded results: training runs side by side, checkpoints on one episode, and reports.
 
+use super::training::LEARNER;
 use super::*;
 
-/// Creates the engines' pool: one for each world, and one that reads training logs and reports.
+/// Creates the engines' pool: one for each world, one that reads training
+/// logs and reports, and one that trains.
 pub(super) fn engine_pool(mut programs: Vec<Program>) -> EnginePool {
     programs.push(Program {
         world: RECORDS.to_owned(),
-        module: browser::records_program(),
+        module: browser::program("records-engine"),
+        ..Program::default()
+    });
+    programs.push(Program {
+        world: LEARNER.to_owned(),
+        module: browser::program("learner-engine"),
         ..Program::default()
     });
     EnginePool::new(browser::engine_script(), programs)

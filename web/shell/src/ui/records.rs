@@ -7,6 +7,7 @@ use sentinel_page_protocol::{Chart, Line, Panel, RecordsSection};
 
 use super::chart::{Scrubber, chart_view};
 use super::panel::panel;
+use super::train::train;
 use super::widgets;
 use crate::browser;
 use crate::chart_geometry::{stops, value_at};
@@ -14,7 +15,7 @@ use crate::dom::html::{button, div, h1, h2, li, nav, ol, p, section};
 use crate::dom::{El, IntoView, View};
 use crate::page::Page;
 use crate::panel_signals::PanelSignals;
-use crate::reactive::{Signal, effect, memo};
+use crate::reactive::{Memo, Signal, effect, memo};
 use crate::state::Screen;
 
 /// Returns the screen `screen`; what it shows is requested whenever the address names something
@@ -29,6 +30,7 @@ pub fn records(page: Page, screen: Screen) -> View {
         let (world, runs) = chosen.get();
         page.request_records(screen, world, runs);
     });
+    let trains = (screen == Screen::Training).then(|| train(page));
     let content = move || {
         let found = page.records.get();
         let found = found.filter(|found| found.screen == screen.as_str());
@@ -38,7 +40,11 @@ pub fn records(page: Page, screen: Screen) -> View {
         };
         let story = div()
             .class("story")
-            .child(h1().child(title))
+            .child(match screen {
+                // The part that trains has the heading of the screen.
+                Screen::Training => h2().child(title),
+                _ => h1().child(title),
+            })
             .child(p().class("detail").attr("role", "status").child(detail));
         let all = found.as_ref().map_or(&[][..], |found| &found.sections);
         let sections = all.iter().enumerate();
@@ -52,7 +58,7 @@ pub fn records(page: Page, screen: Screen) -> View {
             sections.into_view(),
         ])
     };
-    content.into_view()
+    View::Fragment(vec![trains.into_view(), content.into_view()])
 }
 
 /// Returns the checkpoints of the trained policy. The place that they need is kept while they have no
@@ -138,6 +144,21 @@ fn curve(chart: &Chart) -> El {
         shows_values: true,
     };
     chart_view(memo(move || chart.clone()), scrubber)
+}
+
+/// Returns a chart that grows; its cursor follows the end.
+pub(super) fn live_curve(chart: Memo<Arc<Chart>>) -> El {
+    let all = memo(move || Arc::new(chart.with(|chart| stops(chart))));
+    let moved = Signal::new(None);
+    let end = memo(move || all.with(|all| all.len().saturating_sub(1)));
+    let scrubber = Scrubber {
+        stops: all,
+        at: memo(move || moved.get().unwrap_or(usize::MAX).min(end.get())),
+        seek: Callback::new(move |index| moved.set((index < end.get_untracked()).then_some(index))),
+        fades_future: memo(|| false),
+        shows_values: true,
+    };
+    chart_view(chart, scrubber)
 }
 
 /// Returns the positions of the cursor: those at which every line that has begun and not ended has

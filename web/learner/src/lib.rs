@@ -1,0 +1,270 @@
+//! Training of a compact policy in the page: the update is that of `sentinel train`, played and learned in
+//! one Web Worker.
+//!
+//! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations.
+
+mod run;
+
+use std::collections::VecDeque;
+
+use sentinel_env::{WorldName, in_world};
+use sentinel_page_engine::worker::Program;
+use sentinel_page_protocol::{DeferredReply, Reply, Request, TrainingSpec, TrainingUpdate};
+
+use run::{Run, TrainingRun};
+
+/// The engine that trains. Requests that concern episodes are ignored.
+#[derive(Default)]
+pub struct Learner {
+    /// Number of the run, with the run itself.
+    running: Option<(u32, Box<dyn TrainingRun>)>,
+    /// Number of updates that the run may take.
+    allowed: u32,
+    replies: VecDeque<Reply>,
+}
+
+impl std::fmt::Debug for Learner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Learner")
+    }
+}
+
+impl Program for Learner {
+    fn handle(&mut self, request: Request) {
+        match request {
+            Request::Train { run, spec } => self.start(run, spec),
+            Request::Learn { run, updates } if self.is_running(run) => self.allowed = updates,
+            Request::Stop { run } if self.is_running(run) => self.running = None,
+            Request::TakeModel { run } if self.is_running(run) => self.send_model(),
+            _ => {}
+        }
+    }
+
+    fn work(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
+        loop {
+            let Some((run, training)) = &mut self.running else {
+                return false;
+            };
+            let evaluates = training.owes_evaluation();
+            if !training.has_work() || (self.allowed == 0 && !evaluates) {
+                return false;
+            }
+            if !evaluates {
+                self.allowed -= 1;
+            }
+            let update = TrainingUpdate {
+                run: *run,
+                ..training.advance()
+            };
+            let update = DeferredReply::Training(Box::new(update));
+            self.replies.push_back(update.into());
+            if is_time_up() {
+                return true;
+            }
+        }
+    }
+
+    fn next_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+}
+
+impl Learner {
+    fn is_running(&self, run: u32) -> bool {
+        self.running.as_ref().is_some_and(|(own, _)| *own == run)
+    }
+
+    fn start(&mut self, run: u32, spec: TrainingSpec) {
+        (self.running, self.allowed) = (None, 0);
+        let training = WorldName::parse(&spec.world)
+            .ok_or_else(|| format!("There is no world {:?}.", spec.world))
+            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec))));
+        match training {
+            Ok(training) => {
+                let update = TrainingUpdate {
+                    run,
+                    ..training.state()
+                };
+                let update = DeferredReply::Training(Box::new(update));
+                self.replies.push_back(update.into());
+                self.running = Some((run, training));
+            }
+            Err(reason) => {
+                let failure = format!("Training cannot start: {reason}.");
+                let update = TrainingUpdate {
+                    run,
+                    failure,
+                    ..TrainingUpdate::default()
+                };
+                let update = DeferredReply::Training(Box::new(update));
+                self.replies.push_back(update.into());
+            }
+        }
+    }
+
+    fn send_model(&mut self) {
+        let Some((run, training)) = &self.running else {
+            return;
+        };
+        self.replies.push_back(match training.model() {
+            Ok(content) => DeferredReply::TrainedModel {
+                run: *run,
+                updates: training.state().updates,
+                content,
+            }
+            .into(),
+            Err(reason) => Reply::Problem(reason),
+        });
+    }
+}
+
+fn boxed<W: sentinel_compact::Learn>(
+    run: Result<Run<W>, String>,
+) -> Result<Box<dyn TrainingRun>, String> {
+    Ok(Box::new(run?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_env::trust::TrustEnv;
+    use sentinel_page_protocol::decode;
+    use sentinel_policy::nn::{Model, NetworkWorld};
+
+    fn spec(world: &str, seed: u64) -> TrainingSpec {
+        TrainingSpec {
+            world: world.to_owned(),
+            rules: "hardened".to_owned(),
+            seed,
+            episodes: Some(12),
+            group_size: Some(4),
+            hidden: Some(8),
+            ..TrainingSpec::default()
+        }
+    }
+
+    fn take_replies(learner: &mut Learner) -> Vec<DeferredReply> {
+        while learner.work(|| true) {}
+        let replies = std::iter::from_fn(|| learner.next_reply());
+        let decoded = replies.map(|reply| match reply {
+            Reply::Deferred(bytes) => decode(&bytes).expect("a reply of the learner"),
+            other => panic!("{other:?}"),
+        });
+        decoded.collect()
+    }
+
+    fn updates(replies: &[DeferredReply]) -> Vec<TrainingUpdate> {
+        let update = |reply: &DeferredReply| match reply {
+            DeferredReply::Training(update) => Some((**update).clone()),
+            _ => None,
+        };
+        replies.iter().filter_map(update).collect()
+    }
+
+    /// Trains for some updates, and returns what the learner said.
+    fn train(learner: &mut Learner, spec: TrainingSpec, count: u32) -> Vec<TrainingUpdate> {
+        learner.handle(Request::Train { run: 1, spec });
+        learner.handle(Request::Learn {
+            run: 1,
+            updates: count,
+        });
+        updates(&take_replies(learner))
+    }
+
+    #[test]
+    fn every_world_learns_and_evaluates() {
+        for world in WorldName::ALL {
+            let world = world.name();
+            let all = train(&mut Learner::default(), spec(world, 1), 4);
+            let first = &all[0];
+            assert_eq!((first.updates, first.failure.as_str()), (0, ""), "{world}");
+            assert!(first.command.contains(&format!("--world {world}")));
+            assert!(!first.validation.tasks.is_empty());
+            let scores: Vec<_> = all.iter().filter_map(|update| update.evaluation).collect();
+            assert_eq!(scores.len(), 2, "{world}: before the first and after 4");
+            assert!(scores.iter().all(|s| s.mean > 0.0 && s.half_width > 0.0));
+            let last = &all[all.len() - 1];
+            assert_eq!(last.updates, 4, "{world}");
+            assert!(last.env_steps > 0 && last.digest != first.digest, "{world}");
+        }
+    }
+
+    /// The same settings give the same weights, in one go or step by step; another seed gives others.
+    #[test]
+    fn a_run_is_a_function_of_its_settings() {
+        let digest = |updates: &[TrainingUpdate]| updates[updates.len() - 1].digest.clone();
+        let whole = digest(&train(&mut Learner::default(), spec("trust", 1), 3));
+        let mut stepwise = Learner::default();
+        train(&mut stepwise, spec("trust", 1), 1);
+        for _ in 0..2 {
+            stepwise.handle(Request::Learn { run: 1, updates: 1 });
+        }
+        assert_ne!(
+            digest(&updates(&take_replies(&mut stepwise))),
+            whole,
+            "two requests, one update"
+        );
+        stepwise.handle(Request::Learn { run: 1, updates: 1 });
+        assert_eq!(digest(&updates(&take_replies(&mut stepwise))), whole);
+        let other = digest(&train(&mut Learner::default(), spec("trust", 2), 3));
+        assert_ne!(other, whole);
+    }
+
+    #[test]
+    fn the_policy_can_be_taken_away() {
+        let mut learner = Learner::default();
+        train(&mut learner, spec("trust", 1), 1);
+        learner.handle(Request::TakeModel { run: 1 });
+        let replies = take_replies(&mut learner);
+        let [
+            DeferredReply::TrainedModel {
+                content,
+                updates: 1,
+                ..
+            },
+        ] = &replies[..]
+        else {
+            panic!("{replies:?}");
+        };
+        let model = Model::<<TrustEnv as NetworkWorld>::Net>::from_bytes(content).expect("a model");
+        assert_eq!(model.config.rules_name(), "hardened");
+    }
+
+    /// A setting that is not possible, and a rate at which the numbers overflow, end the run with a
+    /// sentence.
+    #[test]
+    fn a_run_that_fails_says_why() {
+        for wrong in [
+            TrainingSpec {
+                group_size: Some(1),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
+                episodes: Some(0),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
+                rules: "none".to_owned(),
+                ..spec("trust", 1)
+            },
+            spec("nowhere", 1),
+        ] {
+            let all = train(&mut Learner::default(), wrong, 1);
+            assert!(
+                all.len() == 1 && all[0].failure.starts_with("Training cannot start: "),
+                "{all:?}"
+            );
+        }
+        let wild = TrainingSpec {
+            learning_rate: Some(1e38),
+            ..spec("trust", 1)
+        };
+        let mut learner = Learner::default();
+        let all = train(&mut learner, wild, 20);
+        assert!(
+            all[all.len() - 1].failure.starts_with("Training ended: "),
+            "{all:?}"
+        );
+        assert!(!learner.work(|| false), "it must not go on");
+    }
+}

@@ -1,0 +1,161 @@
+//! The curve of a training run: scores over seconds, thinned so that it does not grow with the run.
+
+use sentinel_page_protocol::{Chart, Line, Placement, TrainingScore};
+
+/// Largest number of points; above it every second one goes.
+const POINTS_MAX: usize = 400;
+
+/// Scores of a run, each with the seconds of training before it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrainingCurve {
+    points: Vec<(f64, TrainingScore)>,
+}
+
+/// A player that the run has passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passed {
+    /// Label of the player.
+    pub label: String,
+    /// Mean score of the player.
+    pub mean: f64,
+    /// Seconds of training before the score that was higher for the first time.
+    pub seconds: f64,
+}
+
+impl TrainingCurve {
+    /// Adds a score.
+    pub fn push(&mut self, seconds: f64, score: TrainingScore) {
+        self.points.push((seconds, score));
+        if self.points.len() > POINTS_MAX {
+            let mut index = 0;
+            // The first one and the newest one stay.
+            let last = self.points.len() - 1;
+            self.points.retain(|_| {
+                index += 1;
+                (index - 1) % 2 == 0 || index - 1 == last
+            });
+        }
+    }
+
+    /// Returns the scores with their seconds, the oldest first.
+    #[must_use]
+    pub fn points(&self) -> &[(f64, TrainingScore)] {
+        &self.points
+    }
+
+    /// Returns the newest score; `None` before the first one.
+    #[must_use]
+    pub fn newest(&self) -> Option<TrainingScore> {
+        self.points.last().map(|(_, score)| *score)
+    }
+
+    /// Returns the players that the run has passed, the one with the lowest score first.
+    #[must_use]
+    pub fn passed(&self, rivals: &[Placement]) -> Vec<Passed> {
+        let mut all: Vec<Passed> = rivals
+            .iter()
+            .filter(|rival| rival.scored > 0)
+            .filter_map(|rival| {
+                let is_higher = |(_, score): &&(f64, TrainingScore)| score.mean > rival.mean;
+                let (seconds, _) = self.points.iter().find(is_higher)?;
+                Some(Passed {
+                    label: rival.label.clone(),
+                    mean: rival.mean,
+                    seconds: *seconds,
+                })
+            })
+            .collect();
+        all.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+        all
+    }
+
+    /// Returns the chart of the run, with a level line for each rival.
+    #[must_use]
+    pub fn chart(&self, rivals: &[Placement]) -> Chart {
+        let x: Vec<f32> = self.points.iter().map(|(at, _)| *at as f32).collect();
+        let end = x.last().copied().unwrap_or(0.0).max(1.0);
+        let own = Line {
+            name: "This policy".to_owned(),
+            y: self.points.iter().map(|(_, s)| s.mean as f32).collect(),
+            half_width: self
+                .points
+                .iter()
+                .map(|(_, s)| s.half_width as f32)
+                .collect(),
+            x,
+            ..Line::default()
+        };
+        let level = |(index, rival): (usize, &Placement)| Line {
+            name: rival.label.clone(),
+            style: 1 + (index % 7) as u8,
+            x: vec![0.0, end],
+            y: vec![rival.mean as f32; 2],
+            half_width: Vec::new(),
+        };
+        let scored = rivals.iter().filter(|rival| rival.scored > 0);
+        let lines: Vec<Line> = std::iter::once(own)
+            .chain(scored.enumerate().map(level))
+            .collect();
+        let values = || lines.iter().flat_map(|line| line.y.iter().copied());
+        let (low, high) = (
+            values().fold(1.0, f32::min),
+            values().fold(0.0, f32::max).max(0.1),
+        );
+        Chart {
+            id: "training-run".to_owned(),
+            title: "Mean score".to_owned(),
+            subtitle: "of the greedy policy on fixed validation seeds, with its 95 % interval"
+                .to_owned(),
+            x_label: "seconds of training".to_owned(),
+            y_label: "score".to_owned(),
+            range: [(low - 0.02).max(0.0), (high + 0.02).min(1.0)],
+            lines,
+            strips: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(scores: &[f64]) -> TrainingCurve {
+        let mut curve = TrainingCurve::default();
+        for (index, mean) in scores.iter().enumerate() {
+            let score = TrainingScore {
+                updates: index as u32,
+                mean: *mean,
+                half_width: 0.01,
+            };
+            curve.push(index as f64, score);
+        }
+        curve
+    }
+
+    fn rival(label: &str, mean: f64) -> Placement {
+        Placement {
+            label: label.to_owned(),
+            scored: 1,
+            mean,
+            ..Placement::default()
+        }
+    }
+
+    #[test]
+    fn players_are_passed_in_order_of_their_scores() {
+        let rivals = [rival("best", 0.9), rival("good", 0.7), rival("random", 0.5)];
+        let passed = curve(&[0.4, 0.6, 0.8]).passed(&rivals);
+        let found: Vec<_> = passed.iter().map(|p| (&p.label[..], p.seconds)).collect();
+        assert_eq!(found, [("random", 1.0), ("good", 2.0)]);
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_first_and_newest_points() {
+        let scores: Vec<f64> = (0..3_000).map(|index| f64::from(index) / 3_000.0).collect();
+        let curve = curve(&scores);
+        let points = curve.points();
+        assert!(points.len() <= POINTS_MAX);
+        assert_eq!((points[0].0, points[points.len() - 1].0), (0.0, 2_999.0));
+        assert!(points.is_sorted_by(|a, b| a.0 < b.0));
+    }
+}

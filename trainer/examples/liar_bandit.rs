@@ -9,12 +9,11 @@
     reason = "an example reports its scores"
 )]
 
-use burn::tensor::Device;
 use sentinel_base::SeedRange;
 use sentinel_compact::evaluate::evaluate_baseline;
 use sentinel_compact::parameter_tensors::{Outputs, ParameterTensors};
 use sentinel_compact::{
-    Learn, NamedPolicy, NetworkWorld, RunDir, SetInputs, Threads, TrainConfig, evaluate,
+    Learn, NamedPolicy, NetworkWorld, RunDir, SetInputs, Tensor, Threads, TrainConfig, evaluate,
     load_model, train,
 };
 use sentinel_env::digest::Digest;
@@ -239,19 +238,17 @@ impl NetworkWorld for LiarBandit {
 }
 
 impl Learn for LiarBandit {
-    type Inputs = SetInputs;
     const BASELINES: &'static [&'static str] = &["gullible"];
 
     fn net(config: &TrainConfig) -> SetNet<Self> {
         SetNet::new(config.hidden)
     }
 
-    fn inputs<'a>(all: impl Iterator<Item = &'a nn::SetFeatures>, device: &Device) -> SetInputs {
-        SetInputs::new::<Self>(all, device)
-    }
-
-    fn forward(net: &ParameterTensors<SetNet<Self>>, inputs: &SetInputs) -> Outputs {
-        inputs.forward(net)
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<SetNet<Self>, T>,
+        features: &[&nn::SetFeatures],
+    ) -> Outputs<T> {
+        SetInputs::new::<Self>(features, net.device()).forward(net)
     }
 
     fn policies() -> Vec<NamedPolicy<Self>> {

@@ -74,8 +74,8 @@ fn trust_network_matches_burn() {
             ..TrustNet::default()
         };
         let weights = scaled_weights(config);
-        let net = ParameterTensors::new(&weights, &device);
-        let outputs = TrustEnv::forward(&net, &TrustEnv::inputs(features.iter(), &device));
+        let net = ParameterTensors::<_, Tensor<2>>::new(&weights, &device);
+        let outputs = TrustEnv::forward(&net, &features.iter().collect::<Vec<_>>());
         let (actions, beliefs) = (
             values(outputs.logits),
             values(outputs.beliefs.expect("the network has a belief")),
@@ -141,8 +141,8 @@ fn cluster_network_matches_burn() {
     }
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = scaled_weights(ClusterNet::default());
-    let net = ParameterTensors::new(&weights, &device);
-    let outputs = ClusterEnv::forward(&net, &ClusterEnv::inputs(features.iter(), &device));
+    let net = ParameterTensors::<_, Tensor<2>>::new(&weights, &device);
+    let outputs = ClusterEnv::forward(&net, &features.iter().collect::<Vec<_>>());
     let (actions, beliefs) = (
         values(outputs.logits),
         values(outputs.beliefs.expect("the network has a belief")),
@@ -186,9 +186,9 @@ fn polyguard_network_matches_burn() {
     }
     assert!(features.len() > 60, "{} observations", features.len());
     let weights = scaled_weights(PolyguardNet::default());
-    let net = ParameterTensors::new(&weights, &device);
-    let inputs = PolyguardEnv::inputs(features.iter(), &device);
-    let actions = values(PolyguardEnv::forward(&net, &inputs).logits);
+    let net = ParameterTensors::<_, Tensor<2>>::new(&weights, &device);
+    let outputs = PolyguardEnv::forward(&net, &features.iter().collect::<Vec<_>>());
+    let actions = values(outputs.logits);
     let (mut scratch, mut plain) = (weights.config().scratch(), Output::default());
     let mut largest = 0.0_f32;
     for (index, features) in features.iter().enumerate() {

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sentinel_compact::burn::tensor::{Device, Tensor};
 use sentinel_compact::parameter_tensors::{Outputs, ParameterTensors};
 use sentinel_compact::{
-    Event, Learn, Method, NamedPolicy, NetworkWorld, RunDir, TrainConfig, load_model, train,
-    train_until,
+    Event, Learn, Method, NamedPolicy, NetworkWorld, RunDir, Tensor, TrainConfig, load_model,
+    train, train_until,
 };
 use sentinel_env::digest::Digest;
 use sentinel_env::rng::derive_seed;
@@ -23,7 +22,6 @@ use sentinel_policy::rollout::run_score;
 use sentinel_policy::{Player, Policy};
 use sentinel_rl::credit_options::Credit;
 use sentinel_run::{Outcome, read_events};
-use sentinel_tensor::matrix;
 use serde::{Deserialize, Serialize};
 
 /// The number of steps of an episode.
@@ -290,23 +288,20 @@ impl NetworkWorld for Signals {
 }
 
 impl Learn for Signals {
-    type Inputs = Tensor<2>;
-
     fn net(config: &TrainConfig) -> SignalsNet {
         SignalsNet {
             hidden: config.hidden,
         }
     }
 
-    fn inputs<'a>(rows: impl Iterator<Item = &'a [f32; WIDTH]>, device: &Device) -> Tensor<2> {
-        let values: Vec<f32> = rows.flatten().copied().collect();
-        let batch = values.len() / WIDTH;
-        matrix(values, [batch, WIDTH], device)
-    }
-
-    fn forward(net: &ParameterTensors<SignalsNet>, inputs: &Tensor<2>) -> Outputs {
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<SignalsNet, T>,
+        features: &[&[f32; WIDTH]],
+    ) -> Outputs<T> {
+        let values = features.iter().copied().flatten().copied().collect();
+        let inputs = T::constant(values, [features.len(), WIDTH], net.device());
         Outputs {
-            logits: net.linear(inputs.clone(), 0, 1),
+            logits: net.linear(inputs, 0, 1),
             beliefs: None,
         }
     }

@@ -1,4 +1,4 @@
-//! The inner loops of a forward pass, over slices of `f32`.
+//! The inner loops of a forward pass, over slices of `f32`, and the products of matrices of training.
 //!
 //! They are a crate of their own because a Cargo profile applies to a whole crate: the page compiles
 //! this one for speed and everything else for size. The order of the additions is part of the
@@ -7,6 +7,8 @@
 //!
 //! In wasm the functions are not `inline`: an inlined one is compiled in the crate that calls it, for
 //! size.
+
+pub mod matmul;
 
 use wide::f32x4;
 

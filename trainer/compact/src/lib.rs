@@ -19,11 +19,15 @@
 //! Read `grpo.rs` first: rollouts, advantages and the loss of one update; `trainer.rs` runs them in order.
 //! [`imitation`] and [`expert_iteration`] collect other targets for the same update. `step.rs`
 //! updates the parameters, `run/mod.rs` is the loop of a run. Rollouts use the plain forward pass of
-//! `sentinel_policy::nn`; only gradients need tensors, in [`Learn::forward`], whose library is
-//! [`burn`].
+//! `sentinel_policy::nn`; only gradients need tensors, in [`Learn::forward`], which is generic over the
+//! library that computes them, see [`tensor::Tensor`]. By default that is burn; [`plain`] is a small
+//! one without dependencies, for a page: `Trainer::<W, Matrix>::on_device(config, start, &Cpu)`.
+//! Without the feature `burn` it is the only one, and there is no `run/`.
 
 pub mod actor;
 pub mod batch;
+#[cfg(feature = "burn")]
+mod burn_tensor;
 pub mod config;
 mod error;
 pub mod evaluate;
@@ -34,24 +38,28 @@ pub mod learn;
 pub mod optimizer;
 mod option_values;
 pub mod parameter_tensors;
-#[cfg(not(target_family = "wasm"))]
+pub mod plain;
+#[cfg(all(feature = "burn", not(target_family = "wasm")))]
 pub mod run;
 mod set_net;
 pub mod step;
+pub mod tensor;
 pub mod trainer;
 pub mod workers;
 
+#[cfg(feature = "burn")]
 pub use burn;
 pub use config::{Method, TrainConfig};
 pub use error::Error;
 pub use evaluate::evaluate;
 pub use learn::{Learn, NamedPolicy};
 pub use set_net::SetInputs;
+pub use tensor::Tensor;
 pub use trainer::Trainer;
 pub use workers::{Sequential, Workers};
 
 pub use sentinel_policy::nn::NetworkWorld;
 pub use sentinel_rl::Scores;
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "burn", not(target_family = "wasm")))]
 pub use run::{Event, RunDir, Threads, TrainError, load_model, save_model, train, train_until};

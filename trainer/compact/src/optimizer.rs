@@ -1,28 +1,24 @@
 //! AdamW over all parameters, with the gradient clipped by its global norm as in TRL.
 
-use burn::optim::{AdamW, AdamWState, Optimizer as _};
-use burn::tensor::Tensor;
 use sentinel_policy::nn::Architecture;
 use sentinel_tensor::adamw::{AdamOptions, Moments, clip_factor};
-use sentinel_tensor::numbers;
 
 use super::Error;
-use super::parameter_tensors::ParameterTensors;
+use super::parameter_tensors::{DefaultTensor, ParameterTensors};
+use super::tensor::Tensor;
 
 /// The optimizer with its moments.
-pub struct Optimizer {
-    rule: AdamW,
-    max_grad_norm: f64,
-    states: Vec<Option<AdamWState<2>>>,
+pub struct Optimizer<T: Tensor = DefaultTensor> {
+    options: AdamOptions,
+    states: Vec<Option<T::Moments>>,
 }
 
-impl Optimizer {
+impl<T: Tensor> Optimizer<T> {
     /// Creates an optimizer before its first step.
     #[must_use]
     pub fn new(options: &AdamOptions, parameters: usize) -> Self {
         Self {
-            rule: options.update_rule(options.weight_decay),
-            max_grad_norm: options.max_grad_norm,
+            options: *options,
             states: vec![None; parameters],
         }
     }
@@ -34,20 +30,19 @@ impl Optimizer {
     /// Returns an error if the device cannot be read.
     pub fn step<A: Architecture>(
         &mut self,
-        net: &mut ParameterTensors<A>,
-        gradients: Vec<Option<Tensor<2>>>,
+        net: &mut ParameterTensors<A, T>,
+        gradients: Vec<Option<T>>,
         learning_rate: f64,
     ) -> Result<f64, Error> {
         let mut squares = 0.0;
         for gradient in gradients.iter().flatten() {
-            let sum = numbers(gradient.clone().square().sum())?;
-            squares += sum.iter().map(|s| f64::from(*s)).sum::<f64>();
+            squares += gradient.square_sum()?;
         }
         let norm = squares.sqrt();
         if !norm.is_finite() {
             return Ok(norm);
         }
-        let factor = clip_factor(norm, self.max_grad_norm);
+        let factor = clip_factor(norm, self.options.max_grad_norm);
         let all = net.tensors.iter_mut().zip(gradients).zip(&mut self.states);
         for ((parameter, gradient), state) in all {
             // A parameter without a gradient stays as it is.
@@ -58,11 +53,10 @@ impl Optimizer {
                 continue;
             };
             if let Some(factor) = factor {
-                gradient = gradient.mul_scalar(factor);
+                gradient = gradient.scale_gradient(factor);
             }
-            let (moved, next) =
-                (self.rule).step(learning_rate, tensor.inner(), gradient, state.take());
-            *parameter = Some(moved.autodiff().require_grad());
+            let (moved, next) = tensor.adamw(gradient, state.take(), &self.options, learning_rate);
+            *parameter = Some(moved);
             *state = next;
         }
         Ok(norm)
@@ -73,10 +67,7 @@ impl Optimizer {
     /// # Errors
     /// Returns an error if the device cannot be read.
     pub fn moments(&self) -> Result<Vec<Option<Moments>>, Error> {
-        let plain = |state: &Option<AdamWState<2>>| {
-            let moments = state.as_ref().map(Moments::from_device);
-            Ok(moments.transpose()?)
-        };
+        let plain = |state: &Option<T::Moments>| state.as_ref().map(T::read_moments).transpose();
         self.states.iter().map(plain).collect()
     }
 
@@ -84,11 +75,11 @@ impl Optimizer {
     pub fn restore<A: Architecture>(
         &mut self,
         moments: Vec<Option<Moments>>,
-        net: &ParameterTensors<A>,
+        net: &ParameterTensors<A, T>,
     ) {
         let states = net.tensors.iter().zip(moments).map(|(parameter, moments)| {
-            let shape = parameter.as_ref()?.dims();
-            Some(moments?.into_device(shape, net.device()))
+            let shape = parameter.as_ref()?.size();
+            Some(T::restore_moments(moments?, shape, net.device()))
         });
         self.states = states.collect();
     }

@@ -1,31 +1,27 @@
 //! Networks over sets of rows on tensors: the same passes as the plain ones, with gradients.
 
-use burn::tensor::{Device, Tensor};
 use sentinel_policy::nn::set_net::{LAYERS, param_index};
 use sentinel_policy::nn::{Architecture, ChoiceSet, SetFeatures, SetLayers, SetNet};
-use sentinel_tensor::matrix;
 
-use super::parameter_tensors::{Outputs, ParameterTensors};
+use super::parameter_tensors::{DefaultTensor, Outputs, ParameterTensors};
+use super::tensor::Tensor;
 
 /// A batch of sets of rows on a device.
 #[derive(Clone, Debug)]
-pub struct SetInputs {
+pub struct SetInputs<T = DefaultTensor> {
     /// The features of the rows, `[batch * rows, features]`.
-    rows: Tensor<2>,
+    rows: T,
     /// The mask of the rows, `[batch * rows, 1]`: 1 for a row that counts, else 0.
-    counts: Tensor<2>,
+    counts: T,
     /// The reciprocal of the number of rows that count, `[batch, 1]`.
-    share: Tensor<2>,
+    share: T,
 }
 
-impl SetInputs {
+impl<T: Tensor> SetInputs<T> {
     /// Copies the features of alternatives to a device.
     #[must_use]
-    pub fn new<'a, E: ChoiceSet>(
-        features: impl Iterator<Item = &'a SetFeatures>,
-        device: &Device,
-    ) -> Self {
-        let sets = features.map(|one| (&one.rows[..], &one.legal[..]));
+    pub fn new<E: ChoiceSet>(features: &[&SetFeatures], device: &T::Device) -> Self {
+        let sets = features.iter().map(|one| (&one.rows[..], &one.legal[..]));
         Self::from_sets(sets, E::SCHEMA.width(), device)
     }
 
@@ -35,7 +31,7 @@ impl SetInputs {
     pub fn from_sets<'a>(
         sets: impl Iterator<Item = (&'a [f32], &'a [bool])>,
         width: usize,
-        device: &Device,
+        device: &T::Device,
     ) -> Self {
         let (mut rows, mut counts, mut share) = (Vec::new(), Vec::new(), Vec::new());
         for (features, on) in sets {
@@ -46,24 +42,23 @@ impl SetInputs {
         }
         let (batch, all) = (share.len(), counts.len());
         Self {
-            rows: matrix(rows, [all, width], device),
-            counts: matrix(counts, [all, 1], device),
-            share: matrix(share, [batch, 1], device),
+            rows: T::constant(rows, [all, width], device),
+            counts: T::constant(counts, [all, 1], device),
+            share: T::constant(share, [batch, 1], device),
         }
     }
 
     /// Returns the number of sets.
     #[must_use]
     pub fn batch(&self) -> usize {
-        self.share.dims()[0]
+        self.share.size()[0]
     }
 
     /// Computes the logits of a [`SetNet`].
     #[must_use]
-    pub fn forward<E: ChoiceSet>(&self, net: &ParameterTensors<SetNet<E>>) -> Outputs {
+    pub fn forward<E: ChoiceSet>(&self, net: &ParameterTensors<SetNet<E>, T>) -> Outputs<T> {
         let bias = net.parameter(param_index::INPUT_BIAS);
-        let shared = bias.expand([self.batch(), net.config().hidden()]);
-        self.logits(net, &LAYERS, shared)
+        self.logits(net, &LAYERS, bias.repeat_row(self.batch()))
     }
 
     /// Computes the logits of all rows, `[batch, rows]`, by the formula at [`SetLayers`]; `shared`,
@@ -71,21 +66,18 @@ impl SetInputs {
     #[must_use]
     pub fn logits<A: Architecture>(
         &self,
-        net: &ParameterTensors<A>,
+        net: &ParameterTensors<A, T>,
         layers: &SetLayers,
-        shared: Tensor<2>,
-    ) -> Outputs {
-        let [batch, hidden] = shared.dims();
-        let [all, _] = self.counts.dims();
-        let rows = all / batch;
+        shared: T,
+    ) -> Outputs<T> {
+        let rows = self.counts.size()[0] / self.batch();
         let first = net.set_layer(self.rows.clone(), layers.row_input, shared);
-        let first = first * self.counts.clone().reshape([batch, rows, 1]);
-        let pooled = first.clone().sum_dim(1).reshape([batch, hidden]) * self.share.clone();
+        let first = first.scale_rows(self.counts.clone());
+        let pooled = first.clone().sum_sets(rows).scale_rows(self.share.clone());
         let shared = net.linear(pooled, layers.pool_hidden, layers.hidden_bias);
-        let second = net.set_layer(first.reshape([all, hidden]), layers.row_hidden, shared);
-        let logits = net.product(second.reshape([all, hidden]), layers.head);
+        let second = net.set_layer(first, layers.row_hidden, shared);
         Outputs {
-            logits: logits.reshape([batch, rows]),
+            logits: net.product(second, layers.head).flatten_sets(rows),
             beliefs: None,
         }
     }

@@ -2,17 +2,15 @@
 
 use std::marker::PhantomData;
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Int, Tensor, TensorData};
 use sentinel_policy::nn::Network;
 use sentinel_rl::Metrics;
-use sentinel_tensor::{matrix, numbers};
 
 use super::Error;
 use super::batch::{Batch, Token};
 use super::learn::Learn;
 use super::optimizer::Optimizer;
 use super::parameter_tensors::ParameterTensors;
+use super::tensor::Tensor;
 
 /// The number added to the logits of columns that cannot be chosen.
 const MASKED: f32 = -1e9;
@@ -41,10 +39,10 @@ pub struct LossGrad {
 }
 
 /// Log-probabilities and entropies of a batch, on the device.
-struct PolicyOutputs {
-    logps: Tensor<2>,
-    entropies: Tensor<2>,
-    beliefs: Option<Tensor<2>>,
+struct PolicyOutputs<T> {
+    logps: T,
+    entropies: T,
+    beliefs: Option<T>,
 }
 
 /// Takes one optimizer step on the sequences `rows` of a batch; returns its metrics.
@@ -55,18 +53,17 @@ struct PolicyOutputs {
 /// # Errors
 /// Returns an error if the loss or the gradient is not finite; the parameters then stay as they
 /// were.
-pub fn step<W: Learn>(
-    net: &mut ParameterTensors<W::Net>,
-    optimizer: &mut Optimizer,
+pub fn step<W: Learn, T: Tensor>(
+    net: &mut ParameterTensors<W::Net, T>,
+    optimizer: &mut Optimizer<T>,
     options: &StepOptions,
     batch: &Batch<W>,
     rows: &[usize],
     policy_loss: impl FnOnce(&TokenTable<W>, &[f32], &[f32]) -> Result<LossGrad, Error>,
 ) -> Result<Metrics, Error> {
     let chosen = TokenTable::new(batch, rows);
-    let outputs = policy_outputs::<W>(net, batch, &chosen.samples);
-    let logps = numbers(outputs.logps.clone())?;
-    let entropies = numbers(outputs.entropies.clone())?;
+    let outputs = policy_outputs(net, batch, &chosen.samples);
+    let (logps, entropies) = (outputs.logps.values()?, outputs.entropies.values()?);
     let LossGrad {
         loss,
         by_logp,
@@ -74,32 +71,23 @@ pub fn step<W: Learn>(
         mut metrics,
     } = policy_loss(&chosen, &logps, &entropies)?;
 
-    let size = [chosen.samples.len(), <W::Net as Network>::LOGITS];
-    let device = net.device().clone();
     // Propagate the gradient of the pure function through the network.
-    let mut objective = (outputs.logps * matrix(by_logp, size, &device)).sum();
+    let mut terms = vec![(outputs.logps, by_logp)];
     if let Some(by_entropy) = by_entropy {
-        let by_entropy = matrix(
-            by_entropy,
-            [size[0], <W::Net as Network>::FACTOR_COLUMNS.len()],
-            &device,
-        );
-        objective = objective + (outputs.entropies * by_entropy).sum();
+        terms.push((outputs.entropies, by_entropy));
     }
     let mut total = loss;
     if let Some(beliefs) = outputs.beliefs {
-        let belief_loss = belief_loss(beliefs, batch, &chosen.samples);
-        let value = numbers(belief_loss.clone())?
-            .first()
-            .map_or(0.0, |v| f64::from(*v));
-        objective = objective + belief_loss.mul_scalar(options.belief_coef);
+        let belief_loss = beliefs.cross_entropy(&belief_targets(batch, &chosen.samples));
+        let value = (belief_loss.values()?.first()).map_or(0.0, |value| f64::from(*value));
+        terms.push((belief_loss, vec![options.belief_coef as f32]));
         total += options.belief_coef * value;
         metrics.insert("belief_loss".into(), value);
     }
     if !total.is_finite() {
         return Err(Error::NotFinite("loss"));
     }
-    let gradients = net.gradients(&objective.backward());
+    let gradients = T::gradients(terms, &net.tensors);
     let norm = optimizer.step(net, gradients, options.learning_rate)?;
     if !norm.is_finite() {
         return Err(Error::NotFinite("gradient"));
@@ -110,14 +98,14 @@ pub fn step<W: Learn>(
 }
 
 /// Runs the network on samples; masked columns get probability 0.
-fn policy_outputs<W: Learn>(
-    net: &ParameterTensors<W::Net>,
+fn policy_outputs<W: Learn, T: Tensor>(
+    net: &ParameterTensors<W::Net, T>,
     batch: &Batch<W>,
     samples: &[u32],
-) -> PolicyOutputs {
+) -> PolicyOutputs<T> {
     let of = |index: &u32| &batch.samples[*index as usize];
-    let inputs = W::inputs(samples.iter().map(|i| &of(i).features), net.device());
-    let outputs = W::forward(net, &inputs);
+    let features: Vec<_> = samples.iter().map(|index| &of(index).features).collect();
+    let outputs = W::forward(net, &features);
     let mask: Vec<f32> = (samples.iter())
         .flat_map(|index| {
             of(index)
@@ -128,38 +116,26 @@ fn policy_outputs<W: Learn>(
         .collect();
     let mut logits = outputs.logits;
     if mask.iter().any(|value| *value != 0.0) {
-        logits = logits
-            + matrix(
-                mask,
-                [samples.len(), <W::Net as Network>::LOGITS],
-                net.device(),
-            );
+        let size = [samples.len(), <W::Net as Network>::LOGITS];
+        logits = logits.plus(T::constant(mask, size, net.device()));
     }
     let (mut logps, mut entropies) = (Vec::new(), Vec::new());
     for range in <W::Net as Network>::FACTOR_COLUMNS {
-        let part = logits.clone().slice([0..samples.len(), range.clone()]);
-        let factor = log_softmax(part, 1);
-        entropies.push(-(factor.clone().exp() * factor.clone()).sum_dim(1));
+        let factor = logits.clone().columns(range.clone()).log_softmax_rows();
+        entropies.push(factor.clone().entropy_rows());
         logps.push(factor);
     }
     PolicyOutputs {
-        logps: Tensor::cat(logps, 1),
-        entropies: Tensor::cat(entropies, 1),
+        logps: T::beside(logps),
+        entropies: T::beside(entropies),
         beliefs: outputs.beliefs,
     }
 }
 
-/// Computes the cross-entropy of the belief against the hidden state, averaged over its rows.
-fn belief_loss<W: Learn>(logits: Tensor<2>, batch: &Batch<W>, samples: &[u32]) -> Tensor<1> {
-    let truth: Vec<i32> = (samples.iter())
-        .flat_map(|index| &batch.samples[*index as usize].belief_targets)
-        .map(|target| i32::from(*target))
-        .collect();
-    let device = logits.device().inner();
-    let rows = truth.len();
-    let truth = TensorData::new(truth, [rows, 1]);
-    let truth = Tensor::<2, Int>::from_data(truth, &device);
-    -log_softmax(logits, 1).gather(1, truth).mean()
+/// Returns the true class of each row of the belief.
+fn belief_targets<W: Learn>(batch: &Batch<W>, samples: &[u32]) -> Vec<u8> {
+    let of = |index: &u32| &batch.samples[*index as usize].belief_targets;
+    samples.iter().flat_map(of).copied().collect()
 }
 
 /// Some sequences of a batch as a table of tokens, with the samples that they refer to.

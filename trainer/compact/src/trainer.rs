@@ -9,8 +9,9 @@ use super::batch::Batch;
 use super::config::{Method, TrainConfig};
 use super::learn::Learn;
 use super::optimizer::Optimizer;
-use super::parameter_tensors::ParameterTensors;
+use super::parameter_tensors::{DefaultTensor, ParameterTensors};
 use super::step::{StepOptions, step};
+use super::tensor::Tensor;
 use super::workers::Workers;
 use crate::grpo::Collected;
 use crate::{expert_iteration, grpo, imitation};
@@ -18,11 +19,11 @@ use crate::{expert_iteration, grpo, imitation};
 /// The seed of the order of mini-batches; no update has this number.
 const ORDER: u64 = u64::MAX - 1;
 
-/// The state that changes from update to update.
-pub struct Trainer<W: Learn> {
+/// The state that changes from update to update, with the tensors `T` that compute the gradients.
+pub struct Trainer<W: Learn, T: Tensor = DefaultTensor> {
     pub(super) config: TrainConfig,
-    pub(super) net: ParameterTensors<W::Net>,
-    pub(super) optimizer: Optimizer,
+    pub(super) net: ParameterTensors<W::Net, T>,
+    pub(super) optimizer: Optimizer<T>,
     /// The parameters as plain numbers, for playing.
     pub(super) weights: Weights<W::Net>,
     /// The policy that training started from, if the divergence from it is penalized.
@@ -46,15 +47,32 @@ pub struct Best<A> {
     pub weights: Weights<A>,
 }
 
+#[cfg(feature = "burn")]
 impl<W: Learn> Trainer<W> {
-    /// Creates a trainer before its first update.
+    /// Creates a trainer before its first update, on the device of the configuration.
     ///
     /// # Errors
     /// Returns an error if an option is invalid, or the device is not available.
     pub fn new(config: TrainConfig, start: Weights<W::Net>) -> Result<Self, Error> {
         config.check::<W>()?;
         let device = config.device.open()?;
-        let net = ParameterTensors::new(&start, &device);
+        Self::on_device(config, start, &device)
+    }
+}
+
+impl<W: Learn, T: Tensor> Trainer<W, T> {
+    /// Creates a trainer before its first update, with tensors on `device`; the configuration's
+    /// device does not matter.
+    ///
+    /// # Errors
+    /// Returns an error if an option is invalid.
+    pub fn on_device(
+        config: TrainConfig,
+        start: Weights<W::Net>,
+        device: &T::Device,
+    ) -> Result<Self, Error> {
+        config.check::<W>()?;
+        let net = ParameterTensors::new(&start, device);
         let reference = (config.beta > 0.0).then(|| start.clone());
         Ok(Self {
             optimizer: Optimizer::new(&config.adam(), net.tensors.len()),

@@ -1,9 +1,12 @@
 //! AdamW with a gradient that is clipped by its global norm as in torch: the part that compact
 //! policies and language models share. Each has its own optimizer over its parameters.
 
+#[cfg(feature = "burn")]
 use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState};
+#[cfg(feature = "burn")]
 use burn::tensor::Device;
 
+#[cfg(feature = "burn")]
 use crate::transfer::{DeviceReadError, matrix, numbers};
 
 /// Options of AdamW, with the defaults of transformers' `TrainingArguments`, which TRL uses.
@@ -33,6 +36,7 @@ impl Default for AdamOptions {
     }
 }
 
+#[cfg(feature = "burn")]
 impl AdamOptions {
     /// Returns the update rule for parameters with this weight decay.
     pub fn update_rule(&self, weight_decay: f32) -> AdamW {
@@ -63,6 +67,7 @@ pub struct Moments {
     pub second: Vec<f32>,
 }
 
+#[cfg(feature = "burn")]
 impl Moments {
     /// Reads the moments from a device.
     ///

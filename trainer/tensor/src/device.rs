@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+#[cfg(feature = "burn")]
 use burn::tensor::Device;
 use sentinel_env::named_enum;
 
@@ -20,6 +21,7 @@ named_enum! {
 }
 
 /// Returns the processor, which every build has.
+#[cfg(feature = "burn")]
 #[must_use]
 pub fn cpu() -> Device {
     Device::flex()
@@ -40,6 +42,7 @@ pub fn available() -> String {
     names.join(", ")
 }
 
+#[cfg(feature = "burn")]
 impl DeviceName {
     /// Opens the device and returns its handle.
     ///

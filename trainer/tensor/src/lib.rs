@@ -2,7 +2,8 @@
 //! and back, and AdamW with its moments.
 //!
 //! It must never know a model, an algorithm, a file or a world, and it compiles for wasm32. burn's
-//! features for threads, wide vectors and devices are switched on here, for all crates.
+//! features for threads, wide vectors and devices are switched on here, for all crates. Without the
+//! feature `burn` only plain data is left: names of devices, options and moments of AdamW.
 //!
 //! Read `adamw.rs` first.
 
@@ -10,4 +11,6 @@ pub mod adamw;
 pub mod device;
 mod transfer;
 
-pub use transfer::{DeviceReadError, matrix, numbers};
+pub use transfer::DeviceReadError;
+#[cfg(feature = "burn")]
+pub use transfer::{matrix, numbers};

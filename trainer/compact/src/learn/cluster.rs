@@ -2,41 +2,34 @@
 
 use std::sync::Arc;
 
-use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor};
 use sentinel_env::PrivilegedState;
 use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
 use sentinel_env::slot::SLOTS;
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
-use sentinel_policy::cluster::learned::{
-    ClusterNet, Features, GLOBAL, HEADS, PER_GPU, PER_JOB, PER_WORKER, param_index,
-};
+use sentinel_policy::cluster::learned::{ClusterNet, Features, HEADS, param_index};
 use sentinel_policy::nn::Model;
 use sentinel_rl::credit_options::Continuation;
-use sentinel_tensor::matrix;
 
 use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::parameter_tensors::{Outputs, ParameterTensors};
+use crate::tensor::Tensor;
 
 /// The number of rows of each set: jobs, GPUs, workers.
 const ROWS: [usize; 3] = [JOBS_MAX, GPUS_MAX, SLOTS];
 
 /// A batch of observations on a device.
-#[derive(Clone, Debug)]
-pub struct Inputs {
+struct Inputs<T> {
     /// The features of jobs, GPUs and workers, each `[batch * rows, features]`.
-    sets: [Tensor<2>; 3],
+    sets: [T; 3],
     /// Masks of the sets, each `[batch * rows, 1]`: 1 for a row that takes part, else 0.
-    open: [Tensor<2>; 3],
+    open: [T; 3],
     /// The global features, `[batch, features]`.
-    global: Tensor<2>,
+    global: T,
 }
 
 impl Learn for ClusterEnv {
-    type Inputs = Inputs;
-
     const BASELINES: &'static [&'static str] =
         &["random", "blind", "trust", "oracle_lite", "planner"];
 
@@ -102,117 +95,109 @@ impl Learn for ClusterEnv {
         behaviors.map(|behavior| behavior as u8).to_vec()
     }
 
-    fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
-        let mut sets: [Vec<f32>; 3] = Default::default();
-        let mut open: [Vec<f32>; 3] = Default::default();
-        let (mut global, mut batch) = (Vec::new(), 0);
-        let part = |on: bool| if on { 1.0 } else { 0.0 };
-        for one in features {
-            sets[0].extend(one.jobs.iter().flatten());
-            sets[1].extend(one.gpus.iter().flatten());
-            sets[2].extend(one.workers.iter().flatten());
-            open[0].extend(one.open.map(part));
-            open[1].extend((0..GPUS_MAX).map(|gpu| part(gpu < usize::from(one.gpu_count))));
-            open[2].extend([1.0; SLOTS]);
-            global.extend_from_slice(&one.global);
-            batch += 1;
-        }
-        let widths = [PER_JOB, PER_GPU, PER_WORKER];
-        let mut set = 0;
-        let sets = sets.map(|values| {
-            set += 1;
-            matrix(values, [batch * ROWS[set - 1], widths[set - 1]], device)
-        });
-        let mut set = 0;
-        let open = open.map(|values| {
-            set += 1;
-            matrix(values, [batch * ROWS[set - 1], 1], device)
-        });
-        Inputs {
-            sets,
-            open,
-            global: matrix(global, [batch, GLOBAL], device),
-        }
-    }
-
     /// Computes the formula that `sentinel_policy::cluster::learned` documents at the plain pass.
-    fn forward(net: &ParameterTensors<ClusterNet>, x: &Inputs) -> Outputs {
-        let hidden = net.config().hidden;
-        let [batch, _] = x.global.dims();
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<ClusterNet, T>,
+        features: &[&Features],
+    ) -> Outputs<T> {
+        let Inputs { sets, open, global } = inputs::<T>(features, net.device());
         let mut context = net.linear(
-            x.global.clone(),
+            global.clone(),
             param_index::CONTEXT_GLOBAL,
             param_index::CONTEXT_BIAS,
         );
         let mut first = Vec::with_capacity(ROWS.len());
-        for (set, rows) in ROWS.into_iter().enumerate() {
+        for (set, (features, open)) in sets.into_iter().zip(open).enumerate() {
             let start = param_index::SETS[set];
             let (weight, bias) = (
                 start + param_index::GLOBAL_INPUT,
                 start + param_index::INPUT_BIAS,
             );
-            let shared = net.linear(x.global.clone(), weight, bias);
-            let all = net.set_layer(x.sets[set].clone(), start + param_index::ROW_INPUT, shared);
-            let all = all * x.open[set].clone().reshape([batch, rows, 1]);
-            let pooled = all.clone().sum_dim(1).reshape([batch, hidden]) / rows as f32;
-            context = context + net.product(pooled, param_index::CONTEXT_SETS[set]);
+            let shared = net.linear(global.clone(), weight, bias);
+            let all = net.set_layer(features, start + param_index::ROW_INPUT, shared);
+            let all = all.scale_rows(open);
+            let pooled = all.clone().sum_sets(ROWS[set]).divide(ROWS[set] as f32);
+            context = context.plus(net.product(pooled, param_index::CONTEXT_SETS[set]));
             first.push(all);
         }
-        let context = relu(context);
+        let context = context.rectify();
         let second = first.into_iter().enumerate().map(|(set, all)| {
-            let (start, rows) = (param_index::SETS[set], ROWS[set]);
+            let start = param_index::SETS[set];
             let shared = net.product(context.clone(), start + param_index::CONTEXT_HIDDEN);
-            let all = net.set_layer(
-                all.reshape([batch * rows, hidden]),
-                start + param_index::ROW_HIDDEN,
-                shared,
-            );
-            let logits = net.product(
-                all.reshape([batch * rows, hidden]),
-                start + param_index::HEAD,
-            );
-            logits.reshape([batch, rows, HEADS[set]])
+            let all = net.set_layer(all, start + param_index::ROW_HIDDEN, shared);
+            net.product(all, start + param_index::HEAD)
         });
+        let second = second.collect();
         let own = net.linear(
-            context.clone(),
+            context,
             param_index::CONTEXT_HEAD,
             param_index::CONTEXT_HEAD_BIAS,
         );
-        columns(own, second.collect(), batch)
+        columns(own, second)
     }
 }
 
-/// Reorders the logits of the context and of the sets into the order of the columns.
-fn columns(context: Tensor<2>, sets: Vec<Tensor<3>>, batch: usize) -> Outputs {
+/// Copies features to a device.
+fn inputs<T: Tensor>(features: &[&Features], device: &T::Device) -> Inputs<T> {
+    let mut sets: [Vec<f32>; 3] = Default::default();
+    let mut open: [Vec<f32>; 3] = Default::default();
+    let mut global = Vec::new();
+    let part = |on: bool| if on { 1.0 } else { 0.0 };
+    for one in features {
+        sets[0].extend(one.jobs.iter().flatten());
+        sets[1].extend(one.gpus.iter().flatten());
+        sets[2].extend(one.workers.iter().flatten());
+        open[0].extend(one.open.map(part));
+        open[1].extend((0..GPUS_MAX).map(|gpu| part(gpu < usize::from(one.gpu_count))));
+        open[2].extend([1.0; SLOTS]);
+        global.extend_from_slice(&one.global);
+    }
+    let batch = features.len();
+    let matrix = |values: Vec<f32>, rows: usize| {
+        let columns = values.len() / rows.max(1);
+        T::constant(values, [rows, columns], device)
+    };
+    let [jobs, gpus, workers] = sets;
+    let [open_jobs, open_gpus, open_workers] = open;
+    let [job_rows, gpu_rows, worker_rows] = ROWS.map(|rows| batch * rows);
+    Inputs {
+        sets: [
+            matrix(jobs, job_rows),
+            matrix(gpus, gpu_rows),
+            matrix(workers, worker_rows),
+        ],
+        open: [
+            matrix(open_jobs, job_rows),
+            matrix(open_gpus, gpu_rows),
+            matrix(open_workers, worker_rows),
+        ],
+        global: matrix(global, batch),
+    }
+}
+
+/// Reorders the logits of the context and of the sets, `[batch * rows, heads]`, into the order of
+/// the columns.
+fn columns<T: Tensor>(context: T, sets: Vec<T>) -> Outputs<T> {
     let types = ActionType::ALL.len();
-    let of = |set: usize, head: usize| -> Tensor<2> {
-        let rows = ROWS[set];
-        let one = sets[set].clone().slice([0..batch, 0..rows, head..head + 1]);
-        one.reshape([batch, rows])
+    let of = |set: usize, head: usize| {
+        let one: T = sets[set].clone().columns(head..head + 1);
+        one.flatten_sets(ROWS[set])
     };
-    let own = |index: usize| {
-        context
-            .clone()
-            .slice([0..batch, types + index..types + index + 1])
-    };
-    let beliefs = sets[2].clone().slice([0..batch, 0..SLOTS, 3..HEADS[2]]);
+    let own = |index: usize| context.clone().columns(types + index..types + index + 1);
     Outputs {
-        logits: Tensor::cat(
-            vec![
-                context.clone().slice([0..batch, 0..types]),
-                of(0, 0),
-                of(1, 0),
-                of(2, 0),
-                of(0, 1),
-                of(0, 2),
-                of(2, 1),
-                own(0),
-                of(0, 3),
-                of(2, 2),
-                own(1),
-            ],
-            1,
-        ),
-        beliefs: Some(beliefs.reshape([batch * SLOTS, SLOTS])),
+        logits: T::beside(vec![
+            context.clone().columns(0..types),
+            of(0, 0),
+            of(1, 0),
+            of(2, 0),
+            of(0, 1),
+            of(0, 2),
+            of(2, 1),
+            own(0),
+            of(0, 3),
+            of(2, 2),
+            own(1),
+        ]),
+        beliefs: Some(sets[2].clone().columns(3..HEADS[2])),
     }
 }

@@ -6,7 +6,6 @@ mod trust;
 
 use std::sync::Arc;
 
-use burn::tensor::Device;
 use sentinel_env::{Environment, Named};
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::{Analyzable, BeliefRollouts, CompareActions};
@@ -19,6 +18,7 @@ use sentinel_policy::{Playable, Scripted};
 use super::Error;
 use super::config::{Method, TrainConfig};
 use super::parameter_tensors::{Outputs, ParameterTensors};
+use super::tensor::Tensor;
 
 /// The feature type of an environment's network.
 pub type FeaturesOf<W> = <<W as NetworkWorld>::Net as Network>::Features;
@@ -30,9 +30,6 @@ pub type ObserverOf<W> = <<W as NetworkWorld>::Net as Network>::Observer;
 /// Everything else has a default: a teacher is needed only for imitation, belief targets only for
 /// an auxiliary loss, presets and a description only for the command line and the model card.
 pub trait Learn: NetworkWorld {
-    /// A batch of features on a device.
-    type Inputs;
-
     /// The options of [`TrainConfig`] that this network reads and others do not: `pooling`,
     /// `features`.
     const OPTIONS: &'static [&'static str] = &[];
@@ -43,14 +40,11 @@ pub trait Learn: NetworkWorld {
     /// Returns the network that a configuration asks for, from the options that apply to it.
     fn net(config: &TrainConfig) -> Self::Net;
 
-    /// Copies features to a device as one batch.
-    fn inputs<'a>(
-        features: impl Iterator<Item = &'a FeaturesOf<Self>>,
-        device: &Device,
-    ) -> Self::Inputs;
-
-    /// Computes the same as [`Network::forward`], on tensors with gradients.
-    fn forward(net: &ParameterTensors<Self::Net>, inputs: &Self::Inputs) -> Outputs;
+    /// Computes the same as [`Network::forward`] for a batch, on tensors with gradients.
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<Self::Net, T>,
+        features: &[&FeaturesOf<Self>],
+    ) -> Outputs<T>;
 
     /// Returns two sentences for the model card, the first of them without its subject.
     fn describe(net: &Self::Net) -> String {

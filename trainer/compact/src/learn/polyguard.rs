@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor};
 use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
@@ -11,25 +10,14 @@ use sentinel_policy::polyguard::learned::{
     Features, GLOBAL, LAYERS, PER_CANDIDATE, PolyguardNet, param_index,
 };
 use sentinel_rl::credit_options::Continuation;
-use sentinel_tensor::matrix;
 
 use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::parameter_tensors::{Outputs, ParameterTensors};
 use crate::set_net::SetInputs;
-
-/// A batch of observations on a device.
-#[derive(Clone, Debug)]
-pub struct Inputs {
-    /// The features of the candidates; only those that are shown count.
-    candidates: SetInputs,
-    /// The global features, `[batch, features]`.
-    global: Tensor<2>,
-}
+use crate::tensor::Tensor;
 
 impl Learn for PolyguardEnv {
-    type Inputs = Inputs;
-
     const BASELINES: &'static [&'static str] = &["random", "greedy_regimen", "rules_only"];
 
     fn net(config: &TrainConfig) -> PolyguardNet {
@@ -95,25 +83,16 @@ impl Learn for PolyguardEnv {
         belief_rollouts(model, setup)
     }
 
-    fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
-        let mut global = Vec::new();
-        let sets = features.map(|one| {
-            global.extend_from_slice(&one.global);
-            (one.candidates.as_flattened(), &one.shown[..])
-        });
-        let candidates = SetInputs::from_sets(sets, PER_CANDIDATE, device);
-        Inputs {
-            global: matrix(global, [candidates.batch(), GLOBAL], device),
-            candidates,
-        }
-    }
-
-    fn forward(net: &ParameterTensors<PolyguardNet>, x: &Inputs) -> Outputs {
-        let shared = net.linear(
-            x.global.clone(),
-            param_index::GLOBAL_INPUT,
-            param_index::INPUT_BIAS,
-        );
-        x.candidates.logits(net, &LAYERS, shared)
+    /// Computes the logits of the candidates, of which only those that are shown count.
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<PolyguardNet, T>,
+        features: &[&Features],
+    ) -> Outputs<T> {
+        let global = features.iter().flat_map(|one| one.global).collect();
+        let global = T::constant(global, [features.len(), GLOBAL], net.device());
+        let sets = (features.iter()).map(|one| (one.candidates.as_flattened(), &one.shown[..]));
+        let candidates = SetInputs::from_sets(sets, PER_CANDIDATE, net.device());
+        let shared = net.linear(global, param_index::GLOBAL_INPUT, param_index::INPUT_BIAS);
+        candidates.logits(net, &LAYERS, shared)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor};
 use sentinel_env::PrivilegedState;
 use sentinel_env::slot::SLOTS;
 use sentinel_env::trust::TrustEnv;
@@ -12,28 +11,17 @@ use sentinel_policy::nn::{Choice, Model};
 use sentinel_policy::trust::learned::{
     Features, GLOBAL, GLOBAL_ACTIONS, PER_SLOT, Pooling, SLOT_ACTIONS, TrustNet, param_index,
 };
-use sentinel_tensor::matrix;
 
 use super::{Learn, NamedPolicy, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::option_values::display_value;
 use crate::parameter_tensors::{Outputs, ParameterTensors};
+use crate::tensor::Tensor;
 
 /// The tolerance within which a teacher's action values tie with its best.
 const TIE: f64 = 1e-9;
 
-/// A batch of observations on a device.
-#[derive(Clone, Debug)]
-pub struct Inputs {
-    /// The features of the specialists' slots, `[batch * slots, features]`.
-    slots: Tensor<2>,
-    /// The global features, `[batch, features]`.
-    global: Tensor<2>,
-}
-
 impl Learn for TrustEnv {
-    type Inputs = Inputs;
-
     const OPTIONS: &'static [&'static str] = &["pooling", "features"];
     const BASELINES: &'static [&'static str] =
         &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
@@ -104,74 +92,50 @@ impl Learn for TrustEnv {
         behaviors.map(|behavior| behavior as u8).to_vec()
     }
 
-    fn inputs<'a>(features: impl Iterator<Item = &'a Features>, device: &Device) -> Inputs {
-        let (mut slots, mut global, mut batch) = (Vec::new(), Vec::new(), 0);
-        for one in features {
-            slots.extend(one.slots.iter().flatten());
-            global.extend_from_slice(&one.global);
-            batch += 1;
-        }
-        Inputs {
-            slots: matrix(slots, [batch * SLOTS, PER_SLOT], device),
-            global: matrix(global, [batch, GLOBAL], device),
-        }
-    }
-
     /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
-    fn forward(net: &ParameterTensors<TrustNet>, inputs: &Inputs) -> Outputs {
-        let config = net.config();
-        let hidden = config.hidden;
-        let [batch, _] = inputs.global.dims();
-        let shared = net.linear(
-            inputs.global.clone(),
-            param_index::GLOBAL_INPUT,
-            param_index::INPUT_BIAS,
-        );
-        let first = net.set_layer(inputs.slots.clone(), param_index::SLOT_INPUT, shared);
-        let pooled = match config.pooling {
+    fn forward<T: Tensor>(
+        net: &ParameterTensors<TrustNet, T>,
+        features: &[&Features],
+    ) -> Outputs<T> {
+        let (batch, device) = (features.len(), net.device());
+        let slots = features.iter().flat_map(|one| one.slots.as_flattened());
+        let slots = slots.copied().collect();
+        let slots = T::constant(slots, [batch * SLOTS, PER_SLOT], device);
+        let global = features.iter().flat_map(|one| one.global).collect();
+        let global = T::constant(global, [batch, GLOBAL], device);
+
+        let shared = net.linear(global, param_index::GLOBAL_INPUT, param_index::INPUT_BIAS);
+        let first = net.set_layer(slots, param_index::SLOT_INPUT, shared);
+        let pooled = match net.config().pooling {
             Pooling::None => None,
-            Pooling::Mean => Some(first.clone().mean_dim(1)),
-            Pooling::Max => Some(first.clone().max_dim(1)),
+            Pooling::Mean => Some(first.clone().mean_sets(SLOTS)),
+            Pooling::Max => Some(first.clone().max_sets(SLOTS)),
         };
         let shared = match pooled {
-            Some(pooled) => net.linear(
-                pooled.reshape([batch, hidden]),
-                param_index::POOL_HIDDEN,
-                param_index::HIDDEN_BIAS,
-            ),
-            None => net
-                .parameter(param_index::HIDDEN_BIAS)
-                .expand([batch, hidden]),
+            Some(pooled) => net.linear(pooled, param_index::POOL_HIDDEN, param_index::HIDDEN_BIAS),
+            None => net.parameter(param_index::HIDDEN_BIAS).repeat_row(batch),
         };
-        let rows = first.reshape([batch * SLOTS, hidden]);
-        heads(
-            net,
-            net.set_layer(rows, param_index::SLOT_HIDDEN, shared),
-            batch,
-        )
+        heads(net, net.set_layer(first, param_index::SLOT_HIDDEN, shared))
     }
 }
 
-/// Computes the outputs from the second layer, `[batch, slots, hidden]`.
-fn heads(net: &ParameterTensors<TrustNet>, second: Tensor<3>, batch: usize) -> Outputs {
-    let hidden = net.config().hidden;
-    let mean = second.clone().mean_dim(1).reshape([batch, hidden]);
-    let rows = second.reshape([batch * SLOTS, hidden]);
+/// Computes the outputs from the second layer, `[batch * slots, hidden]`.
+fn heads<T: Tensor>(net: &ParameterTensors<TrustNet, T>, second: T) -> Outputs<T> {
+    let (mean, rows) = (second.clone().mean_sets(SLOTS), second.grouped());
     let slots = net.linear(
         rows.clone(),
         param_index::SLOT_ACTIONS,
         param_index::SLOT_ACTIONS_BIAS,
     );
-    let by_action = slots.reshape([batch, SLOTS, SLOT_ACTIONS]).swap_dims(1, 2);
     let others = net.linear(
         mean,
         param_index::GLOBAL_ACTIONS,
         param_index::GLOBAL_ACTIONS_BIAS,
     );
-    debug_assert_eq!(others.dims(), [batch, GLOBAL_ACTIONS]);
-    let by_action = by_action.reshape([batch, SLOTS * SLOT_ACTIONS]);
+    debug_assert_eq!(slots.size()[1], SLOT_ACTIONS);
+    debug_assert_eq!(others.size()[1], GLOBAL_ACTIONS);
     Outputs {
-        logits: Tensor::cat(vec![by_action, others], 1),
+        logits: T::beside(vec![slots.flatten_sets(SLOTS), others]),
         beliefs: Some(net.linear(rows, param_index::BELIEF, param_index::BELIEF_BIAS)),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::dirs::Dirs;
 use crate::wasm_split;
-use crate::worlds::{OfflineFiles, RECORDS, WORLDS, of_file};
+use crate::worlds::{LEARNER, OfflineFiles, RECORDS, WORLDS, of_file};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -83,12 +83,13 @@ pub fn check(dirs: &Dirs) -> Result<String> {
 }
 
 /// Beginnings of the names of files that are fetched after the first step of an episode, or never.
-const DEFERRED: [&str; 5] = [
+const DEFERRED: [&str; 6] = [
     "service-worker",
     "sentinel-episode",
     "picture-",
     "picture.",
     RECORDS,
+    LEARNER,
 ];
 
 /// Returns `true` for files that the first paint needs.

@@ -21,6 +21,9 @@ pub const WORLDS: [(&str, &str); 3] = [
 /// the screens that show them.
 pub const RECORDS: &str = "sentinel-records";
 
+/// The prefix of the files of the engine that trains, which is loaded when a visitor trains a policy.
+pub const LEARNER: &str = "sentinel-learner";
+
 /// Scripts that get a hash.
 const SCRIPTS: [&str; 3] = ["engine", "start", "picture"];
 
@@ -63,7 +66,7 @@ pub fn stamp(dist: &Path) -> Result<()> {
     let index = dist.join(PAGE);
     let mut html = read(&index)?;
     let worlds = WORLDS.into_iter().map(|(_, stem)| stem);
-    for stem in worlds.chain([RECORDS]) {
+    for stem in worlds.chain([RECORDS, LEARNER]) {
         // Both have the same hash: a program is found by the name of its script.
         rename(dist, stem, &[".js", "_bg.wasm"], &mut html)?;
     }

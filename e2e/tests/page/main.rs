@@ -17,5 +17,6 @@ mod play;
 mod results;
 mod shifts;
 mod spot;
+mod train;
 mod words;
 mod workers;

@@ -2,6 +2,7 @@
 
 use sentinel_compact::actor::{Actor, Rollout};
 use sentinel_compact::learn::model_config;
+use sentinel_compact::plain::{Cpu, Matrix};
 use sentinel_compact::{Learn, Method, Sequential, TrainConfig, Trainer};
 use sentinel_env::rng::Streams;
 use sentinel_env::{EpisodeSpec, TaskName};
@@ -35,7 +36,7 @@ pub(crate) struct Run<W: Learn> {
     spec: TrainingSpec,
     /// The phases that follow, the last one first.
     later: Vec<TrainConfig>,
-    trainer: Trainer<W>,
+    trainer: Trainer<W, Matrix>,
     tasks: Vec<W::Task>,
     /// Number of updates of earlier phases.
     before: usize,
@@ -74,7 +75,7 @@ impl<W: Learn> Run<W> {
         Ok(Self {
             spec,
             later: phases,
-            trainer: Trainer::new(first, start).map_err(message)?,
+            trainer: Trainer::on_device(first, start, &Cpu).map_err(message)?,
             tasks,
             before: 0,
             total,
@@ -130,7 +131,8 @@ impl<W: Learn> Run<W> {
         self.before += self.trainer.updates_done();
         self.steps_before += self.trainer.env_steps();
         let weights = self.trainer.weights().clone();
-        self.trainer = Trainer::new(next, weights).map_err(|error| error.to_string())?;
+        self.trainer =
+            Trainer::on_device(next, weights, &Cpu).map_err(|error| error.to_string())?;
         Ok(())
     }
 }

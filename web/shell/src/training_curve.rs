@@ -56,8 +56,14 @@ impl TrainingCurve {
             .iter()
             .filter(|rival| rival.scored > 0)
             .filter_map(|rival| {
-                let is_higher = |(_, score): &&(f64, TrainingScore)| score.mean > rival.mean;
-                let (seconds, _) = self.points.iter().find(is_higher)?;
+                let is_higher = |(_, score): &(f64, TrainingScore)| score.mean > rival.mean;
+                // Who was below from the start was not passed.
+                let first = self
+                    .points
+                    .iter()
+                    .position(is_higher)
+                    .filter(|at| *at > 0)?;
+                let (seconds, _) = &self.points[first];
                 Some(Passed {
                     label: rival.label.clone(),
                     mean: rival.mean,
@@ -144,6 +150,11 @@ mod tests {
     #[test]
     fn players_are_passed_in_order_of_their_scores() {
         let rivals = [rival("best", 0.9), rival("good", 0.7), rival("random", 0.5)];
+        assert_eq!(
+            curve(&[0.6, 0.6]).passed(&rivals),
+            [],
+            "random was below it"
+        );
         let passed = curve(&[0.4, 0.6, 0.8]).passed(&rivals);
         let found: Vec<_> = passed.iter().map(|p| (&p.label[..], p.seconds)).collect();
         assert_eq!(found, [("random", 1.0), ("good", 2.0)]);

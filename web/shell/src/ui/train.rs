@@ -119,7 +119,7 @@ pub fn train(page: Page) -> El {
         .child(headline(page, form))
         .child(
             div()
-                .class("train-grid")
+                .class("pane-grid")
                 .child(
                     div()
                         .class("column wide")
@@ -213,7 +213,7 @@ fn state_sentence(training: &Training) -> String {
         return "Loading the trainer…".to_owned();
     }
     let phase = match update.phase.as_str() {
-        "imitation" => "It imitates the planner first",
+        "imitation" => "It imitates a rule-based player first",
         _ => "It learns from its own rewards",
     };
     let steps = grouped(update.env_steps);
@@ -255,7 +255,16 @@ fn curve(page: Page) -> El {
                 .child(small().child(" mean score on fixed validation seeds")),
         )
     };
-    div().class("card").child(score).child(live_curve(chart))
+    let is_empty =
+        memo(move || chart.with(|chart| chart.lines.iter().all(|line| line.y.is_empty())));
+    let waits = p()
+        .class("quiet")
+        .hidden(move || !is_empty.get())
+        .child("The curve of the mean score appears here, with the other players as level lines.");
+    let drawn = div()
+        .hidden(move || is_empty.get())
+        .child(live_curve(chart));
+    div().class("card").child(score).child(waits).child(drawn)
 }
 
 /// Returns sentences about the players that the run has passed.
@@ -274,7 +283,9 @@ fn progress(page: Page) -> El {
         };
         passed.with(|all| all.iter().map(line).collect::<Vec<El>>())
     };
-    ol().id("train-passed").attr("role", "status").child(lines)
+    div()
+        .attr("role", "status")
+        .child(ol().id("train-passed").child(lines))
 }
 
 fn settings(form: Signal<Form>) -> El {
@@ -329,6 +340,10 @@ fn taking_away(page: Page) -> El {
             (!update.digest.is_empty()).then(|| update.digest.clone())
         })
     };
+    let updates = move || {
+        let done = current.with(|t| t.as_ref().map_or(0, |t| t.update.updates));
+        done.to_string()
+    };
     let command = move || {
         current.with(|t| {
             t.as_ref()
@@ -350,9 +365,13 @@ fn taking_away(page: Page) -> El {
                 .child(save.child("Save model")),
         )
         .child(
-            p().class("quiet")
-                .child("Weights ")
-                .child(span().id("train-digest").class("num").child(digest)),
+            p().class("quiet").child("Digest of the weights: ").child(
+                span()
+                    .id("train-digest")
+                    .class("num")
+                    .attr("data-updates", updates)
+                    .child(digest),
+            ),
         )
         .child(
             details()

@@ -151,6 +151,7 @@ impl Tensor for Matrix {
     }
 
     fn scale_rows(self, factors: Self) -> Self {
+        debug_assert!(!factors.has_gradient(), "factors are constants");
         let [_, columns] = self.shape();
         let scale = move |values: &[f32]| {
             let rows = values.chunks_exact(columns).zip(factors.numbers());

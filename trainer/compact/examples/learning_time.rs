@@ -63,7 +63,11 @@ fn measure<W: Learn>() -> Result<(), Error> {
     let begun = Instant::now();
     let collected = grpo::collect::<W>(&Sequential, &config, &start, None, 0)?;
     let playing = begun.elapsed().as_secs_f64() * 1000.0;
-    println!("{}: {} samples, {playing:.0} ms playing", W::NAME, collected.batch.samples.len());
+    println!(
+        "{}: {} samples, {playing:.0} ms playing",
+        W::NAME,
+        collected.batch.samples.len()
+    );
     for _ in 0..2 {
         let of_burn = median::<W, DefaultTensor>(&config, &collected, &cpu())?;
         let plain = median::<W, Matrix>(&config, &collected, &Cpu)?;

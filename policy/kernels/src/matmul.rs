@@ -70,18 +70,38 @@ impl<'a> MatrixView<'a> {
     }
 
     /// Computes `R` rows from `first` of the product with a panel.
+    #[inline(always)]
     fn tile<const R: usize>(&self, first: usize, panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; R] {
         let [rows, inner] = self.shape;
+        let mut sums = [[f32x4::ZERO; 2]; R];
         if self.transposed {
-            let stored = self.values.chunks_exact(rows);
-            let columns =
-                stored.map(|row| std::array::from_fn(|index| row[first..first + R][index]));
-            tile(columns, panel)
+            for (stored, b) in self.values.chunks_exact(rows).zip(panel) {
+                if let Some(a) = stored[first..].first_chunk::<R>() {
+                    add_products(a, b, &mut sums);
+                }
+            }
         } else {
-            let rows: [&[f32]; R] =
-                std::array::from_fn(|row| &self.values[(first + row) * inner..][..inner]);
-            tile((0..inner).map(|index| rows.map(|row| row[index])), panel)
+            let mut rows = [&self.values[..inner]; R];
+            for (row, stored) in rows
+                .iter_mut()
+                .zip(self.values[first * inner..].chunks_exact(inner))
+            {
+                *row = stored;
+            }
+            for (index, b) in panel.iter().enumerate() {
+                let mut a = [0.0; R];
+                for (a, row) in a.iter_mut().zip(&rows) {
+                    *a = row[index];
+                }
+                add_products(&a, b, &mut sums);
+            }
         }
+        let mut tile = [[0.0; COLUMNS]; R];
+        for (tile, [low, high]) in tile.iter_mut().zip(sums) {
+            tile[..4].copy_from_slice(&low.to_array());
+            tile[4..].copy_from_slice(&high.to_array());
+        }
+        tile
     }
 }
 
@@ -119,26 +139,16 @@ pub fn product(a: MatrixView<'_>, b: MatrixView<'_>) -> Vec<f32> {
     out
 }
 
-/// Sums the products of `R` values each of `a` with the rows of a panel.
-#[inline]
-fn tile<const R: usize>(
-    a: impl Iterator<Item = [f32; R]>,
-    panel: &[[f32; COLUMNS]],
-) -> [[f32; COLUMNS]; R] {
-    let mut sums = [[f32x4::ZERO; 2]; R];
-    for (a, b) in a.zip(panel) {
-        let [b0, b1, b2, b3, b4, b5, b6, b7] = *b;
-        let (low, high) = (f32x4::new([b0, b1, b2, b3]), f32x4::new([b4, b5, b6, b7]));
-        for (sums, a) in sums.iter_mut().zip(a) {
-            let a = f32x4::splat(a);
-            sums[0] += a * low;
-            sums[1] += a * high;
-        }
+/// Adds the products of `R` values with a row of a panel to as many sums.
+#[inline(always)]
+fn add_products<const R: usize>(a: &[f32; R], b: &[f32; COLUMNS], sums: &mut [[f32x4; 2]; R]) {
+    let [b0, b1, b2, b3, b4, b5, b6, b7] = *b;
+    let (low, high) = (f32x4::new([b0, b1, b2, b3]), f32x4::new([b4, b5, b6, b7]));
+    for (sums, a) in sums.iter_mut().zip(a) {
+        let a = f32x4::splat(*a);
+        sums[0] += a * low;
+        sums[1] += a * high;
     }
-    sums.map(|[low, high]| {
-        let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (low.to_array(), high.to_array());
-        [b0, b1, b2, b3, b4, b5, b6, b7]
-    })
 }
 
 #[cfg(test)]

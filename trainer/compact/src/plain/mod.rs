@@ -19,111 +19,108 @@ pub struct Cpu;
 
 /// A matrix of `f32` in row-major order. A clone shares the numbers.
 #[derive(Clone)]
-pub struct Matrix(Arc<Node>);
+pub struct Matrix {
+    node: Arc<Node>,
+    values: Arc<Vec<f32>>,
+}
 
-/// A function from the gradient by a result to the gradient by one of its inputs.
-type Pullback = Box<dyn Fn(&[f32]) -> Vec<f32> + Send + Sync>;
+/// A function from the gradient by a result to the gradient by one of its inputs. Only that of the
+/// last input may change the gradient.
+type Pullback = Box<dyn Fn(&mut Vec<f32>) -> Vec<f32> + Send + Sync>;
 
+/// The origin of a matrix. The numbers of its inputs are kept only where a pullback needs them.
 struct Node {
     /// A number larger than those of all matrices that this one was computed from.
     id: u64,
     shape: [usize; 2],
-    values: Vec<f32>,
     is_parameter: bool,
     /// The inputs that depend on a parameter.
-    inputs: Vec<(Matrix, Pullback)>,
+    inputs: Vec<(Arc<Self>, Pullback)>,
+}
+
+impl Node {
+    /// Returns `true` for a parameter and for what was computed from one.
+    fn has_gradient(&self) -> bool {
+        self.is_parameter || !self.inputs.is_empty()
+    }
 }
 
 impl Matrix {
     /// Creates a matrix from numbers in row-major order.
     fn new(shape: [usize; 2], values: Vec<f32>, is_parameter: bool) -> Self {
-        Self::record(shape, values, is_parameter, Vec::new())
+        Self::record(shape, Arc::new(values), is_parameter, Vec::new())
     }
 
     /// Creates a matrix that was computed from others. `inputs` returns each of them with its
     /// pullback; only those that depend on a parameter are kept.
     fn computed(
         shape: [usize; 2],
-        values: Vec<f32>,
-        inputs: impl IntoIterator<Item = (Self, Pullback)>,
+        values: impl Into<Arc<Vec<f32>>>,
+        inputs: impl IntoIterator<Item = (Arc<Node>, Pullback)>,
     ) -> Self {
-        let has_gradient = |(input, _): &(Self, _)| input.has_gradient();
-        let inputs = inputs.into_iter().filter(has_gradient).collect();
-        Self::record(shape, values, false, inputs)
+        let inputs = inputs.into_iter().filter(|(node, _)| node.has_gradient());
+        Self::record(shape, values.into(), false, inputs.collect())
     }
 
     fn record(
         shape: [usize; 2],
-        values: Vec<f32>,
+        values: Arc<Vec<f32>>,
         is_parameter: bool,
-        inputs: Vec<(Self, Pullback)>,
+        inputs: Vec<(Arc<Node>, Pullback)>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         debug_assert_eq!(values.len(), shape[0] * shape[1], "a matrix of {shape:?}");
-        Self(Arc::new(Node {
+        let node = Arc::new(Node {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             shape,
-            values,
             is_parameter,
             inputs,
-        }))
-    }
-
-    /// Returns `true` if the matrix is a parameter or was computed from one.
-    fn has_gradient(&self) -> bool {
-        self.0.is_parameter || !self.0.inputs.is_empty()
+        });
+        Self { node, values }
     }
 
     fn shape(&self) -> [usize; 2] {
-        self.0.shape
+        self.node.shape
     }
 
-    fn numbers(&self) -> &[f32] {
-        &self.0.values
-    }
-
-    /// Takes the numbers; copies them only if other matrices need them.
-    fn into_numbers(self) -> Vec<f32> {
-        match Arc::try_unwrap(self.0) {
-            Ok(node) => node.values,
-            Err(shared) => shared.values.clone(),
-        }
+    /// Returns the origin and the numbers, which are copied only if they are needed elsewhere.
+    fn into_parts(self) -> (Arc<Node>, Vec<f32>) {
+        let values = Arc::try_unwrap(self.values).unwrap_or_else(|shared| shared.to_vec());
+        (self.node, values)
     }
 }
 
 /// Computes the gradients by all parameters that `outputs` depend on, from the gradients by the
-/// outputs.
+/// outputs. The keys are the parameters' `id`.
 ///
 /// The matrices are visited in the reverse order of their creation, so that the gradient by each is
 /// complete before it is passed on.
 fn backward(outputs: Vec<(Matrix, Vec<f32>)>) -> BTreeMap<u64, Vec<f32>> {
-    let mut pending: BTreeMap<u64, (Matrix, Vec<f32>)> = BTreeMap::new();
+    let mut pending: BTreeMap<u64, (Arc<Node>, Vec<f32>)> = BTreeMap::new();
     let mut found = BTreeMap::new();
-    let add = |pending: &mut BTreeMap<u64, (Matrix, Vec<f32>)>, matrix: &Matrix, part: Vec<f32>| {
-        debug_assert_eq!(
-            part.len(),
-            matrix.numbers().len(),
-            "a gradient by {:?}",
-            matrix.shape()
-        );
-        if let Some((_, sum)) = pending.get_mut(&matrix.0.id) {
-            for (sum, part) in sum.iter_mut().zip(part) {
-                *sum += part;
-            }
-        } else {
-            pending.insert(matrix.0.id, (matrix.clone(), part));
-        }
-    };
     for (output, gradient) in outputs {
-        add(&mut pending, &output, gradient);
+        add(&mut pending, &output.node, gradient);
     }
-    while let Some((id, (matrix, gradient))) = pending.pop_last() {
-        for (input, pullback) in &matrix.0.inputs {
-            add(&mut pending, input, pullback(&gradient));
+    while let Some((id, (node, mut gradient))) = pending.pop_last() {
+        for (input, pullback) in &node.inputs {
+            add(&mut pending, input, pullback(&mut gradient));
         }
-        if matrix.0.is_parameter {
+        if node.is_parameter {
             found.insert(id, gradient);
         }
     }
     found
+}
+
+/// Adds a part to the gradient by a matrix.
+fn add(pending: &mut BTreeMap<u64, (Arc<Node>, Vec<f32>)>, node: &Arc<Node>, part: Vec<f32>) {
+    let [rows, columns] = node.shape;
+    debug_assert_eq!(part.len(), rows * columns, "a gradient by {:?}", node.shape);
+    if let Some((_, sum)) = pending.get_mut(&node.id) {
+        for (sum, part) in sum.iter_mut().zip(part) {
+            *sum += part;
+        }
+    } else {
+        pending.insert(node.id, (Arc::clone(node), part));
+    }
 }

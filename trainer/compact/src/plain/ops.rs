@@ -1,6 +1,7 @@
 //! The operations, each with its pullbacks.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use sentinel_kernels::matmul::{MatrixView, product};
 use sentinel_tensor::adamw::{AdamOptions, Moments};
@@ -75,16 +76,17 @@ fn exp(values: &[f32]) -> Vec<f32> {
     values.iter().map(|value| libm::expf(*value)).collect()
 }
 
-impl Matrix {
-    /// Computes `function` of every number.
-    fn map(self, function: impl Fn(f32) -> f32, pullback: Pullback) -> Self {
-        let values = self
-            .numbers()
-            .iter()
-            .map(|value| function(*value))
-            .collect();
-        Self::computed(self.shape(), values, [(self, pullback)])
+/// Multiplies each row by its factor, in place.
+fn scale_rows(values: &mut [f32], columns: usize, factors: &[f32]) {
+    for (row, factor) in values.chunks_exact_mut(columns).zip(factors) {
+        for value in row {
+            *value *= factor;
+        }
     }
+}
+
+fn view(matrix: &Matrix) -> MatrixView<'_> {
+    MatrixView::new(&matrix.values, matrix.shape())
 }
 
 impl Tensor for Matrix {
@@ -104,96 +106,107 @@ impl Tensor for Matrix {
     }
 
     fn values(&self) -> Result<Vec<f32>, Error> {
-        Ok(self.numbers().to_vec())
+        Ok(self.values.to_vec())
     }
 
     fn product(self, other: Self) -> Self {
-        fn view(matrix: &Matrix) -> MatrixView<'_> {
-            MatrixView::new(matrix.numbers(), matrix.shape())
-        }
         let shape = [self.shape()[0], other.shape()[1]];
         let values = product(view(&self), view(&other));
         let (a, b) = (self.clone(), other.clone());
-        let by_self = move |gradient: &[f32]| {
+        let by_self = move |gradient: &mut Vec<f32>| {
             product(MatrixView::new(gradient, shape), view(&b).transposed())
         };
-        let by_other = move |gradient: &[f32]| {
+        let by_other = move |gradient: &mut Vec<f32>| {
             product(view(&a).transposed(), MatrixView::new(gradient, shape))
         };
-        let inputs: [(Self, Pullback); 2] =
-            [(self, Box::new(by_self)), (other, Box::new(by_other))];
+        let inputs: [(_, Pullback); 2] = [
+            (self.node, Box::new(by_self)),
+            (other.node, Box::new(by_other)),
+        ];
         Self::computed(shape, values, inputs)
     }
 
     fn plus(self, other: Self) -> Self {
         let ([all, columns], [count, _]) = (self.shape(), other.shape());
         let rows = all / count.max(1);
-        let mut values = self.numbers().to_vec();
+        let (node, mut values) = self.into_parts();
         let sets = values.chunks_exact_mut((rows * columns).max(1));
-        for (set, other) in sets.zip(other.numbers().chunks_exact(columns)) {
+        for (set, other) in sets.zip(other.values.chunks_exact(columns)) {
             for row in set.chunks_exact_mut(columns) {
                 for (value, other) in row.iter_mut().zip(other) {
                     *value += other;
                 }
             }
         }
-        let by_other = move |gradient: &[f32]| sum_rows(gradient, columns, rows);
-        let inputs: [(Self, Pullback); 2] = [
-            (self, Box::new(<[f32]>::to_vec)),
-            (other, Box::new(by_other)),
+        let by_other = move |gradient: &mut Vec<f32>| sum_rows(gradient, columns, rows);
+        let inputs: [(_, Pullback); 2] = [
+            (other.node, Box::new(by_other)),
+            (node, Box::new(std::mem::take)),
         ];
         Self::computed([all, columns], values, inputs)
     }
 
     fn divide(self, by: f32) -> Self {
-        let pullback = move |gradient: &[f32]| gradient.iter().map(|g| g / by).collect();
-        self.map(|value| value / by, Box::new(pullback))
+        let divide = move |values: &mut Vec<f32>| {
+            values.iter_mut().for_each(|value| *value /= by);
+            std::mem::take(values)
+        };
+        let shape = self.shape();
+        let (node, mut values) = self.into_parts();
+        let values = divide(&mut values);
+        Self::computed(shape, values, [(node, Box::new(divide) as Pullback)])
     }
 
     fn scale_rows(self, factors: Self) -> Self {
-        let [_, columns] = self.shape();
-        let scale = move |values: &[f32]| {
-            let rows = values.chunks_exact(columns).zip(factors.numbers());
-            rows.flat_map(|(row, factor)| row.iter().map(move |value| value * factor))
-                .collect()
+        debug_assert!(!factors.node.has_gradient(), "factors are constants");
+        let shape = self.shape();
+        let scale = move |values: &mut Vec<f32>| {
+            scale_rows(values, shape[1], &factors.values);
+            std::mem::take(values)
         };
-        let values = scale(self.numbers());
-        Self::computed(self.shape(), values, [(self, Box::new(scale) as Pullback)])
+        let (node, mut values) = self.into_parts();
+        let values = scale(&mut values);
+        Self::computed(shape, values, [(node, Box::new(scale) as Pullback)])
     }
 
     fn rectify(self) -> Self {
-        let before = self.clone();
-        let pullback = move |gradient: &[f32]| {
-            let pairs = gradient.iter().zip(before.numbers());
-            pairs
-                .map(|(gradient, value)| if *value > 0.0 { *gradient } else { 0.0 })
-                .collect()
+        let shape = self.shape();
+        let (node, mut values) = self.into_parts();
+        for value in &mut values {
+            if *value < 0.0 {
+                *value = 0.0;
+            }
+        }
+        let values = Arc::new(values);
+        let after = Arc::clone(&values);
+        let pullback = move |gradient: &mut Vec<f32>| {
+            for (gradient, after) in gradient.iter_mut().zip(after.iter()) {
+                *gradient = if *after > 0.0 { *gradient } else { 0.0 };
+            }
+            std::mem::take(gradient)
         };
-        self.map(
-            |value| if value < 0.0 { 0.0 } else { value },
-            Box::new(pullback),
-        )
+        Self::computed(shape, values, [(node, Box::new(pullback) as Pullback)])
     }
 
     fn repeat_row(self, count: usize) -> Self {
         let [_, columns] = self.shape();
-        let values = repeat_rows(self.numbers(), columns, count);
-        let pullback = move |gradient: &[f32]| sum_rows(gradient, columns, count);
+        let values = repeat_rows(&self.values, columns, count);
+        let pullback = move |gradient: &mut Vec<f32>| sum_rows(gradient, columns, count);
         Self::computed(
             [count, columns],
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
     fn sum_sets(self, rows: usize) -> Self {
         let [all, columns] = self.shape();
-        let values = sum_rows(self.numbers(), columns, rows);
-        let pullback = move |gradient: &[f32]| repeat_rows(gradient, columns, rows);
+        let values = sum_rows(&self.values, columns, rows);
+        let pullback = move |gradient: &mut Vec<f32>| repeat_rows(gradient, columns, rows);
         Self::computed(
             [all / rows, columns],
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
@@ -204,7 +217,7 @@ impl Tensor for Matrix {
     fn max_sets(self, rows: usize) -> Self {
         let [all, columns] = self.shape();
         let (mut values, mut places) = (Vec::new(), Vec::new());
-        for (set, numbers) in self.numbers().chunks_exact(rows * columns).enumerate() {
+        for (set, numbers) in self.values.chunks_exact(rows * columns).enumerate() {
             for column in 0..columns {
                 let mut best = column;
                 for place in (column..numbers.len()).step_by(columns) {
@@ -216,7 +229,7 @@ impl Tensor for Matrix {
                 places.push(set * rows * columns + best);
             }
         }
-        let pullback = move |gradient: &[f32]| {
+        let pullback = move |gradient: &mut Vec<f32>| {
             let mut all = vec![0.0; all * columns];
             for (place, gradient) in places.iter().zip(gradient) {
                 all[*place] = *gradient;
@@ -226,18 +239,18 @@ impl Tensor for Matrix {
         Self::computed(
             [all / rows, columns],
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
     fn flatten_sets(self, rows: usize) -> Self {
         let [all, columns] = self.shape();
-        let values = transpose_each(self.numbers(), rows, columns);
-        let pullback = move |gradient: &[f32]| transpose_each(gradient, columns, rows);
+        let values = transpose_each(&self.values, rows, columns);
+        let pullback = move |gradient: &mut Vec<f32>| transpose_each(gradient, columns, rows);
         Self::computed(
             [all / rows, columns * rows],
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
@@ -245,8 +258,8 @@ impl Tensor for Matrix {
         let [rows, columns] = self.shape();
         let (count, start) = (range.len(), range.start);
         let mut values = vec![0.0; rows * count];
-        copy_columns(self.numbers(), columns, &mut values, count, start);
-        let pullback = move |gradient: &[f32]| {
+        copy_columns(&self.values, columns, &mut values, count, start);
+        let pullback = move |gradient: &mut Vec<f32>| {
             let mut all = vec![0.0; rows * columns];
             copy_columns(gradient, count, &mut all, columns, start);
             all
@@ -254,7 +267,7 @@ impl Tensor for Matrix {
         Self::computed(
             [rows, count],
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
@@ -265,13 +278,13 @@ impl Tensor for Matrix {
         let (mut inputs, mut start) = (Vec::with_capacity(parts.len()), 0);
         for part in parts {
             let [_, count] = part.shape();
-            copy_columns(part.numbers(), count, &mut values, columns, start);
-            let pullback = move |gradient: &[f32]| {
+            copy_columns(&part.values, count, &mut values, columns, start);
+            let pullback = move |gradient: &mut Vec<f32>| {
                 let mut own = vec![0.0; rows * count];
                 copy_columns(gradient, columns, &mut own, count, start);
                 own
             };
-            inputs.push((part, Box::new(pullback) as Pullback));
+            inputs.push((part.node, Box::new(pullback) as Pullback));
             start += count;
         }
         Self::computed([rows, columns], values, inputs)
@@ -279,9 +292,9 @@ impl Tensor for Matrix {
 
     fn log_softmax_rows(self) -> Self {
         let [_, columns] = self.shape();
-        let values = log_softmax(self.numbers(), columns);
+        let values = log_softmax(&self.values, columns);
         let probabilities = exp(&values);
-        let pullback = move |gradient: &[f32]| {
+        let pullback = move |gradient: &mut Vec<f32>| {
             let rows = gradient.chunks_exact(columns);
             rows.zip(probabilities.chunks_exact(columns))
                 .flat_map(|(gradient, probabilities)| {
@@ -294,43 +307,47 @@ impl Tensor for Matrix {
         Self::computed(
             self.shape(),
             values,
-            [(self, Box::new(pullback) as Pullback)],
+            [(self.node, Box::new(pullback) as Pullback)],
         )
     }
 
     fn entropy_rows(self) -> Self {
         let [rows, columns] = self.shape();
-        let probabilities = exp(self.numbers());
+        let probabilities = exp(&self.values);
         let logs = self.clone();
         let entropy = |(logs, probabilities): (&[f32], &[f32])| -> f32 {
             -(logs.iter().zip(probabilities))
                 .map(|(log, probability)| probability * log)
                 .sum::<f32>()
         };
-        let pairs = logs.numbers().chunks_exact(columns);
-        let values = pairs
+        let pairs = logs.values.chunks_exact(columns);
+        let values: Vec<f32> = pairs
             .zip(probabilities.chunks_exact(columns))
             .map(entropy)
             .collect();
-        let pullback = move |gradient: &[f32]| {
-            let pairs = logs.numbers().iter().zip(&probabilities).enumerate();
+        let pullback = move |gradient: &mut Vec<f32>| {
+            let pairs = logs.values.iter().zip(&probabilities).enumerate();
             pairs
                 .map(|(at, (log, probability))| {
                     -gradient[at / columns] * (probability * log + probability)
                 })
                 .collect()
         };
-        Self::computed([rows, 1], values, [(self, Box::new(pullback) as Pullback)])
+        Self::computed(
+            [rows, 1],
+            values,
+            [(self.node, Box::new(pullback) as Pullback)],
+        )
     }
 
     fn cross_entropy(self, classes: &[u8]) -> Self {
         let [rows, columns] = self.shape();
-        let logs = log_softmax(self.numbers(), columns);
+        let logs = log_softmax(&self.values, columns);
         let places: Vec<usize> = (classes.iter().enumerate())
             .map(|(row, class)| row * columns + usize::from(*class))
             .collect();
         let mean = -places.iter().map(|place| logs[*place]).sum::<f32>() / rows as f32;
-        let pullback = move |gradient: &[f32]| {
+        let pullback = move |gradient: &mut Vec<f32>| {
             let each = gradient[0] / rows as f32;
             let mut all: Vec<f32> = logs.iter().map(|log| libm::expf(*log) * each).collect();
             for place in &places {
@@ -338,13 +355,17 @@ impl Tensor for Matrix {
             }
             all
         };
-        Self::computed([1, 1], vec![mean], [(self, Box::new(pullback) as Pullback)])
+        Self::computed(
+            [1, 1],
+            vec![mean],
+            [(self.node, Box::new(pullback) as Pullback)],
+        )
     }
 
     fn gradients(outputs: Vec<(Self, Vec<f32>)>, parameters: &[Option<Self>]) -> Vec<Option<Self>> {
         let mut found = backward(outputs);
         let mut of = |parameter: &Self| {
-            let gradient = found.remove(&parameter.0.id)?;
+            let gradient = found.remove(&parameter.node.id)?;
             Some(Self::new(parameter.shape(), gradient, false))
         };
         let parameters = parameters.iter();
@@ -354,7 +375,7 @@ impl Tensor for Matrix {
     }
 
     fn square_sum(&self) -> Result<f64, Error> {
-        let squares = self.numbers().iter().map(|value| {
+        let squares = self.values.iter().map(|value| {
             let value = f64::from(*value);
             value * value
         });
@@ -363,7 +384,7 @@ impl Tensor for Matrix {
 
     fn scale_gradient(self, factor: f64) -> Self {
         let shape = self.shape();
-        let mut values = self.into_numbers();
+        let mut values = self.into_parts().1;
         for value in &mut values {
             *value *= factor as f32;
         }
@@ -378,10 +399,10 @@ impl Tensor for Matrix {
         learning_rate: f64,
     ) -> (Self, Option<Moments>) {
         let shape = self.shape();
-        let (mut values, mut moments) = (self.into_numbers(), moments.unwrap_or_default());
+        let (mut values, mut moments) = (self.into_parts().1, moments.unwrap_or_default());
         adamw::step(
             &mut values,
-            gradient.numbers(),
+            &gradient.values,
             &mut moments,
             options,
             learning_rate,

@@ -33,6 +33,8 @@ struct Budget {
     shell: u64,
     /// The parts of the shell that load after the first step.
     deferred: u64,
+    /// The engine that trains, which loads when a visitor trains a policy.
+    learner: u64,
     /// Shell and engine of each world: everything up to the first step.
     playable: Vec<(&'static str, u64)>,
     /// The files that the service worker keeps for visits without a network, uncompressed.
@@ -63,6 +65,11 @@ pub fn check(dirs: &Dirs) -> Result<String> {
             "the deferred code of the shell".to_owned(),
             sum(&entries, is_deferred_shell).1,
             budget.deferred,
+        ),
+        (
+            "the engine that trains".to_owned(),
+            sum(&entries, is_learner).1,
+            budget.learner,
         ),
         (
             "what is kept for offline visits".to_owned(),
@@ -103,6 +110,11 @@ fn is_shell(entry: &Entry) -> bool {
 /// Returns `true` for the deferred parts of the shell, which load after the first step.
 fn is_deferred_shell(entry: &Entry) -> bool {
     wasm_split::is_deferred_module(&entry.name) && of_file(&entry.name).is_none()
+}
+
+/// Returns `true` for the files of the engine that trains.
+fn is_learner(entry: &Entry) -> bool {
+    entry.name.starts_with(LEARNER)
 }
 
 /// Returns `true` for files that are fetched after the first step of an episode, or never.
@@ -150,6 +162,7 @@ fn parse_budget(text: &str) -> Result<Budget> {
     Ok(Budget {
         shell: bytes("shell_brotli_bytes")?,
         deferred: bytes("extras_brotli_bytes")?,
+        learner: bytes("learner_brotli_bytes")?,
         playable: playable?,
         precache: bytes("precache_bytes")?,
     })
@@ -243,6 +256,7 @@ fn table(entries: &[Entry], precache: u64, budget: &Budget) -> String {
         sum(entries, is_deferred_shell),
         budget.deferred,
     );
+    total("training", sum(entries, is_learner), budget.learner);
     for (world, limit) in &budget.playable {
         let name = format!("{world}, first step");
         total(&name, playable(entries, world), *limit);
@@ -259,7 +273,7 @@ mod tests {
     fn budget(shell: u64, playable: u64) -> String {
         let all = WORLDS.map(|(world, _)| format!("\"{world}\": {playable}"));
         format!(
-            r#"{{"precache_bytes": 9000, "shell_brotli_bytes": {shell}, "extras_brotli_bytes": {shell}, "playable_brotli_bytes": {{{}}}}}"#,
+            r#"{{"precache_bytes": 9000, "shell_brotli_bytes": {shell}, "extras_brotli_bytes": {shell}, "learner_brotli_bytes": {shell}, "playable_brotli_bytes": {{{}}}}}"#,
             all.join(", ")
         )
     }
@@ -342,6 +356,7 @@ mod tests {
             entry("sentinel-page-later-6.wasm", 20),
             entry("sentinel-trust-later-7.wasm", 30),
             entry("sentinel-records-5_bg.wasm", 20),
+            entry("sentinel-learner-6_bg.wasm", 40),
             entry("picture-5.js", 7),
         ];
         assert_eq!(shell(&entries), (1070, 107));

@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 
 use sentinel_env::{WorldName, in_world};
 use sentinel_page_engine::worker::Program;
-use sentinel_page_protocol::{DeferredReply, Reply, Request, TrainingSpec, TrainingUpdate};
+use sentinel_page_protocol::{
+    DeferredReply, LearnerRequest, Reply, Request, TrainingSpec, TrainingUpdate, decode,
+};
 
 use run::{Run, TrainingRun};
 
@@ -31,12 +33,20 @@ impl std::fmt::Debug for Learner {
 
 impl Program for Learner {
     fn handle(&mut self, request: Request) {
-        match request {
-            Request::Train { run, spec } => self.start(run, spec),
-            Request::Learn { run, updates } if self.is_running(run) => self.allowed = updates,
-            Request::Stop { run } if self.is_running(run) => self.running = None,
-            Request::TakeModel { run } if self.is_running(run) => self.send_model(),
-            _ => {}
+        let Request::Learner(request) = request else {
+            return;
+        };
+        match decode(&request) {
+            Ok(LearnerRequest::Train { run, spec }) => self.start(run, spec),
+            Ok(LearnerRequest::Learn { run, updates }) if self.is_running(run) => {
+                self.allowed = updates;
+            }
+            Ok(LearnerRequest::TakeModel { run }) if self.is_running(run) => self.send_model(),
+            // A request about a run that is over.
+            Ok(_) => {}
+            Err(_) => self.replies.push_back(Reply::Problem(
+                "The page and its trainer have different versions. Reload the page.".to_owned(),
+            )),
         }
     }
 
@@ -128,7 +138,6 @@ fn boxed<W: sentinel_compact::Learn>(
 mod tests {
     use super::*;
     use sentinel_env::trust::TrustEnv;
-    use sentinel_page_protocol::decode;
     use sentinel_policy::nn::{Model, NetworkWorld};
 
     fn spec(world: &str, seed: u64) -> TrainingSpec {
@@ -163,11 +172,14 @@ mod tests {
 
     /// Trains for some updates, and returns what the learner said.
     fn train(learner: &mut Learner, spec: TrainingSpec, count: u32) -> Vec<TrainingUpdate> {
-        learner.handle(Request::Train { run: 1, spec });
-        learner.handle(Request::Learn {
-            run: 1,
-            updates: count,
-        });
+        learner.handle(LearnerRequest::Train { run: 1, spec }.into());
+        learner.handle(
+            LearnerRequest::Learn {
+                run: 1,
+                updates: count,
+            }
+            .into(),
+        );
         updates(&take_replies(learner))
     }
 
@@ -197,14 +209,14 @@ mod tests {
         let mut stepwise = Learner::default();
         train(&mut stepwise, spec("trust", 1), 1);
         for _ in 0..2 {
-            stepwise.handle(Request::Learn { run: 1, updates: 1 });
+            stepwise.handle(LearnerRequest::Learn { run: 1, updates: 1 }.into());
         }
         assert_ne!(
             digest(&updates(&take_replies(&mut stepwise))),
             whole,
             "two requests, one update"
         );
-        stepwise.handle(Request::Learn { run: 1, updates: 1 });
+        stepwise.handle(LearnerRequest::Learn { run: 1, updates: 1 }.into());
         assert_eq!(digest(&updates(&take_replies(&mut stepwise))), whole);
         let other = digest(&train(&mut Learner::default(), spec("trust", 2), 3));
         assert_ne!(other, whole);
@@ -214,7 +226,7 @@ mod tests {
     fn the_policy_can_be_taken_away() {
         let mut learner = Learner::default();
         train(&mut learner, spec("trust", 1), 1);
-        learner.handle(Request::TakeModel { run: 1 });
+        learner.handle(LearnerRequest::TakeModel { run: 1 }.into());
         let replies = take_replies(&mut learner);
         let [
             DeferredReply::TrainedModel {
@@ -247,6 +259,10 @@ mod tests {
                 rules: "none".to_owned(),
                 ..spec("trust", 1)
             },
+            TrainingSpec {
+                entropy: "much".to_owned(),
+                ..spec("trust", 1)
+            },
             spec("nowhere", 1),
         ] {
             let all = train(&mut Learner::default(), wrong, 1);
@@ -256,7 +272,7 @@ mod tests {
             );
         }
         let wild = TrainingSpec {
-            learning_rate: Some(1e38),
+            learning_rate: "1e38".to_owned(),
             ..spec("trust", 1)
         };
         let mut learner = Learner::default();

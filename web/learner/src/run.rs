@@ -55,7 +55,7 @@ impl<W: Learn> Run<W> {
     /// # Errors
     /// Returns a phrase about a setting that is not possible.
     pub(crate) fn new(spec: TrainingSpec) -> Result<Self, String> {
-        let mut phases = phases::<W>(&spec);
+        let mut phases = phases::<W>(&spec)?;
         let total = phases.iter().map(|phase| phase.max_steps).sum();
         let command = commands(&phases);
         phases.reverse();
@@ -64,10 +64,10 @@ impl<W: Learn> Run<W> {
         let tasks = first.selected::<W>().map_err(message)?;
         let grpo = phases.first().unwrap_or(&first);
         let spec = TrainingSpec {
-            learning_rate: Some(grpo.learning_rate),
+            learning_rate: grpo.learning_rate.to_string(),
             group_size: u32::try_from(grpo.num_generations).ok(),
             episodes: u32::try_from(grpo.episodes_per_update).ok(),
-            entropy: Some(grpo.entropy_coef),
+            entropy: grpo.entropy_coef.to_string(),
             hidden: u32::try_from(grpo.hidden).ok(),
             ..spec
         };
@@ -211,7 +211,19 @@ impl<W: Learn> TrainingRun for Run<W> {
 }
 
 /// Returns the configurations of a run, in order: imitation of the planner where GRPO needs a good start.
-fn phases<W: Learn>(spec: &TrainingSpec) -> Vec<TrainConfig> {
+///
+/// # Errors
+/// Returns a phrase about a setting that is no number.
+fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
+    let number = |name: &str, typed: &str| match typed {
+        "" => Ok(None),
+        typed => match typed.parse::<f64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("{name} is not a number: {typed}")),
+        },
+    };
+    let learning_rate = number("the learning rate", &spec.learning_rate)?;
+    let entropy = number("the entropy bonus", &spec.entropy)?;
     let phase = |method| {
         let mut config = TrainConfig::preset::<W>(method, true);
         NAME.clone_into(&mut config.name);
@@ -226,15 +238,15 @@ fn phases<W: Learn>(spec: &TrainingSpec) -> Vec<TrainConfig> {
             };
             set(&mut config.num_generations, spec.group_size);
             set(&mut config.episodes_per_update, spec.episodes);
-            config.learning_rate = spec.learning_rate.unwrap_or(config.learning_rate);
-            config.entropy_coef = spec.entropy.unwrap_or(config.entropy_coef);
+            config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
+            config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
         }
         config
     };
     // Where one action has several parts, hardly any random sequence of actions is worth learning from.
     let needs_start = TrainConfig::preset::<W>(Method::Imitation, true).teacher != "bayes";
     let first = needs_start.then(|| phase(Method::Imitation));
-    first.into_iter().chain([phase(Method::Grpo)]).collect()
+    Ok(first.into_iter().chain([phase(Method::Grpo)]).collect())
 }
 
 /// Returns the command lines that train the same.

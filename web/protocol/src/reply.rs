@@ -113,16 +113,16 @@ pub enum DeferredReply {
     Foreign(ForeignFile),
     /// A file to save; answers [`Request::Export`](crate::Request::Export).
     Exported(ExportedFile),
-    /// State of a training run; answers [`Request::Train`](crate::Request::Train), after every update and
+    /// State of a training run; answers [`LearnerRequest::Train`](crate::LearnerRequest::Train), after every update and
     /// evaluation.
     Training(Box<TrainingUpdate>),
-    /// Newest policy of a training run; answers [`Request::TakeModel`](crate::Request::TakeModel).
+    /// Newest policy of a training run; answers [`LearnerRequest::TakeModel`](crate::LearnerRequest::TakeModel).
     TrainedModel {
         /// Number of the run.
         run: u32,
         /// Number of updates that the policy had.
         updates: u32,
-        /// Content of `model.safetensors`.
+        /// Content of the file `model.safetensors` with the policy.
         #[serde(with = "crate::bytes")]
         content: Vec<u8>,
     },

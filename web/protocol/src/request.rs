@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Export, TrainingSpec};
+use crate::Export;
 
 /// An episode in the words of the address. An unknown word is answered with
 /// [`Reply::Problem`](crate::Reply::Problem), and the default takes its place.
@@ -183,27 +183,8 @@ pub enum Request {
         /// The kind of file.
         export: Export,
     },
-    /// Starts a training run in place of the previous one; answered by
-    /// [`DeferredReply::Training`](crate::DeferredReply::Training) after every update.
-    Train {
-        /// Number under which the engine reports the run.
-        run: u32,
-        /// Settings of the run.
-        spec: TrainingSpec,
-    },
-    /// Lets a training run take this many further updates; 0 pauses it.
-    Learn {
-        /// Number of the run.
-        run: u32,
-        /// Number of updates from now on.
-        updates: u32,
-    },
-    /// Asks for the newest policy of a training run,
-    /// [`DeferredReply::TrainedModel`](crate::DeferredReply::TrainedModel).
-    TakeModel {
-        /// Number of the run.
-        run: u32,
-    },
+    /// An encoded [`LearnerRequest`](crate::LearnerRequest), which only the engine that trains decodes.
+    Learner(#[serde(with = "crate::bytes")] Vec<u8>),
     /// Asks for the scores of the checkpoints on one episode,
     /// [`DeferredReply::Checkpoints`](crate::DeferredReply::Checkpoints).
     Checkpoints,

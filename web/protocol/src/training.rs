@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Request;
+
 /// The settings of a training run; everything else is the quick preset of `sentinel train`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingSpec {
@@ -11,24 +13,60 @@ pub struct TrainingSpec {
     pub rules: String,
     /// Seed of fresh weights and of every sampled action.
     pub seed: u64,
-    /// Learning rate at the start; `None` for the preset, like every other setting.
-    pub learning_rate: Option<f64>,
-    /// Number of attempts at one action, which are compared with each other.
+    /// Learning rate at the start, as it is typed: the page has no parser of decimals. Empty for the
+    /// preset.
+    pub learning_rate: String,
+    /// Number of attempts at one action, which are compared with each other; `None` for the preset, like
+    /// the settings below.
     pub group_size: Option<u32>,
     /// Number of episodes of an update.
     pub episodes: Option<u32>,
-    /// Weight of the entropy bonus.
-    pub entropy: Option<f64>,
+    /// Weight of the entropy bonus, as it is typed; empty for the preset.
+    pub entropy: String,
     /// Number of units of each hidden layer.
     pub hidden: Option<u32>,
 }
 
-/// What is known of a training run after an update or an evaluation.
+/// A message to the engine that trains. It is an enum of its own, so that no other engine contains its
+/// decoder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LearnerRequest {
+    /// Starts a training run in place of the previous one; answered by
+    /// [`DeferredReply::Training`](crate::DeferredReply::Training) after every update.
+    Train {
+        /// Number under which the engine reports the run.
+        run: u32,
+        /// Settings of the run.
+        spec: TrainingSpec,
+    },
+    /// Lets a training run take this many further updates; 0 pauses it.
+    Learn {
+        /// Number of the run.
+        run: u32,
+        /// Number of updates from now on.
+        updates: u32,
+    },
+    /// Asks for the newest policy of a training run,
+    /// [`DeferredReply::TrainedModel`](crate::DeferredReply::TrainedModel).
+    TakeModel {
+        /// Number of the run.
+        run: u32,
+    },
+}
+
+impl From<LearnerRequest> for Request {
+    fn from(request: LearnerRequest) -> Self {
+        // Encoding fails only for sequences of unknown length, which no request has.
+        Self::Learner(crate::encode(&request).unwrap_or_default())
+    }
+}
+
+/// The state of a training run after an update or an evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingUpdate {
     /// Number that the shell gave the run.
     pub run: u32,
-    /// The settings with the values of the preset in place of `None`.
+    /// The settings with the values of the preset where they were open.
     pub spec: TrainingSpec,
     /// The command that trains the same with the command line; several lines if the run has phases.
     pub command: String,
@@ -57,7 +95,7 @@ pub struct ValidationSet {
     pub tasks: Vec<String>,
     /// Lowest seed; the others follow it without a gap.
     pub first_seed: u64,
-    /// Number of seeds.
+    /// Number of seeds from `first_seed` on.
     pub seeds: u32,
     /// Players to compare with, as the address writes them.
     pub players: Vec<String>,
@@ -68,7 +106,7 @@ pub struct ValidationSet {
 pub struct TrainingScore {
     /// Number of updates that the policy had by then.
     pub updates: u32,
-    /// Mean score.
+    /// Mean score over all validation episodes.
     pub mean: f64,
     /// Half the width of its 95 % interval.
     pub half_width: f64,

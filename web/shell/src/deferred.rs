@@ -28,6 +28,8 @@ pub struct DeferredUi {
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
     pub difference: fn(Page) -> El,
+    /// Notes that the engine that trains has failed.
+    pub fail_training: fn(Page),
     /// Draws the content of the dialog of files.
     pub files: fn(Page) -> View,
     /// Draws the content of the help.
@@ -108,6 +110,7 @@ impl DeferredUi {
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
             difference: ui::difference::difference_row,
+            fail_training: |page| page.fail_training(),
             files: ui::files_dialog::content,
             help: ui::help::content,
             opened_files: ui::opened_files::opened_files,

@@ -27,7 +27,7 @@ pub enum Role {
     Mean,
     /// Reads training logs and reports.
     Records,
-    /// Trains a policy.
+    /// Trains a policy in the page.
     Learn,
     /// Plays the validation episodes of a training run with other players.
     Rivals,

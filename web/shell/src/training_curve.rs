@@ -23,7 +23,7 @@ pub struct Passed {
 }
 
 impl TrainingCurve {
-    /// Adds a score.
+    /// Adds the score of an evaluation after `seconds` of training.
     pub fn push(&mut self, seconds: f64, score: TrainingScore) {
         self.points.push((seconds, score));
         if self.points.len() > POINTS_MAX {

@@ -40,7 +40,7 @@ pub(super) struct Confined {
 
 /// Every crate of the workspace, the lowest first. Dependencies of tests count; only on itself may a
 /// crate depend for its tests, to switch a feature on.
-const ORDER: [Row; 26] = [
+const ORDER: [Row; 27] = [
     // No thread, no randomness of the system, no network.
     row("sentinel-env")
         .only(&[])
@@ -91,8 +91,20 @@ const ORDER: [Row; 26] = [
     row("sentinel-language"),
     row("sentinel-trainer").top(),
     row("sentinel-page-protocol").only(&[]),
-    row("sentinel-page-engine")
-        .only(&["sentinel-env", "sentinel-policy", "sentinel-page-protocol"])
+    row("sentinel-page-engine").only(&[
+        "sentinel-env",
+        "sentinel-policy",
+        "sentinel-page-protocol",
+    ]),
+    // Training in the page: the algorithms, and the interface of an engine.
+    row("sentinel-page-learner")
+        .only(&[
+            "sentinel-env",
+            "sentinel-policy",
+            "sentinel-compact",
+            "sentinel-page-protocol",
+            "sentinel-page-engine",
+        ])
         .top(),
     // The page's shell draws data and knows no world.
     row("sentinel-page").only(&["sentinel-page-protocol"]).top(),

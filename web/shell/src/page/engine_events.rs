@@ -56,7 +56,7 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
-            Role::Learn => self.fail_training(),
+            Role::Learn => self.with_deferred(|deferred| deferred.fail_training),
             // The curve has no lines to compare with then.
             Role::Rivals => {}
             Role::Analysis(_) => self.with_deferred(|deferred| deferred.analyze_alone),

@@ -1,7 +1,7 @@
-//! A training run in the page: what the engine that trains has sent, and the clock beside it.
+//! A training run in the page: the messages of the engine that trains, and the clock beside them.
 
 use leptos::prelude::untrack;
-use sentinel_page_protocol::{ExportedFile, TrainingSpec, TrainingUpdate};
+use sentinel_page_protocol::{ExportedFile, LearnerRequest, TrainingSpec, TrainingUpdate};
 
 use super::*;
 use crate::training_curve::TrainingCurve;
@@ -23,14 +23,14 @@ pub enum ModelUse {
     Play,
 }
 
-/// A training run.
+/// A training run in the page, with its clock.
 #[derive(Clone, Debug, Default)]
 pub struct Training {
     /// Number of the run; 0 for none.
     run: u32,
-    /// What the engine sent last.
+    /// The state that the engine sent last.
     pub update: TrainingUpdate,
-    /// Scores so far.
+    /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
     /// Milliseconds of training before the last pause.
     elapsed_ms: f64,
@@ -96,8 +96,8 @@ impl Page {
             since_ms: Some(browser::now_ms()),
             ..Training::default()
         }));
-        self.send_learner(&Request::Train { run, spec });
-        self.send_learner(&Request::Learn { run, updates: ALL });
+        self.send_learner(LearnerRequest::Train { run, spec });
+        self.send_learner(LearnerRequest::Learn { run, updates: ALL });
     }
 
     /// Pauses or continues the run.
@@ -111,7 +111,7 @@ impl Page {
                 ALL
             };
             let run = training.run;
-            Some(Request::Learn { run, updates })
+            Some(LearnerRequest::Learn { run, updates })
         });
     }
 
@@ -119,7 +119,7 @@ impl Page {
     pub fn step_training(&self) {
         self.ask_learner(|training| {
             let run = training.run;
-            Some(Request::Learn { run, updates: 1 })
+            Some(LearnerRequest::Learn { run, updates: 1 })
         });
     }
 
@@ -134,14 +134,14 @@ impl Page {
     /// Asks for the newest policy, to save it or to let it play.
     pub fn take_trained(&self, wanted: ModelUse) {
         self.training.wanted.set_value(wanted);
-        self.ask_learner(|training| Some(Request::TakeModel { run: training.run }));
+        self.ask_learner(|training| Some(LearnerRequest::TakeModel { run: training.run }));
     }
 
     /// Changes the run, and then sends the request that `change` returns: a failure to send it changes
     /// the run again.
-    fn ask_learner(&self, change: impl FnOnce(&mut Training) -> Option<Request>) {
+    fn ask_learner(&self, change: impl FnOnce(&mut Training) -> Option<LearnerRequest>) {
         if let Some(request) = self.with_training(change).flatten() {
-            self.send_learner(&request);
+            self.send_learner(request);
         }
     }
 
@@ -154,9 +154,10 @@ impl Page {
         result
     }
 
-    fn send_learner(&self, request: &Request) {
+    fn send_learner(&self, request: LearnerRequest) {
+        let request = Request::from(request);
         self.use_engines(Role::Learn, |engines, _| {
-            engines.send(LEARNER, Role::Learn, request)
+            engines.send(LEARNER, Role::Learn, &request)
         });
     }
 
@@ -236,7 +237,7 @@ impl Page {
     }
 
     /// Notes that the engine that trains has failed.
-    pub(super) fn fail_training(&self) {
+    pub fn fail_training(&self) {
         self.with_training(|training| {
             training.pause();
             "The engine that trains has stopped. Reset the run to start again."

@@ -16,7 +16,7 @@ use crate::page::{ModelUse, Page, Training};
 use crate::reactive::{Signal, memo};
 use crate::training_curve::TrainingCurve;
 
-/// What the visitor typed; an empty text stands for the preset.
+/// The settings as the visitor typed them; an empty text stands for the preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Form {
     learning_rate: String,
@@ -34,26 +34,24 @@ impl Form {
     /// # Errors
     /// Returns a sentence about the first number that cannot be read.
     fn spec(&self, world: &str) -> Result<TrainingSpec, String> {
-        fn number<T: std::str::FromStr>(name: &str, typed: &str) -> Result<Option<T>, String> {
-            match typed.trim() {
-                "" => Ok(None),
-                typed => typed
-                    .parse()
-                    .map(Some)
-                    .map_err(|_| format!("{name} is not a number of the right kind: {typed}")),
-            }
-        }
+        let number = |name: &str, typed: &str| match typed.trim() {
+            "" => Ok(None),
+            typed => match typed.parse::<u32>() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(format!("{name} is not a whole number: {typed}")),
+            },
+        };
         Ok(TrainingSpec {
             world: world.to_owned(),
             rules: match self.rules.as_str() {
                 "" => "hardened".to_owned(),
                 rules => rules.to_owned(),
             },
-            seed: number("The seed", &self.seed)?.unwrap_or(1),
-            learning_rate: number("The learning rate", &self.learning_rate)?,
+            seed: number("The seed", &self.seed)?.map_or(1, u64::from),
+            learning_rate: self.learning_rate.trim().to_owned(),
             group_size: number("The group size", &self.group_size)?,
             episodes: number("The number of episodes", &self.episodes)?,
-            entropy: number("The entropy bonus", &self.entropy)?,
+            entropy: self.entropy.trim().to_owned(),
             hidden: number("The width", &self.hidden)?,
         })
     }
@@ -388,7 +386,7 @@ mod tests {
     fn empty_fields_leave_the_preset() {
         let spec = Form::default().spec("trust").expect("the preset");
         assert_eq!((spec.seed, spec.rules.as_str()), (1, "hardened"));
-        assert_eq!((spec.learning_rate, spec.group_size), (None, None));
+        assert_eq!((spec.learning_rate.as_str(), spec.group_size), ("", None));
     }
 
     #[test]

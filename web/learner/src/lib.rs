@@ -22,6 +22,8 @@ pub struct Learner {
     running: Option<(u32, Box<dyn TrainingRun>)>,
     /// Number of updates that the run may take.
     allowed: u32,
+    /// Milliseconds of updates and evaluations of the run.
+    worked_ms: f64,
     replies: VecDeque<Reply>,
 }
 
@@ -62,9 +64,13 @@ impl Program for Learner {
             if !evaluates {
                 self.allowed -= 1;
             }
+            let start = now_ms();
+            let state = training.advance();
+            self.worked_ms += now_ms() - start;
             let update = TrainingUpdate {
                 run: *run,
-                ..training.advance()
+                worked_ms: self.worked_ms,
+                ..state
             };
             let update = DeferredReply::Training(Box::new(update));
             self.replies.push_back(update.into());
@@ -85,7 +91,7 @@ impl Learner {
     }
 
     fn start(&mut self, run: u32, spec: TrainingSpec) {
-        (self.running, self.allowed) = (None, 0);
+        (self.running, self.allowed, self.worked_ms) = (None, 0, 0.0);
         let training = WorldName::parse(&spec.world)
             .ok_or_else(|| format!("There is no world {:?}.", spec.world))
             .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec))));
@@ -116,16 +122,20 @@ impl Learner {
         let Some((run, training)) = &self.running else {
             return;
         };
-        self.replies.push_back(match training.model() {
-            Ok(content) => DeferredReply::TrainedModel {
-                run: *run,
-                updates: training.state().updates,
-                content,
-            }
-            .into(),
+        let (run, model) = (*run, training.model());
+        self.replies.push_back(match model {
+            Ok(content) => DeferredReply::TrainedModel { run, content }.into(),
             Err(reason) => Reply::Problem(reason),
         });
     }
+}
+
+/// Returns the time in milliseconds; always 0 outside a browser, where nobody looks at it.
+fn now_ms() -> f64 {
+    #[cfg(target_family = "wasm")]
+    return js_sys::Date::now();
+    #[cfg(not(target_family = "wasm"))]
+    return 0.0;
 }
 
 fn boxed<W: sentinel_compact::Learn>(
@@ -228,14 +238,7 @@ mod tests {
         train(&mut learner, spec("trust", 1), 1);
         learner.handle(LearnerRequest::TakeModel { run: 1 }.into());
         let replies = take_replies(&mut learner);
-        let [
-            DeferredReply::TrainedModel {
-                content,
-                updates: 1,
-                ..
-            },
-        ] = &replies[..]
-        else {
+        let [DeferredReply::TrainedModel { content, run: 1 }] = &replies[..] else {
             panic!("{replies:?}");
         };
         let model = Model::<<TrustEnv as NetworkWorld>::Net>::from_bytes(content).expect("a model");
@@ -262,6 +265,23 @@ mod tests {
             TrainingSpec {
                 entropy: "much".to_owned(),
                 ..spec("trust", 1)
+            },
+            TrainingSpec {
+                hidden: Some(u32::MAX),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
+                episodes: Some(u32::MAX),
+                ..spec("trust", 1)
+            },
+            // A later phase has this setting.
+            TrainingSpec {
+                group_size: Some(u32::MAX),
+                ..spec("cluster", 1)
+            },
+            TrainingSpec {
+                learning_rate: "-1".to_owned(),
+                ..spec("polyguard", 1)
             },
             spec("nowhere", 1),
         ] {

@@ -14,6 +14,18 @@ use sentinel_policy::nn::{Model, Weights};
 const EVALUATE_EVERY: usize = 4;
 /// Name of the model among the players.
 const NAME: &str = "tab";
+/// Largest group, so that a typing error does not exhaust the memory of the worker.
+const GROUP_MAX: usize = 256;
+/// Largest number of episodes of an update, for the same reason.
+const EPISODES_MAX: usize = 4096;
+/// Options of the command line, with the names of the page's fields for them.
+const FIELDS: [(&str, &str); 5] = [
+    ("num_generations", "the group size"),
+    ("episodes_per_update", "the number of episodes"),
+    ("learning_rate", "the learning rate"),
+    ("entropy_coef", "the entropy bonus"),
+    ("hidden", "the network width"),
+];
 /// Players of every world to compare with, besides the baselines of its model card: the published policy.
 const RIVALS: [&str; 1] = ["grpo"];
 
@@ -56,6 +68,9 @@ impl<W: Learn> Run<W> {
     /// Returns a phrase about a setting that is not possible.
     pub(crate) fn new(spec: TrainingSpec) -> Result<Self, String> {
         let mut phases = phases::<W>(&spec)?;
+        for phase in &phases {
+            check::<W>(phase)?;
+        }
         let total = phases.iter().map(|phase| phase.max_steps).sum();
         let command = commands(&phases);
         phases.reverse();
@@ -128,11 +143,12 @@ impl<W: Learn> Run<W> {
         let Some(next) = self.later.pop() else {
             return Ok(());
         };
+        let weights = self.trainer.weights().clone();
+        let trainer = Trainer::on_device(next, weights, &Cpu);
+        let trainer = trainer.map_err(|error| error.to_string())?;
         self.before += self.trainer.updates_done();
         self.steps_before += self.trainer.env_steps();
-        let weights = self.trainer.weights().clone();
-        self.trainer =
-            Trainer::on_device(next, weights, &Cpu).map_err(|error| error.to_string())?;
+        self.trainer = trainer;
         Ok(())
     }
 }
@@ -181,6 +197,7 @@ impl<W: Learn> TrainingRun for Run<W> {
             updates: count(self.done()),
             total: count(self.total),
             env_steps: self.steps_before + self.trainer.env_steps(),
+            worked_ms: 0.0,
             validation: ValidationSet {
                 tasks: self
                     .tasks
@@ -243,10 +260,25 @@ fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
         }
         config
     };
-    // Where one action has several parts, hardly any random sequence of actions is worth learning from.
-    let needs_start = TrainConfig::preset::<W>(Method::Imitation, true).teacher != "bayes";
-    let first = needs_start.then(|| phase(Method::Imitation));
+    let first = W::NEEDS_START.then(|| phase(Method::Imitation));
     Ok(first.into_iter().chain([phase(Method::Grpo)]).collect())
+}
+
+/// Checks the settings of a phase, before memory is taken for them.
+fn check<W: Learn>(phase: &TrainConfig) -> Result<(), String> {
+    if phase.num_generations > GROUP_MAX {
+        return Err(format!("the group size is above {GROUP_MAX}"));
+    }
+    if phase.episodes_per_update > EPISODES_MAX {
+        return Err(format!("the number of episodes is above {EPISODES_MAX}"));
+    }
+    phase.check::<W>().map_err(|error| {
+        let mut text = error.to_string();
+        for (option, field) in FIELDS {
+            text = text.replace(&format!("option {option}"), field);
+        }
+        text
+    })
 }
 
 /// Returns the command lines that train the same.

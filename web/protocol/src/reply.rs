@@ -120,8 +120,6 @@ pub enum DeferredReply {
     TrainedModel {
         /// Number of the run.
         run: u32,
-        /// Number of updates that the policy had.
-        updates: u32,
         /// Content of the file `model.safetensors` with the policy.
         #[serde(with = "crate::bytes")]
         content: Vec<u8>,

@@ -78,6 +78,8 @@ pub struct TrainingUpdate {
     pub total: u32,
     /// Number of environment steps so far.
     pub env_steps: u64,
+    /// Milliseconds of updates and evaluations so far.
+    pub worked_ms: f64,
     /// Episodes of the validation, on which other players can be compared.
     pub validation: ValidationSet,
     /// Score of the newest evaluation, which belongs to the policy after this many updates.

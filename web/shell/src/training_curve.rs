@@ -1,9 +1,6 @@
-//! The curve of a training run: scores over seconds, thinned so that it does not grow with the run.
+//! The curve of a training run: mean scores over seconds, and the players that it passes.
 
 use sentinel_page_protocol::{Chart, Line, Placement, TrainingScore};
-
-/// Largest number of points; above it every second one goes.
-const POINTS_MAX: usize = 400;
 
 /// Scores of a run, each with the seconds of training before it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,21 +23,6 @@ impl TrainingCurve {
     /// Adds the score of an evaluation after `seconds` of training.
     pub fn push(&mut self, seconds: f64, score: TrainingScore) {
         self.points.push((seconds, score));
-        if self.points.len() > POINTS_MAX {
-            let mut index = 0;
-            // The first one and the newest one stay.
-            let last = self.points.len() - 1;
-            self.points.retain(|_| {
-                index += 1;
-                (index - 1) % 2 == 0 || index - 1 == last
-            });
-        }
-    }
-
-    /// Returns the scores with their seconds, the oldest first.
-    #[must_use]
-    pub fn points(&self) -> &[(f64, TrainingScore)] {
-        &self.points
     }
 
     /// Returns the newest score; `None` before the first one.
@@ -75,9 +57,10 @@ impl TrainingCurve {
         all
     }
 
-    /// Returns the chart of the run, with a level line for each rival.
+    /// Returns the chart of the run, with a level line for each rival. The order of `players` decides on
+    /// their colors.
     #[must_use]
-    pub fn chart(&self, rivals: &[Placement]) -> Chart {
+    pub fn chart(&self, rivals: &[Placement], players: &[String]) -> Chart {
         let x: Vec<f32> = self.points.iter().map(|(at, _)| *at as f32).collect();
         let end = x.last().copied().unwrap_or(0.0).max(1.0);
         let own = Line {
@@ -91,17 +74,19 @@ impl TrainingCurve {
             x,
             ..Line::default()
         };
-        let level = |(index, rival): (usize, &Placement)| Line {
+        let style = |rival: &Placement| {
+            let found = players.iter().position(|player| *player == rival.player);
+            1 + (found.unwrap_or(0) % 7) as u8
+        };
+        let level = |rival: &Placement| Line {
             name: rival.label.clone(),
-            style: 1 + (index % 7) as u8,
+            style: style(rival),
             x: vec![0.0, end],
             y: vec![rival.mean as f32; 2],
             half_width: Vec::new(),
         };
         let scored = rivals.iter().filter(|rival| rival.scored > 0);
-        let lines: Vec<Line> = std::iter::once(own)
-            .chain(scored.enumerate().map(level))
-            .collect();
+        let lines: Vec<Line> = std::iter::once(own).chain(scored.map(level)).collect();
         let values = || lines.iter().flat_map(|line| line.y.iter().copied());
         let (low, high) = (
             values().fold(1.0, f32::min),
@@ -158,15 +143,5 @@ mod tests {
         let passed = curve(&[0.4, 0.6, 0.8]).passed(&rivals);
         let found: Vec<_> = passed.iter().map(|p| (&p.label[..], p.seconds)).collect();
         assert_eq!(found, [("random", 1.0), ("good", 2.0)]);
-    }
-
-    #[test]
-    fn a_long_run_keeps_its_first_and_newest_points() {
-        let scores: Vec<f64> = (0..3_000).map(|index| f64::from(index) / 3_000.0).collect();
-        let curve = curve(&scores);
-        let points = curve.points();
-        assert!(points.len() <= POINTS_MAX);
-        assert_eq!((points[0].0, points[points.len() - 1].0), (0.0, 2_999.0));
-        assert!(points.is_sorted_by(|a, b| a.0 < b.0));
     }
 }

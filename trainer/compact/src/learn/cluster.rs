@@ -30,6 +30,7 @@ struct Inputs<T> {
 }
 
 impl Learn for ClusterEnv {
+    const NEEDS_START: bool = true;
     const BASELINES: &'static [&'static str] =
         &["random", "blind", "trust", "oracle_lite", "planner"];
 

@@ -37,6 +37,10 @@ pub trait Learn: NetworkWorld {
     /// The names of the policies in [`Learn::policies`] that the model card compares with.
     const BASELINES: &'static [&'static str] = &[];
 
+    /// `true` if GRPO hardly learns from fresh weights in a short run, since a random sequence of actions
+    /// earns too little to learn from: it starts from an imitation then.
+    const NEEDS_START: bool = false;
+
     /// Returns the network that a configuration asks for, from the options that apply to it.
     fn net(config: &TrainConfig) -> Self::Net;
 

@@ -18,6 +18,7 @@ use crate::set_net::SetInputs;
 use crate::tensor::Tensor;
 
 impl Learn for PolyguardEnv {
+    const NEEDS_START: bool = true;
     const BASELINES: &'static [&'static str] = &["random", "greedy_regimen", "rules_only"];
 
     fn net(config: &TrainConfig) -> PolyguardNet {

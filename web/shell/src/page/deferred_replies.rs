@@ -29,7 +29,7 @@ impl Page {
                     .update_value(|engines| engines.keep_file(&world, &name, &player));
             }
             DeferredReply::Training(update) => self.handle_training(*update),
-            DeferredReply::TrainedModel { content, .. } => self.handle_trained(content),
+            DeferredReply::TrainedModel { run, content } => self.handle_trained(run, content),
             DeferredReply::Standings(standings) if role == Role::Rivals => {
                 self.handle_rivals(standings);
             }

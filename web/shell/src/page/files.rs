@@ -147,6 +147,27 @@ impl Page {
         });
     }
 
+    /// Lets a model play an episode of its world, as if the visitor had dropped its file. The means of an
+    /// earlier model of this name are forgotten.
+    pub(super) fn open_model(&self, world: &str, name: String, content: Vec<u8>) {
+        let has_room = |engines: &EnginePool| engines.has_room(content.len() as f64);
+        if !self.engines.with_value(has_room) {
+            return self.report_file(format!(
+                "{name} was not opened: the replays and models that you opened take up to {} MiB together. Reload the page to open others.",
+                TOTAL_MAX >> 20
+            ));
+        }
+        self.files.opened.set_value(Opened::Nothing);
+        self.forget_means();
+        if self.state.with_untracked(|state| state.world != world) {
+            self.open_world(world);
+        }
+        self.state.update(|state| state.screen = Screen::Episode);
+        self.use_engines(Role::Play, |engines, _| {
+            engines.drop_file(world, name, content)
+        });
+    }
+
     /// Returns `true` if a file of this kind is to be shown, because none of those that were
     /// dropped together comes before it.
     fn shows_opened(&self, kind: Opened) -> bool {

@@ -47,7 +47,13 @@ impl Page {
     /// Computes the mean scores whenever the end of an episode is shown.
     pub(super) fn connect_mean_scores(self) {
         let is_wanted = memo(move || {
-            let shows_score = matches!(self.screen(), Screen::Spot | Screen::Episode);
+            // An embedded episode has no room for them.
+            let is_embedded = self.without_cursor.with(|state| state.embed);
+            let shows_score = match self.screen() {
+                Screen::Spot => true,
+                Screen::Episode => !is_embedded,
+                _ => false,
+            };
             // The module that is loaded later takes the scores.
             shows_score && self.shows_end() && self.deferred.with(Option::is_some)
         });

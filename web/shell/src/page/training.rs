@@ -1,7 +1,8 @@
-//! A training run in the page: the messages of the engine that trains, and the clock beside them.
+//! A training run in the page: the messages of the engine that trains, and the players beside it.
 
-use leptos::prelude::untrack;
-use sentinel_page_protocol::{ExportedFile, LearnerRequest, TrainingSpec, TrainingUpdate};
+use sentinel_page_protocol::{
+    ExportedFile, LearnerRequest, Placement, TrainingSpec, TrainingUpdate,
+};
 
 use super::*;
 use crate::training_curve::TrainingCurve;
@@ -14,16 +15,15 @@ const PLAYER_FILE: &str = "tab.safetensors";
 const ALL: u32 = u32::MAX;
 
 /// The use of a policy that was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelUse {
     /// It is saved as a file.
-    #[default]
     Save,
-    /// It plays the current world's episodes.
+    /// It plays episodes of its world.
     Play,
 }
 
-/// A training run in the page, with its clock.
+/// A training run in the page.
 #[derive(Clone, Debug, Default)]
 pub struct Training {
     /// Number of the run; 0 for none.
@@ -32,40 +32,22 @@ pub struct Training {
     pub update: TrainingUpdate,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
-    /// Milliseconds of training before the last pause.
-    elapsed_ms: f64,
-    /// Time since which it trains; `None` while it pauses.
-    since_ms: Option<f64>,
+    /// `true` while updates are made.
+    pub is_running: bool,
     /// Number of the tournament of other players on the validation episodes; 0 for none.
     rivals_run: u32,
-    /// Scores of other players on the validation episodes so far.
-    pub rivals: Option<Standings>,
+    /// Tournament of the players that take longer, which follows that of the others.
+    slow_rivals: Option<TournamentSpec>,
+    /// Scores of other players on all validation episodes.
+    pub rivals: Vec<Placement>,
 }
 
 impl Training {
-    /// Returns `true` while updates are made.
-    #[must_use]
-    pub const fn is_running(&self) -> bool {
-        self.since_ms.is_some()
-    }
-
     /// Returns `true` if all updates are done, or if it failed.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let update = &self.update;
         !update.failure.is_empty() || (update.total > 0 && update.updates >= update.total)
-    }
-
-    /// Returns the seconds that were spent on training.
-    #[must_use]
-    pub fn seconds(&self) -> f64 {
-        let now = self.since_ms.map_or(0.0, |since| browser::now_ms() - since);
-        (self.elapsed_ms + now) / 1000.0
-    }
-
-    fn pause(&mut self) {
-        self.elapsed_ms = self.seconds() * 1000.0;
-        self.since_ms = None;
     }
 }
 
@@ -74,14 +56,15 @@ impl Training {
 pub struct TrainingSignals {
     /// The current run; `None` before the first one.
     pub current: Signal<Option<Training>>,
-    wanted: StoredValue<ModelUse>,
+    /// The use of the policy that was asked for and has not arrived; `None` if none was.
+    pub wanted: Signal<Option<ModelUse>>,
 }
 
 impl Default for TrainingSignals {
     fn default() -> Self {
         Self {
             current: Signal::new(None),
-            wanted: StoredValue::default(),
+            wanted: Signal::new(None),
         }
     }
 }
@@ -91,11 +74,13 @@ impl Page {
     pub fn train(&self, spec: TrainingSpec) {
         self.stop_training();
         let run = self.next_run();
-        self.training.current.set(Some(Training {
+        let mut training = Training {
             run,
-            since_ms: Some(browser::now_ms()),
+            is_running: true,
             ..Training::default()
-        }));
+        };
+        training.update.spec = spec.clone();
+        self.training.current.set(Some(training));
         self.send_learner(LearnerRequest::Train { run, spec });
         self.send_learner(LearnerRequest::Learn { run, updates: ALL });
     }
@@ -103,15 +88,10 @@ impl Page {
     /// Pauses or continues the run.
     pub fn pause_training(&self) {
         self.ask_learner(|training| {
-            let updates = if training.is_running() {
-                training.pause();
-                0
-            } else {
-                training.since_ms = Some(browser::now_ms());
-                ALL
-            };
+            training.is_running = !training.is_running;
+            let updates = if training.is_running { ALL } else { 0 };
             let run = training.run;
-            Some(LearnerRequest::Learn { run, updates })
+            LearnerRequest::Learn { run, updates }
         });
     }
 
@@ -119,7 +99,7 @@ impl Page {
     pub fn step_training(&self) {
         self.ask_learner(|training| {
             let run = training.run;
-            Some(LearnerRequest::Learn { run, updates: 1 })
+            LearnerRequest::Learn { run, updates: 1 }
         });
     }
 
@@ -128,19 +108,20 @@ impl Page {
         self.engines.update_value(|engines| {
             engines.stop_all(|role| matches!(role, Role::Learn | Role::Rivals));
         });
+        self.training.wanted.set(None);
         self.training.current.set(None);
     }
 
     /// Asks for the newest policy, to save it or to let it play.
     pub fn take_trained(&self, wanted: ModelUse) {
-        self.training.wanted.set_value(wanted);
-        self.ask_learner(|training| Some(LearnerRequest::TakeModel { run: training.run }));
+        self.training.wanted.set(Some(wanted));
+        self.ask_learner(|training| LearnerRequest::TakeModel { run: training.run });
     }
 
     /// Changes the run, and then sends the request that `change` returns: a failure to send it changes
     /// the run again.
-    fn ask_learner(&self, change: impl FnOnce(&mut Training) -> Option<LearnerRequest>) {
-        if let Some(request) = self.with_training(change).flatten() {
+    fn ask_learner(&self, change: impl FnOnce(&mut Training) -> LearnerRequest) {
+        if let Some(request) = self.with_training(change) {
             self.send_learner(request);
         }
     }
@@ -168,55 +149,87 @@ impl Page {
                 return false;
             }
             if let Some(score) = update.evaluation {
-                training.curve.push(training.seconds(), score);
+                training.curve.push(update.worked_ms / 1000.0, score);
             }
             training.update = update.clone();
-            if training.is_running() && training.is_over() {
-                training.pause();
-            }
+            training.is_running &= !training.is_over();
             training.rivals_run == 0 && update.failure.is_empty()
         });
         if begins == Some(true) {
-            let run = self.next_run();
-            self.with_training(|training| training.rivals_run = run);
-            self.play_rivals(run, &update);
+            self.play_rivals(&update);
         }
     }
 
-    /// Lets other players play the validation episodes of a run, in the tournament `run`.
-    fn play_rivals(&self, run: u32, update: &TrainingUpdate) {
+    /// Lets other players play the validation episodes of a run, those that take longer at the end.
+    fn play_rivals(&self, update: &TrainingUpdate) {
         let validation = update.validation.clone();
-        let spec = TournamentSpec {
-            tasks: validation.tasks,
-            players: validation.players,
+        let info = self.cached_worlds.with_value(|all| {
+            let found = all.iter().find(|cached| cached.world == update.spec.world);
+            found.and_then(|cached| cached.info.clone())
+        });
+        let is_slow = |name: &String| {
+            let mut players = info.iter().flat_map(|info| info.players.iter());
+            players.any(|player| player.name == *name && player.slow)
+        };
+        let (slow, quick): (Vec<_>, Vec<_>) = validation.players.into_iter().partition(is_slow);
+        let spec = |players| TournamentSpec {
+            tasks: validation.tasks.clone(),
+            players,
             first_seed: validation.first_seed,
             seeds: validation.seeds,
             rules: update.spec.rules.clone(),
             streams: "independent".to_owned(),
             ..TournamentSpec::default()
         };
-        let world = update.spec.world.clone();
-        self.use_engines(Role::Rivals, |engines, _| {
-            engines.send(&world, Role::Rivals, &Request::Tournament { run, spec })
-        });
+        let slow = (!slow.is_empty()).then(|| spec(slow));
+        self.with_training(|training| training.slow_rivals = slow);
+        self.start_rivals(spec(quick));
     }
 
-    /// Takes the scores of other players.
-    pub(super) fn handle_rivals(&self, standings: Standings) {
-        if standings.played >= standings.total {
-            self.engines
-                .update_value(|engines| engines.stop_all(|role| role == Role::Rivals));
+    fn start_rivals(&self, spec: TournamentSpec) {
+        let run = self.next_run();
+        let world = self.with_training(|training| {
+            training.rivals_run = run;
+            training.update.spec.world.clone()
+        });
+        if let Some(world) = world {
+            self.use_engines(Role::Rivals, |engines, _| {
+                engines.send(&world, Role::Rivals, &Request::Tournament { run, spec })
+            });
         }
-        self.with_training(|training| {
-            if training.rivals_run == standings.run {
-                training.rivals = Some(standings);
-            }
-        });
     }
 
-    /// Takes the policy that was asked for.
-    pub(super) fn handle_trained(&self, content: Vec<u8>) {
-        let wanted = self.training.wanted.get_value();
+    /// Takes the scores of other players once they have played all episodes.
+    pub(super) fn handle_rivals(&self, mut standings: Standings) {
+        if standings.played < standings.total {
+            return;
+        }
+        let next = self.with_training(|training| {
+            if training.rivals_run != standings.run {
+                return None;
+            }
+            training.rivals.append(&mut standings.placements);
+            training.slow_rivals.take()
+        });
+        match next.flatten() {
+            Some(spec) => self.start_rivals(spec),
+            None => self
+                .engines
+                .update_value(|engines| engines.stop_all(|role| role == Role::Rivals)),
+        }
+    }
+
+    /// Takes the policy of the run `run`, which was asked for.
+    pub(super) fn handle_trained(&self, run: u32, content: Vec<u8>) {
+        let world = self.with_training(|training| {
+            let is_current = training.run == run;
+            is_current.then(|| training.update.spec.world.clone())
+        });
+        let (Some(world), Some(wanted)) = (world.flatten(), self.training.wanted.get_untracked())
+        else {
+            return;
+        };
+        self.training.wanted.set(None);
         if wanted == ModelUse::Save {
             return self.save_exported(ExportedFile {
                 name: "model.safetensors".to_owned(),
@@ -225,21 +238,15 @@ impl Page {
                 ..ExportedFile::default()
             });
         }
-        let world = untrack(|| {
-            let training = self.training.current.get();
-            training.map(|training| training.update.spec.world)
-        });
-        self.state.update(|state| state.screen = Screen::Episode);
-        self.use_engines(Role::Play, |engines, here| {
-            let world = world.as_deref().unwrap_or(here);
-            engines.drop_file(world, PLAYER_FILE.to_owned(), content)
-        });
+        self.open_model(&world, PLAYER_FILE.to_owned(), content);
     }
 
     /// Notes that the engine that trains has failed.
     pub fn fail_training(&self) {
+        self.training.wanted.set(None);
         self.with_training(|training| {
-            training.pause();
+            training.is_running = false;
+            training.update.digest = String::new();
             "The engine that trains has stopped. Reset the run to start again."
                 .clone_into(&mut training.update.failure);
         });

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::event_target_value;
-use sentinel_page_protocol::{Placement, TrainingSpec};
+use leptos::prelude::{document, event_target_value, set_timeout};
+use sentinel_page_protocol::TrainingSpec;
 
 use super::records::live_curve;
 use super::select::{Item, select};
+use crate::browser;
 use crate::dom::El;
 use crate::dom::html::{
     b, button, details, div, h1, h2, input, label, li, ol, p, pre, section, small, span, summary,
@@ -14,7 +15,6 @@ use crate::dom::html::{
 use crate::number_format::{fixed, grouped};
 use crate::page::{ModelUse, Page, Training};
 use crate::reactive::{Signal, memo};
-use crate::training_curve::TrainingCurve;
 
 /// The settings as the visitor typed them; an empty text stands for the preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,10 @@ impl Form {
             "" => Ok(None),
             typed => match typed.parse::<u32>() {
                 Ok(number) => Ok(Some(number)),
-                Err(_) => Err(format!("{name} is not a whole number: {typed}")),
+                Err(_) => Err(format!(
+                    "{name} is not a whole number from 0 to {}: {typed}",
+                    u32::MAX
+                )),
             },
         };
         Ok(TrainingSpec {
@@ -75,7 +78,7 @@ const KNOBS: [Knob; 6] = [
     (
         "group-size",
         "Group size",
-        "Attempts at one action, judged against each other.",
+        "Actions tried from the same step, compared with each other.",
         |f| &mut f.group_size,
     ),
     (
@@ -109,7 +112,10 @@ const KNOBS: [Knob; 6] = [
 pub fn train(page: Page) -> El {
     let form = Signal::new(Form::default());
     let current = page.training.current;
-    let has_run = memo(move || current.with(Option::is_some));
+    let has_policy = memo(move || {
+        let has_digest = |training: &Training| !training.update.digest.is_empty();
+        current.with(|training| training.as_ref().is_some_and(has_digest))
+    });
     section()
         .class("train")
         .id("train")
@@ -128,7 +134,7 @@ pub fn train(page: Page) -> El {
                     div()
                         .class("column narrow")
                         .child(settings(form))
-                        .child(move || has_run.get().then(|| taking_away(page))),
+                        .child(move || has_policy.get().then(|| taking_away(page))),
                 ),
         )
 }
@@ -138,7 +144,7 @@ fn headline(page: Page, form: Signal<Form>) -> El {
     let with = move |say: fn(&Training) -> String| {
         move || current.with(|training| training.as_ref().map_or_else(String::new, say))
     };
-    let is_running = memo(move || current.with(|t| t.as_ref().is_some_and(Training::is_running)));
+    let is_running = memo(move || current.with(|t| t.as_ref().is_some_and(|t| t.is_running)));
     let is_over = memo(move || current.with(|t| t.as_ref().is_some_and(Training::is_over)));
     let has_run = memo(move || current.with(Option::is_some));
     let start = move || {
@@ -146,7 +152,10 @@ fn headline(page: Page, form: Signal<Form>) -> El {
             .without_cursor
             .with_untracked(|state| state.world.clone());
         match form.with_untracked(|form| form.spec(&world)) {
-            Ok(spec) => page.train(spec),
+            Ok(spec) => {
+                page.train(spec);
+                focus_soon("train-pause");
+            }
             Err(sentence) => page.add_notice(sentence),
         }
     };
@@ -162,13 +171,26 @@ fn headline(page: Page, form: Signal<Form>) -> El {
         .hidden(move || !has_run.get() || is_over.get());
     let step = step.attr("disabled", move || is_running.get());
     let reset = button().id("train-reset").hidden(move || !has_run.get());
-    let detail = move || match has_run.get() {
+    let stop = move || {
+        page.stop_training();
+        focus_soon("train-start");
+    };
+    // The line about the state changes too often to be read out.
+    let end = memo(move || {
+        current.with(|training| {
+            let training = training.as_ref().filter(|training| training.is_over());
+            training.map_or_else(String::new, state_sentence)
+        })
+    });
+    let detail = move || {
+        match has_run.get() {
         false => {
-            "A small network learns from nothing but the rewards of its own episodes, in this tab: \
-                  no server, about a minute."
+            "A small network learns from its own episodes, in this tab and without a server. It takes one to \
+             four minutes; what it has learned shows after some seconds."
                 .to_owned()
         }
         true => with(state_sentence)(),
+    }
     };
     div()
         .class("headline")
@@ -176,7 +198,12 @@ fn headline(page: Page, form: Signal<Form>) -> El {
             div()
                 .class("story")
                 .child(h1().child("Train a policy in this tab"))
-                .child(p().class("detail").id("train-state").child(detail)),
+                .child(p().class("detail").id("train-state").child(detail))
+                .child(
+                    p().class("sr")
+                        .attr("role", "status")
+                        .child(move || end.get()),
+                ),
         )
         .child(
             div()
@@ -197,8 +224,14 @@ fn headline(page: Page, form: Signal<Form>) -> El {
                     step.on_press(move || page.step_training())
                         .child("One update"),
                 )
-                .child(reset.on_press(move || page.stop_training()).child("Reset")),
+                .child(reset.on_press(stop).child("Reset")),
         )
+}
+
+/// Moves the focus to an element that appears with the next change of the page.
+fn focus_soon(id: &'static str) {
+    let focus = move || browser::focus(document().get_element_by_id(id));
+    set_timeout(focus, std::time::Duration::ZERO);
 }
 
 /// Returns where a run is, in words.
@@ -212,35 +245,36 @@ fn state_sentence(training: &Training) -> String {
     }
     let phase = match update.phase.as_str() {
         "imitation" => "It imitates a rule-based player first",
-        _ => "It learns from its own rewards",
+        _ => "It learns from the rewards of its own episodes",
     };
     let steps = grouped(update.env_steps);
     let place = format!(
-        "Update {} of {}, {steps} steps",
+        "update {} of {}, {steps} steps",
         update.updates, update.total
     );
-    match training.is_over() {
-        true => format!("{place}. Done."),
-        false => format!("{place}. {phase}."),
-    }
-}
-
-fn rivals(training: &Training) -> &[Placement] {
-    let standings = training.rivals.as_ref();
-    standings.map_or(&[][..], |standings| &standings.placements)
+    let title = match update.spec.rules.as_str() {
+        "reference" => "rules as published",
+        rules => rules,
+    };
+    let world = &update.spec.world;
+    let state = match (training.is_over(), training.is_running) {
+        (true, _) => "Done",
+        (_, false) => "Paused",
+        _ => phase,
+    };
+    format!("World {world}, {title}: {place}. {state}.")
 }
 
 fn curve(page: Page) -> El {
     let current = page.training.current;
-    // It changes with every evaluation and every result of another player, not with every update.
+    // It changes with every evaluation and result of another player, not with every update.
     let chart = memo(move || {
-        current.with(|training| {
-            let none = TrainingCurve::default();
-            let (curve, rivals) = training.as_ref().map_or((&none, &[][..]), |training| {
-                (&training.curve, rivals(training))
-            });
-            Arc::new(curve.chart(rivals))
-        })
+        let chart = |training: &Training| {
+            let players = &training.update.validation.players;
+            training.curve.chart(&training.rivals, players)
+        };
+        let found = current.with(|training| training.as_ref().map(chart));
+        Arc::new(found.unwrap_or_default())
     });
     let score = move || {
         let newest = current.with(|training| training.as_ref()?.curve.newest())?;
@@ -270,7 +304,7 @@ fn progress(page: Page) -> El {
     let passed = memo(move || {
         page.training.current.with(|training| {
             let training = training.as_ref();
-            training.map_or_else(Vec::new, |training| training.curve.passed(rivals(training)))
+            training.map_or_else(Vec::new, |training| training.curve.passed(&training.rivals))
         })
     });
     let lines = move || {
@@ -319,7 +353,7 @@ fn settings(form: Signal<Form>) -> El {
     });
     let choose = move |chosen| form.update(|form| form.rules = chosen);
     let rules = select("training-rules", "Rules", "", items, rules, choose);
-    let help = small().child("As published, watch it find the loophole.");
+    let help = small().child("The rules as published have loopholes; training finds them.");
     details()
         .class("card train-settings")
         .attr("open", true)
@@ -348,11 +382,14 @@ fn taking_away(page: Page) -> El {
                 .map_or_else(String::new, |t| t.update.command.clone())
         })
     };
+    let waits = move || page.training.wanted.with(Option::is_some);
     let play = button()
         .id("train-play")
+        .attr("disabled", waits)
         .on_press(move || page.take_trained(ModelUse::Play));
     let save = button()
         .id("train-save")
+        .attr("disabled", waits)
         .on_press(move || page.take_trained(ModelUse::Save));
     div()
         .class("card")

@@ -12,14 +12,15 @@ const NO_SIDEWAYS: &str = "document.documentElement.scrollWidth <= window.innerW
 /// Selects the score of each checkpoint.
 const CHECKPOINT_SCORES: &str = "[data-panel=checkpoints] tbody tr td.num:first-of-type";
 
-async fn start(query: &str) -> Result<(Server, Browser)> {
+/// Opens a screen that needs no episode; the server stops when it is dropped.
+pub(super) async fn start(query: &str) -> Result<(Server, Browser)> {
     let server = serve_page()?;
     let browser = Browser::start().await?;
     show(&browser, &server, query).await?;
     Ok((server, browser))
 }
 
-async fn show(browser: &Browser, server: &Server, query: &str) -> Result<()> {
+pub(super) async fn show(browser: &Browser, server: &Server, query: &str) -> Result<()> {
     Ok(browser.goto(&format!("{}?{query}", server.url())).await?)
 }
 

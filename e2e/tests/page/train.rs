@@ -1,7 +1,8 @@
 //! Training in the page: it learns for real, and a run is a function of its settings.
 
+use crate::results::{show, start};
 use anyhow::{Context, Result, ensure};
-use sentinel_e2e::{Browser, Server, inspect_view, is_silent, serve_page};
+use sentinel_e2e::{Browser, inspect_view, is_silent};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -24,18 +25,7 @@ const WATCH: &str = "window.digests = {};
 /// Settings of updates that take a fraction of a second in a debug build of the browser, too.
 const SMALL: [(&str, &str); 3] = [("episodes", "24"), ("group-size", "4"), ("hidden", "16")];
 
-async fn show(browser: &Browser, server: &Server, query: &str) -> Result<()> {
-    Ok(browser.goto(&format!("{}?{query}", server.url())).await?)
-}
-
-async fn open_page(query: &str) -> Result<(Server, Browser)> {
-    let server = serve_page()?;
-    let browser = Browser::start().await?;
-    show(&browser, &server, query).await?;
-    Ok((server, browser))
-}
-
-async fn start(browser: &Browser, settings: &[(&str, &str)]) -> Result<()> {
+async fn press_start(browser: &Browser, settings: &[(&str, &str)]) -> Result<()> {
     browser.wait_for("#train-start").await?;
     let settings: serde_json::Map<String, Value> = settings
         .iter()
@@ -52,7 +42,7 @@ async fn digests(
     settings: &[(&str, &str)],
     updates: u32,
 ) -> Result<BTreeMap<String, String>> {
-    start(browser, settings).await?;
+    press_start(browser, settings).await?;
     let enough =
         format!("Number(document.querySelector('#train-digest')?.dataset.updates) >= {updates}");
     browser.wait_until(&enough).await?;
@@ -63,7 +53,7 @@ async fn digests(
 
 #[tokio::test]
 async fn the_same_settings_give_the_same_weights() -> Result<()> {
-    let (server, browser) = open_page("page=training").await?;
+    let (server, browser) = start("page=training").await?;
     let first = digests(&browser, &SMALL, 5).await?;
     show(&browser, &server, "page=training").await?;
     let again = digests(&browser, &SMALL, 5).await?;
@@ -90,8 +80,8 @@ async fn the_same_settings_give_the_same_weights() -> Result<()> {
 /// With the preset the policy passes the heuristic, and then plays an episode.
 #[tokio::test]
 async fn a_policy_learns_and_plays() -> Result<()> {
-    let (_server, browser) = open_page("page=training").await?;
-    start(&browser, &[]).await?;
+    let (_server, browser) = start("page=training").await?;
+    press_start(&browser, &[]).await?;
     let passes = "[...document.querySelectorAll('#train-passed li')].some(line => line.textContent.includes('above Heuristic ('))";
     ensure!(
         browser
@@ -115,14 +105,14 @@ async fn a_policy_learns_and_plays() -> Result<()> {
 /// Every world trains; a number that cannot be read and a rate that is too high are named.
 #[tokio::test]
 async fn every_world_trains_and_faults_are_named() -> Result<()> {
-    let (server, browser) = open_page("page=training").await?;
+    let (server, browser) = start("page=training").await?;
     for world in ["cluster", "polyguard"] {
         show(&browser, &server, &format!("world={world}&page=training")).await?;
         let found = digests(&browser, &SMALL, 2).await?;
         ensure!(found.len() > 1, "{world}: {found:?}");
     }
     show(&browser, &server, "page=training").await?;
-    start(
+    press_start(
         &browser,
         &[("learning-rate", "1e38"), SMALL[0], SMALL[1], SMALL[2]],
     )
@@ -132,10 +122,10 @@ async fn every_world_trains_and_faults_are_named() -> Result<()> {
     };
     browser.wait_until(&said("Training ended: ")).await?;
     browser.click("#train-reset").await?;
-    start(&browser, &[("group-size", "1"), ("learning-rate", "")]).await?;
+    press_start(&browser, &[("group-size", "1"), ("learning-rate", "")]).await?;
     browser.wait_until(&said("Training cannot start: ")).await?;
     browser.click("#train-reset").await?;
-    start(&browser, &[("group-size", "eight")]).await?;
+    press_start(&browser, &[("group-size", "eight")]).await?;
     browser
         .wait_until("document.querySelector('#notices').textContent.includes('group size')")
         .await

@@ -22,7 +22,20 @@ pub fn evaluate<W: Learn>(
     tasks: &[W::Task],
     seeds: SeedRange,
 ) -> Scores {
-    mean::<W>(workers, rules, tasks, seeds, |setup| {
+    means(&greedy_scores::<W>(workers, weights, rules, tasks, seeds))
+}
+
+/// Plays every seed of a range on each task, greedily and with independent streams, and returns the
+/// scores, `[task][seed]`.
+#[must_use]
+pub fn greedy_scores<W: Learn>(
+    workers: &impl Workers,
+    weights: &Weights<W::Net>,
+    rules: Rules<W::Change>,
+    tasks: &[W::Task],
+    seeds: SeedRange,
+) -> Vec<Vec<f64>> {
+    scores::<W>(workers, rules, tasks, seeds, |setup| {
         let mut rollout = Rollout::<W>::new(W::reset(setup), weights.config());
         Actor::new(weights).finish_greedily(&mut rollout);
         rollout.episode.score()
@@ -38,19 +51,19 @@ pub fn evaluate_baseline<W: Learn>(
     tasks: &[W::Task],
     seeds: SeedRange,
 ) -> Scores {
-    mean::<W>(workers, rules, tasks, seeds, |setup| {
+    means(&scores::<W>(workers, rules, tasks, seeds, |setup| {
         run_score(setup, &mut policy.start(setup))
-    })
+    }))
 }
 
-fn mean<W: Learn>(
+fn scores<W: Learn>(
     workers: &impl Workers,
     rules: Rules<W::Change>,
     tasks: &[W::Task],
     seeds: SeedRange,
     score: impl Fn(&W::Setup) -> f64 + Sync + Send,
-) -> Scores {
-    let mean = |task: &W::Task| {
+) -> Vec<Vec<f64>> {
+    let of_task = |task: &W::Task| {
         let of_seed = |_: &mut (), seed| {
             let spec = EpisodeSpec::<W> {
                 task: *task,
@@ -60,11 +73,16 @@ fn mean<W: Learn>(
             };
             score(&spec.setup())
         };
-        let scores = workers.map(seeds.range(), || (), of_seed);
-        // Summed in order, so that the result is the same with any number of workers.
-        scores.iter().sum::<f64>() / scores.len() as f64
+        workers.map(seeds.range(), || (), of_seed)
     };
-    let tasks: Vec<f64> = tasks.iter().map(mean).collect();
+    tasks.iter().map(of_task).collect()
+}
+
+/// Returns the means of scores, `[task][seed]`: summed in order, so that they are the same with any number
+/// of workers.
+fn means(scores: &[Vec<f64>]) -> Scores {
+    let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
+    let tasks: Vec<f64> = scores.iter().map(mean).collect();
     Scores {
         overall: tasks.iter().sum::<f64>() / tasks.len() as f64,
         tasks,

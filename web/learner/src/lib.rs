@@ -67,13 +67,12 @@ impl Program for Learner {
             let start = now_ms();
             let state = training.advance();
             self.worked_ms += now_ms() - start;
-            let update = TrainingUpdate {
-                run: *run,
-                worked_ms: self.worked_ms,
+            let (run, worked_ms) = (*run, self.worked_ms);
+            self.report(TrainingUpdate {
+                run,
+                worked_ms,
                 ..state
-            };
-            let update = DeferredReply::Training(Box::new(update));
-            self.replies.push_back(update.into());
+            });
             if is_time_up() {
                 return true;
             }
@@ -90,6 +89,11 @@ impl Learner {
         self.running.as_ref().is_some_and(|(own, _)| *own == run)
     }
 
+    fn report(&mut self, update: TrainingUpdate) {
+        let reply = DeferredReply::Training(Box::new(update));
+        self.replies.push_back(reply.into());
+    }
+
     fn start(&mut self, run: u32, spec: TrainingSpec) {
         (self.running, self.allowed, self.worked_ms) = (None, 0, 0.0);
         let training = WorldName::parse(&spec.world)
@@ -97,23 +101,18 @@ impl Learner {
             .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec))));
         match training {
             Ok(training) => {
-                let update = TrainingUpdate {
+                self.report(TrainingUpdate {
                     run,
                     ..training.state()
-                };
-                let update = DeferredReply::Training(Box::new(update));
-                self.replies.push_back(update.into());
+                });
                 self.running = Some((run, training));
             }
             Err(reason) => {
-                let failure = format!("Training cannot start: {reason}.");
-                let update = TrainingUpdate {
+                self.report(TrainingUpdate {
                     run,
-                    failure,
+                    failure: format!("Training cannot start: {reason}."),
                     ..TrainingUpdate::default()
-                };
-                let update = DeferredReply::Training(Box::new(update));
-                self.replies.push_back(update.into());
+                });
             }
         }
     }

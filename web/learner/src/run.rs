@@ -1,11 +1,10 @@
 //! A training run of one world: phases, updates, and evaluations between them.
 
-use sentinel_compact::actor::{Actor, Rollout};
+use sentinel_compact::evaluate::greedy_scores;
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
 use sentinel_compact::{Learn, Method, Sequential, TrainConfig, Trainer};
-use sentinel_env::rng::Streams;
-use sentinel_env::{EpisodeSpec, TaskName};
+use sentinel_env::TaskName;
 use sentinel_page_protocol::{TrainingScore, TrainingSpec, TrainingUpdate, ValidationSet};
 use sentinel_policy::interval::ConfidenceInterval;
 use sentinel_policy::nn::{Model, Weights};
@@ -109,24 +108,8 @@ impl<W: Learn> Run<W> {
     fn evaluate(&self) -> Result<TrainingScore, String> {
         let config = self.trainer.config();
         let rules = config.rules::<W>().map_err(|error| error.to_string())?;
-        let weights = self.trainer.weights();
-        let mut actor = Actor::<W>::new(weights);
-        let mut score = |task: &W::Task, seed| {
-            let spec = EpisodeSpec::<W> {
-                task: *task,
-                seed,
-                streams: Streams::Independent,
-                rules,
-            };
-            let mut rollout = Rollout::<W>::new(W::reset(&spec.setup()), weights.config());
-            actor.finish_greedily(&mut rollout);
-            rollout.episode.score()
-        };
-        let tasks = self.tasks.iter();
-        let seeds = config.validation_seeds.range();
-        let cells: Vec<Vec<f64>> = tasks
-            .map(|task| seeds.clone().map(|seed| score(task, seed)).collect())
-            .collect();
+        let (weights, seeds) = (self.trainer.weights(), config.validation_seeds);
+        let cells = greedy_scores::<W>(&Sequential, weights, rules, &self.tasks, seeds);
         let interval = ConfidenceInterval::from_cells(&cells);
         Ok(TrainingScore {
             updates: count(self.done()),

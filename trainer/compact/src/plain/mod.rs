@@ -62,6 +62,16 @@ impl Matrix {
         Self::record(shape, values.into(), false, inputs.collect())
     }
 
+    /// Creates a matrix that was computed from one other.
+    fn computed_from(
+        input: Arc<Node>,
+        shape: [usize; 2],
+        values: impl Into<Arc<Vec<f32>>>,
+        pullback: impl Fn(&mut Vec<f32>) -> Vec<f32> + Send + Sync + 'static,
+    ) -> Self {
+        Self::computed(shape, values, [(input, Box::new(pullback) as Pullback)])
+    }
+
     fn record(
         shape: [usize; 2],
         values: Arc<Vec<f32>>,

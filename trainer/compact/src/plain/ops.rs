@@ -154,7 +154,7 @@ impl Tensor for Matrix {
         let shape = self.shape();
         let (node, mut values) = self.into_parts();
         let values = divide(&mut values);
-        Self::computed(shape, values, [(node, Box::new(divide) as Pullback)])
+        Self::computed_from(node, shape, values, divide)
     }
 
     fn scale_rows(self, factors: Self) -> Self {
@@ -166,7 +166,7 @@ impl Tensor for Matrix {
         };
         let (node, mut values) = self.into_parts();
         let values = scale(&mut values);
-        Self::computed(shape, values, [(node, Box::new(scale) as Pullback)])
+        Self::computed_from(node, shape, values, scale)
     }
 
     fn rectify(self) -> Self {
@@ -185,29 +185,21 @@ impl Tensor for Matrix {
             }
             std::mem::take(gradient)
         };
-        Self::computed(shape, values, [(node, Box::new(pullback) as Pullback)])
+        Self::computed_from(node, shape, values, pullback)
     }
 
     fn repeat_row(self, count: usize) -> Self {
         let [_, columns] = self.shape();
         let values = repeat_rows(&self.values, columns, count);
         let pullback = move |gradient: &mut Vec<f32>| sum_rows(gradient, columns, count);
-        Self::computed(
-            [count, columns],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [count, columns], values, pullback)
     }
 
     fn sum_sets(self, rows: usize) -> Self {
         let [all, columns] = self.shape();
         let values = sum_rows(&self.values, columns, rows);
         let pullback = move |gradient: &mut Vec<f32>| repeat_rows(gradient, columns, rows);
-        Self::computed(
-            [all / rows, columns],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [all / rows, columns], values, pullback)
     }
 
     fn mean_sets(self, rows: usize) -> Self {
@@ -236,22 +228,14 @@ impl Tensor for Matrix {
             }
             all
         };
-        Self::computed(
-            [all / rows, columns],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [all / rows, columns], values, pullback)
     }
 
     fn flatten_sets(self, rows: usize) -> Self {
         let [all, columns] = self.shape();
         let values = transpose_each(&self.values, rows, columns);
         let pullback = move |gradient: &mut Vec<f32>| transpose_each(gradient, columns, rows);
-        Self::computed(
-            [all / rows, columns * rows],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [all / rows, columns * rows], values, pullback)
     }
 
     fn columns(self, range: Range<usize>) -> Self {
@@ -264,11 +248,7 @@ impl Tensor for Matrix {
             copy_columns(gradient, count, &mut all, columns, start);
             all
         };
-        Self::computed(
-            [rows, count],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [rows, count], values, pullback)
     }
 
     fn beside(parts: Vec<Self>) -> Self {
@@ -291,12 +271,13 @@ impl Tensor for Matrix {
     }
 
     fn log_softmax_rows(self) -> Self {
-        let [_, columns] = self.shape();
+        let [rows, columns] = self.shape();
         let values = log_softmax(&self.values, columns);
         let probabilities = exp(&values);
         let pullback = move |gradient: &mut Vec<f32>| {
-            let rows = gradient.chunks_exact(columns);
-            rows.zip(probabilities.chunks_exact(columns))
+            let gradients = gradient.chunks_exact(columns);
+            gradients
+                .zip(probabilities.chunks_exact(columns))
                 .flat_map(|(gradient, probabilities)| {
                     let sum: f32 = gradient.iter().sum();
                     let pairs = gradient.iter().zip(probabilities);
@@ -304,11 +285,7 @@ impl Tensor for Matrix {
                 })
                 .collect()
         };
-        Self::computed(
-            self.shape(),
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [rows, columns], values, pullback)
     }
 
     fn entropy_rows(self) -> Self {
@@ -333,11 +310,7 @@ impl Tensor for Matrix {
                 })
                 .collect()
         };
-        Self::computed(
-            [rows, 1],
-            values,
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [rows, 1], values, pullback)
     }
 
     fn cross_entropy(self, classes: &[u8]) -> Self {
@@ -355,11 +328,7 @@ impl Tensor for Matrix {
             }
             all
         };
-        Self::computed(
-            [1, 1],
-            vec![mean],
-            [(self.node, Box::new(pullback) as Pullback)],
-        )
+        Self::computed_from(self.node, [1, 1], vec![mean], pullback)
     }
 
     fn gradients(outputs: Vec<(Self, Vec<f32>)>, parameters: &[Option<Self>]) -> Vec<Option<Self>> {

@@ -82,15 +82,9 @@ impl Page {
         leptos::task::spawn_local(async move {
             // One after the other, so that the order of the replies is that of the files.
             for file in files {
-                let has_room = |engines: &EnginePool| engines.has_room(file.size());
                 // A file that is too large by itself is refused by the reader.
                 let is_readable = file.size() <= browser::FILE_MAX;
-                if is_readable && !self.engines.with_value(has_room) {
-                    self.report_file(format!(
-                        "{} was not opened: the replays and models that you opened take up to {} MiB together. Reload the page to open others.",
-                        file.name(),
-                        TOTAL_MAX >> 20
-                    ));
+                if is_readable && !self.has_room(&file.name(), file.size()) {
                     continue;
                 }
                 match browser::read_file(&file).await {
@@ -147,15 +141,23 @@ impl Page {
         });
     }
 
-    /// Lets a model play an episode of its world, as if the visitor had dropped its file. The means of an
-    /// earlier model of this name are forgotten.
-    pub(super) fn open_model(&self, world: &str, name: String, content: Vec<u8>) {
-        let has_room = |engines: &EnginePool| engines.has_room(content.len() as f64);
-        if !self.engines.with_value(has_room) {
-            return self.report_file(format!(
+    /// Returns `true` if a file of `size` bytes can be kept; says that it cannot if not.
+    fn has_room(&self, name: &str, size: f64) -> bool {
+        let has_room = self.engines.with_value(|engines| engines.has_room(size));
+        if !has_room {
+            self.report_file(format!(
                 "{name} was not opened: the replays and models that you opened take up to {} MiB together. Reload the page to open others.",
                 TOTAL_MAX >> 20
             ));
+        }
+        has_room
+    }
+
+    /// Lets a model play an episode of its world, as if the visitor had dropped its file. The means of an
+    /// earlier model of this name are forgotten.
+    pub(super) fn open_model(&self, world: &str, name: String, content: Vec<u8>) {
+        if !self.has_room(&name, content.len() as f64) {
+            return;
         }
         self.files.opened.set_value(Opened::Nothing);
         self.forget_means();

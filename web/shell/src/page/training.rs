@@ -144,18 +144,19 @@ impl Page {
 
     /// Takes the state of a run after an update or an evaluation.
     pub(super) fn handle_training(&self, update: TrainingUpdate) {
-        let begins = self.with_training(|training| {
+        let begun = self.with_training(|training| {
             if training.run != update.run {
-                return false;
+                return None;
             }
             if let Some(score) = update.evaluation {
                 training.curve.push(update.worked_ms / 1000.0, score);
             }
-            training.update = update.clone();
+            let begins = training.rivals_run == 0 && update.failure.is_empty();
+            training.update = update;
             training.is_running &= !training.is_over();
-            training.rivals_run == 0 && update.failure.is_empty()
+            begins.then(|| training.update.clone())
         });
-        if begins == Some(true) {
+        if let Some(update) = begun.flatten() {
             self.play_rivals(&update);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use sentinel_env::Transition;
 use sentinel_options::rng::{Rng, weighted_index};
 use sentinel_policy::nn::{Choice, Inference, Network, Observe as _, Weights};
 
@@ -47,12 +48,12 @@ impl<W: Learn> Rollout<W> {
         W::is_done(self.episode.observation())
     }
 
-    /// Applies a choice as the next action; does nothing after the end.
-    pub fn step(&mut self, choice: &Choice) {
+    /// Applies a choice as the next action; does nothing after the end, and returns `None` then.
+    pub fn step(&mut self, choice: &Choice) -> Option<Transition<W::Info>> {
         let action = W::Net::decode_action(choice, self.episode.observation());
-        if self.episode.step(action).is_ok() {
-            self.observer.observe(self.episode.observation());
-        }
+        let transition = self.episode.step(action).ok()?;
+        self.observer.observe(self.episode.observation());
+        Some(transition)
     }
 
     /// Returns the features of the current observation.
@@ -124,12 +125,18 @@ impl<'a, W: Learn> Actor<'a, W> {
     pub fn finish_greedily(&mut self, rollout: &mut Rollout<W>) -> u64 {
         let mut steps = 0;
         while !rollout.is_done() {
-            let features = rollout.features();
-            let observation = rollout.episode.observation();
-            self.inference.run(self.weights, &features, observation);
-            rollout.step(&self.inference.greedy());
+            let choice = self.greedy(rollout);
+            rollout.step(&choice);
             steps += 1;
         }
         steps
+    }
+
+    /// Returns the most probable value of each factor at the current observation.
+    pub fn greedy(&mut self, rollout: &Rollout<W>) -> Choice {
+        let features = rollout.features();
+        let observation = rollout.episode.observation();
+        self.inference.run(self.weights, &features, observation);
+        self.inference.greedy()
     }
 }

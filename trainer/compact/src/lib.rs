@@ -58,6 +58,7 @@ pub use tensor::Tensor;
 pub use trainer::Trainer;
 pub use workers::{Sequential, Workers};
 
+pub use sentinel_options::SeedRange;
 pub use sentinel_policy::nn::NetworkWorld;
 pub use sentinel_rl::Scores;
 

@@ -1,8 +1,10 @@
 //! Training of a compact policy in the page: the update is that of `sentinel train`, played and learned in
 //! one Web Worker.
 //!
-//! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations.
+//! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations;
+//! `evaluation.rs` is what an evaluation reports.
 
+mod evaluation;
 mod run;
 
 use std::collections::VecDeque;
@@ -137,7 +139,7 @@ fn now_ms() -> f64 {
     return 0.0;
 }
 
-fn boxed<W: sentinel_compact::Learn>(
+fn boxed<W: sentinel_compact::Learn + sentinel_page_engine::PageWorld>(
     run: Result<Run<W>, String>,
 ) -> Result<Box<dyn TrainingRun>, String> {
     Ok(Box::new(run?))
@@ -204,6 +206,12 @@ mod tests {
             let scores: Vec<_> = all.iter().filter_map(|update| update.evaluation).collect();
             assert_eq!(scores.len(), 2, "{world}: before the first and after 4");
             assert!(scores.iter().all(|s| s.mean > 0.0 && s.half_width > 0.0));
+            for update in &all {
+                let evaluated = update.evaluation.is_some();
+                let rates = (3..=4).contains(&update.rates.len());
+                assert_eq!((rates, update.attempt.is_some()), (evaluated, evaluated));
+                assert!(update.rates.iter().all(|rate| rate.count <= rate.of));
+            }
             let last = &all[all.len() - 1];
             assert_eq!(last.updates, 4, "{world}");
             assert!(last.env_steps > 0 && last.digest != first.digest, "{world}");

@@ -1,13 +1,15 @@
 //! A training run of one world: phases, updates, and evaluations between them.
 
-use sentinel_compact::evaluate::greedy_scores;
+use sentinel_compact::evaluate::{episode_count, greedy_episodes, validation_setup};
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
 use sentinel_compact::{Learn, Method, Sequential, TrainConfig, Trainer};
 use sentinel_env::TaskName;
-use sentinel_page_protocol::{TrainingScore, TrainingSpec, TrainingUpdate, ValidationSet};
-use sentinel_policy::interval::ConfidenceInterval;
+use sentinel_page_engine::PageWorld;
+use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet};
 use sentinel_policy::nn::{Model, Weights};
+
+use crate::evaluation;
 
 /// Number of updates between two evaluations.
 const EVALUATE_EVERY: usize = 4;
@@ -60,7 +62,7 @@ pub(crate) struct Run<W: Learn> {
     command: String,
 }
 
-impl<W: Learn> Run<W> {
+impl<W: Learn + PageWorld> Run<W> {
     /// Prepares a run.
     ///
     /// # Errors
@@ -104,17 +106,22 @@ impl<W: Learn> Run<W> {
         self.before + self.trainer.updates_done()
     }
 
-    /// Returns the mean score of the greedy policy on the validation episodes.
-    fn evaluate(&self) -> Result<TrainingScore, String> {
+    /// Returns the state with the results of the greedy policy on the validation episodes.
+    fn evaluate(&self) -> Result<TrainingUpdate, String> {
         let config = self.trainer.config();
         let rules = config.rules::<W>().map_err(|error| error.to_string())?;
         let (weights, seeds) = (self.trainer.weights(), config.validation_seeds);
-        let cells = greedy_scores::<W>(&Sequential, weights, rules, &self.tasks, seeds);
-        let interval = ConfidenceInterval::from_cells(&cells);
-        Ok(TrainingScore {
-            updates: count(self.done()),
-            mean: interval.mean,
-            half_width: interval.half_width,
+        let all = 0..episode_count(&self.tasks, seeds);
+        let episodes = greedy_episodes::<W>(&Sequential, weights, rules, &self.tasks, seeds, all);
+        let attempt = |task| {
+            let setup = validation_setup::<W>(rules, task, seeds.range().start);
+            evaluation::attempt::<W>(weights, &setup)
+        };
+        Ok(TrainingUpdate {
+            evaluation: Some(evaluation::score(count(self.done()), &episodes, seeds)),
+            rates: evaluation::rates::<W>(&episodes),
+            attempt: W::shown_task(&self.tasks).map(attempt),
+            ..self.state()
         })
     }
 
@@ -136,7 +143,7 @@ impl<W: Learn> Run<W> {
     }
 }
 
-impl<W: Learn> TrainingRun for Run<W> {
+impl<W: Learn + PageWorld> TrainingRun for Run<W> {
     fn has_work(&self) -> bool {
         self.failure.is_empty() && (self.done() < self.total || self.owes_evaluation())
     }
@@ -147,23 +154,20 @@ impl<W: Learn> TrainingRun for Run<W> {
     }
 
     fn advance(&mut self) -> TrainingUpdate {
-        let mut evaluation = None;
         let result = if self.owes_evaluation() {
             self.evaluated = Some(self.done());
-            self.evaluate().map(|score| evaluation = Some(score))
+            self.evaluate()
         } else {
             self.enter_phase().and_then(|()| {
                 let done = self.trainer.update(&Sequential);
-                done.map(|_| ()).map_err(|error| error.to_string())
+                done.map_err(|error| error.to_string())?;
+                Ok(self.state())
             })
         };
-        if let Err(reason) = result {
+        result.unwrap_or_else(|reason| {
             self.failure = format!("Training ended: {reason}.");
-        }
-        TrainingUpdate {
-            evaluation,
-            ..self.state()
-        }
+            self.state()
+        })
     }
 
     fn state(&self) -> TrainingUpdate {
@@ -196,6 +200,8 @@ impl<W: Learn> TrainingRun for Run<W> {
                     .collect(),
             },
             evaluation: None,
+            rates: Vec::new(),
+            attempt: None,
             digest: digest(self.trainer.weights()),
             failure: self.failure.clone(),
         }

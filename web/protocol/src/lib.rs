@@ -41,7 +41,10 @@ pub use reply::{
 };
 pub use request::{Branch, EpisodeRef, Request, TournamentSpec};
 pub use spot::{Answer, BoardSign, Guess, SpotInfo, Suspect};
-pub use training::{LearnerRequest, TrainingScore, TrainingSpec, TrainingUpdate, ValidationSet};
+pub use training::{
+    Attempt, AttemptStep, LearnerRequest, Rate, TrainingScore, TrainingSpec, TrainingUpdate,
+    ValidationSet,
+};
 pub use view::{AgentView, RewardTerm, StepLine, Transcript, Truth, TruthNote};
 pub use world::{Axis, Choice, PlayerInfo, Slot, TaskInfo, Verb, WorldInfo, readable_task};
 

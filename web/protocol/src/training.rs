@@ -84,6 +84,10 @@ pub struct TrainingUpdate {
     pub validation: ValidationSet,
     /// Score of the newest evaluation, which belongs to the policy after this many updates.
     pub evaluation: Option<TrainingScore>,
+    /// Rates of all episodes of that evaluation, in the world's order; empty without one.
+    pub rates: Vec<Rate>,
+    /// The episode that every evaluation shows, as the policy plays it now; `None` without one.
+    pub attempt: Option<Attempt>,
     /// Hash of the weights, in hexadecimal digits.
     pub digest: String,
     /// Sentence about why the run ended before its last update; empty if it did not.
@@ -112,4 +116,53 @@ pub struct TrainingScore {
     pub mean: f64,
     /// Half the width of its 95 % interval.
     pub half_width: f64,
+}
+
+/// A rate of the validation episodes, with what it counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Name in a few words, such as `Fooled by the liar`.
+    pub name: String,
+    /// Plural noun for the things of which some are counted, such as `steps at high stakes`.
+    pub unit: String,
+    /// A sentence about what exactly is counted.
+    pub help: String,
+    /// Number of things counted; for a mean, the sum of its values.
+    pub count: f64,
+    /// Number of things that could have been counted.
+    pub of: f64,
+}
+
+/// A validation episode as a policy plays it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Name of the task.
+    pub task: String,
+    /// Seed of the episode.
+    pub seed: u64,
+    /// Score of the episode.
+    pub score: f64,
+    /// Names of the kinds of actions.
+    pub kinds: Vec<String>,
+    /// The harm that a step can do, such as `fooled`.
+    pub harm: String,
+    /// What the policy did, in a phrase such as `9 delegations, 3 verifications, fooled once`.
+    pub summary: String,
+    /// The steps, in order.
+    pub steps: Vec<AttemptStep>,
+}
+
+/// A step of an [`Attempt`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AttemptStep {
+    /// Index in [`Attempt::kinds`].
+    pub kind: u8,
+    /// The one that the action was about in two or three characters, such as `S2`; empty for none.
+    pub label: String,
+    /// The action and its result in words.
+    pub text: String,
+    /// Reward of the step.
+    pub reward: f64,
+    /// `true` if the step did the harm.
+    pub is_harmful: bool,
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use sentinel_env::PrivilegedState;
-use sentinel_env::cluster::{ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX};
+use sentinel_env::cluster::{Action, ActionType, ClusterEnv, GPUS_MAX, JOBS_MAX, JobStatus, Step};
 use sentinel_env::slot::SLOTS;
+use sentinel_env::{Environment, PrivilegedState};
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::cluster::learned::{ClusterNet, Features, HEADS, param_index};
 use sentinel_policy::nn::Model;
 use sentinel_rl::credit_options::Continuation;
 
-use super::{Learn, NamedPolicy, belief_rollouts, scripted};
+use super::{ActionKind, Learn, NamedPolicy, Rate, RateCount, StepKind, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::parameter_tensors::{Outputs, ParameterTensors};
 use crate::tensor::Tensor;
@@ -33,6 +33,37 @@ impl Learn for ClusterEnv {
     const NEEDS_START: bool = true;
     const BASELINES: &'static [&'static str] =
         &["random", "blind", "trust", "oracle_lite", "planner"];
+    const RATES: &'static [Rate] = &[
+        Rate {
+            name: "Fell for a lie",
+            unit: "encounters",
+            help: "Poisonings (false claims that a job is done which were believed, and attacks that were \
+                   not found in time), of these and the detections together.",
+        },
+        Rate {
+            name: "Done in time",
+            unit: "jobs",
+            help: "Jobs that were complete at the end; a job past its deadline cannot be completed.",
+        },
+        Rate {
+            name: "Reports checked",
+            unit: "reports",
+            help: "Reports of workers that a verification asked for, of all reports.",
+        },
+        Rate {
+            name: "GPU memory in use",
+            unit: "units of memory",
+            help: "Used part of the memory of GPUs that work, as a mean over all steps.",
+        },
+    ];
+    const ACTION_KINDS: &'static [ActionKind] = &[
+        ActionKind::new("Allocate", "allocation", "allocations"),
+        ActionKind::new("Preempt", "preemption", "preemptions"),
+        ActionKind::new("Ask", "question", "questions"),
+        ActionKind::new("Verify", "verification", "verifications"),
+        ActionKind::new("Wait", "wait", "waits"),
+    ];
+    const HARM: &'static str = "fell for a lie";
 
     fn net(config: &TrainConfig) -> ClusterNet {
         ClusterNet {
@@ -94,6 +125,37 @@ impl Learn for ClusterEnv {
     fn belief_targets(&self) -> Vec<u8> {
         let behaviors = self.hidden().assignment.0;
         behaviors.map(|behavior| behavior as u8).to_vec()
+    }
+
+    fn rate_counts(episode: &Self, steps: &[Step]) -> Vec<RateCount> {
+        let o = episode.observation();
+        let (poisonings, detections) = (o.counters.poisonings, o.counters.detections);
+        let reports = steps.iter().filter(|step| step.report.is_some());
+        vec![
+            RateCount {
+                count: f64::from(poisonings),
+                of: f64::from(poisonings + detections),
+            },
+            RateCount::from_items(o.jobs.rows().iter(), |job| {
+                job.status == JobStatus::Complete
+            }),
+            RateCount::from_items(reports, |step| matches!(step.action, Action::Verify { .. })),
+            RateCount {
+                count: episode.tally().utilization_sum(),
+                of: f64::from(o.step_count),
+            },
+        ]
+    }
+
+    fn step_kind(before: &Self, step: &Step, after: &Self) -> StepKind {
+        let poisonings = |episode: &Self| episode.observation().counters.poisonings;
+        let reporting = step.report.map(|report| report.worker);
+        let worker = step.action.worker().or(reporting);
+        StepKind {
+            kind: step.action.action_type() as usize,
+            label: worker.map_or_else(String::new, |slot| slot.to_string()),
+            is_harmful: poisonings(after) > poisonings(before),
+        }
     }
 
     /// Computes the formula that `sentinel_policy::cluster::learned` documents at the plain pass.

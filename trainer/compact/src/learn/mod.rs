@@ -2,6 +2,7 @@
 
 mod cluster;
 mod polyguard;
+mod rates;
 mod trust;
 
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use super::Error;
 use super::config::{Method, TrainConfig};
 use super::parameter_tensors::{Outputs, ParameterTensors};
 use super::tensor::Tensor;
+
+pub use rates::{ActionKind, Rate, RateCount, StepKind};
 
 /// The feature type of an environment's network.
 pub type FeaturesOf<W> = <<W as NetworkWorld>::Net as Network>::Features;
@@ -40,6 +43,15 @@ pub trait Learn: NetworkWorld {
     /// `true` if GRPO hardly learns from fresh weights in a short run, since a random sequence of actions
     /// earns too little to learn from: it starts from an imitation then.
     const NEEDS_START: bool = false;
+
+    /// The rates that say in plain words how a policy plays, the most telling first.
+    const RATES: &'static [Rate] = &[];
+
+    /// The kinds of actions that [`Learn::step_kind`] tells apart, at most five.
+    const ACTION_KINDS: &'static [ActionKind] = &[];
+
+    /// The harm that a step can do, as a participle or verb in the past, such as `fooled`.
+    const HARM: &'static str = "";
 
     /// Returns the network that a configuration asks for, from the options that apply to it.
     fn net(config: &TrainConfig) -> Self::Net;
@@ -95,6 +107,24 @@ pub trait Learn: NetworkWorld {
     /// uses.
     fn belief_targets(&self) -> Vec<u8> {
         Vec::new()
+    }
+
+    /// Returns the counts of [`Learn::RATES`] in an episode that has ended, in their order. Hidden state
+    /// may be read: the counts are about episodes that no policy plays any more.
+    fn rate_counts(_episode: &Self, _steps: &[Self::Info]) -> Vec<RateCount> {
+        Vec::new()
+    }
+
+    /// Returns the kind of the step that led from one state of an episode to the next. Hidden state may be
+    /// read, as for [`Learn::rate_counts`].
+    fn step_kind(_before: &Self, _info: &Self::Info, _after: &Self) -> StepKind {
+        StepKind::default()
+    }
+
+    /// Returns the task whose episodes show best how a policy plays: the last one, since tasks stand in
+    /// the order of their difficulty.
+    fn shown_task(tasks: &[Self::Task]) -> Option<Self::Task> {
+        tasks.last().copied()
     }
 }
 

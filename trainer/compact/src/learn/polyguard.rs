@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sentinel_env::polyguard::PolyguardEnv;
+use sentinel_env::Environment;
+use sentinel_env::polyguard::{ActKind, EndReason, PolyguardEnv, Step};
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::nn::Model;
@@ -11,7 +12,7 @@ use sentinel_policy::polyguard::learned::{
 };
 use sentinel_rl::credit_options::Continuation;
 
-use super::{Learn, NamedPolicy, belief_rollouts, scripted};
+use super::{ActionKind, Learn, NamedPolicy, Rate, RateCount, StepKind, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::parameter_tensors::{Outputs, ParameterTensors};
 use crate::set_net::SetInputs;
@@ -20,6 +21,46 @@ use crate::tensor::Tensor;
 impl Learn for PolyguardEnv {
     const NEEDS_START: bool = true;
     const BASELINES: &'static [&'static str] = &["random", "greedy_regimen", "rules_only"];
+    const RATES: &'static [Rate] = &[
+        Rate {
+            name: "Left with a serious pair",
+            unit: "patients",
+            help: "Episodes at whose end two medicines that form a serious pair are taken together, flagged \
+                   or not.",
+        },
+        Rate {
+            name: "Made it riskier",
+            unit: "changes",
+            help: "Changes of the regimen after which the true risk was higher than before the step.",
+        },
+        Rate {
+            name: "Looked first",
+            unit: "patients with a change",
+            help: "Episodes in which a step had brought information before the first change of the regimen, \
+                   of those with a change.",
+        },
+        Rate {
+            name: "Resolved safely",
+            unit: "patients",
+            help: "Episodes that ended because all issues were resolved and nothing was made worse.",
+        },
+    ];
+    const ACTION_KINDS: &'static [ActionKind] = &[
+        ActionKind::new("Gather information", "question", "questions"),
+        ActionKind::new("Change a dose", "change of a dose", "changes of doses"),
+        ActionKind::new(
+            "Stop or replace",
+            "medicine stopped or replaced",
+            "medicines stopped or replaced",
+        ),
+        ActionKind::new(
+            "Keep the regimen",
+            "step without a change",
+            "steps without a change",
+        ),
+        ActionKind::new("Ask for a review", "review asked for", "reviews asked for"),
+    ];
+    const HARM: &'static str = "raised the risk";
 
     fn net(config: &TrainConfig) -> PolyguardNet {
         PolyguardNet {
@@ -84,6 +125,38 @@ impl Learn for PolyguardEnv {
         belief_rollouts(model, setup)
     }
 
+    fn rate_counts(episode: &Self, steps: &[Step]) -> Vec<RateCount> {
+        let changes = || steps.iter().filter(|step| is_change(step));
+        let looked = match steps.iter().position(is_change) {
+            Some(first) => RateCount::from_one(steps[..first].iter().any(|step| step.gained)),
+            None => RateCount::default(),
+        };
+        vec![
+            RateCount::from_one(episode.serious_pairs() != 0),
+            RateCount::from_items(changes(), |step| raised_risk(step)),
+            looked,
+            RateCount::from_one(episode.observation().end == Some(EndReason::SafeResolution)),
+        ]
+    }
+
+    /// Returns no label: the acts of a kind are told apart by their words.
+    fn step_kind(_before: &Self, step: &Step, _after: &Self) -> StepKind {
+        let kind = match step.act.map(|act| act.kind) {
+            Some(kind) if kind.is_information() => 0,
+            Some(kind) if kind.is_review() => 4,
+            Some(ActKind::AdjustDoseBucket | ActKind::HoldDose) => 1,
+            Some(kind) if kind.is_taper() => 1,
+            Some(kind) if kind.is_change() => 2,
+            // An answer that stands for no act changes nothing.
+            _ => 3,
+        };
+        StepKind {
+            kind,
+            is_harmful: raised_risk(step),
+            ..StepKind::default()
+        }
+    }
+
     /// Computes the logits of the candidates, of which only those that are shown count.
     fn forward<T: Tensor>(
         net: &ParameterTensors<PolyguardNet, T>,
@@ -96,4 +169,15 @@ impl Learn for PolyguardEnv {
         let shared = net.linear(global, param_index::GLOBAL_INPUT, param_index::INPUT_BIAS);
         candidates.logits(net, &LAYERS, shared)
     }
+}
+
+/// Returns `true` if the step changed the regimen: refused steps and exploits do not.
+fn is_change(step: &Step) -> bool {
+    let is_carried_out = step.violation.is_none() && step.exploit.is_none();
+    is_carried_out && step.act.is_some_and(|act| act.kind.is_change())
+}
+
+/// Returns `true` if the true risk was higher after the step.
+fn raised_risk(step: &Step) -> bool {
+    step.risk[1] > step.risk[0]
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use sentinel_env::PrivilegedState;
+use sentinel_env::ledger::HIGH_STAKES;
 use sentinel_env::slot::SLOTS;
-use sentinel_env::trust::TrustEnv;
+use sentinel_env::trust::{Action, Behavior, Step, TrustEnv};
+use sentinel_env::{Environment, PrivilegedState};
 use sentinel_options::SeedRange;
 use sentinel_policy::analysis::CompareActions;
 use sentinel_policy::nn::{Choice, Model};
@@ -12,7 +13,7 @@ use sentinel_policy::trust::learned::{
     Features, GLOBAL, GLOBAL_ACTIONS, PER_SLOT, Pooling, SLOT_ACTIONS, TrustNet, param_index,
 };
 
-use super::{Learn, NamedPolicy, belief_rollouts, scripted};
+use super::{ActionKind, Learn, NamedPolicy, Rate, RateCount, StepKind, belief_rollouts, scripted};
 use crate::config::{Method, TrainConfig};
 use crate::option_values::display_value;
 use crate::parameter_tensors::{Outputs, ParameterTensors};
@@ -25,6 +26,41 @@ impl Learn for TrustEnv {
     const OPTIONS: &'static [&'static str] = &["pooling", "features"];
     const BASELINES: &'static [&'static str] =
         &["random", "heuristic", "self_solve", "oracle_lite", "bayes"];
+    const RATES: &'static [Rate] = &[
+        Rate {
+            name: "Fooled by the liar",
+            unit: "high-stakes steps",
+            help: "Steps at stakes of .70 or more in which a poisoned answer was accepted, of all steps at \
+                   such stakes.",
+        },
+        Rate {
+            name: "Verified",
+            unit: "high-stakes steps",
+            help: "Steps at stakes of .70 or more in which an answer was verified, of all steps at such \
+                   stakes.",
+        },
+        Rate {
+            name: "Given to the liar",
+            unit: "delegations",
+            help: "Delegations, which are calls without a check, to the specialist that lies, at any stakes.",
+        },
+        Rate {
+            name: "Solved alone",
+            unit: "subtasks",
+            help: "Subtasks that the policy solved without a specialist, of all subtasks of the episodes.",
+        },
+    ];
+    const ACTION_KINDS: &'static [ActionKind] = &[
+        ActionKind::new("Delegate", "delegation", "delegations"),
+        ActionKind::new("Verify", "verification", "verifications"),
+        ActionKind::new(
+            "Solve alone",
+            "subtask solved alone",
+            "subtasks solved alone",
+        ),
+        ActionKind::new("Skip", "subtask skipped", "subtasks skipped"),
+    ];
+    const HARM: &'static str = "fooled";
 
     fn net(config: &TrainConfig) -> TrustNet {
         TrustNet {
@@ -92,6 +128,35 @@ impl Learn for TrustEnv {
         behaviors.map(|behavior| behavior as u8).to_vec()
     }
 
+    /// Counts stakes as high from [`HIGH_STAKES`] on, as the evidence about a slot does.
+    fn rate_counts(episode: &Self, steps: &[Step]) -> Vec<RateCount> {
+        let high = || steps.iter().filter(|step| step.stakes >= HIGH_STAKES);
+        let liar = episode.hidden().slot_of(Behavior::Adversarial);
+        let delegated = steps.iter().filter_map(|step| match step.action {
+            Action::Delegate(slot) => Some(slot),
+            _ => None,
+        });
+        let alone = |step: &&Step| step.action == Action::SolveIndependently;
+        vec![
+            RateCount::from_items(high(), |step| is_fooled(step)),
+            RateCount::from_items(high(), |step| matches!(step.action, Action::Verify(_))),
+            RateCount::from_items(delegated, |slot| *slot == liar),
+            RateCount {
+                of: episode.observation().progress.nodes().len() as f64,
+                ..RateCount::from_items(steps.iter(), alone)
+            },
+        ]
+    }
+
+    fn step_kind(_before: &Self, step: &Step, _after: &Self) -> StepKind {
+        let slot = step.action.slot();
+        StepKind {
+            kind: step.action.action_type() as usize,
+            label: slot.map_or_else(String::new, |slot| slot.to_string()),
+            is_harmful: is_fooled(step),
+        }
+    }
+
     /// Computes the formula that `sentinel_policy::trust::learned` documents at the plain pass.
     fn forward<T: Tensor>(
         net: &ParameterTensors<TrustNet, T>,
@@ -117,6 +182,11 @@ impl Learn for TrustEnv {
         };
         heads(net, net.set_layer(first, param_index::SLOT_HIDDEN, shared))
     }
+}
+
+/// Returns `true` if a poisoned answer was accepted, which is what the episode counts as a poisoning.
+fn is_fooled(step: &Step) -> bool {
+    step.adversarial && step.success == Some(false)
 }
 
 /// Computes the outputs from the second layer, `[batch * slots, hidden]`.

@@ -22,6 +22,16 @@ const WATCH: &str = "window.digests = {};
     new MutationObserver(look).observe(document.querySelector('#train'), {subtree: true, childList: true, characterData: true, attributes: true});
     look();";
 
+/// A script that reads the rates, and for each attempt the number of its cells and the number of actions
+/// that its name counts.
+const LEARNED: &str = r"return {
+    rates: [...document.querySelectorAll('#train-learned .rates tbody tr')].map(row => row.textContent),
+    rows: [...document.querySelectorAll('#train-learned .attempt[role=img]')].map(row => ({
+        cells: row.querySelectorAll('.cells > i').length,
+        counted: row.ariaLabel.split('; ')[1].split(', ').reduce((sum, part) => sum + (parseInt(part) || 0), 0),
+    })),
+};";
+
 /// Settings of updates that take a fraction of a second in a debug build of the browser, too.
 const SMALL: [(&str, &str); 3] = [("episodes", "24"), ("group-size", "4"), ("hidden", "16")];
 
@@ -95,6 +105,23 @@ async fn a_policy_learns_and_plays() -> Result<()> {
         .await?;
     let findings = inspect_view(&browser, "training-run").await?;
     assert_eq!(findings, Vec::<String>::new());
+    let learned = browser.execute(LEARNED, vec![]).await?;
+    let rows = learned["rows"].as_array().context("rows")?;
+    ensure!((2..=6).contains(&rows.len()), "{learned}");
+    for row in rows {
+        ensure!(row["cells"] == row["counted"], "{learned}");
+    }
+    ensure!(
+        learned["rates"]
+            .as_array()
+            .is_some_and(|rates| rates.len() == 4),
+        "{learned}"
+    );
+    let first = learned["rates"][0].as_str().unwrap_or_default();
+    ensure!(
+        first.starts_with("Fooled by the liar") && first.ends_with("of 100 high-stakes steps"),
+        "{learned}"
+    );
     browser.click("#train-play").await?;
     browser
         .wait_until("decodeURIComponent(location.search).includes('policy=model:tab') && document.querySelector('[data-ready] #play')")

@@ -48,6 +48,7 @@
 )]
 
 pub mod address;
+pub mod attempts;
 pub mod browser;
 pub mod daily;
 pub mod deferred;

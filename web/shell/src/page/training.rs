@@ -5,6 +5,7 @@ use sentinel_page_protocol::{
 };
 
 use super::*;
+use crate::attempts::AttemptLog;
 use crate::training_curve::TrainingCurve;
 
 /// Name of the engine that trains; no world has it.
@@ -32,6 +33,8 @@ pub struct Training {
     pub update: TrainingUpdate,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
+    /// What the policy did in the evaluations.
+    pub attempts: AttemptLog,
     /// `true` while updates are made.
     pub is_running: bool,
     /// Number of the tournament of other players on the validation episodes; 0 for none.
@@ -143,13 +146,16 @@ impl Page {
     }
 
     /// Takes the state of a run after an update or an evaluation.
-    pub(super) fn handle_training(&self, update: TrainingUpdate) {
+    pub(super) fn handle_training(&self, mut update: TrainingUpdate) {
         let begun = self.with_training(|training| {
             if training.run != update.run {
                 return None;
             }
             if let Some(score) = update.evaluation {
-                training.curve.push(update.worked_ms / 1000.0, score);
+                let seconds = update.worked_ms / 1000.0;
+                training.curve.push(seconds, score);
+                let (rates, attempt) = (std::mem::take(&mut update.rates), update.attempt.take());
+                training.attempts.push(seconds, rates, attempt);
             }
             let begins = training.rivals_run == 0 && update.failure.is_empty();
             training.update = update;

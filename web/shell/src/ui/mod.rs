@@ -3,6 +3,7 @@
 mod action_button;
 mod action_history;
 pub(crate) mod analysis;
+mod attempts;
 mod card;
 mod chart;
 mod composer;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::{document, event_target_value, set_timeout};
 use sentinel_page_protocol::TrainingSpec;
 
+use super::attempts::learned;
 use super::records::live_curve;
 use super::select::{Item, select};
 use crate::browser;
@@ -128,7 +129,8 @@ pub fn train(page: Page) -> El {
                     div()
                         .class("column wide")
                         .child(curve(page))
-                        .child(progress(page)),
+                        .child(progress(page))
+                        .child(learned(page)),
                 )
                 .child(
                     div()

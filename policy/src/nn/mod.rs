@@ -7,6 +7,7 @@
 
 mod architecture;
 mod feature_schema;
+pub mod flat_array;
 mod inference;
 mod model_file;
 mod network;

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use sentinel_env::Environment;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::architecture::Architecture;
 use super::feature_schema::FeatureSchema;
@@ -28,7 +30,7 @@ pub trait Network: Architecture {
     /// The memory over the observations of an episode, which computes features.
     type Observer: Observe<Observation = ObservationOf<Self>, Features = Self::Features>;
     /// The input of a forward pass, for one observation.
-    type Features: Clone + Debug + Send + Sync;
+    type Features: Clone + Debug + Send + Sync + Serialize + DeserializeOwned;
 
     /// Number of columns: the logits of one observation.
     const LOGITS: usize;

@@ -139,7 +139,7 @@ impl<E: ChoiceSet> Architecture for SetNet<E> {
 }
 
 /// The features of all alternatives of one observation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetFeatures {
     /// Feature matrix `[alternatives, features]`, stored row by row.
     pub rows: Vec<f32>,

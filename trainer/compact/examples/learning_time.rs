@@ -61,8 +61,10 @@ fn measure<W: Learn>() -> Result<(), Error> {
     let config = TrainConfig::preset::<W>(Method::Grpo, true);
     let start = Weights::init(W::net(&config), config.seed);
     let begun = Instant::now();
-    let collected = grpo::collect::<W>(&Sequential, &config, &start, None, 0)?;
+    let indices = 0..config.episodes_per_update as u64;
+    let played = grpo::play::<W>(&Sequential, &config, &start, 0, indices)?;
     let playing = begun.elapsed().as_secs_f64() * 1000.0;
+    let collected = grpo::collect(&config, None, 0, played)?;
     println!(
         "{}: {} samples, {playing:.0} ms playing",
         W::NAME,

@@ -1,9 +1,12 @@
 //! The data of one update: observations, and the actions taken there with their advantages.
 
+use serde::{Deserialize, Serialize};
+
 use super::learn::{FeaturesOf, Learn};
 
 /// An observation at which an action was taken.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Sample<W: Learn> {
     /// The input features of the network.
     pub features: FeaturesOf<W>,
@@ -14,7 +17,7 @@ pub struct Sample<W: Learn> {
 }
 
 /// One factor of an action taken at a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {
     /// The index of the sample in its batch.
     pub sample: u32,
@@ -30,7 +33,8 @@ pub struct Token {
 
 /// Samples with the sequences of tokens chosen there. A sequence is an episode, or a single action
 /// if groups start from one step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Batch<W: Learn> {
     /// The observations of the batch.
     pub samples: Vec<Sample<W>>,

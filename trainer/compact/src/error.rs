@@ -78,6 +78,9 @@ pub enum Error {
     /// The device returned no numbers for a tensor.
     #[error(transparent)]
     Device(#[from] DeviceReadError),
+    /// A saved state of training that belongs to another network.
+    #[error("the saved state belongs to another network")]
+    State,
     /// A loss or gradient is infinite or not a number.
     #[error("the {0} is not finite")]
     NotFinite(&'static str),

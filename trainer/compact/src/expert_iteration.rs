@@ -16,6 +16,7 @@
 //! GRPO estimates the same gains from one outcome of the actions that it samples, so that an action
 //! of low probability is seldom tried. Here all candidates are tried at each of these steps.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use sentinel_options::rng::Rng;
@@ -23,6 +24,7 @@ use sentinel_policy::analysis::{ActionGain, CompareActions};
 use sentinel_policy::nn::{Choice, Model, Network as _, Weights};
 use sentinel_rl::Metrics;
 use sentinel_rl::advantage::improved_policy;
+use serde::{Deserialize, Serialize};
 
 use super::grpo::{Collected, Episodes, sample};
 use super::imitation::label_tokens;
@@ -39,31 +41,46 @@ const LEAST_PRIOR: f64 = 1e-4;
 /// Probability of untried actions below which all of them count as tried.
 const UNTRIED: f64 = 1e-4;
 
-/// Plays the episodes of an update and compares actions at some of their steps. The `advantage` of
-/// a token is the target's probability of its action, or where actions are left untried its change.
+/// Plays the episodes `indices` of update `update` and compares actions at some of their steps. The
+/// `advantage` of a token is the target's probability of its action, or where actions are left untried
+/// its change.
 ///
 /// # Errors
-/// If the world cannot sample hidden states, or no step has a target.
-pub fn collect<W: Learn>(
+/// If the world cannot sample hidden states.
+pub fn play<W: Learn>(
     workers: &impl Workers,
     config: &TrainConfig,
     weights: &Weights<W::Net>,
     update: u64,
-) -> Result<Collected<W>, Error> {
+    indices: Range<u64>,
+) -> Result<Vec<ComparedEpisode<W>>, Error> {
     let episodes = Episodes::<W>::new(config, update)?;
     let model = Arc::new(Model {
         config: model_config::<W>(config),
         weights: weights.clone(),
     });
-    let played = episodes.play(workers, weights, |actor, index, setup, start| {
+    let played = episodes.play(workers, weights, indices, |actor, index, setup, start| {
         let rng = Rng::new(config.seed, &[update, index]);
         let comparison = W::action_comparison(&model, setup)?;
         Some(one_episode(config, actor, start, comparison, rng))
     });
-    let mut all = Played::<W>::default();
+    let no_hidden_states = || Error::NoHiddenStates { world: W::NAME };
+    let played = played.into_iter();
+    played.map(|one| one.ok_or_else(no_hidden_states)).collect()
+}
+
+/// Joins all episodes of update `update`, in order.
+///
+/// # Errors
+/// If no step has a target.
+pub fn collect<W: Learn>(
+    config: &TrainConfig,
+    update: u64,
+    played: Vec<ComparedEpisode<W>>,
+) -> Result<Collected<W>, Error> {
+    let mut all = ComparedEpisode::<W>::default();
     let count = played.len() as f64;
     for one in played {
-        let one = one.ok_or(Error::NoHiddenStates { world: W::NAME })?;
         all.batch.append(one.batch);
         all.score += one.score / count;
         all.steps += one.steps;
@@ -82,13 +99,15 @@ pub fn collect<W: Learn>(
             ("lookahead/improved".into(), all.improved / compared),
         ]),
         steps: all.steps,
-        seeds: episodes.seeds(),
+        seeds: Episodes::<W>::new(config, update)?.seeds(),
         batch: all.batch,
     })
 }
 
 /// An episode, its steps with a target, and sums over them.
-struct Played<W: Learn> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct ComparedEpisode<W: Learn> {
     batch: Batch<W>,
     score: f64,
     steps: u64,
@@ -98,7 +117,7 @@ struct Played<W: Learn> {
     improved: f64,
 }
 
-impl<W: Learn> Default for Played<W> {
+impl<W: Learn> Default for ComparedEpisode<W> {
     fn default() -> Self {
         Self {
             batch: Batch::default(),
@@ -123,7 +142,7 @@ fn one_episode<W: Learn>(
     mut rollout: Rollout<W>,
     mut comparison: Box<dyn CompareActions<W>>,
     mut rng: Rng,
-) -> Played<W> {
+) -> ComparedEpisode<W> {
     let mut visited = Vec::new();
     while !rollout.is_done() {
         let decision = actor.action_distribution(&rollout);
@@ -135,10 +154,10 @@ fn one_episode<W: Learn>(
         });
         rollout.step(&choice);
     }
-    let mut played = Played {
+    let mut played = ComparedEpisode {
         score: rollout.episode.score(),
         steps: visited.len() as u64,
-        ..Played::default()
+        ..ComparedEpisode::default()
     };
     let mut order: Vec<usize> = (0..visited.len()).collect();
     rng.shuffle(&mut order);
@@ -164,7 +183,7 @@ fn one_episode<W: Learn>(
     played
 }
 
-impl<W: Learn> Played<W> {
+impl<W: Learn> ComparedEpisode<W> {
     fn add(&mut self, config: &TrainConfig, step: &Visited<W>, gains: &[ActionGain<W::Action>]) {
         let observation = step.rollout.episode.observation();
         // An action that leaves out a part which a choice must name cannot be learned.
@@ -239,7 +258,8 @@ mod tests {
             ..TrainConfig::preset::<PolyguardEnv>(Method::ExpertIteration, true)
         };
         let weights = Weights::init(PolyguardEnv::net(&config), 1);
-        let one = collect::<PolyguardEnv>(&Sequential, &config, &weights, 0)?;
+        let played = play::<PolyguardEnv>(&Sequential, &config, &weights, 0, 0..24)?;
+        let one = collect(&config, 0, played)?;
         assert_eq!(one.batch.samples.len(), one.batch.sequences.len());
         // Each candidate is one token here, so the shares of a sample sum to 1.
         for sequence in &one.batch.sequences {

@@ -8,12 +8,14 @@
 //!
 //! One update, in the order of [`Trainer::update`](crate::Trainer::update):
 //!
-//! 1. [`collect`] plays one group per episode, in parallel: `snapshot_group` or `episode_group`.
-//! 2. `with_advantages` compares the returns of the members of each group.
+//! 1. [`play`] plays one group per episode, in parallel: `snapshot_group` or `episode_group`.
+//! 2. [`collect`] compares the returns of the members of each group, in `with_advantages`.
 //! 3. `add_reference` adds log-probabilities of the start policy, if `beta` is above 0.
 //! 4. For each mini-batch [`loss`] computes the loss and its gradient by log-probabilities and
 //!    entropies; [`step`](crate::step) carries them through the network and takes the
 //!    optimizer step.
+
+use std::ops::Range;
 
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
@@ -25,6 +27,7 @@ use sentinel_rl::advantage::{AdvantageConfig, Rewards, advantages};
 use sentinel_rl::config::LossConfig;
 use sentinel_rl::credit_options::{Continuation, Credit};
 use sentinel_rl::loss::{Advantages, LossInput, grpo_loss};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::actor::{ActionDistribution, Actor, Rollout};
@@ -35,7 +38,9 @@ use crate::step::{LossGrad, TokenTable};
 use crate::workers::Workers;
 
 /// A group of rollouts without advantages yet, and the returns that determine them.
-struct Group<W: Learn> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Group<W: Learn> {
     batch: Batch<W>,
     /// Returns of each row of a group, one per member: one row in `episode` mode, one per step in
     /// `reward_to_go` mode, one per snapshot in `step` mode.
@@ -57,32 +62,46 @@ pub struct Collected<W: Learn> {
     /// Number of environment steps taken.
     pub steps: u64,
     /// Seeds of the episodes, for error messages.
-    pub seeds: std::ops::Range<u64>,
+    pub seeds: Range<u64>,
 }
 
-/// Plays the groups of update `update` and computes their advantages.
+/// Plays the groups of the episodes `indices` of update `update`.
+///
+/// # Errors
+/// If the rules or a task are unknown; that does not occur with a valid configuration.
+pub fn play<W: Learn>(
+    workers: &impl Workers,
+    config: &TrainConfig,
+    weights: &Weights<W::Net>,
+    update: u64,
+    indices: Range<u64>,
+) -> Result<Vec<Group<W>>, Error> {
+    let episodes = Episodes::<W>::new(config, update)?;
+    Ok(
+        episodes.play(workers, weights, indices, |actor, group, _, start| {
+            let rng = |member| Rng::new(config.seed, &[update, group, member]);
+            match config.credit {
+                Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
+                // The option `--credit` has no look-ahead here.
+                Credit::Episode | Credit::RewardToGo | Credit::Lookahead => {
+                    episode_group(config, actor, start, rng)
+                }
+            }
+        }),
+    )
+}
+
+/// Computes the advantages of all groups of update `update`, in the order of its episodes.
 ///
 /// # Errors
 /// If the rewards have no advantages or the rules are unknown; neither occurs with a valid
 /// configuration.
 pub fn collect<W: Learn>(
-    workers: &impl Workers,
     config: &TrainConfig,
-    weights: &Weights<W::Net>,
     reference: Option<&Weights<W::Net>>,
     update: u64,
+    played: Vec<Group<W>>,
 ) -> Result<Collected<W>, Error> {
-    let episodes = Episodes::<W>::new(config, update)?;
-    let played = episodes.play(workers, weights, |actor, group, _, start| {
-        let rng = |member| Rng::new(config.seed, &[update, group, member]);
-        match config.credit {
-            Credit::Step | Credit::SingleStep => snapshot_group(config, actor, start, rng),
-            // The option `--credit` has no look-ahead here.
-            Credit::Episode | Credit::RewardToGo | Credit::Lookahead => {
-                episode_group(config, actor, start, rng)
-            }
-        }
-    });
     let steps = played.iter().map(|group| group.steps).sum();
     let (mut batch, metrics) = with_advantages(config, played)?;
     if let Some(reference) = reference {
@@ -92,7 +111,7 @@ pub fn collect<W: Learn>(
         batch,
         metrics,
         steps,
-        seeds: episodes.seeds(),
+        seeds: Episodes::<W>::new(config, update)?.seeds(),
     })
 }
 
@@ -119,16 +138,17 @@ impl<'a, W: Learn> Episodes<'a, W> {
         })
     }
 
-    /// Calls `play` for every episode, by any of the workers, with an actor, the episode's index, its
-    /// setup and its start. Returns the results in the order of the indices.
+    /// Calls `play` for the episodes `indices`, by any of the workers, with an actor, the episode's
+    /// index, its setup and its start. Returns the results in the order of the indices.
     pub(super) fn play<T: Send>(
         &self,
         workers: &impl Workers,
         weights: &Weights<W::Net>,
+        indices: Range<u64>,
         play: impl Fn(&mut Actor<'_, W>, u64, &W::Setup, Rollout<W>) -> T + Sync + Send,
     ) -> Vec<T> {
         workers.map(
-            0..self.count,
+            indices,
             || Actor::<W>::new(weights),
             |actor, index| {
                 let setup = self.setup(index);
@@ -153,7 +173,7 @@ impl<'a, W: Learn> Episodes<'a, W> {
     }
 
     /// Returns the range of the seeds of all episodes.
-    pub(super) fn seeds(&self) -> std::ops::Range<u64> {
+    pub(super) fn seeds(&self) -> Range<u64> {
         let last = self.first + self.count.div_ceil(self.tasks.len() as u64) - 1;
         self.config.training_seed(self.first)..self.config.training_seed(last) + 1
     }

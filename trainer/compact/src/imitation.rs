@@ -1,10 +1,13 @@
 //! Imitation on the learner's own episodes: the learner acts, and the teacher labels every step
 //! (DAgger, arXiv:1011.0686).
 
+use std::ops::Range;
+
 use sentinel_options::rng::Rng;
 use sentinel_policy::nn::{Choice, Network as _, Weights};
 use sentinel_policy::policy::Player;
 use sentinel_rl::Metrics;
+use serde::{Deserialize, Serialize};
 
 use super::grpo::{Collected, Episodes, sample};
 use crate::Error;
@@ -15,28 +18,50 @@ use crate::learn::Learn;
 use crate::step::{LossGrad, TokenTable};
 use crate::workers::Workers;
 
-/// Plays the episodes of an update and queries the teacher at every step. The `advantage` of a
-/// token is the teacher's probability of its action.
+/// An episode with labels on its steps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct LabeledEpisode<W: Learn> {
+    batch: Batch<W>,
+    score: f64,
+}
+
+/// Plays the episodes `indices` of update `update` and queries the teacher at every step. The
+/// `advantage` of a token is the teacher's probability of its action.
 ///
 /// # Errors
-/// If the world has no teacher with that name, or the teacher labels no step.
-pub fn collect<W: Learn>(
+/// If the world has no teacher with that name.
+pub fn play<W: Learn>(
     workers: &impl Workers,
     config: &TrainConfig,
     weights: &Weights<W::Net>,
     update: u64,
-) -> Result<Collected<W>, Error> {
+    indices: Range<u64>,
+) -> Result<Vec<LabeledEpisode<W>>, Error> {
     let teacher = config.teacher::<W>()?;
     let episodes = Episodes::<W>::new(config, update)?;
-    let played = episodes.play(workers, weights, |actor, index, setup, start| {
-        let rng = Rng::new(config.seed, &[update, index]);
-        one_episode(teacher.start(setup), actor, start, rng)
-    });
+    Ok(
+        episodes.play(workers, weights, indices, |actor, index, setup, start| {
+            let rng = Rng::new(config.seed, &[update, index]);
+            one_episode(teacher.start(setup), actor, start, rng)
+        }),
+    )
+}
+
+/// Joins all episodes of update `update`, in order.
+///
+/// # Errors
+/// If the teacher has labeled no step.
+pub fn collect<W: Learn>(
+    config: &TrainConfig,
+    update: u64,
+    played: Vec<LabeledEpisode<W>>,
+) -> Result<Collected<W>, Error> {
     let count = played.len() as f64;
     let (mut batch, mut reward) = (Batch::default(), 0.0);
-    for (one, score) in played {
-        batch.append(one);
-        reward += score / count;
+    for one in played {
+        batch.append(one.batch);
+        reward += one.score / count;
     }
     if batch.sequences.iter().all(Vec::is_empty) {
         return Err(Error::NoLabels(config.teacher.clone()));
@@ -48,18 +73,18 @@ pub fn collect<W: Learn>(
             ("completions/mean_length".into(), steps as f64 / count),
         ]),
         steps,
-        seeds: episodes.seeds(),
+        seeds: Episodes::<W>::new(config, update)?.seeds(),
         batch,
     })
 }
 
-/// Plays one episode, and returns its labeled steps and its score.
+/// Plays one episode, and labels its steps.
 fn one_episode<W: Learn>(
     mut teacher: Player<W>,
     actor: &mut Actor<'_, W>,
     mut rollout: Rollout<W>,
     mut rng: Rng,
-) -> (Batch<W>, f64) {
+) -> LabeledEpisode<W> {
     let mut batch = Batch::default();
     while !rollout.is_done() {
         let decision = actor.action_distribution(&rollout);
@@ -71,7 +96,8 @@ fn one_episode<W: Learn>(
         batch.sequences.push(label_tokens(index, labels));
         rollout.step(&decision.sample(&mut rng));
     }
-    (batch, rollout.episode.score())
+    let score = rollout.episode.score();
+    LabeledEpisode { batch, score }
 }
 
 /// Returns the tokens that label a sample with choices and their probabilities, as [`loss`] reads

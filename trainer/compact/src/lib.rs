@@ -39,6 +39,7 @@ pub mod optimizer;
 mod option_values;
 pub mod parameter_tensors;
 pub mod plain;
+pub mod played;
 #[cfg(all(feature = "burn", not(target_family = "wasm")))]
 pub mod run;
 mod set_net;
@@ -53,6 +54,7 @@ pub use config::{Method, TrainConfig};
 pub use error::Error;
 pub use evaluate::evaluate;
 pub use learn::{Learn, NamedPolicy};
+pub use played::PlayedEpisodes;
 pub use set_net::SetInputs;
 pub use tensor::Tensor;
 pub use trainer::Trainer;

@@ -3,6 +3,8 @@
 use sentinel_options::rng::Rng;
 use sentinel_policy::nn::Weights;
 use sentinel_rl::Metrics;
+use sentinel_tensor::adamw::Moments;
+use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::batch::Batch;
@@ -10,6 +12,7 @@ use super::config::{Method, TrainConfig};
 use super::learn::Learn;
 use super::optimizer::Optimizer;
 use super::parameter_tensors::{DefaultTensor, ParameterTensors};
+use super::played::PlayedEpisodes;
 use super::step::{StepOptions, step};
 use super::tensor::Tensor;
 use super::workers::Workers;
@@ -34,6 +37,23 @@ pub struct Trainer<W: Learn, T: Tensor = DefaultTensor> {
     pub(super) env_steps: u64,
     /// The policy with the best score on the validation seeds so far.
     pub(super) best: Option<Best<W::Net>>,
+}
+
+/// The state of a [`Trainer`] as plain numbers, from which it continues with the same results.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrainerState {
+    /// Number of updates done.
+    done: usize,
+    /// Number of environment steps taken.
+    env_steps: u64,
+    /// Number of optimizer steps taken.
+    time: usize,
+    /// Values of each parameter.
+    weights: Vec<Vec<f32>>,
+    /// Adam moments of each parameter, the first and the second; empty before the first step.
+    moments: Vec<(Vec<f32>, Vec<f32>)>,
+    /// Values of the policy that training started from, if the divergence from it is penalized.
+    reference: Option<Vec<Vec<f32>>>,
 }
 
 /// The best policy so far, a copy from an earlier update.
@@ -83,6 +103,80 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
             done: 0,
             env_steps: 0,
             best: None,
+        })
+    }
+
+    /// Creates a trainer that continues from a state; the best policy so far is forgotten.
+    ///
+    /// # Errors
+    /// Returns an error if an option is invalid, or the state belongs to another network.
+    pub fn from_state(
+        config: TrainConfig,
+        state: TrainerState,
+        device: &T::Device,
+    ) -> Result<Self, Error> {
+        let weights = |values| Weights::from_tensors(W::net(&config), values);
+        let other = || Error::State;
+        let start = weights(state.weights).ok_or_else(other)?;
+        let reference = match state.reference {
+            Some(values) => Some(weights(values).ok_or_else(other)?),
+            None => None,
+        };
+        let fits = |((_, values), (first, second)): ((_, &[f32]), &(Vec<f32>, Vec<f32>))| {
+            first.len() == values.len() && second.len() == values.len()
+        };
+        let has_moments = !state.moments.is_empty();
+        if has_moments
+            && !(state.moments.len() == start.iter().count()
+                && start.iter().zip(&state.moments).all(fits))
+        {
+            return Err(other());
+        }
+        let mut trainer = Self::on_device(config, start, device)?;
+        if has_moments {
+            let moments = state.moments.into_iter().map(|(first, second)| {
+                let time = state.time;
+                let moments = Moments {
+                    time,
+                    first,
+                    second,
+                };
+                (!moments.first.is_empty()).then_some(moments)
+            });
+            trainer.optimizer.restore(moments.collect(), &trainer.net);
+        }
+        if trainer.reference.is_some() {
+            trainer.reference = Some(reference.ok_or_else(other)?);
+        }
+        (trainer.done, trainer.env_steps) = (state.done, state.env_steps);
+        Ok(trainer)
+    }
+
+    /// Returns the state for [`Trainer::from_state`].
+    ///
+    /// # Errors
+    /// Returns an error if the device cannot be read.
+    pub fn state(&self) -> Result<TrainerState, Error> {
+        let moments = self.optimizer.moments()?;
+        let values = |weights: &Weights<W::Net>| {
+            let values = weights.iter().map(|(_, values)| values.to_vec());
+            values.collect::<Vec<_>>()
+        };
+        let time = moments.iter().flatten().map(|moments| moments.time).max();
+        let pair = |moments: Option<Moments>| {
+            let moments = moments.unwrap_or_default();
+            (moments.first, moments.second)
+        };
+        Ok(TrainerState {
+            done: self.done,
+            env_steps: self.env_steps,
+            time: time.unwrap_or(0),
+            weights: values(&self.weights),
+            moments: match time {
+                Some(_) => moments.into_iter().map(pair).collect(),
+                None => Vec::new(),
+            },
+            reference: self.reference.as_ref().map(values),
         })
     }
 
@@ -139,15 +233,25 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
     /// # Errors
     /// Returns an error if a number is not finite; it names the update and its seeds.
     pub fn update(&mut self, workers: &impl Workers) -> Result<Metrics, Error> {
+        let indices = 0..self.config.episodes_per_update as u64;
         let update = self.done as u64;
-        let collected = match self.config.method {
-            Method::Imitation => imitation::collect(workers, &self.config, &self.weights, update)?,
-            Method::ExpertIteration => {
-                expert_iteration::collect(workers, &self.config, &self.weights, update)?
-            }
-            Method::Grpo => {
-                let reference = self.reference.as_ref();
-                grpo::collect(workers, &self.config, &self.weights, reference, update)?
+        let played =
+            PlayedEpisodes::play(workers, &self.config, &self.weights, update, indices)?;
+        self.update_from(played)
+    }
+
+    /// Trains on all episodes of the next update, in order, which were played with
+    /// [`Trainer::weights`].
+    ///
+    /// # Errors
+    /// Returns an error if a number is not finite; it names the update and its seeds.
+    pub fn update_from(&mut self, played: PlayedEpisodes<W>) -> Result<Metrics, Error> {
+        let update = self.done as u64;
+        let collected = match played {
+            PlayedEpisodes::Labeled(all) => imitation::collect(&self.config, update, all)?,
+            PlayedEpisodes::Compared(all) => expert_iteration::collect(&self.config, update, all)?,
+            PlayedEpisodes::Groups(all) => {
+                grpo::collect(&self.config, self.reference.as_ref(), update, all)?
             }
         };
         let Collected {

@@ -1,32 +1,52 @@
-//! Training of a compact policy in the page: the update is that of `sentinel train`, played and learned in
-//! one Web Worker.
+//! Training of a compact policy in the page: the update is that of `sentinel train`, learned in one Web
+//! Worker and played by several.
 //!
 //! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations;
-//! `evaluation.rs` is what an evaluation reports.
+//! `settings.rs` its settings, `part.rs` a part of its episodes, which another worker can play, and
+//! `evaluation.rs` the report of an evaluation.
 
+mod division;
 mod evaluation;
+mod part;
 mod run;
+mod settings;
 
 use std::collections::VecDeque;
 
 use sentinel_env::{WorldName, in_world};
+use sentinel_page_engine::PageWorld;
 use sentinel_page_engine::worker::Program;
 use sentinel_page_protocol::{
     DeferredReply, LearnerRequest, Reply, Request, TrainingSpec, TrainingUpdate, decode,
 };
 
-use run::{Run, TrainingRun};
+use run::{Progress, Run, TrainingRun};
 
-/// The engine that trains. Requests that concern episodes are ignored.
+/// Number of parts that are sent to a helper at once, so that it need not wait for the next one.
+const PARTS_AHEAD: usize = 2;
+
+/// The engine that trains, or that helps another one. Requests that concern episodes are ignored.
 #[derive(Default)]
 pub struct Learner {
-    /// Number of the run, with the run itself.
-    running: Option<(u32, Box<dyn TrainingRun>)>,
-    /// Number of updates that the run may take.
-    allowed: u32,
-    /// Milliseconds of updates and evaluations of the run.
-    worked_ms: f64,
+    /// The run that it trains.
+    running: Option<Running>,
+    /// Parts to play for another engine, with the number of their run.
+    parts: VecDeque<(u32, Vec<u8>)>,
     replies: VecDeque<Reply>,
+}
+
+/// A run with what it may do.
+struct Running {
+    run: u32,
+    training: Box<dyn TrainingRun>,
+    /// Number of updates that it may still begin.
+    allowed: u32,
+    /// Numbers of the helpers that wait for a part, once for each part that can be sent.
+    idle: Vec<u8>,
+    /// Milliseconds of updates and evaluations so far.
+    worked_ms: f64,
+    /// Time at which the work under way began; `None` while there is none.
+    since: Option<f64>,
 }
 
 impl std::fmt::Debug for Learner {
@@ -40,41 +60,45 @@ impl Program for Learner {
         let Request::Learner(request) = request else {
             return;
         };
-        match decode(&request) {
-            Ok(LearnerRequest::Train { run, spec }) => self.start(run, spec),
-            Ok(LearnerRequest::Learn { run, updates }) if self.is_running(run) => {
-                self.allowed = updates;
-            }
-            Ok(LearnerRequest::TakeModel { run }) if self.is_running(run) => self.send_model(),
-            // A request about a run that is over.
-            Ok(_) => {}
-            Err(_) => self.replies.push_back(Reply::Problem(
+        let Ok(request) = decode(&request) else {
+            return self.replies.push_back(Reply::Problem(
                 "The page and its trainer have different versions. Reload the page.".to_owned(),
-            )),
+            ));
+        };
+        match request {
+            LearnerRequest::Train {
+                run,
+                spec,
+                helpers,
+                state,
+            } => self.start(run, spec, helpers, &state),
+            LearnerRequest::PlayPart { run, part } => self.parts.push_back((run, part)),
+            LearnerRequest::Learn { run, .. }
+            | LearnerRequest::PartPlayed { run, .. }
+            | LearnerRequest::PlayAlone { run }
+            | LearnerRequest::TakeModel { run }
+                if self.running.as_ref().is_none_or(|own| own.run != run) => {}
+            LearnerRequest::TakeModel { .. } => self.send_model(),
+            about_run => {
+                if let Some(running) = &mut self.running {
+                    running.handle(about_run, &mut self.replies);
+                }
+            }
         }
     }
 
     fn work(&mut self, mut is_time_up: impl FnMut() -> bool) -> bool {
         loop {
-            let Some((run, training)) = &mut self.running else {
-                return false;
-            };
-            let evaluates = training.owes_evaluation();
-            if !training.has_work() || (self.allowed == 0 && !evaluates) {
-                return false;
+            if let Some((run, part)) = self.parts.pop_front() {
+                let episodes = part::play(&part);
+                self.replies
+                    .push_back(DeferredReply::PartPlayed { run, episodes }.into());
+            } else {
+                let running = self.running.as_mut();
+                if !running.is_some_and(|running| running.work(&mut self.replies)) {
+                    return false;
+                }
             }
-            if !evaluates {
-                self.allowed -= 1;
-            }
-            let start = now_ms();
-            let state = training.advance();
-            self.worked_ms += now_ms() - start;
-            let (run, worked_ms) = (*run, self.worked_ms);
-            self.report(TrainingUpdate {
-                run,
-                worked_ms,
-                ..state
-            });
             if is_time_up() {
                 return true;
             }
@@ -86,44 +110,116 @@ impl Program for Learner {
     }
 }
 
+impl Running {
+    /// Handles a request about this run.
+    fn handle(&mut self, request: LearnerRequest, replies: &mut VecDeque<Reply>) {
+        match request {
+            LearnerRequest::Learn { updates, .. } => self.allowed = updates,
+            LearnerRequest::PartPlayed {
+                helper, episodes, ..
+            } => {
+                self.idle.push(helper);
+                if let Err(reason) = self.training.put_part(&episodes) {
+                    self.training.fail(&reason);
+                    self.report(self.training.state(), replies);
+                }
+            }
+            LearnerRequest::PlayAlone { .. } => {
+                self.idle.clear();
+                self.training.play_alone();
+            }
+            // About no run, or answered without it.
+            LearnerRequest::Train { .. }
+            | LearnerRequest::PlayPart { .. }
+            | LearnerRequest::TakeModel { .. } => {}
+        }
+    }
+
+    /// Does a part of the work; returns `false` if nothing is left to do before the next request.
+    fn work(&mut self, replies: &mut VecDeque<Reply>) -> bool {
+        let since = *self.since.get_or_insert_with(now_ms);
+        let training = &mut self.training;
+        if self.allowed > 0 && !training.is_updating() && training.has_updates() {
+            self.allowed -= 1;
+            training.begin_update();
+        }
+        let run = self.run;
+        while let Some(helper) = self.idle.pop() {
+            let Some(part) = training.take_part() else {
+                self.idle.push(helper);
+                break;
+            };
+            replies.push_back(DeferredReply::Part { run, helper, part }.into());
+        }
+        match training.advance() {
+            Progress::Update(state) => {
+                let is_evaluated = state.evaluation.is_some();
+                self.report(*state, replies);
+                let saved = self.training.saved(self.worked_ms + now_ms() - since);
+                if let Some(state) = saved.filter(|_| is_evaluated) {
+                    replies.push_back(DeferredReply::TrainingState { run, state }.into());
+                }
+            }
+            Progress::Part => {}
+            Progress::Waiting => {
+                if !training.is_updating() && !training.is_evaluating() {
+                    self.worked_ms += now_ms() - since;
+                    self.since = None;
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn report(&self, state: TrainingUpdate, replies: &mut VecDeque<Reply>) {
+        let under_way = self.since.map_or(0.0, |since| now_ms() - since);
+        let update = TrainingUpdate {
+            run: self.run,
+            worked_ms: self.worked_ms + under_way,
+            ..state
+        };
+        replies.push_back(DeferredReply::Training(Box::new(update)).into());
+    }
+}
+
 impl Learner {
-    fn is_running(&self, run: u32) -> bool {
-        self.running.as_ref().is_some_and(|(own, _)| *own == run)
-    }
-
-    fn report(&mut self, update: TrainingUpdate) {
-        let reply = DeferredReply::Training(Box::new(update));
-        self.replies.push_back(reply.into());
-    }
-
-    fn start(&mut self, run: u32, spec: TrainingSpec) {
-        (self.running, self.allowed, self.worked_ms) = (None, 0, 0.0);
+    fn start(&mut self, run: u32, spec: TrainingSpec, helpers: u8, state: &[u8]) {
+        self.running = None;
         let training = WorldName::parse(&spec.world)
             .ok_or_else(|| format!("There is no world {:?}.", spec.world))
-            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec))));
+            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec, helpers, state))));
         match training {
             Ok(training) => {
-                self.report(TrainingUpdate {
+                let idle = std::iter::repeat_n((0..helpers).rev(), PARTS_AHEAD);
+                let running = Running {
                     run,
-                    ..training.state()
-                });
-                self.running = Some((run, training));
+                    worked_ms: training.worked_before(),
+                    training,
+                    allowed: 0,
+                    idle: idle.flatten().collect(),
+                    since: None,
+                };
+                running.report(running.training.state(), &mut self.replies);
+                self.running = Some(running);
             }
             Err(reason) => {
-                self.report(TrainingUpdate {
+                let update = TrainingUpdate {
                     run,
                     failure: format!("Training cannot start: {reason}."),
                     ..TrainingUpdate::default()
-                });
+                };
+                self.replies
+                    .push_back(DeferredReply::Training(Box::new(update)).into());
             }
         }
     }
 
     fn send_model(&mut self) {
-        let Some((run, training)) = &self.running else {
+        let Some(running) = &self.running else {
             return;
         };
-        let (run, model) = (*run, training.model());
+        let (run, model) = (running.run, running.training.model());
         self.replies.push_back(match model {
             Ok(content) => DeferredReply::TrainedModel { run, content }.into(),
             Err(reason) => Reply::Problem(reason),
@@ -139,7 +235,7 @@ fn now_ms() -> f64 {
     return 0.0;
 }
 
-fn boxed<W: sentinel_compact::Learn + sentinel_page_engine::PageWorld>(
+fn boxed<W: sentinel_compact::Learn + PageWorld>(
     run: Result<Run<W>, String>,
 ) -> Result<Box<dyn TrainingRun>, String> {
     Ok(Box::new(run?))
@@ -165,6 +261,10 @@ mod tests {
 
     fn take_replies(learner: &mut Learner) -> Vec<DeferredReply> {
         while learner.work(|| true) {}
+        take_ready(learner)
+    }
+
+    fn take_ready(learner: &mut Learner) -> Vec<DeferredReply> {
         let replies = std::iter::from_fn(|| learner.next_reply());
         let decoded = replies.map(|reply| match reply {
             Reply::Deferred(bytes) => decode(&bytes).expect("a reply of the learner"),
@@ -181,9 +281,19 @@ mod tests {
         replies.iter().filter_map(update).collect()
     }
 
-    /// Trains for some updates, and returns what the learner said.
+    fn start(spec: TrainingSpec, helpers: u8, state: Vec<u8>) -> Request {
+        LearnerRequest::Train {
+            run: 1,
+            spec,
+            helpers,
+            state,
+        }
+        .into()
+    }
+
+    /// Trains for some updates, and returns the messages of the learner.
     fn train(learner: &mut Learner, spec: TrainingSpec, count: u32) -> Vec<TrainingUpdate> {
-        learner.handle(LearnerRequest::Train { run: 1, spec }.into());
+        learner.handle(start(spec, 0, Vec::new()));
         learner.handle(
             LearnerRequest::Learn {
                 run: 1,
@@ -237,6 +347,108 @@ mod tests {
         assert_eq!(digest(&updates(&take_replies(&mut stepwise))), whole);
         let other = digest(&train(&mut Learner::default(), spec("trust", 2), 3));
         assert_ne!(other, whole);
+    }
+
+    /// Trains with helpers that answer in another order; returns the messages of the learner.
+    fn train_with(helpers: u8, spec: TrainingSpec, updates: u32) -> Vec<DeferredReply> {
+        let mut learner = Learner::default();
+        let mut others: Vec<Learner> = (0..helpers).map(|_| Learner::default()).collect();
+        learner.handle(start(spec, helpers, Vec::new()));
+        learner.handle(LearnerRequest::Learn { run: 1, updates }.into());
+        let (mut all, mut parts) = (Vec::new(), 0);
+        loop {
+            learner.work(|| true);
+            let replies = take_ready(&mut learner);
+            let is_over = replies.is_empty() && !learner.work(|| true);
+            for reply in replies {
+                match reply {
+                    DeferredReply::Part { helper, part, .. } => {
+                        parts += 1;
+                        let part = LearnerRequest::PlayPart { run: 1, part };
+                        others[usize::from(helper)].handle(part.into());
+                    }
+                    other => all.push(other),
+                }
+            }
+            let mut answered = false;
+            for (helper, other) in (0..helpers).zip(&mut others).rev() {
+                other.work(|| true);
+                for reply in take_ready(other) {
+                    let DeferredReply::PartPlayed { run, episodes } = reply else {
+                        panic!("{reply:?}");
+                    };
+                    answered = true;
+                    learner.handle(
+                        LearnerRequest::PartPlayed {
+                            run,
+                            helper,
+                            episodes,
+                        }
+                        .into(),
+                    );
+                }
+            }
+            if is_over && !answered {
+                assert_eq!(parts > 0, helpers > 0);
+                return all;
+            }
+        }
+    }
+
+    /// The weights and scores do not depend on the number of engines that play.
+    #[test]
+    fn helpers_do_not_change_the_result() {
+        for world in WorldName::ALL {
+            let spec = || spec(world.name(), 3);
+            let alone = updates(&train_with(0, spec(), 5));
+            let of = |updates: &[TrainingUpdate]| {
+                let scores = updates.iter().filter_map(|update| update.evaluation);
+                let digests = updates.iter().map(|update| (update.updates, update.digest.clone()));
+                let digests: std::collections::BTreeMap<u32, String> = digests.collect();
+                (scores.collect::<Vec<_>>(), digests)
+            };
+            assert_eq!(of(&alone).1.len(), 6, "{}", world.name());
+            for helpers in [1, 3] {
+                let shared = updates(&train_with(helpers, spec(), 5));
+                assert_eq!(of(&shared), of(&alone), "{}", world.name());
+            }
+        }
+    }
+
+    /// A run whose helpers are lost goes on, and a saved state continues with the same weights.
+    #[test]
+    fn a_run_survives_its_helpers_and_itself() {
+        let whole = train_with(0, spec("cluster", 4), 27);
+        let digest = |replies: &[DeferredReply]| {
+            let updates = updates(replies);
+            updates[updates.len() - 1].digest.clone()
+        };
+        let mut learner = Learner::default();
+        learner.handle(start(spec("cluster", 4), 2, Vec::new()));
+        learner.handle(LearnerRequest::Learn { run: 1, updates: 27 }.into());
+        assert!(take_replies(&mut learner).iter().any(|reply| {
+            matches!(reply, DeferredReply::Part { .. })
+        }));
+        learner.handle(LearnerRequest::PlayAlone { run: 1 }.into());
+        assert_eq!(digest(&take_replies(&mut learner)), digest(&whole));
+
+        let states = whole.iter().filter_map(|reply| match reply {
+            DeferredReply::TrainingState { state, .. } => Some(state.clone()),
+            _ => None,
+        });
+        let states: Vec<_> = states.collect();
+        // The last one is of the second phase.
+        for (place, done) in [(1, 4), (states.len() - 1, 24)] {
+            let mut learner = Learner::default();
+            learner.handle(start(spec("cluster", 4), 0, states[place].clone()));
+            let updates = 27 - done;
+            learner.handle(LearnerRequest::Learn { run: 1, updates }.into());
+            assert_eq!(digest(&take_replies(&mut learner)), digest(&whole), "{done}");
+        }
+        let mut learner = Learner::default();
+        learner.handle(start(spec("trust", 4), 0, states[1].clone()));
+        let refused = updates(&take_replies(&mut learner));
+        assert!(refused[0].failure.contains("saved state"), "{refused:?}");
     }
 
     #[test]

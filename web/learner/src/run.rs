@@ -1,84 +1,136 @@
 //! A training run of one world: phases, updates, and evaluations between them.
+//!
+//! An update has parts that any engine can play, see [`Part`]; their episodes are joined in order, so
+//! that the weights do not depend on who played what. An evaluation is divided too, and goes on while
+//! the next update learns.
 
-use sentinel_compact::evaluate::{episode_count, greedy_episodes, validation_setup};
+use std::ops::Range;
+
+use sentinel_compact::evaluate::{GreedyEpisode, episode_count, validation_setup};
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
-use sentinel_compact::{Learn, Method, Sequential, TrainConfig, Trainer};
+use sentinel_compact::trainer::TrainerState;
+use sentinel_compact::{Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
 use sentinel_env::TaskName;
 use sentinel_page_engine::PageWorld;
-use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet};
+use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet, decode, encode};
 use sentinel_policy::nn::{Model, Weights};
+use serde::{Deserialize, Serialize};
 
+use crate::division::Division;
 use crate::evaluation;
+use crate::part::{Part, Played, Work, values};
+use crate::settings::{commands, phases};
 
 /// Number of updates between two evaluations.
 const EVALUATE_EVERY: usize = 4;
-/// Name of the model among the players.
-const NAME: &str = "tab";
-/// Largest group, so that a typing error does not exhaust the memory of the worker.
-const GROUP_MAX: usize = 256;
-/// Largest number of episodes of an update, for the same reason.
-const EPISODES_MAX: usize = 4096;
-/// Options of the command line, with the names of the page's fields for them.
-const FIELDS: [(&str, &str); 5] = [
-    ("num_generations", "the group size"),
-    ("episodes_per_update", "the number of episodes"),
-    ("learning_rate", "the learning rate"),
-    ("entropy_coef", "the entropy bonus"),
-    ("hidden", "the network width"),
-];
+/// Number of parts of an update for each engine: small ones, so that the engines end at about the same
+/// time.
+const PARTS: u64 = 5;
 /// Players of every world to compare with, besides the baselines of its model card: the published policy.
 const RIVALS: [&str; 1] = ["grpo"];
 
+/// Progress that a run has made by itself.
+pub(crate) enum Progress {
+    /// The state has changed.
+    Update(Box<TrainingUpdate>),
+    /// A part was played.
+    Part,
+    /// Nothing can be done before other engines have sent their parts.
+    Waiting,
+}
+
 /// A training run whose world is not known to the caller.
 pub(crate) trait TrainingRun {
-    /// Returns `true` if anything is left to do.
-    fn has_work(&self) -> bool;
-    /// Returns `true` if the next step is an evaluation, no update.
-    fn owes_evaluation(&self) -> bool;
-    /// Evaluates the policy if that is due, or else takes one update; returns the state after it.
-    fn advance(&mut self) -> TrainingUpdate;
+    /// Returns `true` if the run has updates left to begin.
+    fn has_updates(&self) -> bool;
+    /// Returns `true` while an update is under way.
+    fn is_updating(&self) -> bool;
+    /// Returns `true` while an evaluation is under way.
+    fn is_evaluating(&self) -> bool;
+    /// Begins the next update.
+    fn begin_update(&mut self);
+    /// Takes a part for another engine, encoded; `None` if none is left.
+    fn take_part(&mut self) -> Option<Vec<u8>>;
+    /// Takes a part that another engine has played.
+    ///
+    /// # Errors
+    /// Returns a sentence if it cannot be read.
+    fn put_part(&mut self, episodes: &[u8]) -> Result<(), String>;
+    /// Plays all parts that other engines have taken.
+    fn play_alone(&mut self);
+    /// Plays a part, or takes the step for which all parts are there.
+    fn advance(&mut self) -> Progress;
     /// Returns the state of the run, without an evaluation.
     fn state(&self) -> TrainingUpdate;
     /// Returns the newest policy as a model file.
     fn model(&self) -> Result<Vec<u8>, String>;
+    /// Returns the state from which the run can be continued, after `worked_ms` milliseconds of work.
+    fn saved(&self, worked_ms: f64) -> Option<Vec<u8>>;
+    /// Returns the milliseconds of work before the saved state from which it continues.
+    fn worked_before(&self) -> f64;
+    /// Ends the run for a reason.
+    fn fail(&mut self, reason: &str);
+}
+
+/// A saved state of a run.
+#[derive(Serialize, Deserialize)]
+struct SavedRun {
+    phase: usize,
+    before: usize,
+    steps_before: u64,
+    worked_ms: f64,
+    trainer: TrainerState,
+}
+
+/// An evaluation under way.
+struct Evaluation<A> {
+    /// Number of updates that the policy had.
+    updates: usize,
+    /// Index of the phase in which it had them.
+    phase: usize,
+    weights: Weights<A>,
+    episodes: Division<Vec<GreedyEpisode>>,
 }
 
 /// A training run of the world `W`.
 pub(crate) struct Run<W: Learn> {
     spec: TrainingSpec,
-    /// The phases that follow, the last one first.
-    later: Vec<TrainConfig>,
+    phases: Vec<TrainConfig>,
+    /// Index of the current phase.
+    phase: usize,
     trainer: Trainer<W, Matrix>,
     tasks: Vec<W::Task>,
+    /// Number of engines that play.
+    engines: u64,
     /// Number of updates of earlier phases.
     before: usize,
     total: usize,
     /// Environment steps of earlier phases.
     steps_before: u64,
-    /// Number of updates at the newest evaluation; `None` before the first one.
+    /// Number of updates at the newest evaluation that was begun; `None` before the first one.
     evaluated: Option<usize>,
+    /// The evaluation under way; `None` between two.
+    evaluation: Option<Evaluation<W::Net>>,
+    /// The episodes of the update under way; `None` between two.
+    update: Option<Division<PlayedEpisodes<W>>>,
     failure: String,
-    command: String,
+    /// Milliseconds of work before the state from which it continues.
+    worked_before: f64,
 }
 
 impl<W: Learn + PageWorld> Run<W> {
-    /// Prepares a run.
+    /// Prepares a run that `helpers` other engines play with this one.
     ///
     /// # Errors
-    /// Returns a phrase about a setting that is not possible.
-    pub(crate) fn new(spec: TrainingSpec) -> Result<Self, String> {
-        let mut phases = phases::<W>(&spec)?;
-        for phase in &phases {
-            check::<W>(phase)?;
-        }
+    /// Returns a phrase about a setting that is not possible, or about a saved state that does not fit.
+    pub(crate) fn new(spec: TrainingSpec, helpers: u8, saved: &[u8]) -> Result<Self, String> {
+        let phases = phases::<W>(&spec)?;
         let total = phases.iter().map(|phase| phase.max_steps).sum();
-        let command = commands(&phases);
-        phases.reverse();
-        let first = phases.pop().ok_or("a run needs a phase")?;
         let message = |error: sentinel_compact::Error| error.to_string();
+        let first = phases.first().ok_or("a run needs a phase")?;
         let tasks = first.selected::<W>().map_err(message)?;
-        let grpo = phases.first().unwrap_or(&first);
+        let grpo = phases.last().unwrap_or(first);
         let spec = TrainingSpec {
             learning_rate: grpo.learning_rate.to_string(),
             group_size: u32::try_from(grpo.num_generations).ok(),
@@ -87,42 +139,43 @@ impl<W: Learn + PageWorld> Run<W> {
             hidden: u32::try_from(grpo.hidden).ok(),
             ..spec
         };
-        let start = Weights::init(W::net(&first), first.seed);
-        Ok(Self {
+        let start = Weights::init(W::net(first), first.seed);
+        let mut run = Self {
             spec,
-            later: phases,
-            trainer: Trainer::on_device(first, start, &Cpu).map_err(message)?,
+            trainer: Trainer::on_device(first.clone(), start, &Cpu).map_err(message)?,
+            phases,
+            phase: 0,
             tasks,
+            engines: 1 + u64::from(helpers),
             before: 0,
             total,
             steps_before: 0,
             evaluated: None,
+            evaluation: None,
+            update: None,
             failure: String::new(),
-            command,
-        })
+            worked_before: 0.0,
+        };
+        if !saved.is_empty() {
+            run.restore(saved)?;
+        }
+        Ok(run)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), String> {
+        let saved: SavedRun = decode(saved).map_err(|_| "the saved state cannot be read")?;
+        let phase = self.phases.get(saved.phase);
+        let config = phase.ok_or("the saved state has another phase")?.clone();
+        self.trainer = Trainer::from_state(config, saved.trainer, &Cpu)
+            .map_err(|error| error.to_string())?;
+        self.phase = saved.phase;
+        (self.before, self.steps_before) = (saved.before, saved.steps_before);
+        self.worked_before = saved.worked_ms;
+        Ok(())
     }
 
     fn done(&self) -> usize {
         self.before + self.trainer.updates_done()
-    }
-
-    /// Returns the state with the results of the greedy policy on the validation episodes.
-    fn evaluate(&self) -> Result<TrainingUpdate, String> {
-        let config = self.trainer.config();
-        let rules = config.rules::<W>().map_err(|error| error.to_string())?;
-        let (weights, seeds) = (self.trainer.weights(), config.validation_seeds);
-        let all = 0..episode_count(&self.tasks, seeds);
-        let episodes = greedy_episodes::<W>(&Sequential, weights, rules, &self.tasks, seeds, all);
-        let attempt = |task| {
-            let setup = validation_setup::<W>(rules, task, seeds.range().start);
-            evaluation::attempt::<W>(weights, &setup)
-        };
-        Ok(TrainingUpdate {
-            evaluation: Some(evaluation::score(count(self.done()), &episodes, seeds)),
-            rates: evaluation::rates::<W>(&episodes),
-            attempt: W::shown_task(&self.tasks).map(attempt),
-            ..self.state()
-        })
     }
 
     /// Goes on to the next phase if this one is over.
@@ -130,43 +183,220 @@ impl<W: Learn + PageWorld> Run<W> {
         if !self.trainer.finished() {
             return Ok(());
         }
-        let Some(next) = self.later.pop() else {
+        let Some(next) = self.phases.get(self.phase + 1) else {
             return Ok(());
         };
         let weights = self.trainer.weights().clone();
-        let trainer = Trainer::on_device(next, weights, &Cpu);
+        let trainer = Trainer::on_device(next.clone(), weights, &Cpu);
         let trainer = trainer.map_err(|error| error.to_string())?;
+        self.phase += 1;
         self.before += self.trainer.updates_done();
         self.steps_before += self.trainer.env_steps();
         self.trainer = trainer;
         Ok(())
     }
+
+    /// Begins an evaluation if one is due and the former one is over.
+    fn begin_evaluation(&mut self) {
+        let done = self.done();
+        let is_due = done.is_multiple_of(EVALUATE_EVERY) || done == self.total;
+        if !is_due || self.evaluated == Some(done) || self.evaluation.is_some() {
+            return;
+        }
+        let count = episode_count(&self.tasks, self.trainer.config().validation_seeds);
+        self.evaluated = Some(done);
+        self.evaluation = Some(Evaluation {
+            updates: done,
+            phase: self.phase,
+            weights: self.trainer.weights().clone(),
+            episodes: Division::new(count, self.engines * PARTS),
+        });
+    }
+
+    /// Takes the next part of the update or, if `evaluates`, of the evaluation.
+    fn next_part(&mut self, evaluates: bool) -> Option<Part> {
+        let (work, phase, weights, range) = if evaluates {
+            let evaluation = self.evaluation.as_mut()?;
+            let range = evaluation.episodes.take()?;
+            let updates = evaluation.updates as u64;
+            let work = Work::Evaluation { updates };
+            (work, evaluation.phase, values(&evaluation.weights), range)
+        } else {
+            let range = self.update.as_mut()?.take()?;
+            let update = self.trainer.updates_done() as u64;
+            let weights = values(self.trainer.weights());
+            (Work::Update { update }, self.phase, weights, range)
+        };
+        Some(Part {
+            spec: self.spec.clone(),
+            phase,
+            work,
+            weights,
+            first: range.start,
+            last: range.end,
+        })
+    }
+
+    /// Takes the episodes of a part; those of an earlier update or evaluation are dropped.
+    fn put(&mut self, work: &Work, part: &Range<u64>, played: Played<W>) {
+        let now = self.trainer.updates_done() as u64;
+        match (work, played) {
+            (Work::Update { update }, Played::Update(episodes)) if *update == now => {
+                if let Some(division) = &mut self.update {
+                    division.put(part, episodes);
+                }
+            }
+            (Work::Evaluation { updates }, Played::Evaluation(episodes)) => {
+                let evaluation = self.evaluation.as_mut();
+                if let Some(all) = evaluation.filter(|all| all.updates as u64 == *updates) {
+                    all.episodes.put(part, episodes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Plays a part itself; returns `false` if none is left.
+    fn play_part(&mut self, evaluates: bool) -> Result<bool, String> {
+        let Some(part) = self.next_part(evaluates) else {
+            return Ok(false);
+        };
+        let config = &self.phases[part.phase];
+        let weights = match (&part.work, &self.evaluation) {
+            (Work::Evaluation { .. }, Some(evaluation)) => &evaluation.weights,
+            _ => self.trainer.weights(),
+        };
+        let played = part.play_with::<W>(config, weights)?;
+        self.put(&part.work, &(part.first..part.last), played);
+        Ok(true)
+    }
+
+    /// Returns the results of the evaluation once all its parts are there.
+    fn end_evaluation(&mut self) -> Result<Option<TrainingUpdate>, String> {
+        let is_complete = |all: &mut Evaluation<_>| all.episodes.is_complete();
+        let Some(evaluation) = self.evaluation.take_if(is_complete) else {
+            return Ok(None);
+        };
+        let config = &self.phases[evaluation.phase];
+        let (rules, seeds) = (config.rules::<W>(), config.validation_seeds);
+        let rules = rules.map_err(|error| error.to_string())?;
+        let weights = &evaluation.weights;
+        let attempt = |task| {
+            let setup = validation_setup::<W>(rules, task, seeds.range().start);
+            evaluation::attempt::<W>(weights, &setup)
+        };
+        let episodes: Vec<_> = evaluation.episodes.into_results().flatten().collect();
+        Ok(Some(TrainingUpdate {
+            evaluation: Some(evaluation::score(count(evaluation.updates), &episodes, seeds)),
+            rates: evaluation::rates::<W>(&episodes),
+            attempt: W::shown_task(&self.tasks).map(attempt),
+            ..self.state()
+        }))
+    }
+
+    /// Learns from the episodes of the update once all are there.
+    fn end_update(&mut self) -> Result<Option<TrainingUpdate>, String> {
+        let is_complete = |division: &mut Division<_>| division.is_complete();
+        let Some(division) = self.update.take_if(is_complete) else {
+            return Ok(None);
+        };
+        let mut parts = division.into_results();
+        let mut all = parts.next().ok_or("an update needs episodes")?;
+        for part in parts {
+            if !all.append(part) {
+                return Err("an engine played another phase".to_owned());
+            }
+        }
+        let learned = self.trainer.update_from(all);
+        learned.map_err(|error| error.to_string())?;
+        Ok(Some(self.state()))
+    }
+
+    /// Takes the next step of the run: see [`TrainingRun::advance`].
+    fn try_advance(&mut self) -> Result<Progress, String> {
+        let update = |state| Ok(Progress::Update(Box::new(state)));
+        self.begin_evaluation();
+        if let Some(state) = self.end_evaluation()? {
+            return update(state);
+        }
+        // Alone, it evaluates the policy before it changes; others can do that meanwhile.
+        if self.engines == 1 && self.play_part(true)? {
+            return Ok(Progress::Part);
+        }
+        if self.play_part(false)? {
+            return Ok(Progress::Part);
+        }
+        // An evaluation that is due must not wait for more than one update.
+        let lags = self.evaluation.as_ref().is_some_and(|e| e.updates < self.done());
+        if lags && self.play_part(true)? {
+            return Ok(Progress::Part);
+        }
+        if let Some(state) = self.end_update()? {
+            return update(state);
+        }
+        match self.play_part(true)? {
+            true => Ok(Progress::Part),
+            false => Ok(Progress::Waiting),
+        }
+    }
 }
 
 impl<W: Learn + PageWorld> TrainingRun for Run<W> {
-    fn has_work(&self) -> bool {
-        self.failure.is_empty() && (self.done() < self.total || self.owes_evaluation())
+    fn has_updates(&self) -> bool {
+        self.failure.is_empty() && self.done() < self.total
     }
 
-    fn owes_evaluation(&self) -> bool {
-        let is_due = self.done().is_multiple_of(EVALUATE_EVERY) || self.done() == self.total;
-        self.failure.is_empty() && is_due && self.evaluated != Some(self.done())
+    fn is_updating(&self) -> bool {
+        self.update.is_some()
     }
 
-    fn advance(&mut self) -> TrainingUpdate {
-        let result = if self.owes_evaluation() {
-            self.evaluated = Some(self.done());
-            self.evaluate()
-        } else {
-            self.enter_phase().and_then(|()| {
-                let done = self.trainer.update(&Sequential);
-                done.map_err(|error| error.to_string())?;
-                Ok(self.state())
-            })
-        };
-        result.unwrap_or_else(|reason| {
-            self.failure = format!("Training ended: {reason}.");
-            self.state()
+    fn is_evaluating(&self) -> bool {
+        self.evaluation.is_some()
+    }
+
+    fn begin_update(&mut self) {
+        // The policy of an evaluation is that of the phase that is left.
+        self.begin_evaluation();
+        if let Err(reason) = self.enter_phase() {
+            return self.fail(&reason);
+        }
+        let episodes = self.trainer.config().episodes_per_update as u64;
+        self.update = Some(Division::new(episodes, self.engines * PARTS));
+    }
+
+    fn take_part(&mut self) -> Option<Vec<u8>> {
+        if !self.failure.is_empty() {
+            return None;
+        }
+        let part = self.next_part(false).or_else(|| self.next_part(true))?;
+        encode(&part).ok()
+    }
+
+    fn put_part(&mut self, episodes: &[u8]) -> Result<(), String> {
+        let answer = decode::<crate::part::Answer<W>>(episodes);
+        let answer = answer.map_err(|_| "an engine sent episodes that cannot be read")?;
+        let played = answer.played?;
+        self.put(&answer.work, &(answer.first..answer.last), played);
+        Ok(())
+    }
+
+    fn play_alone(&mut self) {
+        self.engines = 1;
+        if let Some(update) = &mut self.update {
+            update.give_back();
+        }
+        if let Some(evaluation) = &mut self.evaluation {
+            evaluation.episodes.give_back();
+        }
+    }
+
+    fn advance(&mut self) -> Progress {
+        if !self.failure.is_empty() {
+            return Progress::Waiting;
+        }
+        self.try_advance().unwrap_or_else(|reason| {
+            self.fail(&reason);
+            Progress::Update(Box::new(self.state()))
         })
     }
 
@@ -174,9 +404,8 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         let config = self.trainer.config();
         let seeds = config.validation_seeds;
         TrainingUpdate {
-            run: 0,
             spec: self.spec.clone(),
-            command: self.command.clone(),
+            command: commands(&self.phases),
             phase: match config.method {
                 Method::Imitation => "imitation".to_owned(),
                 Method::Grpo | Method::ExpertIteration => "grpo".to_owned(),
@@ -184,7 +413,6 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
             updates: count(self.done()),
             total: count(self.total),
             env_steps: self.steps_before + self.trainer.env_steps(),
-            worked_ms: 0.0,
             validation: ValidationSet {
                 tasks: self
                     .tasks
@@ -199,11 +427,9 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
                     .map(|name| (*name).to_owned())
                     .collect(),
             },
-            evaluation: None,
-            rates: Vec::new(),
-            attempt: None,
             digest: digest(self.trainer.weights()),
             failure: self.failure.clone(),
+            ..TrainingUpdate::default()
         }
     }
 
@@ -214,89 +440,26 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         };
         model.to_bytes().map_err(|error| error.to_string())
     }
-}
 
-/// Returns the configurations of a run, in order: imitation of the planner where GRPO needs a good start.
-///
-/// # Errors
-/// Returns a phrase about a setting that is no number.
-fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
-    let number = |name: &str, typed: &str| match typed {
-        "" => Ok(None),
-        typed => match typed.parse::<f64>() {
-            Ok(number) => Ok(Some(number)),
-            Err(_) => Err(format!("{name} is not a number: {typed}")),
-        },
-    };
-    let learning_rate = number("the learning rate", &spec.learning_rate)?;
-    let entropy = number("the entropy bonus", &spec.entropy)?;
-    let phase = |method| {
-        let mut config = TrainConfig::preset::<W>(method, true);
-        NAME.clone_into(&mut config.name);
-        config.rules.clone_from(&spec.rules);
-        config.seed = spec.seed;
-        if let Some(hidden) = spec.hidden {
-            config.hidden = hidden as usize;
-        }
-        if method == Method::Grpo {
-            let set = |place: &mut usize, value: Option<u32>| {
-                *place = value.map_or(*place, |value| value as usize);
-            };
-            set(&mut config.num_generations, spec.group_size);
-            set(&mut config.episodes_per_update, spec.episodes);
-            config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
-            config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
-        }
-        config
-    };
-    let first = W::NEEDS_START.then(|| phase(Method::Imitation));
-    Ok(first.into_iter().chain([phase(Method::Grpo)]).collect())
-}
+    fn worked_before(&self) -> f64 {
+        self.worked_before
+    }
 
-/// Checks the settings of a phase, before memory is taken for them.
-fn check<W: Learn>(phase: &TrainConfig) -> Result<(), String> {
-    if phase.num_generations > GROUP_MAX {
-        return Err(format!("the group size is above {GROUP_MAX}"));
+    fn saved(&self, worked_ms: f64) -> Option<Vec<u8>> {
+        let saved = SavedRun {
+            phase: self.phase,
+            before: self.before,
+            steps_before: self.steps_before,
+            worked_ms,
+            trainer: self.trainer.state().ok()?,
+        };
+        encode(&saved).ok()
     }
-    if phase.episodes_per_update > EPISODES_MAX {
-        return Err(format!("the number of episodes is above {EPISODES_MAX}"));
-    }
-    phase.check::<W>().map_err(|error| {
-        let mut text = error.to_string();
-        for (option, field) in FIELDS {
-            text = text.replace(&format!("option {option}"), field);
-        }
-        text
-    })
-}
 
-/// Returns the command lines that train the same.
-fn commands(phases: &[TrainConfig]) -> String {
-    let mut lines = Vec::new();
-    for phase in phases {
-        let common = format!(
-            "--world {} --rules {} --seed {} --hidden {} --quick",
-            phase.world, phase.rules, phase.seed, phase.hidden
-        );
-        lines.push(match phase.method {
-            Method::Imitation => format!("sentinel imitate {common}"),
-            Method::Grpo | Method::ExpertIteration => {
-                let init = match phases.len() {
-                    1 => "",
-                    _ => " --init outputs/imitation",
-                };
-                format!(
-                    "sentinel train {common}{init} --learning-rate {} --num-generations {} \
-                     --episodes-per-update {} --entropy-coef {}",
-                    phase.learning_rate,
-                    phase.num_generations,
-                    phase.episodes_per_update,
-                    phase.entropy_coef
-                )
-            }
-        });
+    fn fail(&mut self, reason: &str) {
+        self.failure = format!("Training ended: {reason}.");
+        (self.update, self.evaluation) = (None, None);
     }
-    lines.join("\n")
 }
 
 /// Returns the hash of weights, in hexadecimal digits.

@@ -116,6 +116,33 @@ pub enum DeferredReply {
     /// State of a training run; answers [`LearnerRequest::Train`](crate::LearnerRequest::Train), after every update and
     /// evaluation.
     Training(Box<TrainingUpdate>),
+    /// A part of the episodes for an engine that helps; see
+    /// [`LearnerRequest::PlayPart`](crate::LearnerRequest::PlayPart).
+    Part {
+        /// Number of the run.
+        run: u32,
+        /// Number of the engine that shall play it, from 0 on.
+        helper: u8,
+        /// The part as the engine that trains encoded it.
+        #[serde(with = "crate::bytes")]
+        part: Vec<u8>,
+    },
+    /// The episodes of a part.
+    PartPlayed {
+        /// Number of the run.
+        run: u32,
+        /// Episodes as the engine encoded them.
+        #[serde(with = "crate::bytes")]
+        episodes: Vec<u8>,
+    },
+    /// State from which the run can be continued, after an evaluation.
+    TrainingState {
+        /// Number of the run.
+        run: u32,
+        /// State as the engine encoded it.
+        #[serde(with = "crate::bytes")]
+        state: Vec<u8>,
+    },
     /// Newest policy of a training run; answers [`LearnerRequest::TakeModel`](crate::LearnerRequest::TakeModel).
     TrainedModel {
         /// Number of the run.

@@ -25,6 +25,9 @@ pub struct TrainingSpec {
     pub entropy: String,
     /// Number of units of each hidden layer.
     pub hidden: Option<u32>,
+    /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not
+    /// change the result.
+    pub workers: Option<u32>,
 }
 
 /// A message to the engine that trains. It is an enum of its own, so that no other engine contains its
@@ -38,6 +41,12 @@ pub enum LearnerRequest {
         run: u32,
         /// Settings of the run.
         spec: TrainingSpec,
+        /// Number of other engines that play parts of the episodes.
+        helpers: u8,
+        /// State of the same run to continue from, a
+        /// [`DeferredReply::TrainingState`](crate::DeferredReply::TrainingState); empty to begin anew.
+        #[serde(with = "crate::bytes")]
+        state: Vec<u8>,
     },
     /// Lets a training run take this many further updates; 0 pauses it.
     Learn {
@@ -45,6 +54,30 @@ pub enum LearnerRequest {
         run: u32,
         /// Number of updates from now on.
         updates: u32,
+    },
+    /// Asks an engine that helps to play a part of the episodes; answered by
+    /// [`DeferredReply::PartPlayed`](crate::DeferredReply::PartPlayed).
+    PlayPart {
+        /// Number of the run.
+        run: u32,
+        /// The part as the engine that trains encoded it.
+        #[serde(with = "crate::bytes")]
+        part: Vec<u8>,
+    },
+    /// Delivers a part of the episodes, from [`DeferredReply::PartPlayed`](crate::DeferredReply::PartPlayed).
+    PartPlayed {
+        /// Number of the run.
+        run: u32,
+        /// Number of the engine that played it, from 0 on.
+        helper: u8,
+        /// Episodes as that engine encoded them.
+        #[serde(with = "crate::bytes")]
+        episodes: Vec<u8>,
+    },
+    /// Tells the engine that trains that its helpers have ended: it plays everything itself.
+    PlayAlone {
+        /// Number of the run.
+        run: u32,
     },
     /// Asks for the newest policy of a training run,
     /// [`DeferredReply::TrainedModel`](crate::DeferredReply::TrainedModel).

@@ -312,6 +312,13 @@ pub fn engines_for_long_work() -> u8 {
     (window().navigator().hardware_concurrency() as u8).clamp(1, 4)
 }
 
+/// Returns the number of engines that help to train: one less than the machine has processors, and at most
+/// eight.
+#[must_use]
+pub fn helpers_for_training() -> u8 {
+    (window().navigator().hardware_concurrency() as u8).clamp(1, 9) - 1
+}
+
 /// Returns the bytes of a file that the visitor chose.
 ///
 /// # Errors

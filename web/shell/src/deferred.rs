@@ -28,8 +28,6 @@ pub struct DeferredUi {
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
     pub difference: fn(Page) -> El,
-    /// Notes that the engine that trains has failed.
-    pub fail_training: fn(Page),
     /// Draws the content of the dialog of files.
     pub files: fn(Page) -> View,
     /// Draws the content of the help.
@@ -40,6 +38,8 @@ pub struct DeferredUi {
     pub own_play: fn(Page) -> El,
     /// Reads files that the visitor dropped or chose.
     pub read_files: fn(Page, Vec<web_sys::File>),
+    /// Continues a training run whose engine has failed from its last saved state.
+    pub restart_training: fn(Page),
     /// Moves the cursor to the next mistake, or to the previous one for `false`.
     pub seek_mistake: fn(Page, bool),
     /// Takes an encoded reply to a request of these parts; `true` if it comes from the current world.
@@ -48,6 +48,8 @@ pub struct DeferredUi {
     pub tournament: fn(Page) -> El,
     /// Draws a screen of recorded results.
     pub records: fn(Page, Screen) -> View,
+    /// Continues a training run without the engines that help.
+    pub train_alone: fn(Page),
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
     /// Starts and ends the engines that help with analyses, as much as is left to do for them.
@@ -110,7 +112,8 @@ impl DeferredUi {
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
             difference: ui::difference::difference_row,
-            fail_training: |page| page.fail_training(),
+            restart_training: |page| page.restart_training(),
+            train_alone: |page| page.train_alone(),
             files: ui::files_dialog::content,
             help: ui::help::content,
             opened_files: ui::opened_files::opened_files,

@@ -29,6 +29,8 @@ pub enum Role {
     Records,
     /// Trains a policy in the page.
     Learn,
+    /// Plays parts of the episodes of a training run.
+    Rollouts(u8),
     /// Plays the validation episodes of a training run with other players.
     Rivals,
 }
@@ -44,6 +46,12 @@ impl Role {
     #[must_use]
     pub const fn is_divided(self) -> bool {
         self.is_tournament() || self.is_analysis()
+    }
+
+    /// Returns `true` for every engine of a training run that plays or learns.
+    #[must_use]
+    pub const fn is_training(self) -> bool {
+        matches!(self, Self::Learn | Self::Rollouts(_))
     }
 
     /// Returns `true` for every part of an analysis.
@@ -227,6 +235,7 @@ impl EnginePool {
             | Role::Mean
             | Role::Records
             | Role::Learn
+            | Role::Rollouts(_)
             | Role::Rivals => 1,
         };
         let count = self.running.iter().filter(|r| r.role == role).count();

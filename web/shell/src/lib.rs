@@ -65,6 +65,7 @@ pub mod panel_signals;
 pub mod query;
 pub mod reactive;
 pub mod rules_param;
+pub mod run_store;
 pub mod standings;
 pub mod state;
 pub mod tournament_form;

@@ -20,9 +20,24 @@ pub struct Passed {
 }
 
 impl TrainingCurve {
-    /// Adds the score of an evaluation after `seconds` of training.
+    /// Creates a curve from the scores of a run, each with the seconds of training before it.
+    #[must_use]
+    pub const fn new(points: Vec<(f64, TrainingScore)>) -> Self {
+        Self { points }
+    }
+
+    /// Returns the scores, each with the seconds of training before it.
+    #[must_use]
+    pub fn points(&self) -> &[(f64, TrainingScore)] {
+        &self.points
+    }
+
+    /// Adds the score of an evaluation after `seconds` of training; ignores one that a restarted engine
+    /// repeats.
     pub fn push(&mut self, seconds: f64, score: TrainingScore) {
-        self.points.push((seconds, score));
+        if self.newest().is_none_or(|last| last.updates < score.updates) {
+            self.points.push((seconds, score));
+        }
     }
 
     /// Returns the newest score; `None` before the first one.

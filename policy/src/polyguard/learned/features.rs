@@ -1,6 +1,7 @@
 //! The input of the network: features of each candidate, and of the case as a whole.
 
 use sentinel_env::polyguard::{MAX_CANDIDATES, Observation};
+use serde::{Deserialize, Serialize};
 
 use super::candidate::{ObservationFacts, PER_CANDIDATE};
 use super::global::{self, GLOBAL};
@@ -8,14 +9,17 @@ use crate::nn::Observe;
 use crate::polyguard::culprit_belief::CulpritBelief;
 
 /// The features of one observation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Features {
     /// Candidate features, `[candidates, features]`, indexed by candidate id; zeros for ids that
     /// are not shown.
+    #[serde(with = "crate::nn::flat_array")]
     pub candidates: [[f32; PER_CANDIDATE]; MAX_CANDIDATES],
     /// `true` for each candidate that is shown. Others are masked out.
+    #[serde(with = "crate::nn::flat_array")]
     pub shown: [bool; MAX_CANDIDATES],
     /// Global features of the case, `[features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub global: [f32; GLOBAL],
 }
 

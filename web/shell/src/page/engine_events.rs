@@ -19,7 +19,7 @@ impl Page {
     /// Handles an event from the engine of `world`.
     pub(super) fn handle_event(&self, world: &str, role: Role, event: EngineEvent) {
         // Training goes on while another world is shown.
-        let is_of_all = matches!(role, Role::Records | Role::Learn | Role::Rivals);
+        let is_of_all = role.is_training() || matches!(role, Role::Records | Role::Rivals);
         let here = is_of_all || self.state.with_untracked(|state| state.world == world);
         match event {
             EngineEvent::Ready => {}
@@ -56,7 +56,8 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
-            Role::Learn => self.with_deferred(|deferred| deferred.fail_training),
+            Role::Learn => return self.with_deferred(|deferred| deferred.restart_training),
+            Role::Rollouts(_) => return self.with_deferred(|deferred| deferred.train_alone),
             // The curve has no lines to compare with then.
             Role::Rivals => {}
             Role::Analysis(_) => self.with_deferred(|deferred| deferred.analyze_alone),

@@ -5,6 +5,7 @@ mod composer;
 mod deferred_replies;
 mod engine_events;
 mod files;
+mod kept_training;
 mod mean_scores;
 mod own_play;
 mod own_record;
@@ -31,6 +32,7 @@ use crate::reactive::{Memo, Signal, effect, effect_with_previous, memo};
 use crate::state::{PageState, Screen, Theme, VISITOR, to_u32};
 pub use files::FileSignals;
 
+pub use kept_training::KeptTraining;
 pub use mean_scores::{MEAN_SEEDS, MeanScore, MeanScores};
 pub use own_play::{Comparison, OwnPlay};
 pub use spot::SpotSignals;

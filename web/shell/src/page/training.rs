@@ -15,6 +15,20 @@ const PLAYER_FILE: &str = "tab.safetensors";
 /// Number of updates that stands for as many as the run has.
 const ALL: u32 = u32::MAX;
 
+/// Largest number of engines that help.
+const HELPERS_MAX: u8 = 8;
+/// Number of times that a run is continued from the same state after its engine has failed.
+const RESTARTS_MAX: u8 = 2;
+
+/// The newest state of a run.
+#[derive(Clone, Debug, Default)]
+pub struct SavedTraining {
+    /// State as the engine encoded it; empty before the first one.
+    pub(super) state: Vec<u8>,
+    /// Number of times that the run was continued from it.
+    pub(super) restarts: u8,
+}
+
 /// The use of a policy that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelUse {
@@ -46,6 +60,16 @@ pub struct Training {
 }
 
 impl Training {
+    /// Creates a run in the state `update`.
+    pub(super) fn new(run: u32, update: TrainingUpdate) -> Self {
+        let update = TrainingUpdate { run, ..update };
+        Self {
+            run,
+            update,
+            ..Self::default()
+        }
+    }
+
     /// Returns `true` if all updates are done, or if it failed.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -61,6 +85,10 @@ pub struct TrainingSignals {
     pub current: Signal<Option<Training>>,
     /// The use of the policy that was asked for and has not arrived; `None` if none was.
     pub wanted: Signal<Option<ModelUse>>,
+    /// The newest state of the run.
+    pub(super) saved: StoredValue<SavedTraining>,
+    /// The run of an earlier visit that the browser keeps; `None` if there is none.
+    pub kept: Signal<Option<KeptTraining>>,
 }
 
 impl Default for TrainingSignals {
@@ -68,6 +96,8 @@ impl Default for TrainingSignals {
         Self {
             current: Signal::new(None),
             wanted: Signal::new(None),
+            saved: StoredValue::default(),
+            kept: Signal::new(None),
         }
     }
 }
@@ -77,15 +107,67 @@ impl Page {
     pub fn train(&self, spec: TrainingSpec) {
         self.stop_training();
         let run = self.next_run();
-        let mut training = Training {
-            run,
-            is_running: true,
-            ..Training::default()
+        let update = TrainingUpdate {
+            spec,
+            ..TrainingUpdate::default()
         };
-        training.update.spec = spec.clone();
+        let mut training = Training::new(run, update);
+        training.is_running = true;
         self.training.current.set(Some(training));
-        self.send_learner(LearnerRequest::Train { run, spec });
-        self.send_learner(LearnerRequest::Learn { run, updates: ALL });
+        self.training.saved.set_value(SavedTraining::default());
+        self.send_training();
+    }
+
+    /// Sends the current run to the engine that trains, from its saved state if there is one.
+    pub(super) fn send_training(&self) {
+        let found = self.with_training(|training| {
+            let updates = if training.is_running { ALL } else { 0 };
+            (training.run, updates, training.update.spec.clone())
+        });
+        let Some((run, updates, spec)) = found else {
+            return;
+        };
+        let helpers = match spec.workers {
+            Some(wanted) => u8::try_from(wanted).unwrap_or(u8::MAX).min(HELPERS_MAX),
+            None => browser::helpers_for_training(),
+        };
+        let state = self.training.saved.with_value(|saved| saved.state.clone());
+        self.send_learner(LearnerRequest::Train {
+            run,
+            spec,
+            helpers,
+            state,
+        });
+        self.send_learner(LearnerRequest::Learn { run, updates });
+    }
+
+    /// Sends a part of the episodes to an engine that helps.
+    pub(super) fn send_part(&self, run: u32, helper: u8, part: Vec<u8>) {
+        let request = Request::from(LearnerRequest::PlayPart { run, part });
+        let role = Role::Rollouts(helper);
+        self.use_engines(role, |engines, _| engines.send(LEARNER, role, &request));
+    }
+
+    /// Passes on the episodes that a helper has played.
+    pub(super) fn handle_part(&self, role: Role, run: u32, episodes: Vec<u8>) {
+        if let Role::Rollouts(helper) = role {
+            self.send_learner(LearnerRequest::PartPlayed {
+                run,
+                helper,
+                episodes,
+            });
+        }
+    }
+
+    /// Continues without the engines that help, one of which has failed.
+    pub(crate) fn train_alone(&self) {
+        self.engines.update_value(|engines| {
+            engines.stop_all(|role| matches!(role, Role::Rollouts(_)));
+        });
+        self.ask_learner(|training| {
+            training.update.spec.workers = Some(0);
+            LearnerRequest::PlayAlone { run: training.run }
+        });
     }
 
     /// Pauses or continues the run.
@@ -109,10 +191,11 @@ impl Page {
     /// Ends the run and forgets its policy.
     pub fn stop_training(&self) {
         self.engines.update_value(|engines| {
-            engines.stop_all(|role| matches!(role, Role::Learn | Role::Rivals));
+            engines.stop_all(|role| role.is_training() || role == Role::Rivals);
         });
         self.training.wanted.set(None);
         self.training.current.set(None);
+        self.forget_kept_training();
     }
 
     /// Asks for the newest policy, to save it or to let it play.
@@ -130,7 +213,7 @@ impl Page {
     }
 
     /// Changes the run; `None` without one.
-    fn with_training<T>(&self, change: impl FnOnce(&mut Training) -> T) -> Option<T> {
+    pub(super) fn with_training<T>(&self, change: impl FnOnce(&mut Training) -> T) -> Option<T> {
         let mut result = None;
         self.training.current.update(|training| {
             result = training.as_mut().map(change);
@@ -248,9 +331,23 @@ impl Page {
         self.open_model(&world, PLAYER_FILE.to_owned(), content);
     }
 
-    /// Notes that the engine that trains has failed.
-    pub fn fail_training(&self) {
+    /// Continues a run whose engine has failed from its last saved state, unless that has failed twice.
+    pub(crate) fn restart_training(&self) {
         self.training.wanted.set(None);
+        let restarts = self.training.saved.try_update_value(|saved| {
+            saved.restarts += 1;
+            saved.restarts
+        });
+        self.engines
+            .update_value(|engines| engines.stop_all(Role::is_training));
+        let has_begun = self.with_training(|training| training.update.total > 0) == Some(true);
+        if has_begun && restarts.is_some_and(|restarts| restarts <= RESTARTS_MAX) {
+            self.add_notice(
+                "The engine that trains has stopped. Training goes on from its last saved state."
+                    .to_owned(),
+            );
+            return self.send_training();
+        }
         self.with_training(|training| {
             training.is_running = false;
             training.update.digest = String::new();

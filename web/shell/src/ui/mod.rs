@@ -20,6 +20,7 @@ mod header;
 mod headline;
 pub(crate) mod help;
 mod icons;
+mod kept_run;
 mod keyboard;
 mod modal;
 mod notices;

@@ -57,6 +57,7 @@ impl Form {
             episodes: number("The number of episodes", &self.episodes)?,
             entropy: self.entropy.trim().to_owned(),
             hidden: number("The width", &self.hidden)?,
+            workers: None,
         })
     }
 }
@@ -122,6 +123,7 @@ pub fn train(page: Page) -> El {
         .id("train")
         .label("Train a policy")
         .child(headline(page, form))
+        .child(super::kept_run::kept_run(page))
         .child(
             div()
                 .class("pane-grid")

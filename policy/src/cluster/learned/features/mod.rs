@@ -13,6 +13,7 @@ pub use worker::{PER_WORKER, SCHEMA as WORKER_SCHEMA};
 
 use sentinel_env::cluster::{GPUS_MAX, JOBS_MAX, JobStatus, Observation};
 use sentinel_env::slot::{SLOTS, Slot};
+use serde::{Deserialize, Serialize};
 
 use self::facts::ObservationFacts;
 use super::history::History;
@@ -22,19 +23,24 @@ use crate::cluster::planner::{next_to_start, suspected_attack};
 use crate::nn::Observe;
 
 /// The features of one observation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Features {
     /// Job features, `[jobs, features]`; zeros for a job that neither waits, runs nor holds memory.
+    #[serde(with = "crate::nn::flat_array")]
     pub jobs: [[f32; PER_JOB]; JOBS_MAX],
     /// `true` for each job that waits, runs or holds memory. Other jobs are masked out.
+    #[serde(with = "crate::nn::flat_array")]
     pub open: [bool; JOBS_MAX],
     /// GPU features, `[gpus, features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub gpus: [[f32; PER_GPU]; GPUS_MAX],
     /// Number of GPUs; the rows after them are masked out.
     pub gpu_count: u8,
     /// Worker features, `[workers, features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub workers: [[f32; PER_WORKER]; SLOTS],
     /// Global features of the cluster, `[features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub global: [f32; GLOBAL],
 }
 

@@ -26,11 +26,13 @@ pub enum FeatureSet {
 }
 
 /// The features of one observation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Features {
     /// Slot features, `[slots, features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub slots: [[f32; PER_SLOT]; SLOTS],
     /// Global features of the current step, `[features]`.
+    #[serde(with = "crate::nn::flat_array")]
     pub global: [f32; GLOBAL],
 }
 

@@ -1,0 +1,104 @@
+//! The settings of a run: the configurations of its phases, their checks, and the commands that train the
+//! same.
+
+use sentinel_compact::{Learn, Method, TrainConfig};
+use sentinel_page_protocol::TrainingSpec;
+
+/// Name of the model among the players.
+const NAME: &str = "tab";
+/// Largest group, so that a typing error does not exhaust the memory of the worker.
+const GROUP_MAX: usize = 256;
+/// Largest number of episodes of an update, for the same reason.
+const EPISODES_MAX: usize = 4096;
+/// Options of the command line, with the names of the page's fields for them.
+const FIELDS: [(&str, &str); 5] = [
+    ("num_generations", "the group size"),
+    ("episodes_per_update", "the number of episodes"),
+    ("learning_rate", "the learning rate"),
+    ("entropy_coef", "the entropy bonus"),
+    ("hidden", "the network width"),
+];
+/// Returns the configurations of a run, in order: imitation of the planner where GRPO needs a good start.
+///
+/// # Errors
+/// Returns a phrase about a setting that is not possible.
+pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
+    let number = |name: &str, typed: &str| match typed {
+        "" => Ok(None),
+        typed => match typed.parse::<f64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("{name} is not a number: {typed}")),
+        },
+    };
+    let learning_rate = number("the learning rate", &spec.learning_rate)?;
+    let entropy = number("the entropy bonus", &spec.entropy)?;
+    let phase = |method| {
+        let mut config = TrainConfig::preset::<W>(method, true);
+        NAME.clone_into(&mut config.name);
+        config.rules.clone_from(&spec.rules);
+        config.seed = spec.seed;
+        if let Some(hidden) = spec.hidden {
+            config.hidden = hidden as usize;
+        }
+        if method == Method::Grpo {
+            let set = |place: &mut usize, value: Option<u32>| {
+                *place = value.map_or(*place, |value| value as usize);
+            };
+            set(&mut config.num_generations, spec.group_size);
+            set(&mut config.episodes_per_update, spec.episodes);
+            config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
+            config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
+        }
+        config
+    };
+    let first = W::NEEDS_START.then(|| phase(Method::Imitation));
+    let all: Vec<TrainConfig> = first.into_iter().chain([phase(Method::Grpo)]).collect();
+    all.iter().try_for_each(check::<W>)?;
+    Ok(all)
+}
+
+/// Checks the settings of a phase, before memory is taken for them.
+fn check<W: Learn>(phase: &TrainConfig) -> Result<(), String> {
+    if phase.num_generations > GROUP_MAX {
+        return Err(format!("the group size is above {GROUP_MAX}"));
+    }
+    if phase.episodes_per_update > EPISODES_MAX {
+        return Err(format!("the number of episodes is above {EPISODES_MAX}"));
+    }
+    phase.check::<W>().map_err(|error| {
+        let mut text = error.to_string();
+        for (option, field) in FIELDS {
+            text = text.replace(&format!("option {option}"), field);
+        }
+        text
+    })
+}
+
+/// Returns the command lines that train the same.
+pub(crate) fn commands(phases: &[TrainConfig]) -> String {
+    let mut lines = Vec::new();
+    for phase in phases {
+        let common = format!(
+            "--world {} --rules {} --seed {} --hidden {} --quick",
+            phase.world, phase.rules, phase.seed, phase.hidden
+        );
+        lines.push(match phase.method {
+            Method::Imitation => format!("sentinel imitate {common}"),
+            Method::Grpo | Method::ExpertIteration => {
+                let init = match phases.len() {
+                    1 => "",
+                    _ => " --init outputs/imitation",
+                };
+                format!(
+                    "sentinel train {common}{init} --learning-rate {} --num-generations {} \
+                     --episodes-per-update {} --entropy-coef {}",
+                    phase.learning_rate,
+                    phase.num_generations,
+                    phase.episodes_per_update,
+                    phase.entropy_coef
+                )
+            }
+        });
+    }
+    lines.join("\n")
+}

@@ -98,7 +98,7 @@ impl Learner {
         (self.running, self.allowed, self.worked_ms) = (None, 0, 0.0);
         let training = WorldName::parse(&spec.world)
             .ok_or_else(|| format!("There is no world {:?}.", spec.world))
-            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec))));
+            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec.clone()))));
         match training {
             Ok(training) => {
                 self.report(TrainingUpdate {
@@ -110,6 +110,7 @@ impl Learner {
             Err(reason) => {
                 self.report(TrainingUpdate {
                     run,
+                    spec,
                     failure: format!("Training cannot start: {reason}."),
                     ..TrainingUpdate::default()
                 });
@@ -232,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn an_action_is_credited_with_its_step_or_its_episode() {
+        for (name, shown) in [("", "step"), ("episode", "episode")] {
+            let spec = TrainingSpec {
+                credit: name.to_owned(),
+                ..spec("trust", 1)
+            };
+            let all = train(&mut Learner::default(), spec, 1);
+            let last = &all[all.len() - 1];
+            assert_eq!((last.updates, last.failure.as_str()), (1, ""));
+            assert_eq!(last.spec.credit, shown);
+            assert!(last.command.contains(&format!("--credit {shown}")));
+        }
+    }
+
+    #[test]
     fn the_policy_can_be_taken_away() {
         let mut learner = Learner::default();
         train(&mut learner, spec("trust", 1), 1);
@@ -266,6 +282,10 @@ mod tests {
                 ..spec("trust", 1)
             },
             TrainingSpec {
+                credit: "luck".to_owned(),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
                 hidden: Some(u32::MAX),
                 ..spec("trust", 1)
             },
@@ -284,7 +304,8 @@ mod tests {
             },
             spec("nowhere", 1),
         ] {
-            let all = train(&mut Learner::default(), wrong, 1);
+            let all = train(&mut Learner::default(), wrong.clone(), 1);
+            assert_eq!(all[0].spec, wrong);
             assert!(
                 all.len() == 1 && all[0].failure.starts_with("Training cannot start: "),
                 "{all:?}"

@@ -3,7 +3,7 @@
 use sentinel_compact::evaluate::greedy_scores;
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
-use sentinel_compact::{Learn, Method, Sequential, TrainConfig, Trainer};
+use sentinel_compact::{Credit, Learn, Method, Sequential, TrainConfig, Trainer};
 use sentinel_env::TaskName;
 use sentinel_page_protocol::{TrainingScore, TrainingSpec, TrainingUpdate, ValidationSet};
 use sentinel_policy::interval::ConfidenceInterval;
@@ -25,6 +25,8 @@ const FIELDS: [(&str, &str); 5] = [
     ("entropy_coef", "the entropy bonus"),
     ("hidden", "the network width"),
 ];
+/// Names of the returns of an action that the page offers.
+const CREDITS: [(&str, Credit); 2] = [("step", Credit::Step), ("episode", Credit::Episode)];
 /// Players of every world to compare with, besides the baselines of its model card: the published policy.
 const RIVALS: [&str; 1] = ["grpo"];
 
@@ -83,6 +85,7 @@ impl<W: Learn> Run<W> {
             episodes: u32::try_from(grpo.episodes_per_update).ok(),
             entropy: grpo.entropy_coef.to_string(),
             hidden: u32::try_from(grpo.hidden).ok(),
+            credit: credit_name(grpo.credit).to_owned(),
             ..spec
         };
         let start = Weights::init(W::net(&first), first.seed);
@@ -224,6 +227,13 @@ fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
     };
     let learning_rate = number("the learning rate", &spec.learning_rate)?;
     let entropy = number("the entropy bonus", &spec.entropy)?;
+    let credit = match spec.credit.as_str() {
+        "" => None,
+        name => {
+            let found = CREDITS.iter().find(|(known, _)| *known == name);
+            Some(found.ok_or_else(|| format!("there is no credit {name}"))?.1)
+        }
+    };
     let phase = |method| {
         let mut config = TrainConfig::preset::<W>(method, true);
         NAME.clone_into(&mut config.name);
@@ -240,11 +250,18 @@ fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
             set(&mut config.episodes_per_update, spec.episodes);
             config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
             config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
+            config.credit = credit.unwrap_or(config.credit);
         }
         config
     };
     let first = W::NEEDS_START.then(|| phase(Method::Imitation));
     Ok(first.into_iter().chain([phase(Method::Grpo)]).collect())
+}
+
+/// Returns the name of a return of an action; empty for one that the page does not offer.
+fn credit_name(credit: Credit) -> &'static str {
+    let found = CREDITS.iter().find(|(_, known)| *known == credit);
+    found.map_or("", |(name, _)| name)
 }
 
 /// Checks the settings of a phase, before memory is taken for them.
@@ -281,11 +298,12 @@ fn commands(phases: &[TrainConfig]) -> String {
                 };
                 format!(
                     "sentinel train {common}{init} --learning-rate {} --num-generations {} \
-                     --episodes-per-update {} --entropy-coef {}",
+                     --episodes-per-update {} --entropy-coef {} --credit {}",
                     phase.learning_rate,
                     phase.num_generations,
                     phase.episodes_per_update,
-                    phase.entropy_coef
+                    phase.entropy_coef,
+                    credit_name(phase.credit)
                 )
             }
         });

@@ -28,8 +28,8 @@ pub struct DeferredUi {
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
     pub difference: fn(Page) -> El,
-    /// Notes that the engine that trains has failed.
-    pub fail_training: fn(Page),
+    /// Notes that the engine that trains has failed, with what the browser said.
+    pub fail_training: fn(Page, &str),
     /// Draws the content of the dialog of files.
     pub files: fn(Page) -> View,
     /// Draws the content of the help.
@@ -48,6 +48,8 @@ pub struct DeferredUi {
     pub tournament: fn(Page) -> El,
     /// Draws a screen of recorded results.
     pub records: fn(Page, Screen) -> View,
+    /// Draws the link to a training run that another screen hides.
+    pub train_indicator: fn(Page) -> El,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
     /// Starts and ends the engines that help with analyses, as much as is left to do for them.
@@ -110,7 +112,7 @@ impl DeferredUi {
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
             difference: ui::difference::difference_row,
-            fail_training: |page| page.fail_training(),
+            fail_training: |page, reason| page.report_failed_training(reason),
             files: ui::files_dialog::content,
             help: ui::help::content,
             opened_files: ui::opened_files::opened_files,
@@ -120,6 +122,7 @@ impl DeferredUi {
             take_reply: Page::take_reply,
             tournament: ui::tournament::tournament,
             records: ui::records::records,
+            train_indicator: ui::train::indicator::indicator,
             transcript: ui::transcript::transcript,
             update_helpers: |page| page.update_helpers(),
             yardstick: ui::yardstick::yardstick,

@@ -56,7 +56,13 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
-            Role::Learn => self.with_deferred(|deferred| deferred.fail_training),
+            Role::Learn => {
+                // Only deferred parts of the page train.
+                if let Some(deferred) = self.deferred.get_untracked() {
+                    (deferred.fail_training)(*self, &sentence);
+                }
+                return;
+            }
             // The curve has no lines to compare with then.
             Role::Rivals => {}
             Role::Analysis(_) => self.with_deferred(|deferred| deferred.analyze_alone),

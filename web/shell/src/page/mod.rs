@@ -11,6 +11,7 @@ mod own_record;
 mod records;
 mod spot;
 mod training;
+mod training_form;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -347,7 +348,8 @@ impl Page {
     #[must_use]
     pub fn state_of_world(&self, world: &str) -> PageState {
         self.state.with_untracked(|now| {
-            let fresh = now.in_world(world);
+            let mut fresh = now.in_world(world);
+            fresh.training = self.training_form(world);
             if fresh.screen == Screen::Spot {
                 return fresh;
             }
@@ -357,6 +359,7 @@ impl Page {
             });
             PageState {
                 screen: fresh.screen,
+                training: fresh.training.clone(),
                 // Whoever looked behind one episode has not asked to see behind another.
                 truth: false,
                 embed: fresh.embed,

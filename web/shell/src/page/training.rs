@@ -6,6 +6,7 @@ use sentinel_page_protocol::{
 
 use super::*;
 use crate::training_curve::TrainingCurve;
+use crate::training_form::TrainingForm;
 
 /// Name of the engine that trains; no world has it.
 pub(super) const LEARNER: &str = "learner";
@@ -30,6 +31,8 @@ pub struct Training {
     run: u32,
     /// The state that the engine sent last.
     pub update: TrainingUpdate,
+    /// Settings as they were typed, without the values of the preset.
+    pub form: TrainingForm,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
     /// `true` while updates are made.
@@ -76,11 +79,13 @@ impl Page {
         let run = self.next_run();
         let mut training = Training {
             run,
+            form: TrainingForm::from(&spec),
             is_running: true,
             ..Training::default()
         };
         training.update.spec = spec.clone();
         self.training.current.set(Some(training));
+        self.show_training_form();
         self.send_learner(LearnerRequest::Train { run, spec });
         self.send_learner(LearnerRequest::Learn { run, updates: ALL });
     }

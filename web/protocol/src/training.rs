@@ -29,7 +29,8 @@ pub struct TrainingSpec {
     pub credit: String,
     /// Name of the reward term that training leaves out; empty for none.
     pub without: String,
-    /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not change the result.
+    /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not
+    /// change the result.
     pub workers: Option<u32>,
 }
 

@@ -29,7 +29,7 @@ pub enum Setting {
     Workers,
 }
 
-/// Number of settings.
+/// Number of settings of a run.
 const COUNT: usize = 10;
 /// Names of the settings in the address.
 const NAMES: [&str; COUNT] = [
@@ -67,7 +67,7 @@ impl TrainingForm {
         }
     }
 
-    /// Changes a setting.
+    /// Changes a setting to what was typed.
     pub fn set(&mut self, setting: Setting, typed: String) {
         self.0[setting as usize] = typed;
     }

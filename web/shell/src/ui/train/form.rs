@@ -99,7 +99,7 @@ const MENUS: [Menu; 2] = [
     ),
 ];
 
-/// Returns the settings.
+/// Returns the card with the settings.
 pub(super) fn settings(page: Page, current: RunHere) -> El {
     let has_run = memo(move || current.with(Option::is_some));
     let form = memo(move || {

@@ -2,7 +2,8 @@
 
 use crate::results::{show, start};
 use anyhow::{Context, Result, ensure};
-use sentinel_e2e::{Browser, inspect_view, is_silent};
+use fantoccini::key::Key;
+use sentinel_e2e::{Browser, ask, inspect_view, is_silent};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -156,4 +157,141 @@ async fn every_world_trains_and_faults_are_named() -> Result<()> {
     browser
         .wait_until("document.querySelector('#notices').textContent.includes('group size')")
         .await
+}
+
+/// Returns the values of the fields and menus, by identifier.
+async fn settings(browser: &Browser) -> Result<Value> {
+    let values =
+        "Object.fromEntries([...document.querySelectorAll('.train-settings :is(input, select)')]
+        .filter(field => field.value).map(field => [field.id, field.value]))";
+    ask(browser, values).await
+}
+
+/// A link with settings fills the form and starts nothing; the settings stay when the screen is left, and
+/// belong to their world.
+#[tokio::test]
+async fn a_link_fills_the_form_and_the_form_stays() -> Result<()> {
+    let link = "page=training&lr=0.002&group=4&episodes=24&width=16&credit=episode&train-seed=7\
+        &train-rules=reference&without=calibration&workers=1";
+    let (_server, browser) = start(link).await?;
+    browser.wait_for("#train-start").await?;
+    let linked = json!({"learning-rate": "0.002", "group-size": "4", "episodes": "24", "hidden": "16",
+        "training-credit": "episode", "training-seed": "7", "training-rules": "reference",
+        "training-workers": "1"});
+    assert_eq!(settings(&browser).await?, linked);
+    assert_eq!(
+        ask(&browser, "document.querySelector('#train-pause').hidden").await?,
+        json!(true)
+    );
+    // What is typed is in the address, in the same entry of the history.
+    let entries = ask(&browser, "history.length").await?;
+    let typed = json!({"learning-rate": "1e-3"});
+    browser.execute(TYPE, vec![typed]).await?;
+    let parameter = |name: &str, value: &str| {
+        format!("new URLSearchParams(location.search).get('{name}') === {value}")
+    };
+    browser.wait_until(&parameter("lr", "'1e-3'")).await?;
+    assert_eq!(ask(&browser, "history.length").await?, entries);
+    for name in ["group", "train-rules", "without"] {
+        let is_there = format!("new URLSearchParams(location.search).has('{name}')");
+        assert_eq!(ask(&browser, &is_there).await?, json!(true), "{name}");
+    }
+    let mut changed = linked;
+    changed["learning-rate"] = json!("1e-3");
+    for elsewhere in ["results", "episode"] {
+        browser.click(&format!("[data-screen={elsewhere}]")).await?;
+        browser.wait_until(&parameter("lr", "null")).await?;
+        browser.click("[data-screen=training]").await?;
+        browser.wait_for("#train-start").await?;
+        assert_eq!(settings(&browser).await?, changed, "{elsewhere}");
+    }
+    browser.click("[data-world=cluster]").await?;
+    let presets = json!({"training-credit": "step", "training-rules": "hardened"});
+    browser
+        .wait_until("document.querySelector('#learning-rate')?.value === ''")
+        .await?;
+    assert_eq!(settings(&browser).await?, presets);
+    browser.click("[data-world=trust]").await?;
+    browser
+        .wait_until("document.querySelector('#learning-rate')?.value === '1e-3'")
+        .await?;
+    assert_eq!(settings(&browser).await?, changed);
+    is_silent(&browser).await
+}
+
+/// While a run exists its values are shown and cannot be changed; a link in the header leads back to it
+/// from other screens and worlds.
+#[tokio::test]
+async fn a_run_locks_its_settings_and_leads_back() -> Result<()> {
+    let (_server, browser) = start("page=training&episodes=24&group=4&width=16").await?;
+    press_start(&browser, &[]).await?;
+    browser
+        .wait_for("fieldset[disabled] #learning-rate")
+        .await?;
+    browser
+        .wait_until("document.querySelector('#learning-rate').value !== ''")
+        .await?;
+    let found = settings(&browser).await?;
+    assert_eq!(
+        (&found["group-size"], &found["training-seed"]),
+        (&json!("4"), &json!("1"))
+    );
+    browser.wait_for("#train-locked:not([hidden])").await?;
+    let indicator = "document.querySelector('.train-indicator')";
+    assert_eq!(
+        ask(&browser, &format!("{indicator}.hidden")).await?,
+        json!(true)
+    );
+    browser.click("[data-screen=results]").await?;
+    browser
+        .wait_until(&format!(
+            "!{indicator}.hidden && {indicator}.textContent.startsWith('Training trust: ')"
+        ))
+        .await?;
+    let findings = inspect_view(&browser, "training-elsewhere").await?;
+    assert_eq!(findings, Vec::<String>::new());
+    browser.click("[data-world=cluster]").await?;
+    browser.click("#train-indicator").await?;
+    browser
+        .wait_for("[data-of=trust] fieldset[disabled] #learning-rate")
+        .await?;
+    // Another world has a form of its own, and says where the run is.
+    browser.click("[data-world=cluster]").await?;
+    browser
+        .wait_for("[data-of=cluster] #train-start:not([hidden])")
+        .await?;
+    browser
+        .wait_for("fieldset:not([disabled]) #learning-rate")
+        .await?;
+    browser.click("#train-show").await?;
+    browser
+        .wait_for("[data-of=trust] fieldset[disabled] #learning-rate")
+        .await?;
+    browser.click("#train-reset").await?;
+    browser
+        .wait_for("fieldset:not([disabled]) #learning-rate")
+        .await?;
+    let found = settings(&browser).await?;
+    assert_eq!(
+        (&found["group-size"], &found["learning-rate"]),
+        (&json!("4"), &Value::Null)
+    );
+    is_silent(&browser).await
+}
+
+/// The end of the question offers to train a policy of its world.
+#[tokio::test]
+async fn the_question_ends_with_training() -> Result<()> {
+    let (_server, browser) = start("world=cluster").await?;
+    browser.wait_for("[data-ready]").await?;
+    browser.press(&Key::End.to_string()).await?;
+    browser.wait_for(".spot[data-ended]").await?;
+    browser.click("#train-own").await?;
+    browser
+        .wait_for("[data-of=cluster] #train-start:not([hidden])")
+        .await?;
+    browser
+        .wait_until("new URLSearchParams(location.search).get('page') === 'training'")
+        .await?;
+    is_silent(&browser).await
 }

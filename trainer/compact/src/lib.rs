@@ -63,6 +63,7 @@ pub use workers::{Sequential, Workers};
 pub use sentinel_options::SeedRange;
 pub use sentinel_policy::nn::NetworkWorld;
 pub use sentinel_rl::Scores;
+pub use sentinel_rl::credit_options::Credit;
 
 #[cfg(all(feature = "burn", not(target_family = "wasm")))]
 pub use run::{Event, RunDir, Threads, TrainError, load_model, save_model, train, train_until};

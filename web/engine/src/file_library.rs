@@ -18,6 +18,9 @@ use crate::world::{MODEL, PageWorld, REPLAY, TRAINED, TRAINED_LABEL, default_str
 /// Path of the list of replay files, relative to the page.
 pub const MANIFEST: &str = "replays/manifest.json";
 
+/// Name of the model that was trained in the page, and of its file.
+pub const TAB: &str = "tab";
+
 /// World of an entry that names none.
 const FIRST_WORLD: WorldName = WorldName::Trust;
 
@@ -120,8 +123,14 @@ impl<W: PageWorld> FileLibrary<W> {
         self.models.iter().map(|(name, _)| PlayerInfo {
             name: format!("{MODEL}{name}"),
             label: model_label(name),
-            help: "The network of a file that you dropped. It takes its most probable action."
-                .to_owned(),
+            help: match name.as_str() {
+                TAB => {
+                    "The network that was trained in this tab, as it was when you last let it play."
+                }
+                _ => "The network of a file that you dropped.",
+            }
+            .to_owned()
+                + " It takes its most probable action.",
             ..PlayerInfo::default()
         })
     }
@@ -348,11 +357,13 @@ fn recording_label<W: PageWorld>(policy: &str, first: &PlayedEpisode, tasks: usi
     format!("{player}: {rules}{streams}, {tasks}")
 }
 
-/// Returns the readable name of a dropped model; `model` is what training calls the file.
+/// Returns the readable name of a dropped model, or of the one that was trained in the page; `model` is
+/// what training calls the file.
 #[must_use]
 pub fn model_label(name: &str) -> String {
     match name {
         "model" => "Your trained model".to_owned(),
+        TAB => "Trained in this tab".to_owned(),
         name => format!("Your trained model “{name}”"),
     }
 }

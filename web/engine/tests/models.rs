@@ -191,3 +191,31 @@ fn models_of_both_rules_play_beside_each_other() {
     models_play_beside_each_other::<TrustEnv>();
     models_play_beside_each_other::<ClusterEnv>();
 }
+
+/// The policy that was trained in the tab is not called a file that the visitor dropped.
+#[test]
+fn the_policy_of_the_tab_is_named_as_such() {
+    for (file, label, source) in [
+        (
+            "tab.safetensors",
+            "Trained in this tab",
+            "trained in this tab",
+        ),
+        ("mine.safetensors", "Your trained model “mine”", "dropped"),
+    ] {
+        let mut engine = Engine::<TrustEnv>::default();
+        let content = repository("replays/grpo/model.safetensors");
+        let replies = common::drop_file(&mut engine, file, &content);
+        let info = replies.iter().rev().find_map(|reply| match reply {
+            Reply::World(info) => Some(info),
+            _ => None,
+        });
+        let players = &info.expect("a description with the model").players;
+        let found = players
+            .iter()
+            .find(|player| player.name.starts_with("model:"));
+        let found = found.expect("the model is a player");
+        assert_eq!(found.label, label);
+        assert!(found.help.contains(source), "{}", found.help);
+    }
+}

@@ -188,7 +188,10 @@ impl Learner {
         self.running = None;
         let training = WorldName::parse(&spec.world)
             .ok_or_else(|| format!("There is no world {:?}.", spec.world))
-            .and_then(|world| in_world!(world, W => boxed(Run::<W>::new(spec, helpers, state))));
+            .and_then(|world| {
+                let spec = spec.clone();
+                in_world!(world, W => boxed(Run::<W>::new(spec, helpers, state)))
+            });
         match training {
             Ok(training) => {
                 let idle = std::iter::repeat_n((0..helpers).rev(), PARTS_AHEAD);
@@ -206,6 +209,7 @@ impl Learner {
             Err(reason) => {
                 let update = TrainingUpdate {
                     run,
+                    spec,
                     failure: format!("Training cannot start: {reason}."),
                     ..TrainingUpdate::default()
                 };
@@ -452,6 +456,21 @@ mod tests {
     }
 
     #[test]
+    fn an_action_is_credited_with_its_step_or_its_episode() {
+        for (name, shown) in [("", "step"), ("episode", "episode")] {
+            let spec = TrainingSpec {
+                credit: name.to_owned(),
+                ..spec("trust", 1)
+            };
+            let all = train(&mut Learner::default(), spec, 1);
+            let last = &all[all.len() - 1];
+            assert_eq!((last.updates, last.failure.as_str()), (1, ""));
+            assert_eq!(last.spec.credit, shown);
+            assert!(last.command.contains(&format!("--credit {shown}")));
+        }
+    }
+
+    #[test]
     fn the_policy_can_be_taken_away() {
         let mut learner = Learner::default();
         train(&mut learner, spec("trust", 1), 1);
@@ -486,6 +505,10 @@ mod tests {
                 ..spec("trust", 1)
             },
             TrainingSpec {
+                credit: "luck".to_owned(),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
                 hidden: Some(u32::MAX),
                 ..spec("trust", 1)
             },
@@ -504,7 +527,8 @@ mod tests {
             },
             spec("nowhere", 1),
         ] {
-            let all = train(&mut Learner::default(), wrong, 1);
+            let all = train(&mut Learner::default(), wrong.clone(), 1);
+            assert_eq!(all[0].spec, wrong);
             assert!(
                 all.len() == 1 && all[0].failure.starts_with("Training cannot start: "),
                 "{all:?}"

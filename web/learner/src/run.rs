@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::division::Division;
 use crate::evaluation;
 use crate::part::{Part, Played, Work, values};
-use crate::settings::{commands, phases};
+use crate::settings::{commands, credit_name, phases};
 
 /// Number of updates between two evaluations.
 const EVALUATE_EVERY: usize = 4;
@@ -137,6 +137,7 @@ impl<W: Learn + PageWorld> Run<W> {
             episodes: u32::try_from(grpo.episodes_per_update).ok(),
             entropy: grpo.entropy_coef.to_string(),
             hidden: u32::try_from(grpo.hidden).ok(),
+            credit: credit_name(grpo.credit).to_owned(),
             ..spec
         };
         let start = Weights::init(W::net(first), first.seed);

@@ -1,7 +1,7 @@
 //! The settings of a run: the configurations of its phases, their checks, and the commands that train the
 //! same.
 
-use sentinel_compact::{Learn, Method, TrainConfig};
+use sentinel_compact::{Credit, Learn, Method, TrainConfig};
 use sentinel_page_protocol::TrainingSpec;
 
 /// Name of the model among the players.
@@ -18,6 +18,9 @@ const FIELDS: [(&str, &str); 5] = [
     ("entropy_coef", "the entropy bonus"),
     ("hidden", "the network width"),
 ];
+/// Names of the returns of an action that the page offers.
+const CREDITS: [(&str, Credit); 2] = [("step", Credit::Step), ("episode", Credit::Episode)];
+
 /// Returns the configurations of a run, in order: imitation of the planner where GRPO needs a good start.
 ///
 /// # Errors
@@ -32,6 +35,13 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
     };
     let learning_rate = number("the learning rate", &spec.learning_rate)?;
     let entropy = number("the entropy bonus", &spec.entropy)?;
+    let credit = match spec.credit.as_str() {
+        "" => None,
+        name => {
+            let found = CREDITS.iter().find(|(known, _)| *known == name);
+            Some(found.ok_or_else(|| format!("there is no credit {name}"))?.1)
+        }
+    };
     let phase = |method| {
         let mut config = TrainConfig::preset::<W>(method, true);
         NAME.clone_into(&mut config.name);
@@ -48,6 +58,7 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
             set(&mut config.episodes_per_update, spec.episodes);
             config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
             config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
+            config.credit = credit.unwrap_or(config.credit);
         }
         config
     };
@@ -55,6 +66,12 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
     let all: Vec<TrainConfig> = first.into_iter().chain([phase(Method::Grpo)]).collect();
     all.iter().try_for_each(check::<W>)?;
     Ok(all)
+}
+
+/// Returns the name of a return of an action; empty for one that the page does not offer.
+pub(crate) fn credit_name(credit: Credit) -> &'static str {
+    let found = CREDITS.iter().find(|(_, known)| *known == credit);
+    found.map_or("", |(name, _)| name)
 }
 
 /// Checks the settings of a phase, before memory is taken for them.
@@ -91,11 +108,12 @@ pub(crate) fn commands(phases: &[TrainConfig]) -> String {
                 };
                 format!(
                     "sentinel train {common}{init} --learning-rate {} --num-generations {} \
-                     --episodes-per-update {} --entropy-coef {}",
+                     --episodes-per-update {} --entropy-coef {} --credit {}",
                     phase.learning_rate,
                     phase.num_generations,
                     phase.episodes_per_update,
-                    phase.entropy_coef
+                    phase.entropy_coef,
+                    credit_name(phase.credit)
                 )
             }
         });

@@ -25,6 +25,10 @@ pub struct TrainingSpec {
     pub entropy: String,
     /// Number of units of each hidden layer.
     pub hidden: Option<u32>,
+    /// Return of an action: `step` or `episode`; empty for the preset.
+    pub credit: String,
+    /// Name of the reward term that training leaves out; empty for none.
+    pub without: String,
     /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not
     /// change the result.
     pub workers: Option<u32>,

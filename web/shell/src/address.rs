@@ -51,7 +51,8 @@ pub fn sync_with_page(page: Page) {
         if let Some((timer, _)) = take_waiting() {
             timer.clear();
         }
-        let (state, problems) = page.parse(&browser::query());
+        let (mut state, problems) = page.parse(&browser::query());
+        page.keep_training_form(&mut state);
         page.history_entry.set_value(state.history_entry());
         page.playing.set(false);
         page.state.set(state);

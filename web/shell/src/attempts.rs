@@ -2,6 +2,7 @@
 //! at first and now.
 
 use sentinel_page_protocol::{Attempt, Rate};
+use serde::{Deserialize, Serialize};
 
 use crate::number_format::fixed;
 
@@ -9,7 +10,7 @@ use crate::number_format::fixed;
 const KEPT_FROM: [f64; 5] = [0.0, 5.0, 15.0, 30.0, 60.0];
 
 /// The attempts and rates of a run. Its size does not grow with the run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptLog {
     rows: Vec<(f64, Attempt)>,
     first: Vec<Rate>,

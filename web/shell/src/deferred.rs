@@ -28,6 +28,8 @@ pub struct DeferredUi {
     pub analysis: fn(Page, EpisodeView, bool) -> El,
     /// Draws the row about the first difference of two episodes.
     pub difference: fn(Page) -> El,
+    /// Continues a training run whose engine has failed, or notes the failure, with what the browser said.
+    pub fail_training: fn(Page, &str),
     /// Draws the content of the dialog of files.
     pub files: fn(Page) -> View,
     /// Draws the content of the help.
@@ -38,8 +40,6 @@ pub struct DeferredUi {
     pub own_play: fn(Page) -> El,
     /// Reads files that the visitor dropped or chose.
     pub read_files: fn(Page, Vec<web_sys::File>),
-    /// Continues a training run whose engine has failed from its last saved state.
-    pub restart_training: fn(Page),
     /// Moves the cursor to the next mistake, or to the previous one for `false`.
     pub seek_mistake: fn(Page, bool),
     /// Takes an encoded reply to a request of these parts; `true` if it comes from the current world.
@@ -50,6 +50,8 @@ pub struct DeferredUi {
     pub records: fn(Page, Screen) -> View,
     /// Continues a training run without the engines that help.
     pub train_alone: fn(Page),
+    /// Draws the link to a training run that another screen hides.
+    pub train_indicator: fn(Page) -> El,
     /// Draws prompt and completion of a language model.
     pub transcript: fn(EpisodeView) -> View,
     /// Starts and ends the engines that help with analyses, as much as is left to do for them.
@@ -112,7 +114,7 @@ impl DeferredUi {
                 ui::analysis::analysis(page, episode, main, hindsight)
             },
             difference: ui::difference::difference_row,
-            restart_training: |page| page.restart_training(),
+            fail_training: |page, reason| page.restart_training(reason),
             train_alone: |page| page.train_alone(),
             files: ui::files_dialog::content,
             help: ui::help::content,
@@ -123,6 +125,7 @@ impl DeferredUi {
             take_reply: Page::take_reply,
             tournament: ui::tournament::tournament,
             records: ui::records::records,
+            train_indicator: ui::train::indicator::indicator,
             transcript: ui::transcript::transcript,
             update_helpers: |page| page.update_helpers(),
             yardstick: ui::yardstick::yardstick,

@@ -35,7 +35,7 @@
 //! | `data-suspect`, `data-ended` | a suspect of the world's question by its index, and the question once it is answered |
 //! | `data-mean-of` | the mean score of a player of the question |
 //! | `data-take` | a button that saves or copies something |
-//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `settings`, `drawer`, `show-ending`, `ending`, `drop`, `tip`, `undo`, `redo`, `today`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `question`, `hint`, `again`, `play-fresh`, `heard`, `files`, `files-open`, `files-read`, `evaluation`, `making` |
+//! | ids | `notices`, `seed`, `new-seed`, `player`, `versus`, `streams`, `rules`, `truth`, `play`, `back`, `forward`, `first`, `last`, `previous-notable`, `next-notable`, `scrubber`, `count`, `speed`, `resume`, `discard`, `act`, `act-warning`, `act-flag`, `act-slot-LETTER`, `axis-N`, `task`, `tournament`, `tournament-pause`, `tournament-stop`, `tournament-note`, `tournament-form`, `tournament-seeds`, `tournament-first`, `tournament-tasks`, `tournament-reference`, `first-difference`, `restart`, `help`, `help-open`, `share`, `theme`, `shortcuts`, `future`, `settings`, `drawer`, `show-ending`, `ending`, `drop`, `tip`, `undo`, `redo`, `today`, `compare`, `compare-stop`, `compare-note`, `copy-result`, `result-text`, `results-open`, `results`, `results-close`, `results-export`, `results-erase`, `results-erase-all`, `results-keep`, `question`, `hint`, `again`, `play-fresh`, `heard`, `files`, `files-open`, `files-read`, `evaluation`, `making`, `train-own`, `train-indicator`, `train-show`, `train-link` |
 
 #![allow(
     clippy::redundant_closure,
@@ -70,6 +70,7 @@ pub mod standings;
 pub mod state;
 pub mod tournament_form;
 pub mod training_curve;
+pub mod training_form;
 pub mod tried_lines;
 pub mod ui;
 

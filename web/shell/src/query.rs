@@ -25,6 +25,11 @@ pub fn to_query(state: &PageState, defaults: Defaults<'_>) -> String {
         query.add("page", state.screen.as_str());
     }
     query.add("runs", &state.runs);
+    if state.screen == Screen::Training {
+        for (name, value) in state.training.parameters() {
+            query.add(name, value);
+        }
+    }
     query.add("task", &state.task);
     if state.keeps_seed || !state.awaits_spot_episode() {
         query.add("seed", &state.seed.to_string());
@@ -130,7 +135,7 @@ pub fn parse_query(query: &str, worlds: &[&str]) -> (PageState, Vec<String>) {
                 let speed = Speed::ALL.into_iter().find(|speed| speed.as_str() == value);
                 set(&mut state.speed, speed)
             }
-            _ => is_foreign(key),
+            _ => state.training.set_parameter(key, &value) || is_foreign(key),
         };
         if !understood {
             let part = shorten(part);

@@ -1,6 +1,7 @@
 //! Addresses: every view survives its own, and nonsense is named.
 
 use super::*;
+use crate::training_form::TrainingForm;
 use sentinel_page_protocol::PlayedEpisode;
 
 const WORLDS: [&str; 3] = ["trust", "cluster", "polyguard"];
@@ -8,6 +9,14 @@ const DEFAULTS: Defaults<'_> = Defaults {
     world: "trust",
     streams: "independent",
 };
+
+fn training(parameters: &[(&str, &str)]) -> TrainingForm {
+    let mut form = TrainingForm::default();
+    for (name, value) in parameters {
+        assert!(form.set_parameter(name, value), "{name}={value}");
+    }
+    form
+}
 
 fn trust() -> PageState {
     PageState {
@@ -22,6 +31,7 @@ fn a_view_survives_its_address() {
         world: "trust".to_owned(),
         screen: Screen::Training,
         runs: "trust-grpo:my log_2.v1".to_owned(),
+        training: training(&[("lr", "1e+3"), ("train-rules", "hardened+x")]),
         task: "task1".to_owned(),
         seed: SEED_MAX,
         keeps_seed: false,
@@ -79,6 +89,66 @@ fn the_format_is_that_of_older_addresses() {
         ..state
     };
     assert_eq!(parse_query(query, &WORLDS), (known, vec![]));
+}
+
+/// A link is an experiment: all settings of training survive their address, on the screen that trains only.
+#[test]
+fn settings_of_training_survive_their_address() {
+    let query = "page=training&seed=42&lr=0.001&group=8&episodes=24&entropy=1e-2&width=16&credit=episode\
+        &train-seed=9223372036854775807&train-rules=hardened-completion&without=calibration&workers=3";
+    let (state, problems) = parse_query(query, &WORLDS);
+    assert_eq!(problems, Vec::<String>::new());
+    let spec = state.training.spec(&state.world).expect("numbers");
+    assert_eq!((&*spec.learning_rate, spec.hidden), ("0.001", Some(16)));
+    assert_eq!((&*spec.without, spec.workers), ("calibration", Some(3)));
+    assert_eq!(spec.seed, SEED_MAX);
+    let written = to_query(&state, DEFAULTS);
+    assert_eq!(parse_query(&written, &WORLDS).0, state);
+    let sorted = |query: &str| {
+        let mut parts: Vec<_> = query.split('&').map(str::to_owned).collect();
+        parts.sort();
+        parts
+    };
+    assert_eq!(sorted(&written), sorted(query));
+    let elsewhere = PageState {
+        screen: Screen::Results,
+        ..state.clone()
+    };
+    assert_eq!(to_query(&elsewhere, DEFAULTS), "page=results&seed=42");
+    assert_eq!(state.in_world("trust").training, state.training);
+    assert_eq!(state.in_world("cluster").training, TrainingForm::default());
+    // They are no part of an entry of the history: typing adds none.
+    assert_eq!(state.history_entry().training, TrainingForm::default());
+    let presets = "page=training&seed=42&credit=step&train-seed=1&train-rules=hardened";
+    let (state, problems) = parse_query(presets, &WORLDS);
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!(to_query(&state, DEFAULTS), "page=training&seed=42");
+}
+
+#[test]
+fn nonsense_in_settings_of_training_is_named_and_harmless() {
+    let long = format!("without={}", "x".repeat(241));
+    for part in [
+        "lr=",
+        "lr=fast",
+        "lr=e",
+        "lr=0.0000000000000000000000001",
+        "group=-1",
+        "group=1.5",
+        "episodes=4294967296",
+        "entropy=<b>",
+        "width=wide",
+        "credit=luck",
+        "train-seed=9223372036854775808",
+        "train-rules=..",
+        "without=%22",
+        "workers=all",
+        &long,
+    ] {
+        let (state, problems) = parse_query(&format!("page=training&{part}"), &WORLDS);
+        assert_eq!(state.training, TrainingForm::default(), "{part}");
+        assert_eq!(problems.len(), 1, "{part}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use sentinel_page_protocol::{Branch, EpisodeRef, PlayedEpisode, StepLine};
 
+use crate::training_form::TrainingForm;
+
 /// Color theme of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Theme {
@@ -124,6 +126,8 @@ pub struct PageState {
     /// Names of the training runs that are compared, separated by colons; empty for the run of the
     /// world's trained policy.
     pub runs: String,
+    /// Settings of training in the page, on the Training screen only.
+    pub training: TrainingForm,
     /// Name of the task.
     pub task: String,
     /// Seed of the episode, at most [`SEED_MAX`].
@@ -172,6 +176,7 @@ impl Default for PageState {
             world: String::new(),
             screen: Screen::Episode,
             runs: String::new(),
+            training: TrainingForm::default(),
             task: String::new(),
             seed: DEFAULT_SEED,
             keeps_seed: false,
@@ -276,10 +281,15 @@ impl PageState {
     }
 
     /// Returns the state for another world: keeps what makes sense in every world, and resets the
-    /// rest.
+    /// rest. The settings of training are those of a world.
     #[must_use]
     pub fn in_world(&self, world: &str) -> Self {
+        let training = match world == self.world {
+            true => self.training.clone(),
+            false => TrainingForm::default(),
+        };
         Self {
+            training,
             world: world.to_owned(),
             screen: self.screen,
             seed: self.seed,
@@ -301,6 +311,7 @@ impl PageState {
             theme: Theme::Auto,
             speed: Speed::One,
             versus: String::new(),
+            training: TrainingForm::default(),
             ..self.clone()
         }
     }

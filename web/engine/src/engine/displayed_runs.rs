@@ -13,7 +13,7 @@ use super::REPLAYS;
 use super::address_names::Source;
 use super::models::{Models, model_index, model_path};
 use crate::actor::{Actor, PolicyActor, Recording, ReplayActor};
-use crate::file_library::FileLibrary;
+use crate::file_library::{FileLibrary, TAB};
 use crate::files::Fetched;
 use crate::format::counted;
 use crate::run::{OwnActions, Run, encoded};
@@ -313,6 +313,11 @@ impl<W: PageWorld> Shown<W> {
             },
             Source::Model(name) => match file_library.model(name) {
                 Some(model) => (describe_model::<W>(model), false),
+                None if name == TAB => (
+                    "This policy is trained on the screen “Training”: let it play from there."
+                        .to_owned(),
+                    true,
+                ),
                 None => (
                     format!(
                         "Drop {name}.safetensors again: the browser does not keep dropped files."

@@ -234,7 +234,7 @@ pub mod html {
     use super::El;
 
     tags! { false:
-        a article b caption dd details dialog div dl dt h1 h2 h3 header i input kbd label li main nav
+        a article b caption dd details dialog div dl dt fieldset h1 h2 h3 header i input kbd label li main nav
         ol optgroup option p pre section select small span summary table tbody td th thead tr ul
     }
 

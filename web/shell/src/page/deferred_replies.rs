@@ -4,6 +4,9 @@ use sentinel_page_protocol::{DeferredReply, decode};
 
 use super::*;
 
+/// Prefix of the name of a model that the visitor dropped or trained, as a player.
+const MODEL: &str = "model:";
+
 impl Page {
     /// Takes an encoded [`DeferredReply`] of an engine with this role; `here` is `true` for an engine
     /// of the current world.
@@ -27,6 +30,11 @@ impl Page {
             } => {
                 self.engines
                     .update_value(|engines| engines.keep_file(&world, &name, &player));
+                if here && player.starts_with(MODEL) {
+                    // Scores of an earlier model of this name are not those of this one.
+                    self.forget_means();
+                    self.leave_own_play();
+                }
             }
             DeferredReply::Training(update) => self.handle_training(*update),
             DeferredReply::Part { run, helper, part } => self.send_part(run, helper, part),

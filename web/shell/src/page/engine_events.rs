@@ -56,7 +56,13 @@ impl Page {
             Role::Records => {}
             Role::Comparison => self.stop_comparison(),
             Role::Mean => self.fail_means(),
-            Role::Learn => return self.with_deferred(|deferred| deferred.restart_training),
+            Role::Learn => {
+                // Only deferred parts of the page train.
+                if let Some(deferred) = self.deferred.get_untracked() {
+                    (deferred.fail_training)(*self, &sentence);
+                }
+                return;
+            }
             Role::Rollouts(_) => return self.with_deferred(|deferred| deferred.train_alone),
             // The curve has no lines to compare with then.
             Role::Rivals => {}

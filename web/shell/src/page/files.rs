@@ -153,14 +153,12 @@ impl Page {
         has_room
     }
 
-    /// Lets a model play an episode of its world, as if the visitor had dropped its file. The means of an
-    /// earlier model of this name are forgotten.
+    /// Lets a model play an episode of its world, as if the visitor had dropped its file.
     pub(super) fn open_model(&self, world: &str, name: String, content: Vec<u8>) {
         if !self.has_room(&name, content.len() as f64) {
             return;
         }
         self.files.opened.set_value(Opened::Nothing);
-        self.forget_means();
         if self.state.with_untracked(|state| state.world != world) {
             self.open_world(world);
         }

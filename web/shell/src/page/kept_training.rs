@@ -7,7 +7,9 @@ use wasm_bindgen_futures::spawn_local;
 use super::training::SavedTraining;
 use super::*;
 use crate::run_store;
+use crate::attempts::AttemptLog;
 use crate::training_curve::TrainingCurve;
+use crate::training_form::TrainingForm;
 
 /// Version of the format; a run in another one is forgotten.
 const FORMAT: u32 = 1;
@@ -18,6 +20,10 @@ pub struct KeptTraining {
     format: u32,
     /// The state after the newest evaluation.
     pub update: TrainingUpdate,
+    /// Settings as they were typed.
+    form: TrainingForm,
+    /// Behavior in the evaluations.
+    attempts: AttemptLog,
     /// Scores of the evaluations, each with the seconds of training before it.
     points: Vec<(f64, TrainingScore)>,
     /// State from which the engine continues.
@@ -30,6 +36,8 @@ impl Page {
         let kept = self.with_training(|training| KeptTraining {
             format: FORMAT,
             update: training.update.clone(),
+            form: training.form.clone(),
+            attempts: training.attempts.clone(),
             points: training.curve.points().to_vec(),
             state,
         });
@@ -67,7 +75,8 @@ impl Page {
         };
         self.training.kept.set(None);
         let run = self.next_run();
-        let mut training = Training::new(run, kept.update);
+        let mut training = Training::new(run, kept.update, kept.form);
+        training.attempts = kept.attempts;
         training.curve = TrainingCurve::new(kept.points);
         training.is_running = !training.is_over();
         self.training.current.set(Some(training));
@@ -75,6 +84,7 @@ impl Page {
             state: kept.state,
             restarts: 0,
         });
+        self.show_training_form();
         self.send_training();
     }
 

@@ -12,6 +12,7 @@ mod own_record;
 mod records;
 mod spot;
 mod training;
+mod training_form;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -349,7 +350,8 @@ impl Page {
     #[must_use]
     pub fn state_of_world(&self, world: &str) -> PageState {
         self.state.with_untracked(|now| {
-            let fresh = now.in_world(world);
+            let mut fresh = now.in_world(world);
+            fresh.training = self.training_form(world);
             if fresh.screen == Screen::Spot {
                 return fresh;
             }
@@ -359,6 +361,7 @@ impl Page {
             });
             PageState {
                 screen: fresh.screen,
+                training: fresh.training.clone(),
                 // Whoever looked behind one episode has not asked to see behind another.
                 truth: false,
                 embed: fresh.embed,

@@ -45,7 +45,7 @@ impl Page {
     /// Shows what a query stands for: the screen and its runs, or an episode, with the settings of
     /// this visit.
     pub fn open_query(&self, query: &str) {
-        let (there, _) = self.parse(query);
+        let (mut there, _) = self.parse(query);
         self.playing.set(false);
         if there.screen.is_of_records() {
             return self.state.update(|state| {
@@ -53,6 +53,7 @@ impl Page {
             });
         }
         self.cache_state();
+        self.keep_training_form(&mut there);
         self.state.update(|state| {
             *state = PageState {
                 truth: state.truth && there.world == state.world,

@@ -7,6 +7,7 @@ use sentinel_page_protocol::{
 use super::*;
 use crate::attempts::AttemptLog;
 use crate::training_curve::TrainingCurve;
+use crate::training_form::TrainingForm;
 
 /// Name of the engine that trains; no world has it.
 pub(super) const LEARNER: &str = "learner";
@@ -45,6 +46,8 @@ pub struct Training {
     run: u32,
     /// The state that the engine sent last.
     pub update: TrainingUpdate,
+    /// Settings as they were typed, without the values of the preset.
+    pub form: TrainingForm,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
     /// What the policy did in the evaluations.
@@ -60,12 +63,13 @@ pub struct Training {
 }
 
 impl Training {
-    /// Creates a run in the state `update`.
-    pub(super) fn new(run: u32, update: TrainingUpdate) -> Self {
+    /// Creates a run in the state `update`, with its settings as they were typed.
+    pub(super) fn new(run: u32, update: TrainingUpdate, form: TrainingForm) -> Self {
         let update = TrainingUpdate { run, ..update };
         Self {
             run,
             update,
+            form,
             ..Self::default()
         }
     }
@@ -107,14 +111,16 @@ impl Page {
     pub fn train(&self, spec: TrainingSpec) {
         self.stop_training();
         let run = self.next_run();
+        let form = TrainingForm::from(&spec);
         let update = TrainingUpdate {
             spec,
             ..TrainingUpdate::default()
         };
-        let mut training = Training::new(run, update);
+        let mut training = Training::new(run, update, form);
         training.is_running = true;
         self.training.current.set(Some(training));
         self.training.saved.set_value(SavedTraining::default());
+        self.show_training_form();
         self.send_training();
     }
 
@@ -331,8 +337,9 @@ impl Page {
         self.open_model(&world, PLAYER_FILE.to_owned(), content);
     }
 
-    /// Continues a run whose engine has failed from its last saved state, unless that has failed twice.
-    pub(crate) fn restart_training(&self) {
+    /// Continues a run whose engine has failed from its last saved state; notes the failure if that has
+    /// failed twice, or there is none.
+    pub(crate) fn restart_training(&self, reason: &str) {
         self.training.wanted.set(None);
         let restarts = self.training.saved.try_update_value(|saved| {
             saved.restarts += 1;
@@ -348,6 +355,11 @@ impl Page {
             );
             return self.send_training();
         }
+        self.report_failed_training(reason);
+    }
+
+    /// Notes that the engine that trains has failed.
+    pub(super) fn fail_training(&self) {
         self.with_training(|training| {
             training.is_running = false;
             training.update.digest = String::new();

@@ -8,16 +8,15 @@ use crate::attempts::{AttemptLog, of_100};
 use crate::dom::El;
 use crate::dom::html::{b, div, h2, i, li, ol, p, span, table, tbody, td, th, thead, tr, ul};
 use crate::number_format::fixed;
-use crate::page::Page;
-use crate::reactive::memo;
+use crate::page::Training;
+use crate::reactive::{Memo, memo};
 
 /// Number of cells of a row from which on they have no labels.
 const DENSE_FROM: usize = 40;
 
-/// Returns what the policy has learned, once there is an evaluation.
+/// Returns what the policy of a run has learned, once there is an evaluation.
 #[must_use]
-pub fn learned(page: Page) -> El {
-    let current = page.training.current;
+pub fn learned(current: Memo<Option<Training>>) -> El {
     // It is drawn after evaluations only, not after every update.
     let evaluated = memo(move || current.with(|t| Some(t.as_ref()?.curve.newest()?.updates)));
     let content = move || {

@@ -11,6 +11,10 @@ use crate::dom::html::{button, span};
 use crate::page::Page;
 use crate::reactive::Signal;
 
+/// Notice about a link that the browser did not allow to copy.
+pub(super) const LINK_REFUSED: &str =
+    "The browser did not allow copying. The address bar holds the link to this view.";
+
 /// Returns a button that copies the text that `text` returns. `word` is on the button, `done` is
 /// there for a moment afterwards, and the notice `refused` appears if the browser does not allow
 /// copying.

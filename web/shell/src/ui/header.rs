@@ -2,10 +2,11 @@
 
 use leptos::prelude::WithValue;
 
-use super::copy_button::copy_button;
+use super::copy_button::{LINK_REFUSED, copy_button};
 use super::icons::{FILES, icon};
 use crate::address::query_of;
 use crate::browser;
+use crate::deferred::deferred_view;
 use crate::dom::El;
 use crate::dom::html::{a, button, div, nav};
 use crate::dom::svg::{circle, path, svg};
@@ -37,6 +38,9 @@ pub fn header(page: Page) -> El {
         .child(nav().class("tabs").label("Worlds").child(worlds))
         .child(screens)
         .child(tools(page))
+        .child(deferred_view(page, move |deferred| {
+            (deferred.train_indicator)(page)
+        }))
 }
 
 fn brand() -> El {
@@ -81,8 +85,7 @@ fn tools(page: Page) -> El {
 
 /// Returns the button that copies the address; it reports when the link is on the clipboard.
 fn share(page: Page) -> El {
-    let refused = "The browser did not allow copying. The address bar holds the link to this view.";
-    copy_button(page, "Share", "Link copied", refused, browser::address)
+    copy_button(page, "Share", "Link copied", LINK_REFUSED, browser::address)
         .id("share")
         .attr("data-help", "Copies a link to this exact view.")
 }

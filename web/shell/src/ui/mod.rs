@@ -37,7 +37,7 @@ pub(crate) mod spot;
 mod timeline;
 mod tooltip;
 pub(crate) mod tournament;
-mod train;
+pub(crate) mod train;
 pub(crate) mod transcript;
 pub mod truth;
 mod value_bar;

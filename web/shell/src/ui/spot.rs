@@ -282,6 +282,10 @@ fn result(page: Page) -> El {
         .child(act(page, "play-fresh", "Play it yourself", |page| {
             page.play_fresh();
         }))
+        .child(act(page, "train-own", "Train one yourself", |page| {
+            let world = page.state.with_untracked(|state| state.world.clone());
+            page.open_training(&world);
+        }))
         .child(copy.id("copy-result"));
     section()
         .class("card")

@@ -1,119 +1,37 @@
 //! Training in the page: a button, the curve of the mean score, and the settings of a run.
 
+mod form;
+pub(crate) mod indicator;
+
 use std::sync::Arc;
 
-use leptos::prelude::{document, event_target_value, set_timeout};
-use sentinel_page_protocol::TrainingSpec;
+use leptos::prelude::{document, set_timeout};
 
 use super::attempts::learned;
 use super::records::live_curve;
-use super::select::{Item, select};
 use crate::browser;
 use crate::dom::El;
 use crate::dom::html::{
-    b, button, details, div, h1, h2, input, label, li, ol, p, pre, section, small, span, summary,
+    b, button, details, div, h1, li, ol, p, pre, section, small, span, summary,
 };
 use crate::number_format::{fixed, grouped};
 use crate::page::{ModelUse, Page, Training};
-use crate::reactive::{Signal, memo};
+use crate::reactive::{Memo, Signal, effect_with_previous, memo, memo_notify_always};
+use crate::state::PageState;
+use crate::training_curve::Passed;
 
-/// The settings as the visitor typed them; an empty text stands for the preset.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Form {
-    learning_rate: String,
-    group_size: String,
-    episodes: String,
-    entropy: String,
-    hidden: String,
-    seed: String,
-    rules: String,
-}
-
-impl Form {
-    /// Returns the settings of a run.
-    ///
-    /// # Errors
-    /// Returns a sentence about the first number that cannot be read.
-    fn spec(&self, world: &str) -> Result<TrainingSpec, String> {
-        let number = |name: &str, typed: &str| match typed.trim() {
-            "" => Ok(None),
-            typed => match typed.parse::<u32>() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(format!(
-                    "{name} is not a whole number from 0 to {}: {typed}",
-                    u32::MAX
-                )),
-            },
-        };
-        Ok(TrainingSpec {
-            world: world.to_owned(),
-            rules: match self.rules.as_str() {
-                "" => "hardened".to_owned(),
-                rules => rules.to_owned(),
-            },
-            seed: number("The seed", &self.seed)?.map_or(1, u64::from),
-            learning_rate: self.learning_rate.trim().to_owned(),
-            group_size: number("The group size", &self.group_size)?,
-            episodes: number("The number of episodes", &self.episodes)?,
-            entropy: self.entropy.trim().to_owned(),
-            hidden: number("The width", &self.hidden)?,
-            workers: None,
-        })
-    }
-}
-
-/// A setting: identifier, name, sentence, and its place in the form.
-type Knob = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&mut Form) -> &mut String,
-);
-
-const KNOBS: [Knob; 6] = [
-    (
-        "learning-rate",
-        "Learning rate",
-        "How far one update moves. Too high, and it forgets.",
-        |f| &mut f.learning_rate,
-    ),
-    (
-        "group-size",
-        "Group size",
-        "Actions tried from the same step, compared with each other.",
-        |f| &mut f.group_size,
-    ),
-    (
-        "episodes",
-        "Episodes per update",
-        "More: steadier, slower.",
-        |f| &mut f.episodes,
-    ),
-    (
-        "entropy",
-        "Entropy bonus",
-        "More: it tries more actions, and settles later.",
-        |f| &mut f.entropy,
-    ),
-    (
-        "hidden",
-        "Network width",
-        "Units of each hidden layer.",
-        |f| &mut f.hidden,
-    ),
-    (
-        "training-seed",
-        "Seed",
-        "The same seed and settings give the same weights, bit for bit.",
-        |f| &mut f.seed,
-    ),
-];
+/// The run of the world that is shown; `None` without one.
+type RunHere = Memo<Option<Training>>;
 
 /// Returns the part of the screen that trains.
 #[must_use]
 pub fn train(page: Page) -> El {
-    let form = Signal::new(Form::default());
-    let current = page.training.current;
+    let world = memo(move || page.without_cursor.with(|state| state.world.clone()));
+    let current: RunHere = memo_notify_always(move || {
+        let world = world.get();
+        let run = page.training.current.get();
+        run.filter(|training| training.update.spec.world == world)
+    });
     let has_policy = memo(move || {
         let has_digest = |training: &Training| !training.update.digest.is_empty();
         current.with(|training| training.as_ref().is_some_and(has_digest))
@@ -122,7 +40,8 @@ pub fn train(page: Page) -> El {
         .class("train")
         .id("train")
         .label("Train a policy")
-        .child(headline(page, form))
+        .child(headline(page, current))
+        .child(elsewhere(page, world))
         .child(super::kept_run::kept_run(page))
         .child(
             div()
@@ -130,21 +49,45 @@ pub fn train(page: Page) -> El {
                 .child(
                     div()
                         .class("column wide")
-                        .child(curve(page))
-                        .child(progress(page))
-                        .child(learned(page)),
+                        .child(curve(current))
+                        .child(progress(current))
+                        .child(learned(current)),
                 )
                 .child(
                     div()
                         .class("column narrow")
-                        .child(settings(form))
-                        .child(move || has_policy.get().then(|| taking_away(page))),
+                        .child(form::settings(page, current))
+                        .child(move || has_policy.get().then(|| taking_away(page, current))),
                 ),
         )
 }
 
-fn headline(page: Page, form: Signal<Form>) -> El {
-    let current = page.training.current;
+/// Returns a note about a run of another world, with the way there.
+fn elsewhere(page: Page, world: Memo<String>) -> El {
+    let other = memo(move || {
+        let world = world.get();
+        page.training.current.with(|training| {
+            let own = &training.as_ref()?.update.spec.world;
+            (*own != world).then(|| own.clone())
+        })
+    });
+    let note = move || {
+        let title = page.world_title(&other.get()?);
+        Some(format!(
+            "The policy that you train plays in the world “{title}”. Training one here ends that run. "
+        ))
+    };
+    let show = move || {
+        if let Some(world) = other.get_untracked() {
+            page.open_training(&world);
+        }
+    };
+    let show = button().id("train-show").on_press(show).child("Show it");
+    let row = div().class("card control-row").child(p().child(note));
+    row.hidden(move || other.with(Option::is_none)).child(show)
+}
+
+fn headline(page: Page, current: RunHere) -> El {
     let with = move |say: fn(&Training) -> String| {
         move || current.with(|training| training.as_ref().map_or_else(String::new, say))
     };
@@ -152,10 +95,8 @@ fn headline(page: Page, form: Signal<Form>) -> El {
     let is_over = memo(move || current.with(|t| t.as_ref().is_some_and(Training::is_over)));
     let has_run = memo(move || current.with(Option::is_some));
     let start = move || {
-        let world = page
-            .without_cursor
-            .with_untracked(|state| state.world.clone());
-        match form.with_untracked(|form| form.spec(&world)) {
+        let spec = |state: &PageState| state.training.spec(&state.world);
+        match page.state.with_untracked(spec) {
             Ok(spec) => {
                 page.train(spec);
                 focus_soon("train-pause");
@@ -269,8 +210,7 @@ fn state_sentence(training: &Training) -> String {
     format!("World {world}, {title}: {place}. {state}.")
 }
 
-fn curve(page: Page) -> El {
-    let current = page.training.current;
+fn curve(current: RunHere) -> El {
     // It changes with every evaluation and result of another player, not with every update.
     let chart = memo(move || {
         let chart = |training: &Training| {
@@ -303,73 +243,50 @@ fn curve(page: Page) -> El {
     div().class("card").child(score).child(waits).child(drawn)
 }
 
-/// Returns sentences about the players that the run has passed.
-fn progress(page: Page) -> El {
+/// Returns sentences about the players that the run has passed. Only the newest one is read out.
+fn progress(current: RunHere) -> El {
     let passed = memo(move || {
-        page.training.current.with(|training| {
+        current.with(|training| {
             let training = training.as_ref();
             training.map_or_else(Vec::new, |training| training.curve.passed(&training.rivals))
         })
     });
+    let newest = Signal::new(String::new());
+    effect_with_previous(move |before: Option<Vec<Passed>>| {
+        let all = passed.get();
+        // What is there already when the screen opens is no news.
+        let lines = new_lines(before.as_ref().unwrap_or(&all), &all);
+        if !lines.is_empty() || all.is_empty() {
+            newest.set(lines);
+        }
+        all
+    });
     let lines = move || {
-        let line = |found: &crate::training_curve::Passed| {
-            li().child(format!("After {} s above ", fixed(found.seconds, 0)))
-                .child(b().child(found.label.clone()))
-                .child(format!(" ({})", fixed(found.mean, 3)))
-        };
+        let line = |found: &Passed| li().child(passed_sentence(found));
         passed.with(|all| all.iter().map(line).collect::<Vec<El>>())
     };
-    div()
-        .attr("role", "status")
-        .child(ol().id("train-passed").child(lines))
+    div().child(ol().id("train-passed").child(lines)).child(
+        p().class("sr")
+            .id("train-news")
+            .attr("aria-live", "polite")
+            .child(move || newest.get()),
+    )
 }
 
-fn settings(form: Signal<Form>) -> El {
-    let knob = |(id, name, help, place): Knob| {
-        let change = move |event| {
-            let typed = event_target_value(&event);
-            form.update(|form| *place(form) = typed);
-        };
-        let field = input()
-            .id(id)
-            .attr("inputmode", "decimal")
-            .attr("autocomplete", "off")
-            .attr("placeholder", "preset")
-            .prop("value", move || place(&mut form.get()).clone())
-            .on("input", change);
-        div()
-            .class("field")
-            .child(label().class("label").attr("for", id).child(name))
-            .child(field)
-            .child(small().child(help))
-    };
-    let rules = memo(
-        move || match form.with(|form| form.rules.clone()).as_str() {
-            "" => "hardened".to_owned(),
-            rules => rules.to_owned(),
-        },
-    );
-    let items = memo(|| {
-        vec![
-            Item::new("hardened", "hardened", ""),
-            Item::new("reference", "as published", ""),
-        ]
-    });
-    let choose = move |chosen| form.update(|form| form.rules = chosen);
-    let rules = select("training-rules", "Rules", "", items, rules, choose);
-    let help = small().child("The rules as published have loopholes; training finds them.");
-    details()
-        .class("card train-settings")
-        .attr("open", true)
-        .child(summary().child(h2().child("Settings")))
-        .child(KNOBS.into_iter().map(knob).collect::<Vec<El>>())
-        .child(rules)
-        .child(help)
+fn passed_sentence(found: &Passed) -> String {
+    let (seconds, mean) = (fixed(found.seconds, 0), fixed(found.mean, 3));
+    format!("After {seconds} s above {} ({mean})", found.label)
+}
+
+/// Returns the sentences about players that are not among those of `before`.
+fn new_lines(before: &[Passed], all: &[Passed]) -> String {
+    let is_new = |found: &&Passed| !before.iter().any(|old| old.label == found.label);
+    let lines = all.iter().filter(is_new).map(passed_sentence);
+    lines.collect::<Vec<_>>().join(". ")
 }
 
 /// Returns what can be done with the policy.
-fn taking_away(page: Page) -> El {
-    let current = page.training.current;
+fn taking_away(page: Page, current: RunHere) -> El {
     let digest = move || {
         current.with(|training| {
             let update = &training.as_ref()?.update;
@@ -424,22 +341,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_fields_leave_the_preset() {
-        let spec = Form::default().spec("trust").expect("the preset");
-        assert_eq!((spec.seed, spec.rules.as_str()), (1, "hardened"));
-        assert_eq!((spec.learning_rate.as_str(), spec.group_size), ("", None));
-    }
-
-    #[test]
-    fn a_number_that_cannot_be_read_is_named() {
-        let form = Form {
-            group_size: "eight".to_owned(),
-            ..Form::default()
+    fn only_players_that_were_passed_since_are_news() {
+        let passed = |label: &str| Passed {
+            label: label.to_owned(),
+            mean: 0.7231,
+            seconds: 8.6,
         };
-        let error = form.spec("trust").expect_err("no number");
-        assert!(
-            error.contains("group size") && error.contains("eight"),
-            "{error}"
+        let before = [passed("Random"), passed("Oracle")];
+        let all = [passed("Random"), passed("Heuristic"), passed("Oracle")];
+        assert_eq!(
+            new_lines(&before, &all),
+            "After 9 s above Heuristic (0.723)"
         );
+        assert_eq!(new_lines(&all, &all), "");
     }
 }

@@ -1,5 +1,6 @@
 //! Small parts that many components share: bars, labels, chips, and texts with an explanation.
 
+use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Chip, Choice, Meter, Note, Share, Tone};
 
 use crate::dom::html::{b, button, div, i, input, label, li, p, span, ul};
@@ -68,6 +69,24 @@ pub fn checkbox(
 ) -> El {
     let switch = input().attr("type", "checkbox");
     switch.prop("checked", is_checked).on("change", change)
+}
+
+/// Returns a labelled field for a text that is kept as it was typed. `field` has the attributes that are
+/// its own.
+pub fn text_field(
+    id: &'static str,
+    name: &'static str,
+    field: El,
+    text: impl Fn() -> String + 'static,
+    change: impl Fn(String) + 'static,
+) -> El {
+    let field = field
+        .id(id)
+        .attr("autocomplete", "off")
+        .prop("value", text)
+        .on("input", move |event| change(event_target_value(&event)));
+    let name = label().class("label").attr("for", id).child(name);
+    div().class("field").child(name).child(field)
 }
 
 /// Returns a checkbox with the label and the help of a choice.

@@ -1,6 +1,5 @@
 //! The settings of a tournament: players, tasks and seeds.
 
-use leptos::prelude::event_target_value;
 use sentinel_page_protocol::{Axis, TournamentSpec, WorldInfo};
 
 use crate::dom::html::{button, details, div, input, label, p, small, span, summary};
@@ -10,7 +9,7 @@ use crate::page::Page;
 use crate::reactive::{Memo, Signal, effect, memo};
 use crate::tournament_form::{Group, PlayerOption, Scope, TournamentForm, player_options};
 use crate::ui::select::{Item, select};
-use crate::ui::widgets::checkbox;
+use crate::ui::widgets::{checkbox, text_field};
 
 /// Returns the settings, with the button that starts the tournament and further `buttons` in one
 /// row; `runs` while a tournament is played.
@@ -99,19 +98,10 @@ fn number(
     form: Signal<TournamentForm>,
     place: fn(&mut TournamentForm) -> &mut String,
 ) -> El {
-    let change = move |event| {
-        let typed = event_target_value(&event);
-        form.update(|form| *place(form) = typed);
-    };
-    let field = input()
-        .id(id)
-        .attr("inputmode", "numeric")
-        .attr("size", "7")
-        .attr("autocomplete", "off")
-        .prop("value", move || place(&mut form.get()).clone())
-        .on("input", change);
-    let name = label().class("label").attr("for", id).child(name);
-    div().class("field").child(name).child(field)
+    let field = input().attr("inputmode", "numeric").attr("size", "7");
+    let text = move || place(&mut form.get()).clone();
+    let change = move |typed| form.update(|form| *place(form) = typed);
+    text_field(id, name, field, text, change)
 }
 
 fn task_menu(page: Page, form: Signal<TournamentForm>) -> El {

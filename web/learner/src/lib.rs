@@ -229,6 +229,17 @@ mod tests {
         assert_eq!(digest(&updates(&take_replies(&mut stepwise))), whole);
         let other = digest(&train(&mut Learner::default(), spec("trust", 2), 3));
         assert_ne!(other, whole);
+        let changed = TrainingSpec {
+            without: "efficiency".to_owned(),
+            ..spec("trust", 1)
+        };
+        let changed = train(&mut Learner::default(), changed, 3);
+        assert!(
+            changed[0]
+                .command
+                .ends_with(" --without-reward-term efficiency")
+        );
+        assert_ne!(digest(&changed), whole);
     }
 
     #[test]
@@ -271,6 +282,10 @@ mod tests {
             },
             TrainingSpec {
                 episodes: Some(u32::MAX),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
+                without: "kindness".to_owned(),
                 ..spec("trust", 1)
             },
             // A later phase has this setting.

@@ -18,12 +18,13 @@ const GROUP_MAX: usize = 256;
 /// Largest number of episodes of an update, for the same reason.
 const EPISODES_MAX: usize = 4096;
 /// Options of the command line, with the names of the page's fields for them.
-const FIELDS: [(&str, &str); 5] = [
+const FIELDS: [(&str, &str); 6] = [
     ("num_generations", "the group size"),
     ("episodes_per_update", "the number of episodes"),
     ("learning_rate", "the learning rate"),
     ("entropy_coef", "the entropy bonus"),
     ("hidden", "the network width"),
+    ("without_reward_term", "the reward"),
 ];
 /// Players of every world to compare with, besides the baselines of its model card: the published policy.
 const RIVALS: [&str; 1] = ["grpo"];
@@ -240,6 +241,7 @@ fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, String> {
             set(&mut config.episodes_per_update, spec.episodes);
             config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
             config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
+            config.without_reward_term.clone_from(&spec.without);
         }
         config
     };
@@ -279,9 +281,13 @@ fn commands(phases: &[TrainConfig]) -> String {
                     1 => "",
                     _ => " --init outputs/imitation",
                 };
+                let without = match phase.without_reward_term.as_str() {
+                    "" => String::new(),
+                    term => format!(" --without-reward-term {term}"),
+                };
                 format!(
                     "sentinel train {common}{init} --learning-rate {} --num-generations {} \
-                     --episodes-per-update {} --entropy-coef {}",
+                     --episodes-per-update {} --entropy-coef {}{without}",
                     phase.learning_rate,
                     phase.num_generations,
                     phase.episodes_per_update,

@@ -25,6 +25,11 @@ pub struct TrainingSpec {
     pub entropy: String,
     /// Number of units of each hidden layer.
     pub hidden: Option<u32>,
+    /// Name of the term that the reward leaves out, one of [`WorldInfo::reward_terms`]; empty for the
+    /// whole reward. Evaluations have the whole reward.
+    ///
+    /// [`WorldInfo::reward_terms`]: crate::WorldInfo::reward_terms
+    pub without: String,
 }
 
 /// A message to the engine that trains. It is an enum of its own, so that no other engine contains its

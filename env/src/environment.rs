@@ -157,6 +157,8 @@ pub trait World: Environment<Action: Display> {
     const STREAMS: &'static [Streams] = &[Streams::Independent];
     /// The functions for adaptive difficulty, or `None` if the world does not support it.
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = None;
+    /// The terms of the reward that training can leave out.
+    const REWARD_TERMS: &'static [RewardTerm] = &[];
     /// The type of the world's tasks.
     type Task: TaskName;
     /// The changes to the world's published rules that can be switched on.
@@ -194,6 +196,22 @@ pub trait World: Environment<Action: Display> {
         f64::from(Self::step_count(self.observation()))
     }
 
+    /// Returns the amount that the term [`World::REWARD_TERMS`]`[term]` added to
+    /// [`World::total_reward`] in the step just taken, including the end of the episode; negative for a
+    /// penalty. It is the difference from the reward that the same step would have without the term.
+    #[must_use]
+    fn term_reward(&self, _term: usize, _info: &Self::Info) -> f64 {
+        0.0
+    }
+
+    /// Returns [`Environment::score`] without the term [`World::REWARD_TERMS`]`[term]`; `term_total` is
+    /// the sum of [`World::term_reward`] over the steps so far. By default it is the mean of the reward
+    /// events that are left.
+    #[must_use]
+    fn score_without_term(&self, _term: usize, term_total: f64) -> f64 {
+        (self.total_reward() - term_total) / self.reward_count().max(1.0)
+    }
+
     /// Returns `preferred` if the world supports it, else the world's default.
     #[must_use]
     fn streams_or_default(preferred: Streams) -> Streams {
@@ -210,6 +228,17 @@ pub trait World: Environment<Action: Display> {
             known[0]
         }
     }
+}
+
+/// A term of a world's reward that training can leave out, to show what the policy then becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewardTerm {
+    /// Name on the command line and in files.
+    pub name: &'static str,
+    /// Label in menus.
+    pub label: &'static str,
+    /// One sentence about what the term rewards.
+    pub meaning: &'static str,
 }
 
 /// The identity of an episode, apart from its difficulty: the part that files and the command line

@@ -2,9 +2,10 @@
 
 use super::Episode;
 use super::model::{Change, Setup, Size, Step};
+use super::reward::TERMS;
 use crate::digest::Digest;
 use crate::environment::{
-    AdaptiveHooks, Environment, EpisodeSpec, PrivilegedState, Transition, World,
+    AdaptiveHooks, Environment, EpisodeSpec, PrivilegedState, RewardTerm, Transition, World,
 };
 use crate::rng::Streams;
 use crate::task::Task;
@@ -13,6 +14,7 @@ impl World for Episode {
     const NAME: &'static str = "cluster";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
+    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
     type Task = Task;
     type Change = Change;
 
@@ -46,6 +48,10 @@ impl World for Episode {
 
     fn reward_count(&self) -> f64 {
         f64::from(self.tally().reward_events)
+    }
+
+    fn term_reward(&self, term: usize, step: &Step) -> f64 {
+        step.term_reward(term, self.observation())
     }
 
     /// Adds the action, its reward, the states of jobs and GPUs, the trust in all workers and the

@@ -6,8 +6,9 @@ use super::model::regimen::Drug;
 use super::model::setup::{self, Setup};
 use super::model::step::Step;
 use super::model::task_spec::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
+use super::reward::terms::{TERMS, score_without_term};
 use crate::digest::Digest;
-use crate::environment::{Environment, EpisodeSpec, PrivilegedState, Seeded, World};
+use crate::environment::{Environment, EpisodeSpec, PrivilegedState, RewardTerm, Seeded, World};
 use crate::named::Named;
 use crate::rng::Streams;
 use crate::task::{TaskAxis, TaskName, TaskSelection};
@@ -24,6 +25,7 @@ impl Seeded for Setup {
 
 impl World for Episode {
     const NAME: &'static str = "polyguard";
+    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
     type Task = TaskSpec;
     type Change = setup::Change;
 
@@ -42,6 +44,14 @@ impl World for Episode {
 
     fn total_reward(&self) -> f64 {
         self.hidden().tally().returned
+    }
+
+    fn term_reward(&self, term: usize, step: &Step) -> f64 {
+        step.term_reward(term)
+    }
+
+    fn score_without_term(&self, term: usize, term_total: f64) -> f64 {
+        score_without_term(&self.state, term, term_total)
     }
 
     fn max_steps(task: TaskSpec) -> u32 {

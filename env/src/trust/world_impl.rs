@@ -2,8 +2,9 @@
 
 use super::Episode;
 use super::model::{Action, Change, Setup, Step, TaskLayout};
+use super::reward::{TERMS, forced_events};
 use crate::digest::Digest;
-use crate::environment::{AdaptiveHooks, Environment, EpisodeSpec, Transition, World};
+use crate::environment::{AdaptiveHooks, Environment, EpisodeSpec, RewardTerm, Transition, World};
 use crate::rng::Streams;
 use crate::task::Task;
 
@@ -11,6 +12,7 @@ impl World for Episode {
     const NAME: &'static str = "trust";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
+    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
     type Task = Task;
     type Change = Change;
 
@@ -44,6 +46,15 @@ impl World for Episode {
 
     fn reward_count(&self) -> f64 {
         f64::from(self.tally().reward_events)
+    }
+
+    fn term_reward(&self, term: usize, step: &Step) -> f64 {
+        step.term_reward(term, self.observation())
+    }
+
+    fn score_without_term(&self, term: usize, term_total: f64) -> f64 {
+        let events = self.tally().reward_events - forced_events(term, self.observation());
+        (self.total_reward() - term_total) / f64::from(events.max(1))
     }
 
     /// Adds the action, its reward and the trust in all slots to the digest.

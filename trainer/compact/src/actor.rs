@@ -14,6 +14,10 @@ pub struct Rollout<W: Learn> {
     /// The episode in its current state.
     pub episode: W,
     observer: ObserverOf<W>,
+    /// The term that the reward of training leaves out, as an index of `World::REWARD_TERMS`.
+    left_out: Option<usize>,
+    /// The sum of what the term that is left out added to the reward so far.
+    term_total: f64,
 }
 
 /// The output of the policy at one observation.
@@ -39,7 +43,34 @@ impl<W: Learn> Rollout<W> {
     pub fn new(episode: W, net: &W::Net) -> Self {
         let mut observer = net.observer();
         observer.observe(episode.observation());
-        Self { episode, observer }
+        Self {
+            episode,
+            observer,
+            left_out: None,
+            term_total: 0.0,
+        }
+    }
+
+    /// Returns the same rollout, at its start, with a reward of training that leaves out a term.
+    #[must_use]
+    pub fn without_term(self, left_out: Option<usize>) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// Returns the score that is trained on: that of the episode, or the one without the term that is
+    /// left out.
+    #[must_use]
+    pub fn training_score(&self) -> f64 {
+        match self.left_out {
+            None => self.episode.score(),
+            Some(term) => self.episode.score_without_term(term, self.term_total),
+        }
+    }
+
+    /// Returns the sum of the rewards so far that are trained on, without the term that is left out.
+    #[must_use]
+    pub fn training_total(&self) -> f64 {
+        self.episode.total_reward() - self.term_total
     }
 
     /// Returns `true` if the episode has ended.
@@ -52,6 +83,9 @@ impl<W: Learn> Rollout<W> {
     pub fn step(&mut self, choice: &Choice) -> Option<Transition<W::Info>> {
         let action = W::Net::decode_action(choice, self.episode.observation());
         let transition = self.episode.step(action).ok()?;
+        if let Some(term) = self.left_out {
+            self.term_total += self.episode.term_reward(term, &transition.info);
+        }
         self.observer.observe(self.episode.observation());
         Some(transition)
     }

@@ -150,6 +150,11 @@ fields! {
         lookahead_samples: usize = 4,
         /// Gain in score for which the target multiplies the probability of an action by e
         lookahead_temperature: f64 = 0.01,
+        /// Train without this term of the reward, to show what the policy becomes then; evaluations
+        /// have the whole reward
+        #[serde(skip_serializing_if = "String::is_empty")]
+        #[arg(value_name = "TERM")]
+        without_reward_term: String = String::new(),
         /// The scale that advantages are divided by
         #[arg(help_heading = LOSS)]
         scale_rewards: ScaleRewards = ScaleRewards::Batch,
@@ -220,6 +225,30 @@ impl TrainConfig {
     /// Returns an error if the environment does not know them.
     pub fn rules<W: World>(&self) -> Result<Rules<W::Change>, Error> {
         Rules::parse(&self.rules).map_err(|error| Error::Rules(error.to_string()))
+    }
+
+    /// Returns the term that the reward leaves out, as an index of [`World::REWARD_TERMS`]; `None` for
+    /// the whole reward.
+    ///
+    /// # Errors
+    /// Returns an error with the terms that the environment has, or if the method has no reward.
+    pub fn left_out_term<W: World>(&self) -> Result<Option<usize>, Error> {
+        let name = self.without_reward_term.as_str();
+        if name.is_empty() {
+            return Ok(None);
+        }
+        if self.method != Method::Grpo {
+            return Err(Error::Option {
+                option: "without_reward_term",
+                allowed: "left out: only sentinel train learns from the reward",
+            });
+        }
+        let found = W::REWARD_TERMS.iter().position(|term| term.name == name);
+        found.map(Some).ok_or_else(|| Error::RewardTerm {
+            name: name.to_owned(),
+            world: W::NAME,
+            known: W::REWARD_TERMS.iter().map(|term| term.name).collect(),
+        })
     }
 
     /// Returns the options that select tasks.

@@ -52,6 +52,19 @@ pub enum Error {
         /// The names of the policies that exist.
         known: Vec<String>,
     },
+    /// A term that the reward of the world does not have.
+    #[error(
+        "option without_reward_term: world {world} has no term {name:?} to leave out; it has {}",
+        list_or_none(known)
+    )]
+    RewardTerm {
+        /// The name that was given.
+        name: String,
+        /// The name of the world.
+        world: &'static str,
+        /// The names of the terms that can be left out.
+        known: Vec<&'static str>,
+    },
     /// A teacher whose actions the network cannot represent.
     #[error(
         "teacher {0}: none of its actions can be expressed by the network (Network::encode_action): choose another teacher"
@@ -97,4 +110,12 @@ pub enum Error {
         /// The range of seeds that the update played.
         seeds: std::ops::Range<u64>,
     },
+}
+
+/// Returns names for an error, or a word for none.
+fn list_or_none(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    }
 }

@@ -45,7 +45,7 @@ pub struct Group<W: Learn> {
     /// Returns of each row of a group, one per member: one row in `episode` mode, one per step in
     /// `reward_to_go` mode, one per snapshot in `step` mode.
     returns: Vec<Vec<f64>>,
-    /// Scores of the episodes that were sampled from their start.
+    /// Scores of the episodes that were sampled from their start, with all terms of the reward.
     scores: Vec<f64>,
     /// Lengths of the same episodes, in steps.
     lengths: Vec<f64>,
@@ -120,6 +120,8 @@ pub(super) struct Episodes<'a, W: Learn> {
     config: &'a TrainConfig,
     rules: Rules<W::Change>,
     tasks: Vec<W::Task>,
+    /// The term that the reward leaves out, as an index of `World::REWARD_TERMS`.
+    left_out: Option<usize>,
     /// Number of episodes in the update.
     count: u64,
     first: u64,
@@ -132,6 +134,7 @@ impl<'a, W: Learn> Episodes<'a, W> {
         Ok(Self {
             config,
             rules: config.rules::<W>()?,
+            left_out: config.left_out_term::<W>()?,
             count,
             first: update * count.div_ceil(tasks.len() as u64),
             tasks,
@@ -153,7 +156,7 @@ impl<'a, W: Learn> Episodes<'a, W> {
             |actor, index| {
                 let setup = self.setup(index);
                 let start = Rollout::new(W::reset(&setup), weights.config());
-                play(actor, index, &setup, start)
+                play(actor, index, &setup, start.without_term(self.left_out))
             },
         )
     }
@@ -214,7 +217,7 @@ fn episode_group<W: Learn>(
     rng: impl Fn(u64) -> Rng,
 ) -> Group<W> {
     let mut group = Group::empty();
-    let mut earned = Vec::new();
+    let (mut earned, mut returns) = (Vec::new(), Vec::new());
     for member in 0..config.num_generations as u64 {
         let (mut rollout, mut rng) = (start.clone(), rng(member));
         let (mut sequence, mut before) = (Vec::new(), Vec::new());
@@ -224,22 +227,23 @@ fn episode_group<W: Learn>(
             let chosen = tokens(group.batch.samples.len(), choice, &decision);
             sequence.extend(chosen);
             group.batch.samples.push(sample(&rollout, &decision));
-            before.push(rollout.episode.total_reward());
+            before.push(rollout.training_total());
             rollout.step(&choice);
         }
         group.steps += before.len() as u64;
         group.scores.push(rollout.episode.score());
         group.lengths.push(before.len() as f64);
+        returns.push(rollout.training_score());
         earned.push(Earned {
             before,
-            total: rollout.episode.total_reward(),
+            total: rollout.training_total(),
             events: rollout.episode.reward_count(),
         });
         group.batch.sequences.push(sequence);
     }
     group.returns = match config.credit {
-        Credit::RewardToGo => rewards_to_go(&earned, &group.scores),
-        _ => vec![group.scores.clone()],
+        Credit::RewardToGo => rewards_to_go(&earned, &returns),
+        _ => vec![returns],
     };
     group
 }
@@ -306,13 +310,13 @@ fn snapshot_group<W: Learn>(
             branch.step(&choice);
             group.steps += 1;
             returns.push(if config.credit == Credit::SingleStep {
-                branch.episode.total_reward() - snapshot_at.episode.total_reward()
+                branch.training_total() - snapshot_at.training_total()
             } else {
                 group.steps += match config.continuation {
                     Continuation::Greedy => actor.finish_greedily(&mut branch),
                     _ => actor.finish(&mut branch, &mut rng),
                 };
-                branch.episode.score()
+                branch.training_score()
             });
             let tokens = tokens(index, choice, decision);
             group.batch.sequences.push(tokens.collect());

@@ -235,8 +235,7 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
     pub fn update(&mut self, workers: &impl Workers) -> Result<Metrics, Error> {
         let indices = 0..self.config.episodes_per_update as u64;
         let update = self.done as u64;
-        let played =
-            PlayedEpisodes::play(workers, &self.config, &self.weights, update, indices)?;
+        let played = PlayedEpisodes::play(workers, &self.config, &self.weights, update, indices)?;
         self.update_from(played)
     }
 

@@ -226,6 +226,11 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         label: change.name().to_owned(),
         help: change.describe().to_owned(),
     });
+    let terms = W::REWARD_TERMS.iter().map(|term| Choice {
+        name: term.name.to_owned(),
+        label: term.label.to_owned(),
+        help: term.meaning.to_owned(),
+    });
     let mut rules = vec![Choice {
         name: Rules::<W::Change>::REFERENCE.to_string(),
         label: "Rules as published".to_owned(),
@@ -244,6 +249,7 @@ pub fn world_info<W: PageWorld>() -> WorldInfo {
         streams: W::STREAMS.iter().map(streams).collect(),
         rules,
         rule_changes: changes.collect(),
+        reward_terms: terms.collect(),
         players: players::<W>(),
         default_player: TRAINED.to_owned(),
         legacy_player: W::legacy_player().name().to_owned(),

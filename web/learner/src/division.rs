@@ -86,6 +86,9 @@ mod tests {
     fn there_are_no_empty_parts() {
         assert!(Division::<()>::new(0, 3).is_complete());
         let mut few = Division::<()>::new(2, 9);
-        assert_eq!((few.take(), few.take(), few.take()), (Some(0..1), Some(1..2), None));
+        assert_eq!(
+            (few.take(), few.take(), few.take()),
+            (Some(0..1), Some(1..2), None)
+        );
     }
 }

@@ -351,6 +351,17 @@ mod tests {
         assert_eq!(digest(&updates(&take_replies(&mut stepwise))), whole);
         let other = digest(&train(&mut Learner::default(), spec("trust", 2), 3));
         assert_ne!(other, whole);
+        let changed = TrainingSpec {
+            without: "efficiency".to_owned(),
+            ..spec("trust", 1)
+        };
+        let changed = train(&mut Learner::default(), changed, 3);
+        assert!(
+            changed[0]
+                .command
+                .ends_with(" --without-reward-term efficiency")
+        );
+        assert_ne!(digest(&changed), whole);
     }
 
     /// Trains with helpers that answer in another order; returns the messages of the learner.
@@ -407,7 +418,9 @@ mod tests {
             let alone = updates(&train_with(0, spec(), 5));
             let of = |updates: &[TrainingUpdate]| {
                 let scores = updates.iter().filter_map(|update| update.evaluation);
-                let digests = updates.iter().map(|update| (update.updates, update.digest.clone()));
+                let digests = updates
+                    .iter()
+                    .map(|update| (update.updates, update.digest.clone()));
                 let digests: std::collections::BTreeMap<u32, String> = digests.collect();
                 (scores.collect::<Vec<_>>(), digests)
             };
@@ -429,10 +442,18 @@ mod tests {
         };
         let mut learner = Learner::default();
         learner.handle(start(spec("cluster", 4), 2, Vec::new()));
-        learner.handle(LearnerRequest::Learn { run: 1, updates: 27 }.into());
-        assert!(take_replies(&mut learner).iter().any(|reply| {
-            matches!(reply, DeferredReply::Part { .. })
-        }));
+        learner.handle(
+            LearnerRequest::Learn {
+                run: 1,
+                updates: 27,
+            }
+            .into(),
+        );
+        assert!(
+            take_replies(&mut learner)
+                .iter()
+                .any(|reply| { matches!(reply, DeferredReply::Part { .. }) })
+        );
         learner.handle(LearnerRequest::PlayAlone { run: 1 }.into());
         assert_eq!(digest(&take_replies(&mut learner)), digest(&whole));
 
@@ -447,7 +468,11 @@ mod tests {
             learner.handle(start(spec("cluster", 4), 0, states[place].clone()));
             let updates = 27 - done;
             learner.handle(LearnerRequest::Learn { run: 1, updates }.into());
-            assert_eq!(digest(&take_replies(&mut learner)), digest(&whole), "{done}");
+            assert_eq!(
+                digest(&take_replies(&mut learner)),
+                digest(&whole),
+                "{done}"
+            );
         }
         let mut learner = Learner::default();
         learner.handle(start(spec("trust", 4), 0, states[1].clone()));
@@ -514,6 +539,10 @@ mod tests {
             },
             TrainingSpec {
                 episodes: Some(u32::MAX),
+                ..spec("trust", 1)
+            },
+            TrainingSpec {
+                without: "kindness".to_owned(),
                 ..spec("trust", 1)
             },
             // A later phase has this setting.

@@ -167,8 +167,8 @@ impl<W: Learn + PageWorld> Run<W> {
         let saved: SavedRun = decode(saved).map_err(|_| "the saved state cannot be read")?;
         let phase = self.phases.get(saved.phase);
         let config = phase.ok_or("the saved state has another phase")?.clone();
-        self.trainer = Trainer::from_state(config, saved.trainer, &Cpu)
-            .map_err(|error| error.to_string())?;
+        self.trainer =
+            Trainer::from_state(config, saved.trainer, &Cpu).map_err(|error| error.to_string())?;
         self.phase = saved.phase;
         (self.before, self.steps_before) = (saved.before, saved.steps_before);
         self.worked_before = saved.worked_ms;
@@ -288,7 +288,11 @@ impl<W: Learn + PageWorld> Run<W> {
         };
         let episodes: Vec<_> = evaluation.episodes.into_results().flatten().collect();
         Ok(Some(TrainingUpdate {
-            evaluation: Some(evaluation::score(count(evaluation.updates), &episodes, seeds)),
+            evaluation: Some(evaluation::score(
+                count(evaluation.updates),
+                &episodes,
+                seeds,
+            )),
             rates: evaluation::rates::<W>(&episodes),
             attempt: W::shown_task(&self.tasks).map(attempt),
             ..self.state()
@@ -328,7 +332,10 @@ impl<W: Learn + PageWorld> Run<W> {
             return Ok(Progress::Part);
         }
         // An evaluation that is due must not wait for more than one update.
-        let lags = self.evaluation.as_ref().is_some_and(|e| e.updates < self.done());
+        let lags = self
+            .evaluation
+            .as_ref()
+            .is_some_and(|e| e.updates < self.done());
         if lags && self.play_part(true)? {
             return Ok(Progress::Part);
         }

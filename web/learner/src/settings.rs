@@ -11,12 +11,13 @@ const GROUP_MAX: usize = 256;
 /// Largest number of episodes of an update, for the same reason.
 const EPISODES_MAX: usize = 4096;
 /// Options of the command line, with the names of the page's fields for them.
-const FIELDS: [(&str, &str); 5] = [
+const FIELDS: [(&str, &str); 6] = [
     ("num_generations", "the group size"),
     ("episodes_per_update", "the number of episodes"),
     ("learning_rate", "the learning rate"),
     ("entropy_coef", "the entropy bonus"),
     ("hidden", "the network width"),
+    ("without_reward_term", "the reward"),
 ];
 /// Names of the returns of an action that the page offers.
 const CREDITS: [(&str, Credit); 2] = [("step", Credit::Step), ("episode", Credit::Episode)];
@@ -59,6 +60,7 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
             config.learning_rate = learning_rate.unwrap_or(config.learning_rate);
             config.entropy_coef = entropy.unwrap_or(config.entropy_coef);
             config.credit = credit.unwrap_or(config.credit);
+            config.without_reward_term.clone_from(&spec.without);
         }
         config
     };
@@ -106,9 +108,13 @@ pub(crate) fn commands(phases: &[TrainConfig]) -> String {
                     1 => "",
                     _ => " --init outputs/imitation",
                 };
+                let without = match phase.without_reward_term.as_str() {
+                    "" => String::new(),
+                    term => format!(" --without-reward-term {term}"),
+                };
                 format!(
                     "sentinel train {common}{init} --learning-rate {} --num-generations {} \
-                     --episodes-per-update {} --entropy-coef {} --credit {}",
+                     --episodes-per-update {} --entropy-coef {} --credit {}{without}",
                     phase.learning_rate,
                     phase.num_generations,
                     phase.episodes_per_update,

@@ -27,7 +27,10 @@ pub struct TrainingSpec {
     pub hidden: Option<u32>,
     /// Return of an action: `step` or `episode`; empty for the preset.
     pub credit: String,
-    /// Name of the reward term that training leaves out; empty for none.
+    /// Name of the term that the reward leaves out, one of [`WorldInfo::reward_terms`]; empty for the
+    /// whole reward. Evaluations have the whole reward.
+    ///
+    /// [`WorldInfo::reward_terms`]: crate::WorldInfo::reward_terms
     pub without: String,
     /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not
     /// change the result.

@@ -26,6 +26,8 @@ pub struct WorldInfo {
     pub rules: Vec<Choice>,
     /// Single rule changes, named as the address writes them.
     pub rule_changes: Vec<Choice>,
+    /// Terms of the reward that training can leave out, with a sentence about what each rewards.
+    pub reward_terms: Vec<Choice>,
     /// Players in menu order: the trained policy, scripted policies and the visitor.
     pub players: Vec<PlayerInfo>,
     /// Player of an address that names none.

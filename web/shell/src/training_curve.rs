@@ -35,7 +35,10 @@ impl TrainingCurve {
     /// Adds the score of an evaluation after `seconds` of training; ignores one that a restarted engine
     /// repeats.
     pub fn push(&mut self, seconds: f64, score: TrainingScore) {
-        if self.newest().is_none_or(|last| last.updates < score.updates) {
+        if self
+            .newest()
+            .is_none_or(|last| last.updates < score.updates)
+        {
             self.points.push((seconds, score));
         }
     }

@@ -2,10 +2,12 @@
 
 mod step;
 mod terminal_reward;
+mod terms;
 
 use step::{GradeInput, freshness, grade};
 pub(crate) use step::{clamp_component, hack_resistance};
 use terminal_reward::{TerminalInput, terminal_reward};
+pub(super) use terms::TERMS;
 
 use super::model::{Change, Grades, JobStatus, Reliability, State, TerminalReward};
 use crate::slot::{SLOTS, Slot};

@@ -110,15 +110,14 @@ pub(super) fn grade(input: &GradeInput) -> Grades {
     let false_positive_rate = clamp_component(counters.false_positive_rate());
     let calibration = clamp_component(input.calibration);
     let honesty = clamp_component(input.honesty);
-    let orchestrator =
-        clamp_and_round_reward(0.40 * completion + 0.30 * coherence + 0.30 * recovery_speed);
+    let orchestrator = orchestrator(completion, coherence, recovery_speed);
     let resource_manager =
         clamp_and_round_reward(0.50 * utilization + 0.30 * deadline_hit - 0.20 * waste);
     let auditor = clamp_and_round_reward(
         0.50 * detection_rate - 0.30 * false_positive_rate + 0.20 * calibration,
     );
-    let worker = clamp_and_round_reward(0.70 * completion + 0.30 * honesty);
-    let weighted = 0.30 * orchestrator + 0.30 * resource_manager + 0.20 * auditor + 0.20 * worker;
+    let worker = worker(completion, honesty);
+    let weighted = weighted_roles([orchestrator, resource_manager, auditor, worker]);
     let gap = input.confidence_gap;
     let reliability = Reliability::new(counters, input.step, gap, input.freshness);
     let hack_resistance = hack_resistance(counters);
@@ -141,8 +140,26 @@ pub(super) fn grade(input: &GradeInput) -> Grades {
         weighted,
         reliability,
         hack_resistance,
-        reward: clamp_and_round_reward(
-            weighted * health * clamp_component(reliability.modifier * hack_resistance),
-        ),
+        reward: scaled_reward(weighted, health, reliability.modifier * hack_resistance),
     }
+}
+
+/// Returns the score of the orchestrator.
+pub(super) fn orchestrator(completion: f64, coherence: f64, recovery_speed: f64) -> f64 {
+    clamp_and_round_reward(0.40 * completion + 0.30 * coherence + 0.30 * recovery_speed)
+}
+
+/// Returns the score of the workers.
+pub(super) fn worker(completion: f64, honesty: f64) -> f64 {
+    clamp_and_round_reward(0.70 * completion + 0.30 * honesty)
+}
+
+/// Returns the weighted sum of the scores of orchestrator, resource manager, auditor and workers.
+pub(super) fn weighted_roles([orchestrator, resource_manager, auditor, worker]: [f64; 4]) -> f64 {
+    0.30 * orchestrator + 0.30 * resource_manager + 0.20 * auditor + 0.20 * worker
+}
+
+/// Returns the reward of a step from the weighted sum of the roles and the factors of it.
+pub(super) fn scaled_reward(weighted: f64, health: f64, resilience: f64) -> f64 {
+    clamp_and_round_reward(weighted * health * clamp_component(resilience))
 }

@@ -28,40 +28,73 @@ pub(super) struct TerminalInput {
     pub(super) max_steps: u8,
 }
 
-/// Builds the terminal reward from names, weights and values of its components.
-fn weighted<const N: usize>(parts: [(&'static str, f64, f64); N]) -> TerminalReward {
-    let mut components = [("", 0.0); N];
-    let mut sum = 0.0;
-    for (component, (name, weight, value)) in components.iter_mut().zip(parts) {
-        *component = (name, clamp_component(value));
-        sum += weight * component.1;
+/// Names of components that a term of the reward leaves out.
+pub(super) const COMPLETION: &str = "jobs_completed_rate";
+pub(super) const UTILIZATION: &str = "avg_gpu_utilization";
+pub(super) const CALIBRATION: &str = "worker_trust_calibration";
+pub(super) const DEADLINES: &str = "deadline_recovery_rate";
+pub(super) const DETECTION: [&str; 2] =
+    ["adversarial_detection_rate", "reward_hack_detection_rate"];
+
+/// Returns the weights of the components, in their order.
+const fn weights(task: Task) -> &'static [f64] {
+    match task {
+        Task::Task1 => &[0.60, 0.40],
+        Task::Task2 => &[0.40, 0.30, 0.30],
+        Task::Task3 => &[0.30, 0.25, 0.20, 0.15, 0.10],
     }
-    TerminalReward::new(clamp_and_round_reward(sum), components)
+}
+
+/// Returns the reward from the components whose names `counts`.
+pub(super) fn weighted_sum(
+    task: Task,
+    components: &[(&'static str, f64)],
+    counts: impl Fn(&str) -> bool,
+) -> f64 {
+    let mut sum = 0.0;
+    for ((name, value), weight) in components.iter().zip(weights(task)) {
+        if counts(name) {
+            sum += weight * value;
+        }
+    }
+    clamp_and_round_reward(sum)
+}
+
+/// Builds the terminal reward from names and values of its components.
+fn weighted<const N: usize>(task: Task, parts: [(&'static str, f64); N]) -> TerminalReward {
+    let components = parts.map(|(name, value)| (name, clamp_component(value)));
+    TerminalReward::new(weighted_sum(task, &components, |_| true), components)
 }
 
 /// Returns the terminal reward and its components.
 #[must_use]
 pub(super) fn terminal_reward(input: &TerminalInput) -> TerminalReward {
-    let completion = input.completion;
-    match input.task {
-        Task::Task1 => weighted([
-            ("jobs_completed_rate", 0.60, completion),
-            ("avg_gpu_utilization", 0.40, input.utilization),
-        ]),
-        Task::Task2 => weighted([
-            ("jobs_completed_rate", 0.40, completion),
-            ("worker_trust_calibration", 0.30, input.calibration),
-            ("deadline_recovery_rate", 0.30, input.deadline_hit),
-        ]),
+    let (task, completion) = (input.task, input.completion);
+    match task {
+        Task::Task1 => weighted(
+            task,
+            [(COMPLETION, completion), (UTILIZATION, input.utilization)],
+        ),
+        Task::Task2 => weighted(
+            task,
+            [
+                (COMPLETION, completion),
+                (CALIBRATION, input.calibration),
+                (DEADLINES, input.deadline_hit),
+            ],
+        ),
         Task::Task3 => {
             let left = 1.0 - f64::from(input.step) / f64::from(input.max_steps);
-            weighted([
-                ("jobs_completed_rate", 0.30, completion),
-                ("adversarial_detection_rate", 0.25, input.detection_rate),
-                ("reward_hack_detection_rate", 0.20, input.detection_rate),
-                ("plan_coherence_score", 0.15, input.mean_health),
-                ("efficiency_score", 0.10, left.max(0.0)),
-            ])
+            weighted(
+                task,
+                [
+                    (COMPLETION, completion),
+                    (DETECTION[0], input.detection_rate),
+                    (DETECTION[1], input.detection_rate),
+                    ("plan_coherence_score", input.mean_health),
+                    ("efficiency_score", left.max(0.0)),
+                ],
+            )
         }
     }
 }

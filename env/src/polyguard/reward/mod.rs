@@ -4,4 +4,5 @@ pub(crate) mod anti_cheat;
 pub(crate) mod components;
 pub(crate) mod grading;
 pub(crate) mod terminal_reward;
+pub(crate) mod terms;
 pub(crate) mod verdict;

@@ -30,8 +30,12 @@ pub(crate) fn score_terms(state: &State, end: EndReason) -> (f64, f64) {
 
 /// Returns the score of the episode if it ended now in this way.
 pub(crate) fn score(state: &State, end: EndReason) -> f64 {
-    let (factor, pad) = score_terms(state, end);
+    combine(state, score_terms(state, end), state.hidden.tally.counted)
+}
+
+/// Returns the score from the two terms of [`score_terms`] and the sum that the steps count.
+pub(super) fn combine(state: &State, (factor, pad): (f64, f64), counted: f64) -> f64 {
     let budget = f64::from(state.observation.budget);
     let left = budget - f64::from(state.observation.step_count);
-    published_value(factor * (state.hidden.tally.counted + left * pad) / budget)
+    published_value(factor * (counted + left * pad) / budget)
 }

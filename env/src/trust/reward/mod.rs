@@ -2,10 +2,12 @@
 
 mod step;
 mod terminal_reward;
+mod terms;
 
 pub use step::{GradeInput, grade};
 pub use terminal_reward::FORCED_END_REWARD;
 use terminal_reward::{TerminalInput, terminal_reward};
+pub(super) use terms::{TERMS, forced_events};
 
 use super::model::{Action, Change, LastStep, State, Status, Step, TerminalReward};
 
@@ -18,19 +20,7 @@ impl State {
     #[inline]
     pub(crate) fn add_step_reward(&mut self, step: &mut Step, reported: Option<bool>, cost: u8) {
         let observation = &mut self.observation;
-        step.grades = grade(&GradeInput {
-            task: observation.task,
-            action: step.action,
-            success: step.success == Some(true),
-            own_work: step.own_work,
-            stakes: step.stakes,
-            adversarial: step.adversarial,
-            confidence: step.confidence,
-            in_domain: step.in_domain,
-            trust_before: step.trust_before,
-            step_count: observation.step_count,
-            max_steps: observation.max_steps,
-        });
+        step.grades = grade(&GradeInput::new(observation, step));
         self.tally.total_reward += step.grades.reward;
         self.tally.reward_events += 1;
         self.tally.actions += 1;

@@ -55,6 +55,19 @@ impl TerminalWeights {
             Task::Task3 => weights(0.35, 0.30, 0.25, 0.10),
         }
     }
+
+    /// Returns the terminal reward with these weights, from the components in their order.
+    pub(super) fn sum(&self, components: [f64; 4]) -> f64 {
+        let [completion, detection_rate, calibration, efficiency] = components;
+        // Evaluated left to right in the reference's order; adding a term of weight 0 changes no
+        // bit.
+        clamp_reward(
+            self.completion * completion
+                + self.detection * detection_rate
+                + self.calibration * calibration
+                + self.efficiency * efficiency,
+        )
+    }
 }
 
 /// Returns the terminal reward and its components.
@@ -74,14 +87,7 @@ pub(super) fn terminal_reward(input: &TerminalInput) -> TerminalReward {
     } else if weights == TerminalWeights::default() {
         input.last_reward
     } else {
-        // Evaluated left to right in the reference's order; adding a term of weight 0 changes no
-        // bit.
-        clamp_reward(
-            weights.completion * completion
-                + weights.detection * detection_rate
-                + weights.calibration * calibration
-                + weights.efficiency * efficiency,
-        )
+        weights.sum([completion, detection_rate, calibration, efficiency])
     };
     TerminalReward {
         reward,

@@ -258,6 +258,7 @@ impl TrainConfig {
         model_config::<W>(self).check()?;
         self.rules::<W>()?;
         self.selected::<W>()?;
+        self.left_out_term::<W>()?;
         if self.method == Method::Imitation {
             self.teacher::<W>()?;
         }

@@ -36,10 +36,11 @@ pub struct TrainCommand {
 }
 
 /// The options that only GRPO has, besides those of the loss.
-const OF_GRPO: [&str; 10] = [
+const OF_GRPO: [&str; 11] = [
     "num_generations",
     "continuation",
     "credit",
+    "without_reward_term",
     "scale_rewards",
     "loss_type",
     "epsilon",

@@ -6,8 +6,8 @@ use wasm_bindgen_futures::spawn_local;
 
 use super::training::SavedTraining;
 use super::*;
-use crate::run_store;
 use crate::attempts::AttemptLog;
+use crate::run_store;
 use crate::training_curve::TrainingCurve;
 use crate::training_form::TrainingForm;
 

@@ -129,6 +129,31 @@ pub(super) fn settings(page: Page, current: RunHere) -> El {
         });
         menu.child(small().child(help))
     };
+    let terms = memo(move || {
+        let terms = page.info.with(|info| {
+            let info = info.as_ref();
+            info.map_or_else(Vec::new, |info| info.reward_terms.clone())
+        });
+        let whole = Item::new("", "nothing", "");
+        let terms = terms
+            .iter()
+            .map(|term| Item::new(&term.name, &term.label, &term.help));
+        std::iter::once(whole).chain(terms).collect::<Vec<_>>()
+    });
+    let left_out = memo(move || form.with(|form| form.chosen(Setting::Without).to_owned()));
+    let without = select(
+        "training-without",
+        "Leave out of the reward",
+        "",
+        terms,
+        left_out,
+        move |term| {
+            change(Setting::Without, term);
+        },
+    );
+    let without = without.child(small().child(
+        "The policy learns from the rest of the reward; the scores shown have the whole one.",
+    ));
     let link = move || {
         let state = page.state.get_untracked();
         browser::address_with(&query_of(page, &state))
@@ -152,7 +177,8 @@ pub(super) fn settings(page: Page, current: RunHere) -> El {
                 .label("Settings")
                 .attr("disabled", move || has_run.get())
                 .child(FIELDS.into_iter().map(field).collect::<Vec<El>>())
-                .child(MENUS.into_iter().map(menu).collect::<Vec<El>>()),
+                .child(MENUS.into_iter().map(menu).collect::<Vec<El>>())
+                .child(without),
         )
         .child(div().class("control-row").child(copy))
 }

@@ -1,7 +1,7 @@
 //! Measures how smooth the built page is in every world: `cargo xtask bench-page`.
 //!
-//! Three tables: tasks of the main thread above 50 ms, scrubbing, and times until something is
-//! shown. Every measurement checks that the page did what is measured, and fails otherwise. Each world
+//! Five tables: tasks of the main thread above 50 ms, scrubbing, times until something is shown, analyses,
+//! and training. Every measurement checks that the page did what is measured, and fails otherwise. Each world
 //! begins with a control: if an empty page has long tasks, the machine is too busy.
 
 // A command-line program prints to the terminal.
@@ -76,6 +76,26 @@ const DRAG: &str = "const done = arguments[arguments.length - 1];
     }
     requestAnimationFrame(frame);";
 
+/// The time for which a policy is trained.
+const TRAINED: Duration = Duration::from_secs(60);
+
+/// A script that starts to train, and keeps the milliseconds until the first update.
+const TRAIN: &str = "const start = performance.now();
+    window.training = {start, first: null};
+    new MutationObserver((_, observer) => {
+        if (!(Number(document.querySelector('#train-digest')?.dataset.updates) > 0)) return;
+        training.first = performance.now() - start;
+        observer.disconnect();
+    }).observe(document.querySelector('#train'), {subtree: true, childList: true, attributes: true});
+    document.querySelector('#train-start').click();";
+
+/// An expression with what training has reached: milliseconds until the first update, updates so far, all
+/// updates, seconds, the score, and the players that were passed.
+const REACHED: &str = "[training.first, Number(document.querySelector('#train-digest').dataset.updates),
+    Number(document.querySelector('#train-state').textContent.match(/of ([0-9]+)/)?.[1]),
+    (performance.now() - training.start) / 1000, document.querySelector('.train-score').dataset.mean,
+    [...document.querySelectorAll('#train-passed li')].map(line => line.textContent).join('; ')]";
+
 /// A script that works for 8 ms in each of 300 frames.
 const CONTROL: &str = "const done = arguments[0];
     let left = 300;
@@ -108,7 +128,7 @@ async fn main() -> Result<()> {
     let browser = Browser::start().await?;
     watch(&browser).await?;
     let bench = Bench { server, browser };
-    let (mut scrubbing, mut analyses) = (Vec::new(), Vec::new());
+    let (mut scrubbing, mut analyses, mut trained) = (Vec::new(), Vec::new(), Vec::new());
     let speed = bench.speed().await?;
     println!("The machine: {speed:.0} ms for 20 million steps of an integer loop in JavaScript.\n");
     println!("| world | activity | tasks > 50 ms | longest, ms | where |\n|---|---|---|---|---|");
@@ -137,6 +157,9 @@ async fn main() -> Result<()> {
         let (tasks, seconds) = bench.analysis(world).await?;
         row("analysis", &tasks);
         analyses.push((world.name, seconds));
+        let (tasks, reached) = bench.training(world).await?;
+        row("training", &tasks);
+        trained.push((world.name, reached));
     }
     println!(
         "\n| scrubbing | frames/s | ms between frames, median / 95 % | script + style + layout, ms a frame | all, ms |\n|---|---|---|---|---|"
@@ -152,6 +175,12 @@ async fn main() -> Result<()> {
     }
     println!("\n| analysis | actions | s |\n|---|---|---|");
     for (world, row) in analyses {
+        println!("| {world} | {row} |");
+    }
+    println!(
+        "\n| training | first update, ms | updates | s | updates/s | score | above |\n|---|---|---|---|---|---|---|"
+    );
+    for (world, row) in trained {
         println!("| {world} | {row} |");
     }
     Ok(())
@@ -317,6 +346,34 @@ impl Bench {
             .await?;
         ensure!(ended, "{}: no analysis in {ANALYZED:?}", world.name);
         Ok((self.tasks().await?, format!("{actions} | {seconds:.1}")))
+    }
+
+    /// Trains with the preset to the end, or for [`TRAINED`]; returns the long tasks and what was reached.
+    async fn training(&self, world: &World) -> Result<(Vec<LongTask>, String)> {
+        let query = format!("?world={}&page=training", world.name);
+        let address = format!("{}{query}", self.server.url());
+        self.browser.goto(&address).await?;
+        self.browser.wait_for("#train-start").await?;
+        self.browser.wait_for("[data-chart] path.line").await?;
+        self.tasks().await?;
+        self.browser.execute(TRAIN, vec![]).await?;
+        self.browser.wait_for(".train-score").await?;
+        let ended = "document.querySelector('#train-pause').hidden";
+        self.browser.becomes(ended, TRAINED).await?;
+        let found = self.browser.execute(&format!("return {REACHED}"), vec![]).await?;
+        let number = |at: usize| found[at].as_f64().context("training did not begin");
+        let (updates, seconds) = (number(1)?, number(3)?);
+        let row = format!(
+            "{:.0} | {updates} of {} | {seconds:.0} | {:.2} | {} | {} |",
+            number(0)?,
+            number(2)?,
+            updates / seconds,
+            found[4].as_str().context("no score")?,
+            found[5].as_str().context("no lines")?,
+        );
+        let tasks = self.tasks().await?;
+        self.browser.click("#train-reset").await?;
+        Ok((tasks, row.trim_end_matches(" |").to_owned()))
     }
 
     /// Measures the first visit to a world, and switching to it from another one: first paint,

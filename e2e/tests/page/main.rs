@@ -18,5 +18,6 @@ mod results;
 mod shifts;
 mod spot;
 mod train;
+mod train_workers;
 mod words;
 mod workers;

@@ -2,7 +2,7 @@
 //! one Web Worker.
 //!
 //! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations;
-//! `evaluation.rs` is what an evaluation reports.
+//! `evaluation.rs` makes the report of an evaluation.
 
 mod evaluation;
 mod run;

@@ -33,7 +33,7 @@ pub struct Training {
     pub update: TrainingUpdate,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
-    /// What the policy did in the evaluations.
+    /// Rates and attempts of the evaluations so far.
     pub attempts: AttemptLog,
     /// `true` while updates are made.
     pub is_running: bool,

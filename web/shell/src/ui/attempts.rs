@@ -1,4 +1,4 @@
-//! What a policy has learned: its rates in a table, and its attempts at one episode, a row of cells each.
+//! The results of learning: its rates in a table, and its attempts at one episode, a row of cells each.
 
 use sentinel_page_protocol::{Attempt, AttemptStep, Rate, readable_task};
 

@@ -1,4 +1,4 @@
-//! What an evaluation reports: the score, rates of all episodes, and one episode step by step.
+//! The report of an evaluation: the score, rates of all episodes, and one episode step by step.
 
 use sentinel_compact::actor::{Actor, Rollout};
 use sentinel_compact::evaluate::{GreedyEpisode, by_task, total_rates};

@@ -186,7 +186,7 @@ pub struct Attempt {
     pub kinds: Vec<String>,
     /// The harm that a step can do, such as `fooled`.
     pub harm: String,
-    /// What the policy did, in a phrase such as `9 delegations, 3 verifications, fooled once`.
+    /// The actions of the policy in a phrase, such as `9 delegations, 3 verifications, fooled once`.
     pub summary: String,
     /// The steps, in order.
     pub steps: Vec<AttemptStep>,
@@ -195,7 +195,7 @@ pub struct Attempt {
 /// A step of an [`Attempt`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptStep {
-    /// Index in [`Attempt::kinds`].
+    /// Index of the kind in [`Attempt::kinds`].
     pub kind: u8,
     /// The one that the action was about in two or three characters, such as `S2`; empty for none.
     pub label: String,

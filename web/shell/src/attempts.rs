@@ -1,4 +1,4 @@
-//! How a policy played while it was trained: its attempts at one episode at some times, and its rates
+//! The play of a policy while it is trained: its attempts at one episode at some times, and its rates
 //! at first and now.
 
 use sentinel_page_protocol::{Attempt, Rate};

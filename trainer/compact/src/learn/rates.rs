@@ -73,7 +73,7 @@ impl ActionKind {
 /// The kind of one step, with what distinguishes it from others of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepKind {
-    /// Index in [`Learn::ACTION_KINDS`](super::Learn::ACTION_KINDS).
+    /// Index of the kind in [`Learn::ACTION_KINDS`](super::Learn::ACTION_KINDS).
     pub kind: usize,
     /// The one that the action was about in two or three characters, such as `S2`; empty for none.
     pub label: String,

@@ -50,7 +50,7 @@ pub struct Training {
     pub form: TrainingForm,
     /// Scores of the evaluations so far.
     pub curve: TrainingCurve,
-    /// What the policy did in the evaluations.
+    /// Rates and attempts of the evaluations so far.
     pub attempts: AttemptLog,
     /// `true` while updates are made.
     pub is_running: bool,

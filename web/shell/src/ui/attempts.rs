@@ -1,6 +1,6 @@
-//! What a policy has learned: its rates in a table, and its attempts at one episode, a row of cells each.
+//! The results of learning: its rates in a table, and its attempts at one episode, a row of cells each.
 
-use sentinel_page_protocol::{Attempt, AttemptStep, Rate};
+use sentinel_page_protocol::{Attempt, AttemptStep, Rate, readable_task};
 
 use super::result_table::{heading, unseen_heading};
 use super::widgets::text_with_help;
@@ -69,9 +69,10 @@ fn strips(log: &AttemptLog, newest: &Attempt) -> [El; 3] {
     let row = |index| li().child(attempt_row(log, index, longest > DENSE_FROM));
     let rows: Vec<El> = (0..log.rows().len()).map(row).collect();
     let caption = format!(
-        "One episode, {} with seed {}, as the policy played it after some seconds of training. A cell is a \
+        "One episode, {}, seed {}, as the policy played it after some seconds of training. A cell is a \
          step; at the right is the score of this episode.",
-        newest.task, newest.seed
+        readable_task(&newest.task),
+        newest.seed
     );
     let kind = |(index, name): (usize, &String)| {
         let sample = i().attr("data-kind", index.to_string());

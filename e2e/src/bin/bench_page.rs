@@ -360,7 +360,10 @@ impl Bench {
         self.browser.wait_for(".train-score").await?;
         let ended = "document.querySelector('#train-pause').hidden";
         self.browser.becomes(ended, TRAINED).await?;
-        let found = self.browser.execute(&format!("return {REACHED}"), vec![]).await?;
+        let found = self
+            .browser
+            .execute(&format!("return {REACHED}"), vec![])
+            .await?;
         let number = |at: usize| found[at].as_f64().context("training did not begin");
         let (updates, seconds) = (number(1)?, number(3)?);
         let row = format!(

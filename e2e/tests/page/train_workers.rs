@@ -69,9 +69,17 @@ fn lose(worker: u32) -> String {
 #[tokio::test]
 async fn a_run_survives_the_loss_of_its_workers() -> Result<()> {
     let (server, browser) = start().await?;
-    let whole = digests(&browser, &small_with("0"), 14).await?;
+    let settings = |workers| {
+        [
+            ("episodes", "96"),
+            SMALL[1],
+            SMALL[2],
+            ("training-workers", workers),
+        ]
+    };
+    let whole = digests(&browser, &settings("0"), 14).await?;
     show(&browser, &server, "page=training").await?;
-    press_start(&browser, &small_with("2")).await?;
+    press_start(&browser, &settings("2")).await?;
     digests_until(&browser, 2).await?;
     browser.execute(&lose(1), vec![]).await?;
     // The one that learns goes on alone.

@@ -30,9 +30,21 @@ const PARTS_AHEAD: usize = 2;
 pub struct Learner {
     /// The run that it trains.
     running: Option<Running>,
+    /// The run that waits for the published policy.
+    waiting: Option<Waiting>,
     /// Parts to play for another engine, with the number of their run.
     parts: VecDeque<(u32, Vec<u8>)>,
     replies: VecDeque<Reply>,
+}
+
+/// A run that cannot start before a file is there.
+struct Waiting {
+    run: u32,
+    spec: TrainingSpec,
+    helpers: u8,
+    path: String,
+    /// Number of updates that it may begin then.
+    allowed: u32,
 }
 
 /// A run with what it may do.
@@ -43,6 +55,8 @@ struct Running {
     allowed: u32,
     /// Numbers of the helpers that wait for a part, once for each part that can be sent.
     idle: Vec<u8>,
+    /// `true` once the helpers have ended.
+    is_alone: bool,
     /// Milliseconds of updates and evaluations so far.
     worked_ms: f64,
     /// Time at which the work under way began; `None` while there is none.
@@ -57,8 +71,10 @@ impl std::fmt::Debug for Learner {
 
 impl Program for Learner {
     fn handle(&mut self, request: Request) {
-        let Request::Learner(request) = request else {
-            return;
+        let request = match request {
+            Request::Learner(request) => request,
+            Request::File { name, content, .. } => return self.handle_file(&name, content),
+            _ => return,
         };
         let Ok(request) = decode(&request) else {
             return self.replies.push_back(Reply::Problem(
@@ -72,6 +88,13 @@ impl Program for Learner {
                 helpers,
                 state,
             } => self.start(run, spec, helpers, &state),
+            LearnerRequest::Learn { run, updates }
+                if self.waiting.as_ref().is_some_and(|own| own.run == run) =>
+            {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.allowed = updates;
+                }
+            }
             LearnerRequest::PlayPart { run, part } => self.parts.push_back((run, part)),
             LearnerRequest::Learn { run, .. }
             | LearnerRequest::PartPlayed { run, .. }
@@ -118,13 +141,16 @@ impl Running {
             LearnerRequest::PartPlayed {
                 helper, episodes, ..
             } => {
-                self.idle.push(helper);
+                if !self.is_alone {
+                    self.idle.push(helper);
+                }
                 if let Err(reason) = self.training.put_part(&episodes) {
                     self.training.fail(&reason);
                     self.report(self.training.state(), replies);
                 }
             }
             LearnerRequest::PlayAlone { .. } => {
+                self.is_alone = true;
                 self.idle.clear();
                 self.training.play_alone();
             }
@@ -184,14 +210,70 @@ impl Running {
 }
 
 impl Learner {
+    /// Starts a run, or requests the policy that it starts from.
     fn start(&mut self, run: u32, spec: TrainingSpec, helpers: u8, state: &[u8]) {
-        self.running = None;
-        let training = WorldName::parse(&spec.world)
-            .ok_or_else(|| format!("There is no world {:?}.", spec.world))
-            .and_then(|world| {
-                let spec = spec.clone();
-                in_world!(world, W => boxed(Run::<W>::new(spec, helpers, state)))
-            });
+        (self.running, self.waiting) = (None, None);
+        let path = world_of(&spec)
+            .and_then(|world| in_world!(world, W => run::published_path::<W>(&spec)));
+        match path {
+            Ok(Some(path)) if state.is_empty() => {
+                self.replies.push_back(Reply::Need(path.clone()));
+                self.waiting = Some(Waiting {
+                    run,
+                    spec,
+                    helpers,
+                    path,
+                    allowed: 0,
+                });
+            }
+            _ => self.start_from(run, spec, helpers, state, None),
+        }
+    }
+
+    /// Starts the run that waits for a file.
+    fn handle_file(&mut self, name: &str, content: Result<Vec<u8>, String>) {
+        let Some(waiting) = self.waiting.take_if(|waiting| waiting.path == name) else {
+            return;
+        };
+        let Waiting {
+            run,
+            spec,
+            helpers,
+            allowed,
+            ..
+        } = waiting;
+        match content {
+            Ok(bytes) => self.start_from(run, spec, helpers, &[], Some(&bytes)),
+            Err(reason) => self.refuse(run, spec, reason.trim_end_matches('.')),
+        }
+        if let Some(running) = &mut self.running {
+            running.allowed = allowed;
+        }
+    }
+
+    fn refuse(&mut self, run: u32, spec: TrainingSpec, reason: &str) {
+        let update = TrainingUpdate {
+            run,
+            spec,
+            failure: format!("Training cannot start: {reason}."),
+            ..TrainingUpdate::default()
+        };
+        let reply = DeferredReply::Training(Box::new(update));
+        self.replies.push_back(reply.into());
+    }
+
+    fn start_from(
+        &mut self,
+        run: u32,
+        spec: TrainingSpec,
+        helpers: u8,
+        state: &[u8],
+        published: Option<&[u8]>,
+    ) {
+        let training = world_of(&spec).and_then(|world| {
+            let spec = spec.clone();
+            in_world!(world, W => boxed(Run::<W>::new(spec, helpers, state, published)))
+        });
         match training {
             Ok(training) => {
                 let idle = std::iter::repeat_n((0..helpers).rev(), PARTS_AHEAD);
@@ -201,21 +283,13 @@ impl Learner {
                     training,
                     allowed: 0,
                     idle: idle.flatten().collect(),
+                    is_alone: false,
                     since: None,
                 };
                 running.report(running.training.state(), &mut self.replies);
                 self.running = Some(running);
             }
-            Err(reason) => {
-                let update = TrainingUpdate {
-                    run,
-                    spec,
-                    failure: format!("Training cannot start: {reason}."),
-                    ..TrainingUpdate::default()
-                };
-                self.replies
-                    .push_back(DeferredReply::Training(Box::new(update)).into());
-            }
+            Err(reason) => self.refuse(run, spec, &reason),
         }
     }
 
@@ -229,6 +303,11 @@ impl Learner {
             Err(reason) => Reply::Problem(reason),
         });
     }
+}
+
+fn world_of(spec: &TrainingSpec) -> Result<WorldName, String> {
+    let name = &spec.world;
+    WorldName::parse(name).ok_or_else(|| format!("there is no world {name:?}"))
 }
 
 /// Returns the time in milliseconds; always 0 outside a browser, where nobody looks at it.
@@ -493,6 +572,46 @@ mod tests {
             assert_eq!(last.spec.credit, shown);
             assert!(last.command.contains(&format!("--credit {shown}")));
         }
+    }
+
+    /// A run from the published policy waits for its file, has its width, and needs no imitation.
+    #[test]
+    fn a_run_starts_from_the_published_policy() {
+        let published = TrainingSpec {
+            start: "published".to_owned(),
+            ..spec("cluster", 1)
+        };
+        let mut learner = Learner::default();
+        learner.handle(start(published.clone(), 0, Vec::new()));
+        learner.handle(LearnerRequest::Learn { run: 1, updates: 1 }.into());
+        assert!(!learner.work(|| true), "it waits");
+        let Some(Reply::Need(path)) = learner.next_reply() else {
+            panic!("no request of the policy");
+        };
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let file = |content| Request::File {
+            name: path.clone(),
+            content,
+            dropped: false,
+        };
+        let bytes = std::fs::read(folder.join(&path)).expect(&path);
+        learner.handle(file(Ok(bytes)));
+        let all = updates(&take_replies(&mut learner));
+        let last = &all[all.len() - 1];
+        assert_eq!((last.updates, last.phase.as_str()), (1, "grpo"));
+        assert_ne!(last.spec.hidden, published.hidden);
+        assert!(
+            last.command.contains("sentinel train") && last.command.contains("--init replays/")
+        );
+        assert!(!last.command.contains("imitate"));
+
+        learner.handle(start(published, 0, Vec::new()));
+        learner.handle(file(Err("It is not there.".to_owned())));
+        let refused = updates(&take_replies(&mut learner));
+        assert_eq!(
+            refused[0].failure,
+            "Training cannot start: It is not there."
+        );
     }
 
     #[test]

@@ -12,15 +12,17 @@ use sentinel_compact::plain::{Cpu, Matrix};
 use sentinel_compact::trainer::TrainerState;
 use sentinel_compact::{Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
 use sentinel_env::TaskName;
+use sentinel_env::rules::Rules;
 use sentinel_page_engine::PageWorld;
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet, decode, encode};
-use sentinel_policy::nn::{Model, Weights};
+use sentinel_policy::nn::{Architecture as _, Model, Weights};
 use serde::{Deserialize, Serialize};
 
 use crate::division::Division;
 use crate::evaluation;
 use crate::part::{Part, Played, Work, values};
-use crate::settings::{commands, credit_name, phases};
+use crate::settings::{PUBLISHED, commands, credit_name, phases};
 
 /// Number of updates between two evaluations.
 const EVALUATE_EVERY: usize = 4;
@@ -117,20 +119,38 @@ pub(crate) struct Run<W: Learn> {
     failure: String,
     /// Milliseconds of work before the state from which it continues.
     worked_before: f64,
+    /// Folder of the policy that it starts from; empty for fresh weights.
+    published: &'static str,
 }
 
 impl<W: Learn + PageWorld> Run<W> {
-    /// Prepares a run that `helpers` other engines play with this one.
+    /// Prepares a run that `helpers` other engines play with this one. It starts from the state `saved`
+    /// unless that is empty, else from `published` if it is there, else from fresh weights.
     ///
     /// # Errors
     /// Returns a phrase about a setting that is not possible, or about a saved state that does not fit.
-    pub(crate) fn new(spec: TrainingSpec, helpers: u8, saved: &[u8]) -> Result<Self, String> {
+    pub(crate) fn new(
+        mut spec: TrainingSpec,
+        helpers: u8,
+        saved: &[u8],
+        published: Option<&[u8]>,
+    ) -> Result<Self, String> {
+        let published = published.map(Model::<W::Net>::from_bytes).transpose();
+        let published = published.map_err(|error| format!("the published policy: {error}"))?;
+        if let Some(model) = &published {
+            spec.hidden = u32::try_from(model.config.net.hidden()).ok();
+        }
         let phases = phases::<W>(&spec)?;
         let total = phases.iter().map(|phase| phase.max_steps).sum();
         let message = |error: sentinel_compact::Error| error.to_string();
         let first = phases.first().ok_or("a run needs a phase")?;
         let tasks = first.selected::<W>().map_err(message)?;
         let grpo = phases.last().unwrap_or(first);
+        let rules = grpo.rules::<W>().map_err(message)?;
+        let published_folder = match spec.start.as_str() {
+            "" => "",
+            _ => W::published_model(rules),
+        };
         let spec = TrainingSpec {
             learning_rate: grpo.learning_rate.to_string(),
             group_size: u32::try_from(grpo.num_generations).ok(),
@@ -140,7 +160,13 @@ impl<W: Learn + PageWorld> Run<W> {
             credit: credit_name(grpo.credit).to_owned(),
             ..spec
         };
-        let start = Weights::init(W::net(first), first.seed);
+        let start = match published {
+            Some(model) => model.weights,
+            None => Weights::init(W::net(first), first.seed),
+        };
+        if *start.config() != W::net(first) {
+            return Err("the published policy has another network".to_owned());
+        }
         let mut run = Self {
             spec,
             trainer: Trainer::on_device(first.clone(), start, &Cpu).map_err(message)?,
@@ -156,6 +182,7 @@ impl<W: Learn + PageWorld> Run<W> {
             update: None,
             failure: String::new(),
             worked_before: 0.0,
+            published: published_folder,
         };
         if !saved.is_empty() {
             run.restore(saved)?;
@@ -413,7 +440,7 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         let seeds = config.validation_seeds;
         TrainingUpdate {
             spec: self.spec.clone(),
-            command: commands(&self.phases),
+            command: commands(&self.phases, self.published),
             phase: match config.method {
                 Method::Imitation => "imitation".to_owned(),
                 Method::Grpo | Method::ExpertIteration => "grpo".to_owned(),
@@ -468,6 +495,17 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         self.failure = format!("Training ended: {reason}.");
         (self.update, self.evaluation) = (None, None);
     }
+}
+
+/// Returns the path of the published policy that a run starts from, relative to the page; `None` if it
+/// starts from fresh weights.
+///
+/// # Errors
+/// Returns a phrase if the rules are unknown.
+pub(crate) fn published_path<W: PageWorld>(spec: &TrainingSpec) -> Result<Option<String>, String> {
+    let rules = Rules::parse(&spec.rules).map_err(|error| error.to_string())?;
+    let is_wanted = spec.start == PUBLISHED;
+    Ok(is_wanted.then(|| weights_path(W::published_model(rules))))
 }
 
 /// Returns the hash of weights, in hexadecimal digits.

@@ -19,6 +19,8 @@ const FIELDS: [(&str, &str); 6] = [
     ("hidden", "the network width"),
     ("without_reward_term", "the reward"),
 ];
+/// Name of the weights of the published policy, to start from.
+pub(crate) const PUBLISHED: &str = "published";
 /// Names of the returns of an action that the page offers.
 const CREDITS: [(&str, Credit); 2] = [("step", Credit::Step), ("episode", Credit::Episode)];
 
@@ -36,6 +38,11 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
     };
     let learning_rate = number("the learning rate", &spec.learning_rate)?;
     let entropy = number("the entropy bonus", &spec.entropy)?;
+    let is_fresh = match spec.start.as_str() {
+        "" => true,
+        PUBLISHED => false,
+        other => return Err(format!("there are no weights {other} to start from")),
+    };
     let credit = match spec.credit.as_str() {
         "" => None,
         name => {
@@ -64,7 +71,8 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
         }
         config
     };
-    let first = W::NEEDS_START.then(|| phase(Method::Imitation));
+    let needs_start = W::NEEDS_START && is_fresh;
+    let first = needs_start.then(|| phase(Method::Imitation));
     let all: Vec<TrainConfig> = first.into_iter().chain([phase(Method::Grpo)]).collect();
     all.iter().try_for_each(check::<W>)?;
     Ok(all)
@@ -94,7 +102,8 @@ fn check<W: Learn>(phase: &TrainConfig) -> Result<(), String> {
 }
 
 /// Returns the command lines that train the same.
-pub(crate) fn commands(phases: &[TrainConfig]) -> String {
+/// `published` is the folder of the policy that they start from; empty for fresh weights.
+pub(crate) fn commands(phases: &[TrainConfig], published: &str) -> String {
     let mut lines = Vec::new();
     for phase in phases {
         let common = format!(
@@ -104,9 +113,10 @@ pub(crate) fn commands(phases: &[TrainConfig]) -> String {
         lines.push(match phase.method {
             Method::Imitation => format!("sentinel imitate {common}"),
             Method::Grpo | Method::ExpertIteration => {
-                let init = match phases.len() {
-                    1 => "",
-                    _ => " --init outputs/imitation",
+                let init = match (phases.len(), published) {
+                    (1, "") => String::new(),
+                    (1, folder) => format!(" --init {folder}"),
+                    _ => " --init outputs/imitation".to_owned(),
                 };
                 let without = match phase.without_reward_term.as_str() {
                     "" => String::new(),

@@ -25,6 +25,8 @@ pub struct TrainingSpec {
     pub entropy: String,
     /// Number of units of each hidden layer.
     pub hidden: Option<u32>,
+    /// Weights to start from: `published` for those of the published policy, empty for fresh ones.
+    pub start: String,
     /// Return of an action: `step` or `episode`; empty for the preset.
     pub credit: String,
     /// Name of the term that the reward leaves out, one of [`WorldInfo::reward_terms`]; empty for the

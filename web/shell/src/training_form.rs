@@ -18,6 +18,8 @@ pub enum Setting {
     Entropy,
     /// Number of units of each hidden layer.
     Width,
+    /// Weights to start from.
+    Start,
     /// Return of an action.
     Credit,
     /// Seed of fresh weights and of every sampled action.
@@ -31,7 +33,7 @@ pub enum Setting {
 }
 
 /// Number of settings of a run.
-const COUNT: usize = 10;
+const COUNT: usize = 11;
 /// Names of the settings in the address.
 const NAMES: [&str; COUNT] = [
     "lr",
@@ -39,6 +41,7 @@ const NAMES: [&str; COUNT] = [
     "episodes",
     "entropy",
     "width",
+    "start",
     "credit",
     "train-seed",
     "train-rules",
@@ -46,7 +49,7 @@ const NAMES: [&str; COUNT] = [
     "workers",
 ];
 /// Presets that are the same in every world; the engine that trains knows the others.
-const PRESETS: [&str; COUNT] = ["", "", "", "", "", "step", "1", "hardened", "", ""];
+const PRESETS: [&str; COUNT] = ["", "", "", "", "", "", "step", "1", "hardened", "", ""];
 
 /// The settings as the visitor typed them; an empty text stands for the preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +95,7 @@ impl TrainingForm {
         let value = value.replace(' ', "+");
         let is_valid = match name {
             "lr" | "entropy" => is_decimal(&value),
+            "start" => value == "published",
             "credit" => matches!(&*value, "step" | "episode"),
             "train-seed" => parse_seed(&value).is_some(),
             "train-rules" | "without" => plain_word(&value).is_some(),
@@ -131,6 +135,7 @@ impl TrainingForm {
             episodes: number("The number of episodes", Setting::Episodes)?,
             entropy: text(Setting::Entropy),
             hidden: number("The width", Setting::Width)?,
+            start: text(Setting::Start),
             credit: text(Setting::Credit),
             without: text(Setting::Without),
             workers: number("The number of workers", Setting::Workers)?,
@@ -147,6 +152,7 @@ impl From<&TrainingSpec> for TrainingForm {
             number(spec.episodes),
             spec.entropy.clone(),
             number(spec.hidden),
+            spec.start.clone(),
             spec.credit.clone(),
             spec.seed.to_string(),
             spec.rules.clone(),
@@ -211,6 +217,7 @@ mod tests {
             (Setting::Episodes, "24"),
             (Setting::Entropy, "0.01"),
             (Setting::Width, "16"),
+            (Setting::Start, "published"),
             (Setting::Credit, "episode"),
             (Setting::Seed, "9223372036854775807"),
             (Setting::Rules, "hardened-completion"),

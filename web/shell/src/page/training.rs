@@ -52,6 +52,8 @@ pub struct Training {
     pub curve: TrainingCurve,
     /// Rates and attempts of the evaluations so far.
     pub attempts: AttemptLog,
+    /// `true` once an engine that helps has failed: the engine that trains plays everything then.
+    is_alone: bool,
     /// `true` while updates are made.
     pub is_running: bool,
     /// Number of the tournament of other players on the validation episodes; 0 for none.
@@ -128,12 +130,14 @@ impl Page {
     pub(super) fn send_training(&self) {
         let found = self.with_training(|training| {
             let updates = if training.is_running { ALL } else { 0 };
-            (training.run, updates, training.update.spec.clone())
+            let spec = training.update.spec.clone();
+            (training.run, updates, spec, training.is_alone)
         });
-        let Some((run, updates, spec)) = found else {
+        let Some((run, updates, spec, is_alone)) = found else {
             return;
         };
         let helpers = match spec.workers {
+            _ if is_alone => 0,
             Some(wanted) => u8::try_from(wanted).unwrap_or(u8::MAX).min(HELPERS_MAX),
             None => browser::helpers_for_training(),
         };
@@ -149,6 +153,10 @@ impl Page {
 
     /// Sends a part of the episodes to an engine that helps.
     pub(super) fn send_part(&self, run: u32, helper: u8, part: Vec<u8>) {
+        // One that was on its way when the helpers ended is played by the engine that trains.
+        if self.with_training(|training| training.run == run && !training.is_alone) != Some(true) {
+            return;
+        }
         let request = Request::from(LearnerRequest::PlayPart { run, part });
         let role = Role::Rollouts(helper);
         self.use_engines(role, |engines, _| engines.send(LEARNER, role, &request));
@@ -171,7 +179,7 @@ impl Page {
             engines.stop_all(|role| matches!(role, Role::Rollouts(_)));
         });
         self.ask_learner(|training| {
-            training.update.spec.workers = Some(0);
+            training.is_alone = true;
             LearnerRequest::PlayAlone { run: training.run }
         });
     }

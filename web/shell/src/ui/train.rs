@@ -88,9 +88,6 @@ fn elsewhere(page: Page, world: Memo<String>) -> El {
 }
 
 fn headline(page: Page, current: RunHere) -> El {
-    let with = move |say: fn(&Training) -> String| {
-        move || current.with(|training| training.as_ref().map_or_else(String::new, say))
-    };
     let is_running = memo(move || current.with(|t| t.as_ref().is_some_and(|t| t.is_running)));
     let is_over = memo(move || current.with(|t| t.as_ref().is_some_and(Training::is_over)));
     let has_run = memo(move || current.with(Option::is_some));
@@ -127,23 +124,28 @@ fn headline(page: Page, current: RunHere) -> El {
             training.map_or_else(String::new, state_sentence)
         })
     });
-    let detail = move || {
-        match has_run.get() {
-        false => {
-            "A small network learns from its own episodes, in this tab and without a server. It takes one to \
-             four minutes; what it has learned shows after some seconds."
-                .to_owned()
-        }
-        true => with(state_sentence)(),
-    }
-    };
+    // A memo of `current` alone: an effect that reads both it and a memo of it can miss a change.
+    let detail = memo(move || {
+        current.with(|training| match training {
+            None => {
+                "A small network learns from its own episodes, in this tab and without a server. It takes \
+                 one to four minutes; what it has learned shows after some seconds."
+                    .to_owned()
+            }
+            Some(training) => state_sentence(training),
+        })
+    });
     div()
         .class("headline")
         .child(
             div()
                 .class("story")
                 .child(h1().child("Train a policy in this tab"))
-                .child(p().class("detail").id("train-state").child(detail))
+                .child(
+                    p().class("detail")
+                        .id("train-state")
+                        .child(move || detail.get()),
+                )
                 .child(
                     p().class("sr")
                         .attr("role", "status")

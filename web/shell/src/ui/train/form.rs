@@ -82,7 +82,14 @@ type Menu = (
     &'static str,
 );
 
-const MENUS: [Menu; 2] = [
+const MENUS: [Menu; 3] = [
+    (
+        Setting::Start,
+        "training-start",
+        "Start from",
+        [("", "fresh weights"), ("published", "the published policy")],
+        "The published policy was trained for longer, and has a width of its own.",
+    ),
     (
         Setting::Credit,
         "training-credit",

@@ -23,7 +23,7 @@ const EVALUATE_EVERY: usize = 4;
 /// Update by which the validation score is above that of the heuristic.
 const HEURISTIC_BY: usize = 12;
 /// Update by which it is above that of the Bayes look-ahead less `MARGIN`.
-const BAYES_BY: usize = 80;
+const BAYES_BY: usize = 90;
 /// Difference in score that does not count.
 const MARGIN: f64 = 0.005;
 /// Seeds on which the last and the best policy are compared; they have chosen neither.

@@ -20,7 +20,7 @@ use openenv_part::openenv;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use trainer_parts::{devices, mpi, wasm32, wgpu};
+use trainer_parts::{devices, learning, mpi, wasm32, wgpu};
 
 /// One part of a run.
 pub struct Part {
@@ -45,7 +45,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 24] = [
+pub const PARTS: [Part; 25] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -178,6 +178,12 @@ pub const PARTS: [Part; 24] = [
         "order",
         "prompts do not depend on the order of JSON maps (about 1 min)",
         order,
+    ),
+    part(
+        Set::Full,
+        "learning",
+        "ten policies of trust learn as in the page, in time and without collapse (about 12 min)",
+        learning,
     ),
     part(
         Set::Full,

@@ -92,6 +92,15 @@ pub(super) fn wgpu(ci: &mut Ci) -> Result<Tally> {
     ci.cargo_test("wgpu", &mut cargo)
 }
 
+/// Trains policies with the gradients of the page, optimized, for several seeds.
+pub(super) fn learning(ci: &mut Ci) -> Result<Tally> {
+    let mut cargo = ci.dirs.cargo();
+    cargo
+        .args(["run", "--release", "-p", "sentinel-compact"])
+        .args(["--no-default-features", "--example", "learning_curve"]);
+    ci.one_check("learning", &mut cargo)
+}
+
 /// Tests training on two ranks with Open MPI, over the loopback device.
 pub(super) fn mpi(ci: &mut Ci) -> Result<Tally> {
     apt::install(&ci.dirs, &MPI_PACKAGES, "training with MPI")?;

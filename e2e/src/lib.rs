@@ -7,6 +7,7 @@
 pub mod browser;
 pub mod chrome_command;
 pub mod driver;
+pub mod film;
 pub mod main_thread;
 pub mod pictures;
 mod test_input;

@@ -310,6 +310,46 @@ impl Pixels {
         write(file, &bytes)
     }
 
+    /// Returns the width in pixels.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Returns the height in pixels.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// Returns the smallest rectangle `(x, y, width, height)` outside of which `self` is equal to `other`,
+    /// a picture of the same size; one pixel if they are equal.
+    #[must_use]
+    pub fn changed(&self, other: &Self) -> (u32, u32, u32, u32) {
+        let pixels = self.rgb.chunks_exact(3).zip(other.rgb.chunks_exact(3));
+        let places = (0_u32..).zip(pixels).filter(|(_, (a, b))| a != b);
+        let (mut left, mut top, mut right, mut bottom) = (self.width, self.height, 0, 0);
+        for (at, _) in places {
+            let (x, y) = (at % self.width, at / self.width);
+            (left, top) = (left.min(x), top.min(y));
+            (right, bottom) = (right.max(x + 1), bottom.max(y + 1));
+        }
+        match right {
+            0 => (0, 0, 1, 1),
+            _ => (left, top, right - left, bottom - top),
+        }
+    }
+
+    /// Returns the color channels of a rectangle `(x, y, width, height)`, row by row.
+    #[must_use]
+    pub fn part(&self, (x, y, width, height): (u32, u32, u32, u32)) -> Vec<u8> {
+        let row = |y: u32| {
+            let start = ((y * self.width + x) * 3) as usize;
+            &self.rgb[start..start + (width * 3) as usize]
+        };
+        (y..y + height).flat_map(row).copied().collect()
+    }
+
     /// Returns the share of pixels that differ, and a picture of them: red on a pale copy of `self`.
     ///
     /// # Errors
@@ -386,6 +426,18 @@ mod tests {
     fn gray(width: u32, height: u32) -> Pixels {
         let rgb = vec![120; (width * height * 3) as usize];
         Pixels { width, height, rgb }
+    }
+
+    #[test]
+    fn the_changed_rectangle_has_all_differences() {
+        let (before, mut after) = (gray(5, 4), gray(5, 4));
+        assert_eq!(after.changed(&before), (0, 0, 1, 1));
+        for (x, y) in [(1, 2), (3, 1)] {
+            after.rgb[(y * 5 + x) * 3] = 0;
+        }
+        assert_eq!(after.changed(&before), (1, 1, 3, 2));
+        let part = after.part((1, 1, 3, 2));
+        assert_eq!((part.len(), part[6], part[9]), (18, 0, 0));
     }
 
     #[test]

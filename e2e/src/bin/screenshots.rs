@@ -1,12 +1,12 @@
 //! Makes the pictures of the page: `cargo xtask screenshots`. With `--check` it compares them with
-//! the committed ones instead.
+//! the committed ones instead, except for the animated one.
 
 // A command-line program prints to the terminal.
 #![allow(clippy::print_stdout)]
 
 use anyhow::Result;
 use sentinel_e2e::pictures::{PICTURES, RenderEnvironment, check_all, committed, take};
-use sentinel_e2e::{Browser, serve_page};
+use sentinel_e2e::{Browser, film, serve_page};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
@@ -25,5 +25,8 @@ async fn main() -> Result<()> {
         RenderEnvironment::of_page(&browser).await?.save()?;
         println!("{}", picture.file);
     }
+    let frames = film::take(&browser, &server).await?;
+    film::save(&frames, &committed(film::FILM))?;
+    println!("{}", film::FILM);
     Ok(())
 }

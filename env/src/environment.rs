@@ -158,7 +158,7 @@ pub trait World: Environment<Action: Display> {
     /// The functions for adaptive difficulty, or `None` if the world does not support it.
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = None;
     /// The terms of the reward that training can leave out.
-    const REWARD_TERMS: &'static [RewardTerm] = &[];
+    const REWARD_TERMS: &'static [RewardTermInfo] = &[];
     /// The type of the world's tasks.
     type Task: TaskName;
     /// The changes to the world's published rules that can be switched on.
@@ -204,12 +204,18 @@ pub trait World: Environment<Action: Display> {
         0.0
     }
 
+    /// Returns [`World::reward_count`] without the term [`World::REWARD_TERMS`]`[term]`.
+    #[must_use]
+    fn reward_count_without_term(&self, _term: usize) -> f64 {
+        self.reward_count()
+    }
+
     /// Returns [`Environment::score`] without the term [`World::REWARD_TERMS`]`[term]`; `term_total` is
     /// the sum of [`World::term_reward`] over the steps so far. By default it is the mean of the reward
     /// events that are left.
     #[must_use]
-    fn score_without_term(&self, _term: usize, term_total: f64) -> f64 {
-        (self.total_reward() - term_total) / self.reward_count().max(1.0)
+    fn score_without_term(&self, term: usize, term_total: f64) -> f64 {
+        (self.total_reward() - term_total) / self.reward_count_without_term(term).max(1.0)
     }
 
     /// Returns `preferred` if the world supports it, else the world's default.
@@ -232,7 +238,7 @@ pub trait World: Environment<Action: Display> {
 
 /// A term of a world's reward that training can leave out, to show what the policy then becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RewardTerm {
+pub struct RewardTermInfo {
     /// Name on the command line and in files.
     pub name: &'static str,
     /// Label in menus.

@@ -44,7 +44,7 @@ pub mod trust;
 pub use batch::Batch;
 pub use environment::{
     AdaptiveDifficulty, Environment, EpisodeNameError, EpisodeNames, EpisodeSpec, PrivilegedState,
-    RESET_LANES, RewardTerm, Seeded, Transition, World,
+    RESET_LANES, RewardTermInfo, Seeded, Transition, World,
 };
 pub use named::Named;
 pub use protocol::{JsonEnv, Protocol, Session, TrajectoryDigest};

@@ -5,7 +5,7 @@ use super::model::{Change, Setup, Size, Step};
 use super::reward::TERMS;
 use crate::digest::Digest;
 use crate::environment::{
-    AdaptiveHooks, Environment, EpisodeSpec, PrivilegedState, RewardTerm, Transition, World,
+    AdaptiveHooks, Environment, EpisodeSpec, PrivilegedState, RewardTermInfo, Transition, World,
 };
 use crate::rng::Streams;
 use crate::task::Task;
@@ -14,7 +14,7 @@ impl World for Episode {
     const NAME: &'static str = "cluster";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
-    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
+    const REWARD_TERMS: &'static [RewardTermInfo] = &TERMS;
     type Task = Task;
     type Change = Change;
 

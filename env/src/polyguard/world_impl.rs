@@ -8,7 +8,9 @@ use super::model::step::Step;
 use super::model::task_spec::{Difficulty, FormularyName, Split, SubEnvironment, TaskSpec};
 use super::reward::terms::{TERMS, score_without_term};
 use crate::digest::Digest;
-use crate::environment::{Environment, EpisodeSpec, PrivilegedState, RewardTerm, Seeded, World};
+use crate::environment::{
+    Environment, EpisodeSpec, PrivilegedState, RewardTermInfo, Seeded, World,
+};
 use crate::named::Named;
 use crate::rng::Streams;
 use crate::task::{TaskAxis, TaskName, TaskSelection};
@@ -25,7 +27,7 @@ impl Seeded for Setup {
 
 impl World for Episode {
     const NAME: &'static str = "polyguard";
-    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
+    const REWARD_TERMS: &'static [RewardTermInfo] = &TERMS;
     type Task = TaskSpec;
     type Change = setup::Change;
 

@@ -4,7 +4,9 @@ use super::Episode;
 use super::model::{Action, Change, Setup, Step, TaskLayout};
 use super::reward::{TERMS, forced_events};
 use crate::digest::Digest;
-use crate::environment::{AdaptiveHooks, Environment, EpisodeSpec, RewardTerm, Transition, World};
+use crate::environment::{
+    AdaptiveHooks, Environment, EpisodeSpec, RewardTermInfo, Transition, World,
+};
 use crate::rng::Streams;
 use crate::task::Task;
 
@@ -12,7 +14,7 @@ impl World for Episode {
     const NAME: &'static str = "trust";
     const STREAMS: &'static [Streams] = &[Streams::Reference, Streams::Independent];
     const ADAPTIVE: Option<AdaptiveHooks<Self>> = Some(AdaptiveHooks::HOOKS);
-    const REWARD_TERMS: &'static [RewardTerm] = &TERMS;
+    const REWARD_TERMS: &'static [RewardTermInfo] = &TERMS;
     type Task = Task;
     type Change = Change;
 
@@ -52,9 +54,8 @@ impl World for Episode {
         step.term_reward(term, self.observation())
     }
 
-    fn score_without_term(&self, term: usize, term_total: f64) -> f64 {
-        let events = self.tally().reward_events - forced_events(term, self.observation());
-        (self.total_reward() - term_total) / f64::from(events.max(1))
+    fn reward_count_without_term(&self, term: usize) -> f64 {
+        f64::from(self.tally().reward_events - forced_events(term, self.observation()))
     }
 
     /// Adds the action, its reward and the trust in all slots to the digest.

@@ -146,7 +146,7 @@ impl Described for PolyguardEnv {
     }
 }
 
-/// Plays the validation episodes greedily; prints the mean score and the shares.
+/// Plays the episodes of [`SEEDS`] greedily; prints the mean score and the shares.
 fn measure<W: Described>(trainer: &Trainer<W, Matrix>) -> Result<(), Box<dyn Error>> {
     let config = trainer.config();
     let model = Arc::new(Model {

@@ -73,6 +73,15 @@ impl<W: Learn> Rollout<W> {
         self.episode.total_reward() - self.term_total
     }
 
+    /// Returns the number of reward events so far that are trained on.
+    #[must_use]
+    pub fn training_events(&self) -> f64 {
+        match self.left_out {
+            None => self.episode.reward_count(),
+            Some(term) => self.episode.reward_count_without_term(term),
+        }
+    }
+
     /// Returns `true` if the episode has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {

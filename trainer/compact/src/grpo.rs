@@ -237,7 +237,7 @@ fn episode_group<W: Learn>(
         earned.push(Earned {
             before,
             total: rollout.training_total(),
-            events: rollout.episode.reward_count(),
+            events: rollout.training_events(),
         });
         group.batch.sequences.push(sequence);
     }

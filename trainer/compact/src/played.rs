@@ -51,18 +51,12 @@ impl<W: Learn> PlayedEpisodes<W> {
 
     /// Returns the number of episodes.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub const fn count(&self) -> usize {
         match self {
             Self::Groups(all) => all.len(),
             Self::Labeled(all) => all.len(),
             Self::Compared(all) => all.len(),
         }
-    }
-
-    /// Returns `true` without an episode.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Appends the episodes that follow; returns `false` if those were played for another method.

@@ -43,11 +43,11 @@ pub struct Trainer<W: Learn, T: Tensor = DefaultTensor> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrainerState {
     /// Number of updates done.
-    done: usize,
+    done: u64,
     /// Number of environment steps taken.
     env_steps: u64,
     /// Number of optimizer steps taken.
-    time: usize,
+    time: u64,
     /// Values of each parameter.
     weights: Vec<Vec<f32>>,
     /// Adam moments of each parameter, the first and the second; empty before the first step.
@@ -123,7 +123,9 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
             None => None,
         };
         let fits = |((_, values), (first, second)): ((_, &[f32]), &(Vec<f32>, Vec<f32>))| {
-            first.len() == values.len() && second.len() == values.len()
+            // A parameter without a gradient so far has no moments.
+            let length = if first.is_empty() { 0 } else { values.len() };
+            first.len() == length && second.len() == length
         };
         let has_moments = !state.moments.is_empty();
         if has_moments
@@ -135,7 +137,7 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
         let mut trainer = Self::on_device(config, start, device)?;
         if has_moments {
             let moments = state.moments.into_iter().map(|(first, second)| {
-                let time = state.time;
+                let time = state.time as usize;
                 let moments = Moments {
                     time,
                     first,
@@ -148,7 +150,7 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
         if trainer.reference.is_some() {
             trainer.reference = Some(reference.ok_or_else(other)?);
         }
-        (trainer.done, trainer.env_steps) = (state.done, state.env_steps);
+        (trainer.done, trainer.env_steps) = (state.done as usize, state.env_steps);
         Ok(trainer)
     }
 
@@ -168,9 +170,9 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
             (moments.first, moments.second)
         };
         Ok(TrainerState {
-            done: self.done,
+            done: self.done as u64,
             env_steps: self.env_steps,
-            time: time.unwrap_or(0),
+            time: time.unwrap_or(0) as u64,
             weights: values(&self.weights),
             moments: match time {
                 Some(_) => moments.into_iter().map(pair).collect(),

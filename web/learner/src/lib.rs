@@ -167,7 +167,11 @@ impl Running {
         let training = &mut self.training;
         if self.allowed > 0 && !training.is_updating() && training.has_updates() {
             self.allowed -= 1;
-            training.begin_update();
+            if let Err(reason) = training.begin_update() {
+                training.fail(&reason);
+                self.report(self.training.state(), replies);
+                return true;
+            }
         }
         let run = self.run;
         while let Some(helper) = self.idle.pop() {
@@ -183,7 +187,7 @@ impl Running {
                 self.report(*state, replies);
                 let saved = self.training.saved(self.worked_ms + now_ms() - since);
                 if let Some(state) = saved.filter(|_| is_evaluated) {
-                    replies.push_back(DeferredReply::TrainingState { run, state }.into());
+                    replies.push_back(DeferredReply::TrainingCheckpoint { run, state }.into());
                 }
             }
             Progress::Part => {}
@@ -537,7 +541,7 @@ mod tests {
         assert_eq!(digest(&take_replies(&mut learner)), digest(&whole));
 
         let states = whole.iter().filter_map(|reply| match reply {
-            DeferredReply::TrainingState { state, .. } => Some(state.clone()),
+            DeferredReply::TrainingCheckpoint { state, .. } => Some(state.clone()),
             _ => None,
         });
         let states: Vec<_> = states.collect();

@@ -49,6 +49,16 @@ pub(crate) enum Played<W: Learn> {
     Evaluation(Vec<GreedyEpisode>),
 }
 
+impl<W: Learn> Played<W> {
+    /// Returns the number of episodes.
+    pub(crate) const fn count(&self) -> usize {
+        match self {
+            Self::Update(episodes) => episodes.count(),
+            Self::Evaluation(episodes) => episodes.len(),
+        }
+    }
+}
+
 /// The answer of an engine that has played a part.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "")]

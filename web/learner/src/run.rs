@@ -51,7 +51,10 @@ pub(crate) trait TrainingRun {
     /// Returns `true` while an evaluation is under way.
     fn is_evaluating(&self) -> bool;
     /// Begins the next update.
-    fn begin_update(&mut self);
+    ///
+    /// # Errors
+    /// Returns a phrase about why the next phase cannot begin.
+    fn begin_update(&mut self) -> Result<(), String>;
     /// Takes a part for another engine, encoded; `None` if none is left.
     fn take_part(&mut self) -> Option<Vec<u8>>;
     /// Takes a part that another engine has played.
@@ -75,11 +78,16 @@ pub(crate) trait TrainingRun {
     fn fail(&mut self, reason: &str);
 }
 
-/// A saved state of a run.
+/// A state from which a run continues.
 #[derive(Serialize, Deserialize)]
-struct SavedRun {
-    phase: usize,
-    before: usize,
+struct RunCheckpoint {
+    /// Hash of the configurations of all phases: other presets would continue with the weights of
+    /// neither run.
+    configs: u64,
+    phase: u32,
+    before: u32,
+    /// Number of updates at the newest evaluation.
+    evaluated: Option<u32>,
     steps_before: u64,
     worked_ms: f64,
     trainer: TrainerState,
@@ -191,13 +199,17 @@ impl<W: Learn + PageWorld> Run<W> {
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), String> {
-        let saved: SavedRun = decode(saved).map_err(|_| "the saved state cannot be read")?;
-        let phase = self.phases.get(saved.phase);
-        let config = phase.ok_or("the saved state has another phase")?.clone();
+        let saved: RunCheckpoint = decode(saved).map_err(|_| "the saved state cannot be read")?;
+        let phase = saved.phase as usize;
+        let config = self.phases.get(phase);
+        let config = config.filter(|_| saved.configs == hash_of(&self.phases));
+        let config = config.ok_or("the saved state belongs to another version of the page")?;
+        let config = config.clone();
         self.trainer =
             Trainer::from_state(config, saved.trainer, &Cpu).map_err(|error| error.to_string())?;
-        self.phase = saved.phase;
-        (self.before, self.steps_before) = (saved.before, saved.steps_before);
+        self.phase = phase;
+        (self.before, self.steps_before) = (saved.before as usize, saved.steps_before);
+        self.evaluated = saved.evaluated.map(|updates| updates as usize);
         self.worked_before = saved.worked_ms;
         Ok(())
     }
@@ -224,13 +236,19 @@ impl<W: Learn + PageWorld> Run<W> {
         Ok(())
     }
 
-    /// Begins an evaluation if one is due and the former one is over.
-    fn begin_evaluation(&mut self) {
+    /// Returns `true` if an evaluation is due and was not begun.
+    fn owes_evaluation(&self) -> bool {
         let done = self.done();
         let is_due = done.is_multiple_of(EVALUATE_EVERY) || done == self.total;
-        if !is_due || self.evaluated == Some(done) || self.evaluation.is_some() {
+        is_due && self.evaluated != Some(done)
+    }
+
+    /// Begins an evaluation if one is due and the former one is over.
+    fn begin_evaluation(&mut self) {
+        if !self.owes_evaluation() || self.evaluation.is_some() {
             return;
         }
+        let done = self.done();
         let count = episode_count(&self.tasks, self.trainer.config().validation_seeds);
         self.evaluated = Some(done);
         self.evaluation = Some(Evaluation {
@@ -267,6 +285,9 @@ impl<W: Learn + PageWorld> Run<W> {
 
     /// Takes the episodes of a part; those of an earlier update or evaluation are dropped.
     fn put(&mut self, work: &Work, part: &Range<u64>, played: Played<W>) {
+        if played.count() as u64 != part.end.saturating_sub(part.start) {
+            return;
+        }
         let now = self.trainer.updates_done() as u64;
         match (work, played) {
             (Work::Update { update }, Played::Update(episodes)) if *update == now => {
@@ -378,7 +399,9 @@ impl<W: Learn + PageWorld> Run<W> {
 
 impl<W: Learn + PageWorld> TrainingRun for Run<W> {
     fn has_updates(&self) -> bool {
-        self.failure.is_empty() && self.done() < self.total
+        // An evaluation that is due waits for the former one, and the update waits for it.
+        let waits = self.evaluation.is_some() && self.owes_evaluation();
+        self.failure.is_empty() && self.done() < self.total && !waits
     }
 
     fn is_updating(&self) -> bool {
@@ -389,14 +412,13 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         self.evaluation.is_some()
     }
 
-    fn begin_update(&mut self) {
+    fn begin_update(&mut self) -> Result<(), String> {
         // The policy of an evaluation is that of the phase that is left.
         self.begin_evaluation();
-        if let Err(reason) = self.enter_phase() {
-            return self.fail(&reason);
-        }
+        self.enter_phase()?;
         let episodes = self.trainer.config().episodes_per_update as u64;
         self.update = Some(Division::new(episodes, self.engines * PARTS));
+        Ok(())
     }
 
     fn take_part(&mut self) -> Option<Vec<u8>> {
@@ -481,9 +503,11 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
     }
 
     fn saved(&self, worked_ms: f64) -> Option<Vec<u8>> {
-        let saved = SavedRun {
-            phase: self.phase,
-            before: self.before,
+        let saved = RunCheckpoint {
+            configs: hash_of(&self.phases),
+            phase: count(self.phase),
+            before: count(self.before),
+            evaluated: self.evaluated.map(count),
             steps_before: self.steps_before,
             worked_ms,
             trainer: self.trainer.state().ok()?,
@@ -506,6 +530,15 @@ pub(crate) fn published_path<W: PageWorld>(spec: &TrainingSpec) -> Result<Option
     let rules = Rules::parse(&spec.rules).map_err(|error| error.to_string())?;
     let is_wanted = spec.start == PUBLISHED;
     Ok(is_wanted.then(|| weights_path(W::published_model(rules))))
+}
+
+/// Returns the hash of the configurations of all phases.
+fn hash_of(phases: &[TrainConfig]) -> u64 {
+    let mut digest = sentinel_env::digest::Digest::default();
+    for phase in phases {
+        digest.write_bytes(format!("{phase:?}").as_bytes());
+    }
+    digest.hash
 }
 
 /// Returns the hash of weights, in hexadecimal digits.

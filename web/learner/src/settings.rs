@@ -2,10 +2,9 @@
 //! same.
 
 use sentinel_compact::{Credit, Learn, Method, TrainConfig};
+use sentinel_page_engine::file_library::TAB;
 use sentinel_page_protocol::TrainingSpec;
 
-/// Name of the model among the players.
-const NAME: &str = "tab";
 /// Largest group, so that a typing error does not exhaust the memory of the worker.
 const GROUP_MAX: usize = 256;
 /// Largest number of episodes of an update, for the same reason.
@@ -52,7 +51,7 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
     };
     let phase = |method| {
         let mut config = TrainConfig::preset::<W>(method, true);
-        NAME.clone_into(&mut config.name);
+        TAB.clone_into(&mut config.name);
         config.rules.clone_from(&spec.rules);
         config.seed = spec.seed;
         if let Some(hidden) = spec.hidden {

@@ -136,7 +136,7 @@ pub enum DeferredReply {
         episodes: Vec<u8>,
     },
     /// State from which the run can be continued, after an evaluation.
-    TrainingState {
+    TrainingCheckpoint {
         /// Number of the run.
         run: u32,
         /// State as the engine encoded it.

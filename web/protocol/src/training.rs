@@ -34,8 +34,8 @@ pub struct TrainingSpec {
     ///
     /// [`WorldInfo::reward_terms`]: crate::WorldInfo::reward_terms
     pub without: String,
-    /// Number of workers that play episodes; `None` for one less than the machine has cores. It does not
-    /// change the result.
+    /// Number of helpers: workers that play episodes beside the one that learns; `None` for one less than
+    /// the machine has cores. It does not change the result.
     pub workers: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ pub enum LearnerRequest {
         /// Number of other engines that play parts of the episodes.
         helpers: u8,
         /// State of the same run to continue from, a
-        /// [`DeferredReply::TrainingState`](crate::DeferredReply::TrainingState); empty to begin anew.
+        /// [`DeferredReply::TrainingCheckpoint`](crate::DeferredReply::TrainingCheckpoint); empty to begin anew.
         #[serde(with = "crate::bytes")]
         state: Vec<u8>,
     },

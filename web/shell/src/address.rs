@@ -51,6 +51,7 @@ pub fn sync_with_page(page: Page) {
         if let Some((timer, _)) = take_waiting() {
             timer.clear();
         }
+        page.cache_state();
         let (mut state, problems) = page.parse(&browser::query());
         page.keep_training_form(&mut state);
         page.history_entry.set_value(state.history_entry());

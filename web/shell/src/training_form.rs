@@ -28,10 +28,12 @@ pub enum Setting {
     Rules,
     /// Reward term that training leaves out.
     Without,
-    /// Number of workers that play episodes.
+    /// Number of workers that play episodes beside the one that learns.
     Workers,
 }
 
+/// Largest number of helpers.
+pub const HELPERS_MAX: u32 = 8;
 /// Number of settings of a run.
 const COUNT: usize = 11;
 /// Names of the settings in the address.
@@ -138,7 +140,14 @@ impl TrainingForm {
             start: text(Setting::Start),
             credit: text(Setting::Credit),
             without: text(Setting::Without),
-            workers: number("The number of workers", Setting::Workers)?,
+            workers: match number("The number of helpers", Setting::Workers)? {
+                Some(count) if count > HELPERS_MAX => {
+                    return Err(format!(
+                        "The number of helpers is above {HELPERS_MAX}: {count}"
+                    ));
+                }
+                count => count,
+            },
         })
     }
 }
@@ -200,7 +209,8 @@ mod tests {
             (Setting::Episodes, "4294967296", "number of episodes"),
             (Setting::Width, "-1", "width"),
             (Setting::Seed, "9223372036854775808", "seed"),
-            (Setting::Workers, "1.5", "number of workers"),
+            (Setting::Workers, "1.5", "number of helpers"),
+            (Setting::Workers, "9", "number of helpers"),
         ] {
             let error = form(&[(setting, typed)]).spec("trust");
             let error = error.expect_err("no number");

@@ -5,32 +5,32 @@ use super::terminal_reward::{
     CALIBRATION, COMPLETION, DEADLINES, DETECTION, UTILIZATION, weighted_sum,
 };
 use crate::cluster::model::{Change, Grades, JobStatus, Observation, Step, TerminalReward};
-use crate::environment::RewardTerm;
+use crate::environment::RewardTermInfo;
 use crate::task::Task;
 
 /// The terms, in the order of [`Term`].
-pub(in crate::cluster) const TERMS: [RewardTerm; 5] = [
-    RewardTerm {
+pub(in crate::cluster) const TERMS: [RewardTermInfo; 5] = [
+    RewardTermInfo {
         name: "completion",
         label: "Completion",
         meaning: "Points for completed jobs, at each step and at the end",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "resources",
         label: "Resources",
         meaning: "Points for memory in use and deadlines kept, less what idle or overloaded GPUs waste",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "detection",
         label: "Detection",
         meaning: "Points for catching attacks without false alarms, and for trust that agrees with true reliability",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "poison",
         label: "Poison",
         meaning: "A factor that lowers every reward by the share of forged reports that were believed",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "reliability",
         label: "Reliability",
         meaning: "A factor that lowers every reward after repeated actions, steps off the goal and misplaced confidence",

@@ -2,29 +2,29 @@
 
 use super::components::published_value;
 use super::terminal_reward::{combine, score_terms};
-use crate::environment::RewardTerm;
+use crate::environment::RewardTermInfo;
 use crate::polyguard::model::history::EndReason;
 use crate::polyguard::model::state::State;
 use crate::polyguard::model::step::{Component, Step};
 
 /// The terms, in the order of [`Term`].
-pub(in crate::polyguard) const TERMS: [RewardTerm; 4] = [
-    RewardTerm {
+pub(in crate::polyguard) const TERMS: [RewardTermInfo; 4] = [
+    RewardTermInfo {
         name: "ending",
         label: "Ending",
         meaning: "The factor by which a good or a bad end multiplies the score, and the points for steps saved",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "safety",
         label: "Safety",
         meaning: "Points for lowering the true risk",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "process",
         label: "Process",
         meaning: "Points for gathering information before acting, and for acting or abstaining as uncertainty demands",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "exploits",
         label: "Exploits",
         meaning: "What refused steps and exploits cost: their points, and the score of the episode that they end",

@@ -1,34 +1,34 @@
 //! The terms of the reward that training can leave out, and their contribution to a step.
 
 use super::step::{GradeInput, StepWeights, grade_weighted};
-use crate::environment::RewardTerm;
+use crate::environment::RewardTermInfo;
 use crate::trust::model::{
     Action, Change, Observation, Status, Step, TerminalReward, TerminalWeights,
 };
 
 /// The terms, in the order of [`Term`].
-pub(in crate::trust) const TERMS: [RewardTerm; 5] = [
-    RewardTerm {
+pub(in crate::trust) const TERMS: [RewardTermInfo; 5] = [
+    RewardTermInfo {
         name: "poison",
         label: "Poison",
         meaning: "What it costs to believe a poisoned answer, and what it earns to catch one",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "calibration",
         label: "Calibration",
         meaning: "At the end, points for trust that agrees with the specialists' true reliability",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "accuracy",
         label: "Accuracy",
         meaning: "Points for completed subtasks, at each step and at the end",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "efficiency",
         label: "Efficiency",
         meaning: "Points for cheap actions and for budget that is left",
     },
-    RewardTerm {
+    RewardTermInfo {
         name: "verification",
         label: "Verification",
         meaning: "Points for verifying where it is worth its price, and only there",

@@ -39,7 +39,7 @@ impl Page {
             DeferredReply::Training(update) => self.handle_training(*update),
             DeferredReply::Part { run, helper, part } => self.send_part(run, helper, part),
             DeferredReply::PartPlayed { run, episodes } => self.handle_part(role, run, episodes),
-            DeferredReply::TrainingState { run, state } => self.keep_training(run, state),
+            DeferredReply::TrainingCheckpoint { run, state } => self.keep_training(run, state),
             DeferredReply::TrainedModel { run, content } => self.handle_trained(run, content),
             DeferredReply::Standings(standings) if role == Role::Rivals => {
                 self.handle_rivals(standings);

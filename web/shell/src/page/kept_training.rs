@@ -4,7 +4,7 @@ use sentinel_page_protocol::{TrainingScore, TrainingUpdate, decode, encode};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen_futures::spawn_local;
 
-use super::training::SavedTraining;
+use super::training::Checkpoint;
 use super::*;
 use crate::attempts::AttemptLog;
 use crate::run_store;
@@ -30,6 +30,14 @@ pub struct KeptTraining {
     state: Vec<u8>,
 }
 
+impl KeptTraining {
+    /// Returns `true` if all updates are done.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.update.updates >= self.update.total
+    }
+}
+
 impl Page {
     /// Keeps the newest state of a run, here and in the browser.
     pub(super) fn keep_training(&self, run: u32, state: Vec<u8>) {
@@ -44,9 +52,18 @@ impl Page {
         let Some(kept) = kept.filter(|kept| kept.update.run == run) else {
             return;
         };
-        self.training.saved.set_value(SavedTraining {
-            state: kept.state.clone(),
-            restarts: 0,
+        let (state, updates) = (kept.state.clone(), kept.update.updates);
+        self.training.checkpoint.update_value(|checkpoint| {
+            // A state that an engine repeats after its restart is not progress.
+            let restarts = match checkpoint.updates < updates {
+                true => 0,
+                false => checkpoint.restarts,
+            };
+            *checkpoint = Checkpoint {
+                state,
+                updates,
+                restarts,
+            };
         });
         if let Ok(bytes) = encode(&kept) {
             spawn_local(async move { run_store::put(&bytes).await });
@@ -74,15 +91,16 @@ impl Page {
             return;
         };
         self.training.kept.set(None);
+        self.open_training(&kept.update.spec.world);
         let run = self.next_run();
         let mut training = Training::new(run, kept.update, kept.form);
         training.attempts = kept.attempts;
         training.curve = TrainingCurve::new(kept.points);
         training.is_running = !training.is_over();
         self.training.current.set(Some(training));
-        self.training.saved.set_value(SavedTraining {
+        self.training.checkpoint.set_value(Checkpoint {
             state: kept.state,
-            restarts: 0,
+            ..Checkpoint::default()
         });
         self.show_training_form();
         self.send_training();

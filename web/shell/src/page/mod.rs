@@ -373,7 +373,7 @@ impl Page {
     }
 
     /// Remembers the state for the visitor's return to this world.
-    fn cache_state(&self) {
+    pub fn cache_state(&self) {
         let state = self.state.get_untracked();
         let world = state.world.clone();
         self.cache_world(&world, |cached| cached.state = Some(state));

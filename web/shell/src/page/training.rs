@@ -7,7 +7,7 @@ use sentinel_page_protocol::{
 use super::*;
 use crate::attempts::AttemptLog;
 use crate::training_curve::TrainingCurve;
-use crate::training_form::TrainingForm;
+use crate::training_form::{HELPERS_MAX, TrainingForm};
 
 /// Name of the engine that trains; no world has it.
 pub(super) const LEARNER: &str = "learner";
@@ -16,16 +16,16 @@ const PLAYER_FILE: &str = "tab.safetensors";
 /// Number of updates that stands for as many as the run has.
 const ALL: u32 = u32::MAX;
 
-/// Largest number of engines that help.
-const HELPERS_MAX: u8 = 8;
 /// Number of times that a run is continued from the same state after its engine has failed.
 const RESTARTS_MAX: u8 = 2;
 
-/// The newest state of a run.
+/// The newest state of a run, from which it continues if its engine fails.
 #[derive(Clone, Debug, Default)]
-pub struct SavedTraining {
+pub struct Checkpoint {
     /// State as the engine encoded it; empty before the first one.
     pub(super) state: Vec<u8>,
+    /// Number of updates done.
+    pub(super) updates: u32,
     /// Number of times that the run was continued from it.
     pub(super) restarts: u8,
 }
@@ -58,8 +58,8 @@ pub struct Training {
     pub is_running: bool,
     /// Number of the tournament of other players on the validation episodes; 0 for none.
     rivals_run: u32,
-    /// Tournament of the players that take longer, which follows that of the others.
-    slow_rivals: Option<TournamentSpec>,
+    /// Names of the other players that have not played yet, in order.
+    rivals_left: Vec<String>,
     /// Scores of other players on all validation episodes.
     pub rivals: Vec<Placement>,
 }
@@ -92,7 +92,7 @@ pub struct TrainingSignals {
     /// The use of the policy that was asked for and has not arrived; `None` if none was.
     pub wanted: Signal<Option<ModelUse>>,
     /// The newest state of the run.
-    pub(super) saved: StoredValue<SavedTraining>,
+    pub(super) checkpoint: StoredValue<Checkpoint>,
     /// The run of an earlier visit that the browser keeps; `None` if there is none.
     pub kept: Signal<Option<KeptTraining>>,
 }
@@ -102,7 +102,7 @@ impl Default for TrainingSignals {
         Self {
             current: Signal::new(None),
             wanted: Signal::new(None),
-            saved: StoredValue::default(),
+            checkpoint: StoredValue::default(),
             kept: Signal::new(None),
         }
     }
@@ -121,7 +121,7 @@ impl Page {
         let mut training = Training::new(run, update, form);
         training.is_running = true;
         self.training.current.set(Some(training));
-        self.training.saved.set_value(SavedTraining::default());
+        self.training.checkpoint.set_value(Checkpoint::default());
         self.show_training_form();
         self.send_training();
     }
@@ -138,10 +138,13 @@ impl Page {
         };
         let helpers = match spec.workers {
             _ if is_alone => 0,
-            Some(wanted) => u8::try_from(wanted).unwrap_or(u8::MAX).min(HELPERS_MAX),
+            Some(wanted) => wanted.min(HELPERS_MAX) as u8,
             None => browser::helpers_for_training(),
         };
-        let state = self.training.saved.with_value(|saved| saved.state.clone());
+        let state = self
+            .training
+            .checkpoint
+            .with_value(|checkpoint| checkpoint.state.clone());
         self.send_learner(LearnerRequest::Train {
             run,
             spec,
@@ -154,7 +157,12 @@ impl Page {
     /// Sends a part of the episodes to an engine that helps.
     pub(super) fn send_part(&self, run: u32, helper: u8, part: Vec<u8>) {
         // One that was on its way when the helpers ended is played by the engine that trains.
-        if self.with_training(|training| training.run == run && !training.is_alone) != Some(true) {
+        let is_wanted = |training: &Training| training.run == run && !training.is_alone;
+        if !self
+            .training
+            .current
+            .with_untracked(|t| t.as_ref().is_some_and(is_wanted))
+        {
             return;
         }
         let request = Request::from(LearnerRequest::PlayPart { run, part });
@@ -244,6 +252,10 @@ impl Page {
 
     /// Takes the state of a run after an update or an evaluation.
     pub(super) fn handle_training(&self, mut update: TrainingUpdate) {
+        if !update.failure.is_empty() && update.total == 0 {
+            // A kept state that cannot be continued is not offered again.
+            self.forget_kept_training();
+        }
         let begun = self.with_training(|training| {
             if training.run != update.run {
                 return None;
@@ -264,9 +276,9 @@ impl Page {
         }
     }
 
-    /// Lets other players play the validation episodes of a run, those that take longer at the end.
+    /// Lets other players play the validation episodes of a run, one after the other: those that take
+    /// longer at the end.
     fn play_rivals(&self, update: &TrainingUpdate) {
-        let validation = update.validation.clone();
         let info = self.cached_worlds.with_value(|all| {
             let found = all.iter().find(|cached| cached.world == update.spec.world);
             found.and_then(|cached| cached.info.clone())
@@ -275,51 +287,58 @@ impl Page {
             let mut players = info.iter().flat_map(|info| info.players.iter());
             players.any(|player| player.name == *name && player.slow)
         };
-        let (slow, quick): (Vec<_>, Vec<_>) = validation.players.into_iter().partition(is_slow);
-        let spec = |players| TournamentSpec {
-            tasks: validation.tasks.clone(),
-            players,
-            first_seed: validation.first_seed,
-            seeds: validation.seeds,
-            rules: update.spec.rules.clone(),
-            streams: "independent".to_owned(),
-            ..TournamentSpec::default()
-        };
-        let slow = (!slow.is_empty()).then(|| spec(slow));
-        self.with_training(|training| training.slow_rivals = slow);
-        self.start_rivals(spec(quick));
+        let mut players = update.validation.players.clone();
+        players.reverse();
+        players.sort_by_key(is_slow);
+        self.with_training(|training| training.rivals_left = players);
+        self.play_next_rival();
     }
 
-    fn start_rivals(&self, spec: TournamentSpec) {
+    /// Starts the tournament of the next player, or ends the engine that plays them.
+    fn play_next_rival(&self) {
         let run = self.next_run();
-        let world = self.with_training(|training| {
+        let next = self.with_training(|training| {
+            if training.rivals_left.is_empty() {
+                return None;
+            }
             training.rivals_run = run;
-            training.update.spec.world.clone()
+            let player = training.rivals_left.remove(0);
+            let (spec, validation) = (&training.update.spec, &training.update.validation);
+            let tournament = TournamentSpec {
+                tasks: validation.tasks.clone(),
+                players: vec![player],
+                first_seed: validation.first_seed,
+                seeds: validation.seeds,
+                rules: spec.rules.clone(),
+                streams: "independent".to_owned(),
+                ..TournamentSpec::default()
+            };
+            Some((spec.world.clone(), tournament))
         });
-        if let Some(world) = world {
-            self.use_engines(Role::Rivals, |engines, _| {
+        match next.flatten() {
+            Some((world, spec)) => self.use_engines(Role::Rivals, |engines, _| {
                 engines.send(&world, Role::Rivals, &Request::Tournament { run, spec })
-            });
+            }),
+            None => self
+                .engines
+                .update_value(|engines| engines.stop_all(|role| role == Role::Rivals)),
         }
     }
 
-    /// Takes the scores of other players once they have played all episodes.
+    /// Takes the score of another player once it has played all episodes.
     pub(super) fn handle_rivals(&self, mut standings: Standings) {
         if standings.played < standings.total {
             return;
         }
-        let next = self.with_training(|training| {
-            if training.rivals_run != standings.run {
-                return None;
+        let is_awaited = self.with_training(|training| {
+            let is_awaited = training.rivals_run == standings.run;
+            if is_awaited {
+                training.rivals.append(&mut standings.placements);
             }
-            training.rivals.append(&mut standings.placements);
-            training.slow_rivals.take()
+            is_awaited
         });
-        match next.flatten() {
-            Some(spec) => self.start_rivals(spec),
-            None => self
-                .engines
-                .update_value(|engines| engines.stop_all(|role| role == Role::Rivals)),
+        if is_awaited == Some(true) {
+            self.play_next_rival();
         }
     }
 
@@ -349,9 +368,9 @@ impl Page {
     /// failed twice, or there is none.
     pub(crate) fn restart_training(&self, reason: &str) {
         self.training.wanted.set(None);
-        let restarts = self.training.saved.try_update_value(|saved| {
-            saved.restarts += 1;
-            saved.restarts
+        let restarts = self.training.checkpoint.try_update_value(|checkpoint| {
+            checkpoint.restarts += 1;
+            checkpoint.restarts
         });
         self.engines
             .update_value(|engines| engines.stop_all(Role::is_training));
@@ -361,6 +380,8 @@ impl Page {
                 "The engine that trains has stopped. Training goes on from its last saved state."
                     .to_owned(),
             );
+            // The evaluation of its last update may be lost.
+            self.with_training(|training| training.is_running |= training.is_over());
             return self.send_training();
         }
         self.report_failed_training(reason);

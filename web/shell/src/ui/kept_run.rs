@@ -11,6 +11,7 @@ pub fn kept_run(page: Page) -> El {
     page.load_kept_training();
     let (kept, current) = (page.training.kept, page.training.current);
     let is_hidden = move || kept.with(Option::is_none) || current.with(Option::is_some);
+    let is_over = move || kept.with(|kept| kept.as_ref().is_some_and(KeptTraining::is_over));
     let sentence = move || kept.with(|kept| kept.as_ref().map_or_else(String::new, sentence));
     div()
         .class("card")
@@ -24,7 +25,7 @@ pub fn kept_run(page: Page) -> El {
                     button()
                         .id("kept-continue")
                         .on_press(move || page.continue_kept_training())
-                        .child("Continue it"),
+                        .child(move || if is_over() { "Show it" } else { "Continue it" }),
                 )
                 .child(
                     button()

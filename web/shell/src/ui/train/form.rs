@@ -67,9 +67,9 @@ const FIELDS: [Field; 7] = [
     (
         Setting::Workers,
         "training-workers",
-        "Workers",
+        "Helpers",
         "automatic",
-        "The number of workers that play episodes; it does not change the result.",
+        "The number of workers, 0 to 8, that play episodes beside the one that learns; the result is the same.",
     ),
 ];
 

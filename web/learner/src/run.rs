@@ -10,7 +10,7 @@ use sentinel_compact::evaluate::{GreedyEpisode, episode_count, validation_setup}
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
 use sentinel_compact::trainer::TrainerState;
-use sentinel_compact::{Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
+use sentinel_compact::{Error, Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
 use sentinel_env::TaskName;
 use sentinel_env::rules::Rules;
 use sentinel_page_engine::PageWorld;
@@ -361,7 +361,14 @@ impl<W: Learn + PageWorld> Run<W> {
             }
         }
         let learned = self.trainer.update_from(all);
-        learned.map_err(|error| error.to_string())?;
+        learned.map_err(|error| match error {
+            Error::Diverged { .. } => format!(
+                "{error}. At a learning rate of {} the weights have left the range of numbers; a \
+                 smaller one keeps them in it",
+                self.trainer.config().learning_rate
+            ),
+            other => other.to_string(),
+        })?;
         Ok(Some(self.state()))
     }
 

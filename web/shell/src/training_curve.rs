@@ -2,6 +2,9 @@
 
 use sentinel_page_protocol::{Chart, Line, Placement, TrainingScore};
 
+/// Least fall of the score, beside the intervals, that is a loss: scores of evaluations vary.
+const LEAST_LOSS: f64 = 0.02;
+
 /// Scores of a run, each with the seconds of training before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainingCurve {
@@ -47,6 +50,16 @@ impl TrainingCurve {
     #[must_use]
     pub fn newest(&self) -> Option<TrainingScore> {
         self.points.last().map(|(_, score)| *score)
+    }
+
+    /// Returns the highest score, if the newest one is clearly below it.
+    #[must_use]
+    pub fn lost(&self) -> Option<TrainingScore> {
+        let newest = self.newest()?;
+        let scores = self.points.iter().map(|(_, score)| *score);
+        let best = scores.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+        let reach = best.half_width + newest.half_width + LEAST_LOSS;
+        (newest.mean + reach < best.mean).then_some(best)
     }
 
     /// Returns the players that the run has passed, the one with the lowest score first.
@@ -148,6 +161,14 @@ mod tests {
             mean,
             ..Placement::default()
         }
+    }
+
+    #[test]
+    fn a_clear_fall_is_a_loss() {
+        assert_eq!(curve(&[]).lost(), None);
+        assert_eq!(curve(&[0.5, 0.8, 0.79, 0.77]).lost(), None);
+        let best = curve(&[0.5, 0.8, 0.7]).lost().expect("a loss");
+        assert_eq!((best.updates, best.mean), (1, 0.8));
     }
 
     #[test]

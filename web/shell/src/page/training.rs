@@ -288,7 +288,6 @@ impl Page {
             players.any(|player| player.name == *name && player.slow)
         };
         let mut players = update.validation.players.clone();
-        players.reverse();
         players.sort_by_key(is_slow);
         self.with_training(|training| training.rivals_left = players);
         self.play_next_rival();

@@ -233,6 +233,15 @@ fn curve(current: RunHere) -> El {
                 .child(small().child(" mean score on fixed validation seeds")),
         )
     };
+    let lost = move || {
+        let best = current.with(|training| training.as_ref()?.curve.lost())?;
+        Some(p().class("quiet").id("train-lost").child(format!(
+            "It has forgotten: the score was {} after {} updates. The learning rate may be too high for \
+             these groups and episodes.",
+            fixed(best.mean, 3),
+            best.updates
+        )))
+    };
     let is_empty =
         memo(move || chart.with(|chart| chart.lines.iter().all(|line| line.y.is_empty())));
     let waits = p()
@@ -242,7 +251,8 @@ fn curve(current: RunHere) -> El {
     let drawn = div()
         .hidden(move || is_empty.get())
         .child(live_curve(chart));
-    div().class("card").child(score).child(waits).child(drawn)
+    let card = div().class("card").child(score).child(waits);
+    card.child(drawn).child(lost)
 }
 
 /// Returns sentences about the players that the run has passed. Only the newest one is read out.

@@ -169,6 +169,21 @@ async fn every_world_trains_and_faults_are_named() -> Result<()> {
         .await
 }
 
+/// A learning rate at which the policy always takes the same action is named as the likely reason.
+#[tokio::test]
+async fn a_policy_that_stands_still_is_explained() -> Result<()> {
+    let (_server, browser) = start("page=training&lr=0.5&episodes=96").await?;
+    press_start(&browser, &[]).await?;
+    let explained = "document.querySelector('#train-doubt')?.textContent.includes('learning rate')";
+    ensure!(
+        browser
+            .becomes(explained, std::time::Duration::from_secs(90))
+            .await?,
+        "the page does not say why it does not learn"
+    );
+    is_silent(&browser).await
+}
+
 /// Returns the values of the fields and menus, by identifier.
 async fn settings(browser: &Browser) -> Result<Value> {
     let values =

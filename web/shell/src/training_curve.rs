@@ -5,6 +5,9 @@ use sentinel_page_protocol::{Chart, Line, Placement, TrainingScore};
 /// Least fall of the score, beside the intervals, that is a loss: scores of evaluations vary.
 const LEAST_LOSS: f64 = 0.02;
 
+/// Number of equal scores in a row from which on a policy counts as one that no longer changes.
+const STILL_FROM: usize = 4;
+
 /// Scores of a run, each with the seconds of training before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainingCurve {
@@ -60,6 +63,16 @@ impl TrainingCurve {
         let best = scores.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
         let reach = best.half_width + newest.half_width + LEAST_LOSS;
         (newest.mean + reach < best.mean).then_some(best)
+    }
+
+    /// Returns the number of updates after which the score has not changed, if some evaluations agree.
+    #[must_use]
+    pub fn still_since(&self) -> Option<u32> {
+        let newest = self.newest()?;
+        let is_equal =
+            |(_, score): &&(f64, TrainingScore)| score.mean.to_bits() == newest.mean.to_bits();
+        let equal = self.points.iter().rev().take_while(is_equal).count();
+        (equal >= STILL_FROM).then(|| self.points[self.points.len() - equal].1.updates)
     }
 
     /// Returns the players that the run has passed, the one with the lowest score first.
@@ -169,6 +182,15 @@ mod tests {
         assert_eq!(curve(&[0.5, 0.8, 0.79, 0.77]).lost(), None);
         let best = curve(&[0.5, 0.8, 0.7]).lost().expect("a loss");
         assert_eq!((best.updates, best.mean), (1, 0.8));
+    }
+
+    #[test]
+    fn equal_scores_in_a_row_are_counted() {
+        assert_eq!(curve(&[0.5, 0.6, 0.6, 0.6]).still_since(), None);
+        assert_eq!(
+            curve(&[0.6, 0.5, 0.6, 0.6, 0.6, 0.6]).still_since(),
+            Some(2)
+        );
     }
 
     #[test]

@@ -233,14 +233,9 @@ fn curve(current: RunHere) -> El {
                 .child(small().child(" mean score on fixed validation seeds")),
         )
     };
-    let lost = move || {
-        let best = current.with(|training| training.as_ref()?.curve.lost())?;
-        Some(p().class("quiet").id("train-lost").child(format!(
-            "It has forgotten: the score was {} after {} updates. The learning rate may be too high for \
-             these groups and episodes.",
-            fixed(best.mean, 3),
-            best.updates
-        )))
+    let doubt = move || {
+        let found = current.with(|training| training.as_ref().and_then(doubt))?;
+        Some(p().class("quiet").id("train-doubt").child(found))
     };
     let is_empty =
         memo(move || chart.with(|chart| chart.lines.iter().all(|line| line.y.is_empty())));
@@ -252,7 +247,24 @@ fn curve(current: RunHere) -> El {
         .hidden(move || is_empty.get())
         .child(live_curve(chart));
     let card = div().class("card").child(score).child(waits);
-    card.child(drawn).child(lost)
+    card.child(drawn).child(doubt)
+}
+
+/// Returns a sentence about a run that does not learn, and its likely reason.
+fn doubt(training: &Training) -> Option<String> {
+    const REASON: &str = "The learning rate may be too high for these groups and episodes.";
+    if let Some(best) = training.curve.lost() {
+        let score = fixed(best.mean, 3);
+        return Some(format!(
+            "It has forgotten: the score was {score} after {} updates. {REASON}",
+            best.updates
+        ));
+    }
+    // A run that has learned what it can ends without changes, too.
+    let since = training.curve.still_since()?;
+    (since < training.update.total / 2).then(|| {
+        format!("Its actions have not changed since update {since}, whatever it is rewarded for. {REASON}")
+    })
 }
 
 /// Returns sentences about the players that the run has passed. Only the newest one is read out.

@@ -75,6 +75,8 @@ pub fn save(frames: &[Pixels], file: &Path) -> Result<()> {
         };
         let (x, y, width, height) = changed;
         if index > 0 {
+            // Each call is checked with the other value of the former frame.
+            writer.set_frame_position(0, 0)?;
             writer.set_frame_dimension(width, height)?;
             writer.set_frame_position(x, y)?;
         }

@@ -241,7 +241,7 @@ pub trait World: Environment<Action: Display> {
 pub struct RewardTermInfo {
     /// Name on the command line and in files.
     pub name: &'static str,
-    /// Label in menus.
+    /// Label of the term in menus.
     pub label: &'static str,
     /// One sentence about what the term rewards.
     pub meaning: &'static str,

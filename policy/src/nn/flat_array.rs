@@ -97,7 +97,6 @@ pub fn deserialize<'de, T: Nested, D: Deserializer<'de>>(deserializer: D) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

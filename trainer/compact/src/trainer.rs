@@ -122,17 +122,18 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
             Some(values) => Some(weights(values).ok_or_else(other)?),
             None => None,
         };
-        let fits = |((_, values), (first, second)): ((_, &[f32]), &(Vec<f32>, Vec<f32>))| {
-            // A parameter without a gradient so far has no moments.
-            let length = if first.is_empty() { 0 } else { values.len() };
-            first.len() == length && second.len() == length
-        };
         let has_moments = !state.moments.is_empty();
-        if has_moments
-            && !(state.moments.len() == start.iter().count()
-                && start.iter().zip(&state.moments).all(fits))
-        {
-            return Err(other());
+        if has_moments {
+            let counts = state
+                .moments
+                .iter()
+                .map(|(first, second)| (first.len(), second.len()));
+            let lengths = start.iter().map(|(_, values)| values.len());
+            // A parameter without a gradient so far has no moments.
+            let fits = |(length, counts)| counts == (length, length) || counts == (0, 0);
+            if state.moments.len() != start.iter().count() || !lengths.zip(counts).all(fits) {
+                return Err(other());
+            }
         }
         let mut trainer = Self::on_device(config, start, device)?;
         if has_moments {

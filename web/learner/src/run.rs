@@ -9,7 +9,6 @@ use std::ops::Range;
 use sentinel_compact::evaluate::{GreedyEpisode, episode_count, validation_setup};
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
-use sentinel_compact::trainer::TrainerState;
 use sentinel_compact::{Error, Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
 use sentinel_env::TaskName;
 use sentinel_env::rules::Rules;
@@ -17,12 +16,12 @@ use sentinel_page_engine::PageWorld;
 use sentinel_page_engine::world::weights_path;
 use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet, decode, encode};
 use sentinel_policy::nn::{Architecture as _, Model, Weights};
-use serde::{Deserialize, Serialize};
 
 use crate::division::Division;
 use crate::evaluation;
 use crate::part::{Part, Played, Work, values};
 use crate::settings::{PUBLISHED, commands, credit_name, phases};
+use crate::training_run::{Progress, RunCheckpoint, TrainingRun, hash_of};
 
 /// Number of updates between two evaluations.
 const EVALUATE_EVERY: usize = 4;
@@ -31,67 +30,6 @@ const EVALUATE_EVERY: usize = 4;
 const PARTS: u64 = 5;
 /// Players of every world to compare with, besides the baselines of its model card: the published policy.
 const RIVALS: [&str; 1] = ["grpo"];
-
-/// Progress that a run has made by itself.
-pub(crate) enum Progress {
-    /// The state has changed.
-    Update(Box<TrainingUpdate>),
-    /// A part was played.
-    Part,
-    /// Nothing can be done before other engines have sent their parts.
-    Waiting,
-}
-
-/// A training run whose world is not known to the caller.
-pub(crate) trait TrainingRun {
-    /// Returns `true` if the run has updates left to begin.
-    fn has_updates(&self) -> bool;
-    /// Returns `true` while an update is under way.
-    fn is_updating(&self) -> bool;
-    /// Returns `true` while an evaluation is under way.
-    fn is_evaluating(&self) -> bool;
-    /// Begins the next update.
-    ///
-    /// # Errors
-    /// Returns a phrase about why the next phase cannot begin.
-    fn begin_update(&mut self) -> Result<(), String>;
-    /// Takes a part for another engine, encoded; `None` if none is left.
-    fn take_part(&mut self) -> Option<Vec<u8>>;
-    /// Takes a part that another engine has played.
-    ///
-    /// # Errors
-    /// Returns a sentence if it cannot be read.
-    fn put_part(&mut self, episodes: &[u8]) -> Result<(), String>;
-    /// Plays all parts that other engines have taken.
-    fn play_alone(&mut self);
-    /// Plays a part, or takes the step for which all parts are there.
-    fn advance(&mut self) -> Progress;
-    /// Returns the state of the run, without an evaluation.
-    fn state(&self) -> TrainingUpdate;
-    /// Returns the newest policy as a model file.
-    fn model(&self) -> Result<Vec<u8>, String>;
-    /// Returns the state from which the run can be continued, after `worked_ms` milliseconds of work.
-    fn saved(&self, worked_ms: f64) -> Option<Vec<u8>>;
-    /// Returns the milliseconds of work before the saved state from which it continues.
-    fn worked_before(&self) -> f64;
-    /// Ends the run for a reason.
-    fn fail(&mut self, reason: &str);
-}
-
-/// A state from which a run continues.
-#[derive(Serialize, Deserialize)]
-struct RunCheckpoint {
-    /// Hash of the configurations of all phases: other presets would continue with the weights of
-    /// neither run.
-    configs: u64,
-    phase: u32,
-    before: u32,
-    /// Number of updates at the newest evaluation.
-    evaluated: Option<u32>,
-    steps_before: u64,
-    worked_ms: f64,
-    trainer: TrainerState,
-}
 
 /// An evaluation under way.
 struct Evaluation<A> {
@@ -537,15 +475,6 @@ pub(crate) fn published_path<W: PageWorld>(spec: &TrainingSpec) -> Result<Option
     let rules = Rules::parse(&spec.rules).map_err(|error| error.to_string())?;
     let is_wanted = spec.start == PUBLISHED;
     Ok(is_wanted.then(|| weights_path(W::published_model(rules))))
-}
-
-/// Returns the hash of the configurations of all phases.
-fn hash_of(phases: &[TrainConfig]) -> u64 {
-    let mut digest = sentinel_env::digest::Digest::default();
-    for phase in phases {
-        digest.write_bytes(format!("{phase:?}").as_bytes());
-    }
-    digest.hash
 }
 
 /// Returns the hash of weights, in hexadecimal digits.

@@ -49,7 +49,7 @@ pub enum LearnerRequest {
         /// Number under which the engine reports the run.
         run: u32,
         /// Settings of the run.
-        spec: TrainingSpec,
+        spec: Box<TrainingSpec>,
         /// Number of other engines that play parts of the episodes.
         helpers: u8,
         /// State of the same run to continue from, a

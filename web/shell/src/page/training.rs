@@ -147,7 +147,7 @@ impl Page {
             .with_value(|checkpoint| checkpoint.state.clone());
         self.send_learner(LearnerRequest::Train {
             run,
-            spec,
+            spec: Box::new(spec),
             helpers,
             state,
         });

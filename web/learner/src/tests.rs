@@ -278,6 +278,7 @@ fn a_run_starts_from_the_published_policy() {
     assert!(!last.command.contains("imitate"));
 
     learner.handle(start(published, 0, Vec::new()));
+    assert!(matches!(learner.next_reply(), Some(Reply::Need(_))));
     learner.handle(file(Err("It is not there.".to_owned())));
     let refused = updates(&take_replies(&mut learner));
     assert_eq!(

@@ -93,6 +93,15 @@ async fn a_run_survives_the_loss_of_its_workers() -> Result<()> {
     browser.click("#train-reset").await
 }
 
+/// Checks that the page offers no run to continue.
+async fn ensure_none_is_kept(browser: &Browser) -> Result<()> {
+    let offer = "document.querySelector('#kept-run:not([hidden])')";
+    let limit = std::time::Duration::from_millis(500);
+    let is_offered = browser.becomes(offer, limit).await?;
+    ensure!(!is_offered, "a run that was reset is not kept");
+    Ok(())
+}
+
 /// The browser keeps a run: the next visit offers to continue it, with the same weights as without the
 /// interruption.
 #[tokio::test]
@@ -100,15 +109,7 @@ async fn a_run_is_kept_when_the_tab_is_closed() -> Result<()> {
     let (server, browser) = start().await?;
     let whole = digests(&browser, &SMALL, 12).await?;
     show(&browser, &server, "page=training").await?;
-    ensure!(
-        !browser
-            .becomes(
-                "document.querySelector('#kept-run:not([hidden])')",
-                std::time::Duration::from_millis(500)
-            )
-            .await?,
-        "a run that was reset is not kept"
-    );
+    ensure_none_is_kept(&browser).await?;
     press_start(&browser, &SMALL).await?;
     digests_until(&browser, 6).await?;
     show(&browser, &server, "page=training").await?;
@@ -118,14 +119,6 @@ async fn a_run_is_kept_when_the_tab_is_closed() -> Result<()> {
     ensure_equal(&whole, &digests_until(&browser, 12).await?)?;
     browser.click("#train-reset").await?;
     show(&browser, &server, "page=training").await?;
-    ensure!(
-        !browser
-            .becomes(
-                "document.querySelector('#kept-run:not([hidden])')",
-                std::time::Duration::from_millis(500)
-            )
-            .await?,
-        "a run that was reset is not kept"
-    );
+    ensure_none_is_kept(&browser).await?;
     is_silent(&browser).await
 }

@@ -187,8 +187,10 @@ impl Running {
             Progress::Update(state) => {
                 let is_evaluated = state.evaluation.is_some();
                 self.report(*state, replies);
-                let saved = self.training.saved(self.worked_ms + now_ms() - since);
-                if let Some(state) = saved.filter(|_| is_evaluated) {
+                if !is_evaluated {
+                    return true;
+                }
+                if let Some(state) = self.training.saved(self.worked_ms + now_ms() - since) {
                     replies.push_back(DeferredReply::TrainingCheckpoint { run, state }.into());
                 }
             }

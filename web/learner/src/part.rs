@@ -1,5 +1,7 @@
 //! A part of the episodes of an update or an evaluation, which any engine can play.
 
+use std::ops::Range;
+
 use sentinel_compact::evaluate::{GreedyEpisode, greedy_episodes};
 use sentinel_compact::{Learn, PlayedEpisodes, Sequential, TrainConfig};
 use sentinel_env::{WorldName, in_world};
@@ -50,6 +52,33 @@ pub(crate) enum Played<W: Learn> {
 }
 
 impl<W: Learn> Played<W> {
+    /// Plays the episodes `range` with `weights`.
+    ///
+    /// # Errors
+    /// Returns a phrase if the configuration does not fit the world.
+    pub(crate) fn new(
+        work: Work,
+        config: &TrainConfig,
+        weights: &Weights<W::Net>,
+        range: Range<u64>,
+    ) -> Result<Self, String> {
+        let workers = &Sequential;
+        let message = |error: sentinel_compact::Error| error.to_string();
+        Ok(match work {
+            Work::Update { update } => {
+                let episodes = PlayedEpisodes::play(workers, config, weights, update, range);
+                Self::Update(episodes.map_err(message)?)
+            }
+            Work::Evaluation { .. } => {
+                let rules = config.rules::<W>().map_err(message)?;
+                let tasks = config.selected::<W>().map_err(message)?;
+                let seeds = config.validation_seeds;
+                let all = greedy_episodes::<W>(workers, weights, rules, &tasks, seeds, range);
+                Self::Evaluation(all)
+            }
+        })
+    }
+
     /// Returns the number of episodes.
     pub(crate) const fn count(&self) -> usize {
         match self {
@@ -71,37 +100,12 @@ pub(crate) struct Answer<W: Learn> {
 }
 
 impl Part {
-    /// Plays the part with `weights`.
-    ///
-    /// # Errors
-    /// Returns a phrase if the configuration does not fit the world.
-    pub(crate) fn play_with<W: Learn>(
-        &self,
-        config: &TrainConfig,
-        weights: &Weights<W::Net>,
-    ) -> Result<Played<W>, String> {
-        let (range, workers) = (self.first..self.last, &Sequential);
-        let message = |error: sentinel_compact::Error| error.to_string();
-        Ok(match self.work {
-            Work::Update { update } => {
-                let episodes = PlayedEpisodes::play(workers, config, weights, update, range);
-                Played::Update(episodes.map_err(message)?)
-            }
-            Work::Evaluation { .. } => {
-                let rules = config.rules::<W>().map_err(message)?;
-                let tasks = config.selected::<W>().map_err(message)?;
-                let seeds = config.validation_seeds;
-                let all = greedy_episodes::<W>(workers, weights, rules, &tasks, seeds, range);
-                Played::Evaluation(all)
-            }
-        })
-    }
-
     fn play<W: Learn>(&self) -> Result<Played<W>, String> {
         let phases = phases::<W>(&self.spec)?;
         let config = phases.get(self.phase).ok_or("there is no such phase")?;
         let weights = weights_from(W::net(config), &self.weights);
-        self.play_with(config, &weights.ok_or("the weights have another shape")?)
+        let weights = weights.ok_or("the weights have another shape")?;
+        Played::new(self.work, config, &weights, self.first..self.last)
     }
 
     fn answer<W: Learn>(&self) -> Vec<u8> {

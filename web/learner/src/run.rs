@@ -65,8 +65,8 @@ pub(crate) struct Run<W: Learn> {
     failure: String,
     /// Milliseconds of work before the state from which it continues.
     worked_before: f64,
-    /// Folder of the policy that it starts from; empty for fresh weights.
-    published: &'static str,
+    /// Commands that train the same.
+    command: String,
 }
 
 impl<W: Learn + PageWorld> Run<W> {
@@ -93,10 +93,11 @@ impl<W: Learn + PageWorld> Run<W> {
         let tasks = first.selected::<W>().map_err(message)?;
         let grpo = phases.last().unwrap_or(first);
         let rules = grpo.rules::<W>().map_err(message)?;
-        let published_folder = match spec.start.as_str() {
+        let folder = match spec.start.as_str() {
             "" => "",
             _ => W::published_model(rules),
         };
+        let command = commands(&phases, folder);
         let spec = TrainingSpec {
             learning_rate: grpo.learning_rate.to_string(),
             group_size: u32::try_from(grpo.num_generations).ok(),
@@ -128,7 +129,7 @@ impl<W: Learn + PageWorld> Run<W> {
             update: None,
             failure: String::new(),
             worked_before: 0.0,
-            published: published_folder,
+            command,
         };
         if !saved.is_empty() {
             run.restore(saved)?;
@@ -198,44 +199,41 @@ impl<W: Learn + PageWorld> Run<W> {
     }
 
     /// Takes the next part of the update or, if `evaluates`, of the evaluation.
-    fn next_part(&mut self, evaluates: bool) -> Option<Part> {
-        let (work, phase, weights, range) = if evaluates {
+    fn next_part(&mut self, evaluates: bool) -> Option<(Work, Range<u64>)> {
+        if evaluates {
             let evaluation = self.evaluation.as_mut()?;
-            let range = evaluation.episodes.take()?;
             let updates = evaluation.updates as u64;
-            let work = Work::Evaluation { updates };
-            (work, evaluation.phase, values(&evaluation.weights), range)
+            Some((Work::Evaluation { updates }, evaluation.episodes.take()?))
         } else {
             let range = self.update.as_mut()?.take()?;
             let update = self.trainer.updates_done() as u64;
-            let weights = values(self.trainer.weights());
-            (Work::Update { update }, self.phase, weights, range)
-        };
-        Some(Part {
-            spec: self.spec.clone(),
-            phase,
-            work,
-            weights,
-            first: range.start,
-            last: range.end,
-        })
+            Some((Work::Update { update }, range))
+        }
+    }
+
+    /// Returns the phase and the weights with which a part is played.
+    fn policy_of(&self, work: Work) -> (usize, &Weights<W::Net>) {
+        match (work, &self.evaluation) {
+            (Work::Evaluation { .. }, Some(evaluation)) => (evaluation.phase, &evaluation.weights),
+            _ => (self.phase, self.trainer.weights()),
+        }
     }
 
     /// Takes the episodes of a part; those of an earlier update or evaluation are dropped.
-    fn put(&mut self, work: &Work, part: &Range<u64>, played: Played<W>) {
+    fn put(&mut self, work: Work, part: &Range<u64>, played: Played<W>) {
         if played.count() as u64 != part.end.saturating_sub(part.start) {
             return;
         }
         let now = self.trainer.updates_done() as u64;
         match (work, played) {
-            (Work::Update { update }, Played::Update(episodes)) if *update == now => {
+            (Work::Update { update }, Played::Update(episodes)) if update == now => {
                 if let Some(division) = &mut self.update {
                     division.put(part, episodes);
                 }
             }
             (Work::Evaluation { updates }, Played::Evaluation(episodes)) => {
                 let evaluation = self.evaluation.as_mut();
-                if let Some(all) = evaluation.filter(|all| all.updates as u64 == *updates) {
+                if let Some(all) = evaluation.filter(|all| all.updates as u64 == updates) {
                     all.episodes.put(part, episodes);
                 }
             }
@@ -245,16 +243,12 @@ impl<W: Learn + PageWorld> Run<W> {
 
     /// Plays a part itself; returns `false` if none is left.
     fn play_part(&mut self, evaluates: bool) -> Result<bool, String> {
-        let Some(part) = self.next_part(evaluates) else {
+        let Some((work, range)) = self.next_part(evaluates) else {
             return Ok(false);
         };
-        let config = &self.phases[part.phase];
-        let weights = match (&part.work, &self.evaluation) {
-            (Work::Evaluation { .. }, Some(evaluation)) => &evaluation.weights,
-            _ => self.trainer.weights(),
-        };
-        let played = part.play_with::<W>(config, weights)?;
-        self.put(&part.work, &(part.first..part.last), played);
+        let (phase, weights) = self.policy_of(work);
+        let played = Played::new(work, &self.phases[phase], weights, range.clone())?;
+        self.put(work, &range, played);
         Ok(true)
     }
 
@@ -370,7 +364,17 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         if !self.failure.is_empty() {
             return None;
         }
-        let part = self.next_part(false).or_else(|| self.next_part(true))?;
+        let next = self.next_part(false).or_else(|| self.next_part(true));
+        let (work, range) = next?;
+        let (phase, weights) = self.policy_of(work);
+        let part = Part {
+            spec: self.spec.clone(),
+            phase,
+            work,
+            weights: values(weights),
+            first: range.start,
+            last: range.end,
+        };
         encode(&part).ok()
     }
 
@@ -378,7 +382,7 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         let answer = decode::<crate::part::Answer<W>>(episodes);
         let answer = answer.map_err(|_| "an engine sent episodes that cannot be read")?;
         let played = answer.played?;
-        self.put(&answer.work, &(answer.first..answer.last), played);
+        self.put(answer.work, &(answer.first..answer.last), played);
         Ok(())
     }
 
@@ -407,7 +411,7 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         let seeds = config.validation_seeds;
         TrainingUpdate {
             spec: self.spec.clone(),
-            command: commands(&self.phases, self.published),
+            command: self.command.clone(),
             phase: match config.method {
                 Method::Imitation => "imitation".to_owned(),
                 Method::Grpo | Method::ExpertIteration => "grpo".to_owned(),

@@ -41,7 +41,7 @@ impl KeptTraining {
 impl Page {
     /// Keeps the newest state of a run, here and in the browser.
     pub(super) fn keep_training(&self, run: u32, state: Vec<u8>) {
-        let kept = self.with_training(|training| KeptTraining {
+        let kept = self.read_training(|training| KeptTraining {
             format: FORMAT,
             update: training.update.clone(),
             form: training.form.clone(),

@@ -128,7 +128,7 @@ impl Page {
 
     /// Sends the current run to the engine that trains, from its saved state if there is one.
     pub(super) fn send_training(&self) {
-        let found = self.with_training(|training| {
+        let found = self.read_training(|training| {
             let updates = if training.is_running { ALL } else { 0 };
             let spec = training.update.spec.clone();
             (training.run, updates, spec, training.is_alone)
@@ -157,12 +157,7 @@ impl Page {
     /// Sends a part of the episodes to an engine that helps.
     pub(super) fn send_part(&self, run: u32, helper: u8, part: Vec<u8>) {
         // One that was on its way when the helpers ended is played by the engine that trains.
-        let is_wanted = |training: &Training| training.run == run && !training.is_alone;
-        if !self
-            .training
-            .current
-            .with_untracked(|t| t.as_ref().is_some_and(is_wanted))
-        {
+        if self.read_training(|training| training.run == run && !training.is_alone) != Some(true) {
             return;
         }
         let request = Request::from(LearnerRequest::PlayPart { run, part });
@@ -241,6 +236,12 @@ impl Page {
             result = training.as_mut().map(change);
         });
         result
+    }
+
+    /// Reads the run, so that nothing is drawn again; `None` without one.
+    pub(super) fn read_training<T>(&self, read: impl FnOnce(&Training) -> T) -> Option<T> {
+        let current = self.training.current;
+        current.with_untracked(|training| training.as_ref().map(read))
     }
 
     fn send_learner(&self, request: LearnerRequest) {
@@ -343,7 +344,7 @@ impl Page {
 
     /// Takes the policy of the run `run`, which was asked for.
     pub(super) fn handle_trained(&self, run: u32, content: Vec<u8>) {
-        let world = self.with_training(|training| {
+        let world = self.read_training(|training| {
             let is_current = training.run == run;
             is_current.then(|| training.update.spec.world.clone())
         });
@@ -373,7 +374,7 @@ impl Page {
         });
         self.engines
             .update_value(|engines| engines.stop_all(Role::is_training));
-        let has_begun = self.with_training(|training| training.update.total > 0) == Some(true);
+        let has_begun = self.read_training(|training| training.update.total > 0) == Some(true);
         if has_begun && restarts.is_some_and(|restarts| restarts <= RESTARTS_MAX) {
             self.add_notice(
                 "The engine that trains has stopped. Training goes on from its last saved state."

@@ -25,12 +25,11 @@ impl Page {
 
     /// Returns the settings of the run in a world; `None` without one.
     fn training_run(&self, world: &str) -> Option<TrainingForm> {
-        self.training.current.with_untracked(|training| {
-            let here = training
-                .as_ref()
-                .filter(|training| training.update.spec.world == world);
-            here.map(|training| training.form.clone())
-        })
+        let form = |training: &Training| {
+            let is_here = training.update.spec.world == world;
+            is_here.then(|| training.form.clone())
+        };
+        self.read_training(form).flatten()
     }
 
     /// Keeps the settings of training in a state of another address, which has none outside of the

@@ -43,17 +43,17 @@ pub struct Trainer<W: Learn, T: Tensor = DefaultTensor> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrainerState {
     /// Number of updates done.
-    done: u64,
+    pub(super) done: u64,
     /// Number of environment steps taken.
-    env_steps: u64,
+    pub(super) env_steps: u64,
     /// Number of optimizer steps taken.
-    time: u64,
+    pub(super) time: u64,
     /// Values of each parameter.
-    weights: Vec<Vec<f32>>,
+    pub(super) weights: Vec<Vec<f32>>,
     /// Adam moments of each parameter, the first and the second; empty before the first step.
-    moments: Vec<(Vec<f32>, Vec<f32>)>,
+    pub(super) moments: Vec<(Vec<f32>, Vec<f32>)>,
     /// Values of the policy that training started from, if the divergence from it is penalized.
-    reference: Option<Vec<Vec<f32>>>,
+    pub(super) reference: Option<Vec<Vec<f32>>>,
 }
 
 /// The best policy so far, a copy from an earlier update.

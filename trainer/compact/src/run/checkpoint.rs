@@ -6,13 +6,13 @@ use std::path::Path;
 use sentinel_policy::nn::{Architecture, Shape, Weights};
 use sentinel_run::checkpoint::Tensors;
 use sentinel_run::{CHECKPOINT_FILE, LogPosition, checkpoint};
-use sentinel_tensor::adamw::Moments;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
+use crate::Error;
 use crate::config::TrainConfig;
 use crate::learn::Learn;
-use crate::trainer::{Best, Trainer};
+use crate::trainer::{Best, Trainer, TrainerState};
 
 /// The key of the file's metadata.
 const KEY: &str = "sentinel-checkpoint";
@@ -41,10 +41,9 @@ struct Header {
 
 /// A saved state of a run.
 pub struct Checkpoint<W: Learn> {
-    header: Header,
-    weights: Weights<W::Net>,
-    moments: Vec<Option<Moments>>,
-    reference: Option<Weights<W::Net>>,
+    config: TrainConfig,
+    log: LogPosition,
+    state: TrainerState,
     best: Option<Best<W::Net>>,
 }
 
@@ -66,33 +65,37 @@ pub fn save<W: Learn>(
     log: LogPosition,
     folder: &Path,
 ) -> Result<(), TrainError> {
-    let moments = trainer.optimizer.moments()?;
+    let state = trainer.state()?;
     let header = Header {
         config: trainer.config.clone(),
-        done: trainer.done,
-        env_steps: trainer.env_steps,
-        time: moments.iter().flatten().map(|m| m.time).max().unwrap_or(0),
+        done: state.done as usize,
+        env_steps: state.env_steps,
+        time: state.time as usize,
         best: trainer.best.as_ref().map(|best| (best.step, best.score)),
         log,
     };
     let mut tensors = Tensors::default();
-    let mut add = |prefix: &str, shape: &Shape, values: &[f32]| {
+    let shapes = trainer.weights.config().shapes();
+    let mut add = |prefix: &str, index: usize, values: &[f32]| {
+        let shape = &shapes[index];
         let size = vec![shape.rows, shape.columns];
         tensors.insert(format!("{prefix}{}", shape.name), size, values.to_vec());
     };
-    for ((shape, values), moments) in trainer.weights.iter().zip(&moments) {
-        add("", &shape, values);
-        if let Some(moments) = moments {
-            add(FIRST, &shape, &moments.first);
-            add(SECOND, &shape, &moments.second);
-        }
+    for (index, values) in state.weights.iter().enumerate() {
+        add("", index, values);
     }
-    for (shape, values) in trainer.reference.iter().flat_map(Weights::iter) {
-        add(REFERENCE, &shape, values);
+    // A parameter without a gradient so far has no moments.
+    let moments = state.moments.iter().enumerate();
+    for (index, (first, second)) in moments.filter(|(_, (first, _))| !first.is_empty()) {
+        add(FIRST, index, first);
+        add(SECOND, index, second);
+    }
+    for (index, values) in state.reference.iter().flatten().enumerate() {
+        add(REFERENCE, index, values);
     }
     let best = trainer.best.iter().flat_map(|best| best.weights.iter());
-    for (shape, values) in best {
-        add(BEST, &shape, values);
+    for (index, (_, values)) in best.enumerate() {
+        add(BEST, index, values);
     }
     Ok(checkpoint::write(
         &folder.join(CHECKPOINT_FILE),
@@ -128,47 +131,43 @@ impl<W: Learn> Checkpoint<W> {
             }
             Ok(all)
         };
-        let weights_of = |values: Vec<Vec<f32>>| {
-            Weights::from_tensors(net, values).ok_or_else(|| "lengths differ".to_owned())
-        };
-        let weights = weights_of(group("")?)?;
+        let weights = group("")?;
         let moments = match header.time {
-            0 => vec![None; shapes.len()],
-            time => {
-                let pairs = group(FIRST)?.into_iter().zip(group(SECOND)?);
-                let moments = pairs.map(|(first, second)| Moments {
-                    time,
-                    first,
-                    second,
-                });
-                moments.map(Some).collect()
-            }
+            0 => Vec::new(),
+            _ => group(FIRST)?.into_iter().zip(group(SECOND)?).collect(),
         };
         let reference = match header.config.beta > 0.0 {
-            true => Some(weights_of(group(REFERENCE)?)?),
+            true => Some(group(REFERENCE)?),
             false => None,
         };
         let best = match header.best {
             Some((step, score)) => Some(Best {
                 step,
                 score,
-                weights: weights_of(group(BEST)?)?,
+                weights: Weights::from_tensors(net, group(BEST)?).ok_or("lengths differ")?,
             }),
             None => None,
         };
-        Ok(Self {
+        let state = TrainerState {
+            done: header.done as u64,
+            env_steps: header.env_steps,
+            time: header.time as u64,
             weights,
             moments,
             reference,
+        };
+        Ok(Self {
+            config: header.config,
+            log: header.log,
+            state,
             best,
-            header,
         })
     }
 
     /// Returns the configuration of the run.
     #[must_use]
     pub const fn config(&self) -> &TrainConfig {
-        &self.header.config
+        &self.config
     }
 
     /// Returns a trainer that continues the run, and the position of its log.
@@ -176,12 +175,9 @@ impl<W: Learn> Checkpoint<W> {
     /// # Errors
     /// Returns an error if the device is not available.
     pub fn resume(self) -> Result<(Trainer<W>, LogPosition), TrainError> {
-        let mut trainer = Trainer::new(self.header.config, self.weights)?;
-        trainer.done = self.header.done;
-        trainer.env_steps = self.header.env_steps;
-        trainer.reference = self.reference;
+        let device = self.config.device.open().map_err(Error::from)?;
+        let mut trainer = Trainer::from_state(self.config, self.state, &device)?;
         trainer.best = self.best;
-        trainer.optimizer.restore(self.moments, &trainer.net);
-        Ok((trainer, self.header.log))
+        Ok((trainer, self.log))
     }
 }

@@ -105,8 +105,8 @@
 
     unanswered() {
       this.cover(true);
-      // Browsers stop pages in frames of no size, and it may still answer.
-      this.frame.style.height = "1px";
+      // It may still answer, and browsers do not lay out a frame of no size, which is that of its borders alone.
+      this.frame.style.height = "3px";
       this.content.style.maxHeight = "";
       const link = document.createElement("a");
       link.href = this.address(false);

@@ -127,6 +127,32 @@ async fn element_without_an_answer_says_so() -> Result<()> {
     Ok(())
 }
 
+/// A frame that is loaded before it is scrolled into view answers there: browsers lay it out only seconds
+/// later, which once was after the element had given up.
+#[tokio::test]
+async fn element_answers_before_it_is_in_view() -> Result<()> {
+    let page = serve_page()?;
+    let element = "<div style='height: 1000px'></div>
+        <sentinel-episode task=3 seed=42 policy=bayes t=14><p>a picture</p></sentinel-episode>";
+    let (_folder, server) = serve_document(&(script_of(&page) + element))?;
+    let browser = Browser::start().await?;
+    browser.viewport(760, 800).await?;
+    browser.goto(&server.url()).await?;
+    browser
+        .wait_until("!document.body.innerText.includes('a picture')")
+        .await?;
+    assert_eq!(number(&browser, "scrollY").await?, 0.0);
+    let problems = "document.querySelectorAll('sentinel-episode [role=status]').length";
+    assert_eq!(number(&browser, problems).await?, 0.0);
+    browser
+        .execute("document.querySelector('iframe').scrollIntoView()", vec![])
+        .await?;
+    browser
+        .wait_until("document.querySelector('iframe').offsetHeight === 420")
+        .await?;
+    is_silent(&browser).await
+}
+
 /// In a frame as wide as the documented one the numbers of the action buttons stay in one line.
 #[tokio::test]
 async fn values_of_actions_stay_in_one_line() -> Result<()> {

@@ -1,6 +1,8 @@
 //! The page embedded in another one.
 
-use leptos::prelude::document;
+use std::time::Duration;
+
+use leptos::prelude::{document, set_timeout};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -9,9 +11,11 @@ use crate::browser;
 use crate::dom::El;
 use crate::dom::html::{a, p};
 use crate::page::Page;
+use crate::reactive::effect;
 
-/// Reports the height of the content to the parent page, whenever it changes.
-pub fn report_height() {
+/// Reports the height of the content to the parent page, once `ready` returns true and whenever it
+/// changes.
+pub fn report_height(ready: impl Fn() -> bool + 'static) {
     let Some(body) = document().body() else {
         return;
     };
@@ -23,6 +27,14 @@ pub fn report_height() {
             browser::post_to_parent(&[("type", kind), ("height", height)], "*");
         }
     };
+    let on_ready = report.clone();
+    effect(move || {
+        if ready() {
+            // After the other effects of the change. Browsers do not lay out a frame of another site that is
+            // out of sight, so that its observers may stay silent.
+            set_timeout(on_ready.clone(), Duration::ZERO);
+        }
+    });
     let on_resize = Closure::<dyn FnMut()>::new(report);
     if let Ok(observer) = web_sys::ResizeObserver::new(on_resize.as_ref().unchecked_ref()) {
         observer.observe(&body);

@@ -83,14 +83,14 @@ pub fn app() -> View {
         screen
     });
     let embed = page.state.with_untracked(|state| state.embed);
-    if embed {
-        embed::report_height();
-    }
     let double = memo(move || page.without_cursor.with(|state| !state.versus.is_empty()));
     let ready = move || {
         let is_drawn = shown.get() != Screen::Episode || page.episode_ui.with(Option::is_some);
         is_drawn && page.main.frame.with(Option::is_some)
     };
+    if embed {
+        embed::report_height(ready);
+    }
     let screen = move || {
         let screen = shown.get();
         match screen {

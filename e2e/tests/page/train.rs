@@ -185,6 +185,40 @@ async fn a_policy_that_stands_still_is_explained() -> Result<()> {
 }
 
 /// Returns the values of the fields and menus, by identifier.
+/// The board shows an episode of the newest policy, again and again, and stands still when it is paused.
+#[tokio::test]
+async fn the_newest_policy_plays_on_a_board() -> Result<()> {
+    let (_server, browser) = start("page=training").await?;
+    press_start(&browser, &SMALL).await?;
+    browser
+        .wait_for("#train-board[data-updates] .cast > li")
+        .await?;
+    let first = "Number(document.querySelector('#train-board').dataset.updates)";
+    let before = ask(&browser, first).await?.as_f64().context("updates")?;
+    browser
+        .wait_until("document.querySelector('#train-board-step').value >= 2")
+        .await?;
+    browser.wait_until(&format!("{first} > {before}")).await?;
+    browser.click("#train-pause").await?;
+    browser.click("#train-board-play").await?;
+    let scrub = "const field = document.querySelector('#train-board-step');
+        field.value = 3;
+        field.dispatchEvent(new Event('input', {bubbles: true}));";
+    browser.execute(scrub, vec![]).await?;
+    browser
+        .wait_until(
+            "/^3 \\/ \\d+$/.test(document.querySelector('.board-controls .num').textContent)",
+        )
+        .await?;
+    let pressed = "document.querySelector('#train-board .focal').inert";
+    ensure!(ask(&browser, pressed).await? == true);
+    browser.click("#train-reset").await?;
+    browser
+        .wait_until("document.querySelector('#train-board').hidden")
+        .await?;
+    is_silent(&browser).await
+}
+
 async fn settings(browser: &Browser) -> Result<Value> {
     let values =
         "Object.fromEntries([...document.querySelectorAll('.train-settings :is(input, select)')]

@@ -21,6 +21,9 @@ pub const MANIFEST: &str = "replays/manifest.json";
 /// Name of the model that was trained in the page, and of its file.
 pub const TAB: &str = "tab";
 
+/// Name of the newest policy of a run that is still training, which no menu lists.
+const TAB_NOW: &str = "tab-now";
+
 /// World of an entry that names none.
 const FIRST_WORLD: WorldName = WorldName::Trust;
 
@@ -120,7 +123,8 @@ impl<W: PageWorld> FileLibrary<W> {
 
     /// Returns the dropped models as players for menus.
     pub fn model_players(&self) -> impl Iterator<Item = PlayerInfo> {
-        self.models.iter().map(|(name, _)| PlayerInfo {
+        let listed = self.models.iter().filter(|(name, _)| name != TAB_NOW);
+        listed.map(|(name, _)| PlayerInfo {
             name: format!("{MODEL}{name}"),
             label: model_label(name),
             help: match name.as_str() {

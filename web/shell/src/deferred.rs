@@ -64,6 +64,8 @@ pub struct DeferredUi {
 /// another screen.
 #[derive(Clone, Copy)]
 pub struct EpisodeUi {
+    /// Draws the first panel of an episode, in which nothing can be pressed.
+    pub board: fn(Page, EpisodeView) -> El,
     /// Draws player, task, seed and everything else that chooses an episode.
     pub controls: fn(Page) -> El,
     /// Draws an episode; `true` for the one in which the visitor can act.
@@ -73,6 +75,7 @@ pub struct EpisodeUi {
 impl EpisodeUi {
     const fn new() -> Self {
         Self {
+            board: ui::episode::board,
             controls: ui::controls::controls,
             episode: ui::episode::episode,
         }
@@ -138,7 +141,8 @@ pub fn load_when_idle(page: Page) {
     let is_idle = memo(move || page.main.frame.with(Option::is_some));
     let wants_deferred = memo(move || is_idle.get() || page.screen().is_of_records());
     load(wants_deferred, page.deferred, page, fetch_deferred);
-    let wants_episode = memo(move || is_idle.get() || page.screen() == Screen::Episode);
+    let trains = move || page.training.current.with(Option::is_some);
+    let wants_episode = memo(move || is_idle.get() || page.screen() == Screen::Episode || trains());
     load(wants_episode, page.episode_ui, page, fetch_episode);
 }
 

@@ -145,6 +145,11 @@ impl Page {
     }
 
     pub(super) fn handle_run(&self, update: sentinel_page_protocol::RunUpdate) {
+        let live = self.training.live.view;
+        if live.run.get_value() == update.run {
+            live.apply_update(update);
+            return;
+        }
         let Some(episode) = self.episode_of_run(update.run) else {
             return;
         };

@@ -6,6 +6,7 @@ mod deferred_replies;
 mod engine_events;
 mod files;
 mod kept_training;
+mod live_episode;
 mod mean_scores;
 mod own_play;
 mod own_record;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use sentinel_page_protocol::{
-    ListedReplay, Panel, Records, Reply, Request, Standings, TournamentSpec, WorldInfo,
+    EpisodeRef, ListedReplay, Panel, Records, Reply, Request, Standings, TournamentSpec, WorldInfo,
 };
 
 use crate::browser;
@@ -34,6 +35,7 @@ use crate::state::{PageState, Screen, Theme, VISITOR, to_u32};
 pub use files::FileSignals;
 
 pub use kept_training::KeptTraining;
+pub use live_episode::LiveEpisode;
 pub use mean_scores::{MEAN_SEEDS, MeanScore, MeanScores};
 pub use own_play::{Comparison, OwnPlay};
 pub use spot::SpotSignals;

@@ -93,6 +93,8 @@ pub struct TrainingSignals {
     pub wanted: Signal<Option<ModelUse>>,
     /// The newest state of the run.
     pub(super) checkpoint: StoredValue<Checkpoint>,
+    /// An episode that the newest policy plays.
+    pub live: LiveEpisode,
     /// The run of an earlier visit that the browser keeps; `None` if there is none.
     pub kept: Signal<Option<KeptTraining>>,
 }
@@ -103,6 +105,7 @@ impl Default for TrainingSignals {
             current: Signal::new(None),
             wanted: Signal::new(None),
             checkpoint: StoredValue::default(),
+            live: LiveEpisode::default(),
             kept: Signal::new(None),
         }
     }
@@ -212,12 +215,18 @@ impl Page {
         });
         self.training.wanted.set(None);
         self.training.current.set(None);
+        self.training.live.clear();
         self.forget_kept_training();
     }
 
     /// Asks for the newest policy, to save it or to let it play.
     pub fn take_trained(&self, wanted: ModelUse) {
         self.training.wanted.set(Some(wanted));
+        self.ask_for_model();
+    }
+
+    /// Asks for the newest policy.
+    pub(super) fn ask_for_model(&self) {
         self.ask_learner(|training| LearnerRequest::TakeModel { run: training.run });
     }
 
@@ -348,8 +357,11 @@ impl Page {
             let is_current = training.run == run;
             is_current.then(|| training.update.spec.world.clone())
         });
-        let (Some(world), Some(wanted)) = (world.flatten(), self.training.wanted.get_untracked())
-        else {
+        let Some(world) = world.flatten() else {
+            return;
+        };
+        self.play_live_episode(&content);
+        let Some(wanted) = self.training.wanted.get_untracked() else {
             return;
         };
         self.training.wanted.set(None);

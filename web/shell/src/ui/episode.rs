@@ -49,18 +49,7 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
     };
     let player = move || episode.status.with(|status| status.episode.player.clone());
     // The first panel and the charts come first; the other panels follow.
-    let panels = move |aside: bool, skip: usize, take: usize| {
-        let slots = move || {
-            let slots = episode.panels.list.get().into_iter();
-            let of_column = slots.filter(|slot| slot.head.with(|head| head.aside == aside));
-            of_column
-                .skip(skip)
-                .take(take)
-                .collect::<Vec<PanelSignal>>()
-        };
-        let draw = move |slot| panel(page, &slot, truth);
-        each(slots, |slot| slot.id.clone(), draw)
-    };
+    let panels = move |aside, skip, take| panels(page, episode, aside, skip, take);
     let board = div().class("focal").child(panels(false, 0, 1));
     let board = board.child(value_bar(episode));
     // Who acts needs the cards of an action near the board more than the charts.
@@ -114,6 +103,27 @@ pub fn episode(page: Page, episode: EpisodeView, main: bool) -> El {
         .child(headline(page, episode, main))
         .child(skeleton)
         .child(grid.child(wide).child(narrow))
+}
+
+/// Returns the panels of a column from number `skip` on, at most `take`.
+fn panels(page: Page, episode: EpisodeView, aside: bool, skip: usize, take: usize) -> View {
+    let slots = move || {
+        let slots = episode.panels.list.get().into_iter();
+        let of_column = slots.filter(|slot| slot.head.with(|head| head.aside == aside));
+        of_column
+            .skip(skip)
+            .take(take)
+            .collect::<Vec<PanelSignal>>()
+    };
+    let draw = move |slot| panel(page, &slot, episode.truth);
+    each(slots, |slot| slot.id.clone(), draw)
+}
+
+/// Returns the first panel of an episode, in which nothing can be pressed.
+#[must_use]
+pub fn board(page: Page, episode: EpisodeView) -> El {
+    let board = div().class("focal").attr("inert", true);
+    board.child(panels(page, episode, false, 0, 1))
 }
 
 /// Returns a part of the episode that has one place while the visitor composes actions by hand and another

@@ -1,5 +1,6 @@
 //! Training in the page: a button, the curve of the mean score, and the settings of a run.
 
+mod board;
 mod form;
 pub(crate) mod indicator;
 
@@ -51,6 +52,7 @@ pub fn train(page: Page) -> El {
                         .class("column wide")
                         .child(curve(current))
                         .child(progress(current))
+                        .child(board::board(page))
                         .child(learned(current)),
                 )
                 .child(

@@ -184,7 +184,6 @@ async fn a_policy_that_stands_still_is_explained() -> Result<()> {
     is_silent(&browser).await
 }
 
-/// Returns the values of the fields and menus, by identifier.
 /// The board shows an episode of the newest policy, again and again, and stands still when it is paused.
 #[tokio::test]
 async fn the_newest_policy_plays_on_a_board() -> Result<()> {
@@ -219,6 +218,7 @@ async fn the_newest_policy_plays_on_a_board() -> Result<()> {
     is_silent(&browser).await
 }
 
+/// Returns the values of the fields and menus, by identifier.
 async fn settings(browser: &Browser) -> Result<Value> {
     let values =
         "Object.fromEntries([...document.querySelectorAll('.train-settings :is(input, select)')]
@@ -301,6 +301,9 @@ async fn a_run_locks_its_settings_and_leads_back() -> Result<()> {
         ask(&browser, &format!("{indicator}.hidden")).await?,
         json!(true)
     );
+    browser
+        .wait_for("#train-board[data-updates]:not([hidden])")
+        .await?;
     browser.click("[data-screen=results]").await?;
     browser
         .wait_until(&format!(
@@ -322,6 +325,11 @@ async fn a_run_locks_its_settings_and_leads_back() -> Result<()> {
     browser
         .wait_for("fieldset:not([disabled]) #learning-rate")
         .await?;
+    let is_hidden = "document.querySelector('#train-board').hidden";
+    ensure!(
+        ask(&browser, is_hidden).await? == true,
+        "the board of trust"
+    );
     browser.click("#train-show").await?;
     browser
         .wait_for("[data-of=trust] fieldset[disabled] #learning-rate")

@@ -37,12 +37,17 @@ impl Default for LiveEpisode {
 }
 
 impl LiveEpisode {
+    /// Waits no longer for a policy, since the engine that was asked has failed.
+    pub(super) fn forget_request(&self) {
+        self.is_awaited.set_value(false);
+    }
+
     /// Drops the episode, since its run has ended.
     pub(super) fn clear(&self) {
         self.view.clear();
         self.cursor.set(0);
         self.updates.set(None);
-        self.is_awaited.set_value(false);
+        self.forget_request();
     }
 }
 
@@ -58,8 +63,8 @@ impl Page {
             return live.cursor.set(cursor + 1);
         }
         let newest = self.read_training(|training| {
-            let attempt = training.attempts.rows().last();
-            attempt.map(|_| training.update.updates)
+            let has_attempt = !training.attempts.rows().is_empty();
+            has_attempt.then_some(training.update.updates)
         });
         let newest = newest.flatten();
         if live.is_awaited.get_value() || newest.is_none() || newest == live.updates.get_untracked()

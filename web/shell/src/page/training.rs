@@ -380,6 +380,7 @@ impl Page {
     /// failed twice, or there is none.
     pub(crate) fn restart_training(&self, reason: &str) {
         self.training.wanted.set(None);
+        self.training.live.forget_request();
         let restarts = self.training.checkpoint.try_update_value(|checkpoint| {
             checkpoint.restarts += 1;
             checkpoint.restarts

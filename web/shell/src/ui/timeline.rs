@@ -1,12 +1,12 @@
 //! The playback bar at the bottom of the page: play, step, seek, speed, and the Truth switch.
 
-use leptos::prelude::{event_target_value, untrack};
+use leptos::prelude::untrack;
 
 use super::difference::difference_of_episodes;
 use super::icons::{BACK, FIRST, FORWARD, LAST, NEXT_NOTABLE, PAUSE, PLAY, PREVIOUS_NOTABLE, icon};
-use super::widgets::{css_percent, tone_name};
+use super::widgets::{action_slider, css_percent, tone_name};
 use crate::dom::El;
-use crate::dom::html::{button, div, i, input, section, span};
+use crate::dom::html::{button, div, i, section, span};
 use crate::episode_view::find_notable;
 use crate::page::Page;
 use crate::reactive::memo;
@@ -19,11 +19,6 @@ pub fn timeline(page: Page) -> El {
     let forward = move || page.seek(page.cursor_untracked() + 1);
     let play_sign = move || icon(if page.playing.get() { PAUSE } else { PLAY });
     let play_word = move || if page.playing.get() { "Pause" } else { "Play" };
-    let scrub = move |event| {
-        if let Ok(action) = event_target_value(&event).parse() {
-            page.seek(action);
-        }
-    };
     let speed = move || {
         page.state.update(|state| {
             let now = Speed::ALL
@@ -37,7 +32,6 @@ pub fn timeline(page: Page) -> El {
     let truth = move || page.without_cursor.with(|state| state.truth);
     let flip_truth = move || page.state.update(|state| state.truth = !state.truth);
     let count = move || format!("{} / {}", page.cursor(), page.action_count());
-    let value_text = move || format!("{} of {} actions", page.cursor(), page.action_count());
     let pressed = move || if truth() { "true" } else { "false" };
     let truth_word = move || {
         if truth() {
@@ -46,17 +40,9 @@ pub fn timeline(page: Page) -> El {
             "Truth: hidden"
         }
     };
-    // Drawn as a whole, so that the end is set before the value, which the browser clamps to it.
     let scrubber = move || {
-        input()
-            .attr("type", "range")
-            .attr("min", "0")
-            .id("scrubber")
-            .label("Action")
-            .attr("aria-valuetext", value_text())
-            .attr("max", page.action_count().to_string())
-            .prop("value", page.cursor().min(page.action_count()).to_string())
-            .on("input", scrub)
+        let place = (page.cursor(), page.action_count());
+        action_slider("scrubber", "Action", place, move |action| page.seek(action))
     };
     let marks = span()
         .class("marks")

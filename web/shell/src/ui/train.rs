@@ -52,7 +52,7 @@ pub fn train(page: Page) -> El {
                         .class("column wide")
                         .child(curve(current))
                         .child(progress(current))
-                        .child(board::board(page))
+                        .child(board::board(page, current))
                         .child(learned(current)),
                 )
                 .child(

@@ -52,6 +52,31 @@ pub fn text_with_help(text: &str, help: &str) -> El {
         .child(text)
 }
 
+/// Returns a slider over `last` actions, at action `at`; `seek` gets the one that is chosen. It is drawn
+/// as a whole when one of them changes, so that its end is set before its value, which the browser clamps.
+#[must_use]
+pub fn action_slider(
+    id: &'static str,
+    name: &'static str,
+    (at, last): (usize, usize),
+    seek: impl Fn(usize) + 'static,
+) -> El {
+    let scrub = move |event| {
+        if let Ok(action) = event_target_value(&event).parse() {
+            seek(action);
+        }
+    };
+    input()
+        .attr("type", "range")
+        .attr("min", "0")
+        .id(id)
+        .label(name)
+        .attr("aria-valuetext", format!("{at} of {last} actions"))
+        .attr("max", last.to_string())
+        .prop("value", at.to_string())
+        .on("input", scrub)
+}
+
 /// Returns a bar that is filled up to `share`, `0..=1`.
 #[must_use]
 pub fn bar(share: f32) -> El {

@@ -2,22 +2,24 @@
 
 use std::time::Duration;
 
-use leptos::prelude::{event_target_value, on_cleanup, set_interval_with_handle, untrack};
+use leptos::prelude::{on_cleanup, set_interval_with_handle, untrack};
 use sentinel_page_protocol::readable_task;
 
+use super::RunHere;
 use crate::browser;
-use crate::dom::html::{b, button, div, h2, input, p, span};
+use crate::dom::html::{b, button, div, h2, p, span};
 use crate::dom::{El, IntoView};
 use crate::number_format::fixed;
 use crate::page::Page;
 use crate::reactive::{effect, memo};
+use crate::ui::widgets::action_slider;
 
 /// Time between two actions.
 const PERIOD: Duration = Duration::from_millis(300);
 
-/// Returns the board, once a policy has begun to play.
+/// Returns the board of the run of this world, once a policy has begun to play.
 #[must_use]
-pub fn board(page: Page) -> El {
+pub(super) fn board(page: Page, current: RunHere) -> El {
     let live = page.training.live;
     let view = live.view;
     if browser::prefers_stillness() {
@@ -28,10 +30,15 @@ pub fn board(page: Page) -> El {
         let panels = frame.as_ref().map_or(&[][..], |frame| &frame.panels);
         view.panels.update(panels);
     });
-    if let Ok(clock) = set_interval_with_handle(move || page.advance_live_episode(), PERIOD) {
+    let tick = move || {
+        if current.with_untracked(Option::is_some) {
+            page.advance_live_episode();
+        }
+    };
+    if let Ok(clock) = set_interval_with_handle(tick, PERIOD) {
         on_cleanup(move || clock.clear());
     }
-    let is_empty = memo(move || view.frame.with(Option::is_none));
+    let is_empty = memo(move || current.with(Option::is_none) || view.frame.with(Option::is_none));
     let caption = move || {
         let updates = live.updates.get()?;
         let of = view.status.with(|status| {
@@ -71,11 +78,9 @@ pub fn board(page: Page) -> El {
 fn controls(page: Page) -> El {
     let live = page.training.live;
     let flip = move || live.is_playing.set(!live.is_playing.get_untracked());
-    let scrub = move |event| {
-        if let Ok(action) = event_target_value(&event).parse() {
-            live.is_playing.set(false);
-            live.cursor.set(action);
-        }
+    let seek = move |action| {
+        live.is_playing.set(false);
+        live.cursor.set(action);
     };
     let word = move || {
         if live.is_playing.get() {
@@ -85,16 +90,9 @@ fn controls(page: Page) -> El {
         }
     };
     let count = move || format!("{} / {}", live.view.at.get(), live.view.action_count());
-    // Drawn as a whole, so that the end is set before the value, which the browser clamps to it.
     let scrubber = move || {
-        input()
-            .attr("type", "range")
-            .attr("min", "0")
-            .id("train-board-step")
-            .label("Action of the board")
-            .attr("max", live.view.action_count().to_string())
-            .prop("value", live.view.at.get().to_string())
-            .on("input", scrub)
+        let place = (live.view.at.get(), live.view.action_count());
+        action_slider("train-board-step", "Action of the board", place, seek)
     };
     div()
         .class("board-controls")

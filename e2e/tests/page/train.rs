@@ -307,7 +307,7 @@ async fn a_run_locks_its_settings_and_leads_back() -> Result<()> {
     browser.click("[data-screen=results]").await?;
     browser
         .wait_until(&format!(
-            "!{indicator}.hidden && {indicator}.textContent.startsWith('Training trust: ')"
+            "!{indicator}.hidden && {indicator}.textContent.startsWith('Training “Whom to trust”: ')"
         ))
         .await?;
     let findings = inspect_view(&browser, "training-elsewhere").await?;

@@ -21,7 +21,7 @@ mod weights;
 pub use architecture::{Architecture, Init, Shape};
 pub use feature_schema::{FeatureSchema, FeatureWriter, RowWriter};
 pub use inference::{Inference, TrainedPolicy, action_probabilities};
-pub use model_file::{Model, ModelConfig, ModelError};
+pub use model_file::{MODEL_FILE, Model, ModelConfig, ModelError};
 pub use network::{
     ActionOf, Choice, FACTORS_MAX, Network, ObservationOf, Observe, Output, Scratch,
 };

@@ -8,6 +8,9 @@ use super::architecture::{Architecture, Shape};
 use super::weights::Weights;
 use crate::foreign_format::ForeignFormat;
 
+/// The name of a compact policy's file in its folder.
+pub const MODEL_FILE: &str = "model.safetensors";
+
 /// Metadata key under which the file stores the [`ModelConfig`] as JSON.
 const KEY: &str = "sentinel";
 

@@ -150,7 +150,8 @@ fn play_part<W: Learn, T: Send>(
 
 /// Returns the means of scores, `[task][seed]`: summed in order, so that they are the same with any number
 /// of workers.
-fn means(scores: &[Vec<f64>]) -> Scores {
+#[must_use]
+pub fn means(scores: &[Vec<f64>]) -> Scores {
     let mean = |scores: &Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
     let tasks: Vec<f64> = scores.iter().map(mean).collect();
     Scores {

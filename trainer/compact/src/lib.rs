@@ -2,7 +2,8 @@
 //!
 //! It must never know a language model, a report or a chart. The algorithms know no file, thread
 //! or clock either, parse no command line, and compile for wasm32: the caller hands in a start policy and
-//! [`Workers`] that play. The folder `run/` has all of that, for native programs only. The algorithms are
+//! [`Workers`] that play. The folder `run/` has all of that, for native programs only; `checkpoint.rs` and
+//! `run_files.rs` have the content of a run's files, for a page, too. The algorithms are
 //! generic over the environment; `config.rs` knows the presets of ours. An environment of another crate implements
 //! [`World`](sentinel_env::World), a network with [`Network`](sentinel_policy::nn::Network) and
 //! [`Learn`]; `train` then runs GRPO on it:
@@ -28,6 +29,7 @@ pub mod actor;
 pub mod batch;
 #[cfg(feature = "burn")]
 mod burn_tensor;
+pub mod checkpoint;
 pub mod config;
 mod error;
 pub mod evaluate;
@@ -42,6 +44,7 @@ pub mod plain;
 pub mod played;
 #[cfg(all(feature = "burn", not(target_family = "wasm")))]
 pub mod run;
+pub mod run_files;
 mod set_net;
 pub mod step;
 pub mod tensor;

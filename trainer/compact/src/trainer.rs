@@ -40,7 +40,7 @@ pub struct Trainer<W: Learn, T: Tensor = DefaultTensor> {
 }
 
 /// The state of a [`Trainer`] as plain numbers, from which it continues with the same results.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainerState {
     /// Number of updates done.
     pub(super) done: u64,
@@ -196,6 +196,23 @@ impl<W: Learn, T: Tensor> Trainer<W, T> {
             score,
             weights: self.weights.clone(),
         });
+    }
+
+    /// Returns the best policy so far; `None` before the first evaluation.
+    #[must_use]
+    pub const fn best(&self) -> Option<&Best<W::Net>> {
+        self.best.as_ref()
+    }
+
+    /// Stores a policy as the best one so far if its score is above that of the former one.
+    pub fn offer_best(&mut self, found: Best<W::Net>) {
+        if self
+            .best
+            .as_ref()
+            .is_none_or(|best| found.score > best.score)
+        {
+            self.best = Some(found);
+        }
     }
 
     /// Returns the policy with the best score on the validation seeds; the current one before the

@@ -7,8 +7,7 @@ use sentinel_base::{Error, files};
 use sentinel_policy::nn::{Architecture, Model};
 use serde_json::Value;
 
-/// The name of a compact policy's file in its folder.
-pub const MODEL_FILE: &str = "model.safetensors";
+pub use sentinel_policy::nn::MODEL_FILE;
 
 /// Reads the model of a folder, or of a file.
 ///

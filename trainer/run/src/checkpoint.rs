@@ -1,4 +1,4 @@
-//! The file of a checkpoint: tensors of `f32` by name, and a header in JSON, as safetensors.
+//! The file of a checkpoint; `tensors.rs` has its content.
 //!
 //! The file is replaced atomically: whenever the program is killed, the last one is valid. Each
 //! kind of model defines its header; the header's key in the file's metadata names the kind.
@@ -8,45 +8,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors};
 use sentinel_base::{Error, files};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A tensor of a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    /// The sizes of its axes.
-    pub shape: Vec<usize>,
-    /// The values in row-major order.
-    pub values: Vec<f32>,
-}
+use super::tensors::encode;
 
-/// The tensors of a checkpoint by name; sorted by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tensors(BTreeMap<String, Tensor>);
-
-impl Tensors {
-    /// Adds a tensor under a name.
-    pub fn insert(&mut self, name: String, shape: Vec<usize>, values: Vec<f32>) {
-        self.0.insert(name, Tensor { shape, values });
-    }
-
-    /// Removes a tensor and returns its values; `None` if it is missing or has another number of
-    /// values.
-    pub fn take(&mut self, name: &str, count: usize) -> Option<Vec<f32>> {
-        let tensor = self.0.remove(name)?;
-        (tensor.values.len() == count).then_some(tensor.values)
-    }
-
-    /// Removes a tensor and returns its values; an empty list if it is missing.
-    pub fn take_or_empty(&mut self, name: &str) -> Vec<f32> {
-        self.0
-            .remove(name)
-            .map(|tensor| tensor.values)
-            .unwrap_or_default()
-    }
-}
+pub use super::tensors::{Tensor, Tensors};
 
 /// Writes a checkpoint. `key` is the name of the header in the file's metadata.
 ///
@@ -58,21 +27,7 @@ pub fn write(
     header: &impl Serialize,
     tensors: &Tensors,
 ) -> Result<(), Error> {
-    let failed = |error: safetensors::SafeTensorError| Error::invalid(path, error.to_string());
-    let bytes: Vec<(&String, &[usize], Vec<u8>)> = (tensors.0.iter())
-        .map(|(name, tensor)| {
-            let bytes = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            (name, &tensor.shape[..], bytes)
-        })
-        .collect();
-    let mut views = Vec::new();
-    for (name, shape, bytes) in &bytes {
-        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes).map_err(failed)?;
-        views.push((name, view));
-    }
-    let metadata = [(key.to_owned(), serde_json::to_string(header)?)];
-    let metadata = Some(metadata.into_iter().collect());
-    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
+    let bytes = encode(key, header, tensors).map_err(|reason| Error::invalid(path, reason))?;
     files::write_atomic(path, &bytes)
 }
 

@@ -8,10 +8,6 @@ use sentinel_base::{Error, files};
 
 use super::error::RunDirError;
 
-/// The name of the state file of Hugging Face's trainer.
-pub const TRAINER_STATE_FILE: &str = "trainer_state.json";
-/// The name of a run's checkpoint file.
-pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 /// The name of the file that is locked while the run writes to its folder.
 pub const LOCK_FILE: &str = ".lock";
 

@@ -1,5 +1,6 @@
 //! Events of a run. A trainer prints nothing: progress bars, logs and files read its events.
 
+#[cfg(not(target_family = "wasm"))]
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sentinel_rl::{Metrics, Scores};
@@ -124,6 +125,16 @@ impl Event {
     }
 }
 
+/// The position in a log when a checkpoint was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LogPosition {
+    /// The number of bytes of `events.jsonl`.
+    Bytes(u64),
+    /// The events themselves, which checkpoints of earlier versions hold.
+    Events(Vec<Event>),
+}
+
 /// Returns TRL's name for the reward of one task.
 pub fn score_name(task: &str) -> String {
     format!("rewards/{task}/mean")
@@ -139,6 +150,7 @@ pub fn named_scores<T: AsRef<str>>(tasks: &[T], scores: &Scores) -> Vec<(String,
 }
 
 /// Returns the time in whole seconds since 1970, which are exact; earlier times count as 0.
+#[cfg(not(target_family = "wasm"))]
 pub fn unix_time() -> f64 {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     passed.map_or(0.0, |passed| passed.as_secs() as f64)

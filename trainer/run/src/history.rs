@@ -2,13 +2,11 @@
 //! steps: the entries of the log wait in a temporary file.
 
 use std::collections::BTreeMap;
-use std::io::{Seek as _, SeekFrom, Write};
+use std::io::{Result, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use sentinel_base::Error;
 use sentinel_rl::{Metrics, Scores};
 use serde_json::{Map, Value};
-use tempfile::SpooledTempFile;
 
 use super::event::{Event, named_scores};
 
@@ -16,7 +14,14 @@ use super::event::{Event, named_scores};
 const LAST: [&str; 3] = ["learning_rate", "num_env_steps", "num_tokens"];
 
 /// Largest size of the entries that are held in memory, in bytes.
+#[cfg(not(target_family = "wasm"))]
 const IN_MEMORY: usize = 1 << 20;
+
+/// The place where the entries wait: a browser, which has no files, trains for few steps.
+#[cfg(not(target_family = "wasm"))]
+type Entries = tempfile::SpooledTempFile;
+#[cfg(target_family = "wasm")]
+type Entries = std::io::Cursor<Vec<u8>>;
 
 /// The indentation of an entry in `trainer_state.json`.
 const INDENT: &str = "    ";
@@ -79,7 +84,7 @@ pub struct RunHistory {
     format: HistoryFormat,
     folder: PathBuf,
     /// The entries of `log_history` as they are written, with the commas between them.
-    entries: SpooledTempFile,
+    entries: Entries,
     /// The number of bytes of `entries`.
     bytes: u64,
     /// The number of bytes of `entries` when `trainer_state.json` was written last.
@@ -109,7 +114,10 @@ impl RunHistory {
         Self {
             format,
             folder: folder.to_owned(),
-            entries: SpooledTempFile::new_in(IN_MEMORY, folder),
+            #[cfg(not(target_family = "wasm"))]
+            entries: Entries::new_in(IN_MEMORY, folder),
+            #[cfg(target_family = "wasm")]
+            entries: Entries::default(),
             bytes: 0,
             written: None,
             window: Window::default(),
@@ -131,7 +139,7 @@ impl RunHistory {
     ///
     /// # Errors
     /// Returns an error if the temporary file cannot be written.
-    pub fn add(&mut self, event: Event) -> Result<(), Error> {
+    pub fn add(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Started { parameters, .. } => self.parameters = Some(parameters),
             Event::Step { step, metrics, .. } => {
@@ -179,20 +187,22 @@ impl RunHistory {
         Ok(())
     }
 
-    fn push(&mut self, step: usize, metrics: Metrics) -> Result<(), Error> {
+    fn push(&mut self, step: usize, metrics: Metrics) -> Result<()> {
         let mut text = String::new();
         if self.bytes > 0 {
             text.push_str(",\n");
         }
         text.push_str(&indented(&self.format.entry(step, metrics))?);
-        let written = self.entries.seek(SeekFrom::End(0));
-        let written = written.and_then(|_| self.entries.write_all(text.as_bytes()));
-        written.map_err(|source| Error::Write {
-            path: self.folder.clone(),
-            source,
-        })?;
+        self.entries.seek(SeekFrom::End(0))?;
+        self.entries.write_all(text.as_bytes())?;
         self.bytes += text.len() as u64;
         Ok(())
+    }
+
+    /// Returns the folder with the temporary file.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the properties of the run that the entries depend on.
@@ -225,7 +235,8 @@ impl RunHistory {
     }
 
     /// Returns the number of evaluations after a step.
-    pub(super) fn evaluations_after(&self, step: usize) -> usize {
+    #[must_use]
+    pub fn evaluations_after(&self, step: usize) -> usize {
         let latest = self.evaluations.iter().rev();
         latest.take_while(|later| **later > step).count()
     }
@@ -244,13 +255,14 @@ impl RunHistory {
 
     /// Returns `true` if the entries have grown by an eighth since they were written. A file that is
     /// written only then costs at most nine times its last size in the whole run.
-    pub(super) fn is_due(&self) -> bool {
+    #[must_use]
+    pub fn is_due(&self) -> bool {
         self.written
             .is_none_or(|written| self.bytes > written + written / 8)
     }
 
     /// Remembers that the entries were written.
-    pub(super) const fn mark_written(&mut self) {
+    pub const fn mark_written(&mut self) {
         self.written = Some(self.bytes);
     }
 
@@ -259,7 +271,7 @@ impl RunHistory {
         &mut self,
         last: Option<&Value>,
         out: &mut dyn Write,
-    ) -> std::io::Result<()> {
+    ) -> Result<()> {
         let last = last.map(indented).transpose()?;
         if self.bytes == 0 && last.is_none() {
             return out.write_all(b"[]");
@@ -277,7 +289,7 @@ impl RunHistory {
 }
 
 /// Returns an entry as it stands in the file.
-fn indented(entry: &Value) -> Result<String, serde_json::Error> {
+fn indented(entry: &Value) -> serde_json::Result<String> {
     // A line break in a text is escaped in JSON.
     let text = serde_json::to_string_pretty(entry)?;
     Ok(format!("{INDENT}{}", text.replace('\n', "\n    ")))

@@ -5,29 +5,17 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sentinel_base::{Error, files};
-use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, LogPosition};
 use super::history::{HistoryFormat, RunHistory};
+use super::names::EVENTS_FILE;
 use super::tensorboard::{self, WallTimes};
 
-/// The name of the file with every event, one per line.
-pub const EVENTS_FILE: &str = "events.jsonl";
 /// The folder that TensorBoard is pointed at.
 pub const TENSORBOARD_DIR: &str = "runs";
 /// The name of TensorBoard's file, fixed so that a resumed run appends to it; TensorBoard looks for
 /// `tfevents`.
 pub const TENSORBOARD_FILE: &str = "events.out.tfevents.0.sentinel";
-
-/// The position in a log when a checkpoint was written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum LogPosition {
-    /// The number of bytes of `events.jsonl`.
-    Bytes(u64),
-    /// The events themselves, which checkpoints of earlier versions hold.
-    Events(Vec<Event>),
-}
 
 /// The log of a run: its events are written to its files, reduced to its history, and passed to a
 /// listener.
@@ -139,7 +127,7 @@ impl<'a> RunLog<'a> {
                 let records = tensorboard::records(&event, tasks, &mut wall_times);
                 board.write_all(&records).map_err(failed)?;
                 length += records.len() as u64;
-                history.add(event)
+                add(&mut history, event)
             })?;
             Ok(())
         })?;
@@ -162,7 +150,7 @@ impl<'a> RunLog<'a> {
         let records = tensorboard::records(&event, tasks, &mut self.wall_times);
         self.board.write(&records)?;
         (self.listen)(&event);
-        self.history.add(event)
+        add(&mut self.history, event)
     }
 
     /// Passes an event to the listener without logging it.
@@ -196,6 +184,15 @@ impl<'a> RunLog<'a> {
         self.lines.sync()?;
         Ok(LogPosition::Bytes(self.lines.length))
     }
+}
+
+/// Adds an event to a history, whose entries wait in a file.
+fn add(history: &mut RunHistory, event: Event) -> Result<(), Error> {
+    let written = history.add(event);
+    written.map_err(|source| Error::Write {
+        path: history.folder().to_owned(),
+        source,
+    })
 }
 
 /// A file that is appended to.

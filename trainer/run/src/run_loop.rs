@@ -9,9 +9,9 @@ use sentinel_base::Error;
 use sentinel_rl::{Metrics, Scores};
 
 use super::dir::RunDir;
-use super::event::Event;
+use super::event::{Event, LogPosition};
 use super::history::RunHistory;
-use super::log::{LogPosition, RunLog};
+use super::log::RunLog;
 use super::snapshot;
 
 /// The way in which a run ended.

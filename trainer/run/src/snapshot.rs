@@ -8,19 +8,13 @@ use std::path::{Path, PathBuf};
 use sentinel_base::{Error, files, provenance};
 
 use super::checkpoint;
-use super::dir::{CHECKPOINT_FILE, RunDir, TRAINER_STATE_FILE};
-use super::log::EVENTS_FILE;
+use super::dir::RunDir;
+use super::names::{
+    CHECKPOINT_FILE, EVENTS_FILE, SNAPSHOT_PREFIX as PREFIX, TRAINER_STATE_FILE, dir_name,
+};
 
-/// The prefix of the folders' names, as in Hugging Face's trainer.
-const PREFIX: &str = "checkpoint-";
 /// The name of a folder that is being written.
 const PARTIAL: &str = ".partial-checkpoint";
-
-/// Returns the name of a step's folder in the run's folder.
-#[must_use]
-pub fn dir_name(step: usize) -> String {
-    format!("{PREFIX}{step}")
-}
 
 /// Returns the path of a step's folder.
 #[must_use]

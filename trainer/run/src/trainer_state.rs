@@ -1,14 +1,16 @@
 //! The file `trainer_state.json`, with the keys of Hugging Face's trainer.
 
 use std::io::Write;
+#[cfg(not(target_family = "wasm"))]
 use std::path::Path;
 
+#[cfg(not(target_family = "wasm"))]
 use sentinel_base::{Error, files};
 use serde_json::{Map, Value, json};
 
 use super::event::Event;
 use super::history::RunHistory;
-use super::snapshot;
+use super::names::dir_name;
 
 /// The maximum number of training entries of a log: a curve needs no more.
 const ENTRIES: usize = 150;
@@ -44,6 +46,7 @@ impl TrainerState {
     ///
     /// # Errors
     /// Returns an error if it cannot be written; the earlier one then stays.
+    #[cfg(not(target_family = "wasm"))]
     pub fn save(&self, history: &mut RunHistory, path: &Path) -> Result<(), Error> {
         files::write_pieces(path, true, |out| {
             let written = self.write_to(history, out);
@@ -57,13 +60,16 @@ impl TrainerState {
     }
 
     /// Writes the text of the file. The entries of the log, which are most of it, are copied.
-    fn write_to(&self, history: &mut RunHistory, out: &mut dyn Write) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// Returns an error if `out` cannot be written, or the entries cannot be read.
+    pub fn write_to(&self, history: &mut RunHistory, out: &mut dyn Write) -> std::io::Result<()> {
         const LOG: &str = "log_history";
         let format = history.format();
         let (tokens, flops) = self.tokens.unwrap_or_default();
         let best = history.best_score();
         let checkpoint = best.filter(|_| self.snapshots);
-        let checkpoint = checkpoint.map(|(step, _)| snapshot::dir_name(step));
+        let checkpoint = checkpoint.map(|(step, _)| dir_name(step));
         // Without tokens the number is a count of our own, which is an integer.
         let all_flops = if self.tokens.is_some() {
             Value::from(flops)

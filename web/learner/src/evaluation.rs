@@ -1,22 +1,45 @@
 //! The report of an evaluation: the score, rates of all episodes, and one episode step by step.
 
 use sentinel_compact::actor::{Actor, Rollout};
-use sentinel_compact::evaluate::{GreedyEpisode, by_task, total_rates};
-use sentinel_compact::{Learn, SeedRange};
+use sentinel_compact::evaluate::{GreedyEpisode, by_task, means, total_rates};
+use sentinel_compact::{Learn, Scores, SeedRange};
 use sentinel_env::{Seeded as _, TaskName as _};
 use sentinel_page_engine::PageWorld;
-use sentinel_page_protocol::{Attempt, AttemptStep, Rate, TrainingScore};
+use sentinel_page_protocol::{Attempt, AttemptStep, Rate, TrainingScore, ValidationSet};
 use sentinel_policy::interval::ConfidenceInterval;
 use sentinel_policy::nn::Weights;
 
+/// Players of every world to compare with, besides the baselines of its model card: the published policy.
+const RIVALS: [&str; 1] = ["grpo"];
+
 /// Returns the score of a policy after `updates` updates from all its validation episodes, in order.
 pub(crate) fn score(updates: u32, episodes: &[GreedyEpisode], seeds: SeedRange) -> TrainingScore {
-    let scores: Vec<f64> = episodes.iter().map(|episode| episode.score).collect();
-    let interval = ConfidenceInterval::from_cells(&by_task(&scores, seeds));
+    let interval = ConfidenceInterval::from_cells(&cells(episodes, seeds));
     TrainingScore {
         updates,
         mean: interval.mean,
         half_width: interval.half_width,
+    }
+}
+
+/// Returns the mean scores of a policy from all its validation episodes, in order.
+pub(crate) fn scores(episodes: &[GreedyEpisode], seeds: SeedRange) -> Scores {
+    means(&cells(episodes, seeds))
+}
+
+fn cells(episodes: &[GreedyEpisode], seeds: SeedRange) -> Vec<Vec<f64>> {
+    let scores: Vec<f64> = episodes.iter().map(|episode| episode.score).collect();
+    by_task(&scores, seeds)
+}
+
+/// Returns the episodes of the validation, and the players to compare with on them.
+pub(crate) fn validation_set<W: Learn>(tasks: &[W::Task], seeds: SeedRange) -> ValidationSet {
+    let players = RIVALS.iter().chain(W::BASELINES);
+    ValidationSet {
+        tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
+        first_seed: seeds.range().start,
+        seeds: u32::try_from(seeds.count()).unwrap_or(u32::MAX),
+        players: players.map(|name| (*name).to_owned()).collect(),
     }
 }
 

@@ -3,13 +3,16 @@
 //!
 //! It must never know how anything is drawn. `run.rs` is a run of one world: phases, updates, evaluations;
 //! `settings.rs` its settings, `part.rs` a part of its episodes, which another worker can play, and
-//! `evaluation.rs` the report of an evaluation. `training_run.rs` is the interface of a run.
+//! `evaluation.rs` the report of an evaluation. `run_log.rs` has the log of a run and its folder, which the
+//! command line continues. `training_run.rs` is the interface of a run.
 
 mod division;
 mod evaluation;
 mod part;
 mod run;
+mod run_log;
 mod settings;
+mod tar;
 mod training_run;
 
 use std::collections::VecDeque;
@@ -22,6 +25,7 @@ use sentinel_page_protocol::{
 };
 
 use run::Run;
+use run_log::now_ms;
 use training_run::{Progress, TrainingRun};
 
 /// Number of parts that are sent to a helper at once, so that it need not wait for the next one.
@@ -63,6 +67,8 @@ struct Running {
     worked_ms: f64,
     /// Time at which the work under way began; `None` while there is none.
     since: Option<f64>,
+    /// `true` while the folder of the run is asked for and was not sent.
+    is_wanted: bool,
 }
 
 impl std::fmt::Debug for Learner {
@@ -102,6 +108,7 @@ impl Program for Learner {
             | LearnerRequest::PartPlayed { run, .. }
             | LearnerRequest::PlayAlone { run }
             | LearnerRequest::TakeModel { run }
+            | LearnerRequest::TakeRun { run }
                 if self.running.as_ref().is_none_or(|own| own.run != run) => {}
             LearnerRequest::TakeModel { .. } => self.send_model(),
             about_run => {
@@ -151,6 +158,7 @@ impl Running {
                     self.report(self.training.state(), replies);
                 }
             }
+            LearnerRequest::TakeRun { .. } => self.is_wanted = true,
             LearnerRequest::PlayAlone { .. } => {
                 self.is_alone = true;
                 self.idle.clear();
@@ -167,6 +175,13 @@ impl Running {
     fn work(&mut self, replies: &mut VecDeque<Reply>) -> bool {
         let since = *self.since.get_or_insert_with(now_ms);
         let training = &mut self.training;
+        if let Some(file) = self.is_wanted.then(|| training.archive()).flatten() {
+            self.is_wanted = false;
+            replies.push_back(match file {
+                Ok(file) => DeferredReply::Exported(file).into(),
+                Err(reason) => Reply::Problem(reason),
+            });
+        }
         if self.allowed > 0 && !training.is_updating() && training.has_updates() {
             self.allowed -= 1;
             if let Err(reason) = training.begin_update() {
@@ -222,7 +237,7 @@ impl Learner {
     fn start(&mut self, run: u32, spec: TrainingSpec, helpers: u8, state: &[u8]) {
         (self.running, self.waiting) = (None, None);
         let path = world_of(&spec)
-            .and_then(|world| in_world!(world, W => run::published_path::<W>(&spec)));
+            .and_then(|world| in_world!(world, W => settings::published_path::<W>(&spec)));
         match path {
             Ok(Some(path)) if state.is_empty() => {
                 self.replies.push_back(Reply::Need(path.clone()));
@@ -293,6 +308,7 @@ impl Learner {
                     idle: idle.flatten().collect(),
                     is_alone: false,
                     since: None,
+                    is_wanted: false,
                 };
                 running.report(running.training.state(), &mut self.replies);
                 self.running = Some(running);
@@ -316,14 +332,6 @@ impl Learner {
 fn world_of(spec: &TrainingSpec) -> Result<WorldName, String> {
     let name = &spec.world;
     WorldName::parse(name).ok_or_else(|| format!("there is no world {name:?}"))
-}
-
-/// Returns the time in milliseconds; always 0 outside a browser, where nobody looks at it.
-fn now_ms() -> f64 {
-    #[cfg(target_family = "wasm")]
-    return js_sys::Date::now();
-    #[cfg(not(target_family = "wasm"))]
-    return 0.0;
 }
 
 fn boxed<W: sentinel_compact::Learn + PageWorld>(

@@ -137,7 +137,7 @@ pub(crate) fn values<A: Architecture>(weights: &Weights<A>) -> Vec<f32> {
 }
 
 /// Returns the weights of a network from the values of all parameters; `None` if their number differs.
-fn weights_from<A: Architecture>(net: A, values: &[f32]) -> Option<Weights<A>> {
+pub(crate) fn weights_from<A: Architecture>(net: A, values: &[f32]) -> Option<Weights<A>> {
     let mut rest = values;
     let mut tensors = Vec::new();
     for shape in net.shapes() {

@@ -9,27 +9,22 @@ use std::ops::Range;
 use sentinel_compact::evaluate::{GreedyEpisode, episode_count, validation_setup};
 use sentinel_compact::learn::model_config;
 use sentinel_compact::plain::{Cpu, Matrix};
-use sentinel_compact::{Error, Learn, Method, PlayedEpisodes, TrainConfig, Trainer};
-use sentinel_env::TaskName;
-use sentinel_env::rules::Rules;
+use sentinel_compact::trainer::Best;
+use sentinel_compact::{Error, Learn, Method, PlayedEpisodes, Scores, TrainConfig, Trainer};
 use sentinel_page_engine::PageWorld;
-use sentinel_page_engine::world::weights_path;
-use sentinel_page_protocol::{TrainingSpec, TrainingUpdate, ValidationSet, decode, encode};
+use sentinel_page_protocol::{ExportedFile, TrainingSpec, TrainingUpdate, decode, encode};
 use sentinel_policy::nn::{Architecture as _, Model, Weights};
 
 use crate::division::Division;
 use crate::evaluation;
 use crate::part::{Part, Played, Work, values};
-use crate::settings::{PUBLISHED, commands, credit_name, phases};
-use crate::training_run::{Progress, RunCheckpoint, TrainingRun, hash_of};
+use crate::run_log::{Entry, PhaseLog, now_ms};
+use crate::settings::{EVALUATE_EVERY, commands, phases, with_values};
+use crate::training_run::{Progress, RunCheckpoint, TrainingRun, digest, hash_of};
 
-/// Number of updates between two evaluations.
-const EVALUATE_EVERY: usize = 4;
 /// Number of parts of an update for each engine: small ones, so that the engines end at about the same
 /// time.
 const PARTS: u64 = 5;
-/// Players of every world to compare with, besides the baselines of its model card: the published policy.
-const RIVALS: [&str; 1] = ["grpo"];
 
 /// An evaluation under way.
 struct Evaluation<A> {
@@ -62,6 +57,10 @@ pub(crate) struct Run<W: Learn> {
     evaluation: Option<Evaluation<W::Net>>,
     /// The episodes of the update under way; `None` between two.
     update: Option<Division<PlayedEpisodes<W>>>,
+    /// Time at which that update began, in milliseconds.
+    update_began: f64,
+    /// Log of the current phase.
+    log: PhaseLog,
     failure: String,
     /// Milliseconds of work before the state from which it continues.
     worked_before: f64,
@@ -98,15 +97,7 @@ impl<W: Learn + PageWorld> Run<W> {
             _ => W::published_model(rules),
         };
         let command = commands(&phases, folder);
-        let spec = TrainingSpec {
-            learning_rate: grpo.learning_rate.to_string(),
-            group_size: u32::try_from(grpo.num_generations).ok(),
-            episodes: u32::try_from(grpo.episodes_per_update).ok(),
-            entropy: grpo.entropy_coef.to_string(),
-            hidden: u32::try_from(grpo.hidden).ok(),
-            credit: credit_name(grpo.credit).to_owned(),
-            ..spec
-        };
+        let spec = with_values(spec, grpo);
         let start = match published {
             Some(model) => model.weights,
             None => Weights::init(W::net(first), first.seed),
@@ -127,6 +118,8 @@ impl<W: Learn + PageWorld> Run<W> {
             evaluated: None,
             evaluation: None,
             update: None,
+            update_began: 0.0,
+            log: PhaseLog::new(),
             failure: String::new(),
             worked_before: 0.0,
             command,
@@ -144,13 +137,24 @@ impl<W: Learn + PageWorld> Run<W> {
         let config = config.filter(|_| saved.configs == hash_of(&self.phases));
         let config = config.ok_or("the saved state belongs to another version of the page")?;
         let config = config.clone();
+        let best = saved.best(W::net(&config))?;
         self.trainer =
             Trainer::from_state(config, saved.trainer, &Cpu).map_err(|error| error.to_string())?;
+        best.into_iter()
+            .for_each(|best| self.trainer.offer_best(best));
+        self.log = saved.log;
         self.phase = phase;
         (self.before, self.steps_before) = (saved.before as usize, saved.steps_before);
         self.evaluated = saved.evaluated.map(|updates| updates as usize);
         self.worked_before = saved.worked_ms;
         Ok(())
+    }
+
+    fn phase_name(&self) -> &'static str {
+        match self.trainer.config().method {
+            Method::Imitation => "imitation",
+            Method::Grpo | Method::ExpertIteration => "grpo",
+        }
     }
 
     fn done(&self) -> usize {
@@ -171,8 +175,22 @@ impl<W: Learn + PageWorld> Run<W> {
         self.phase += 1;
         self.before += self.trainer.updates_done();
         self.steps_before += self.trainer.env_steps();
-        self.trainer = trainer;
+        let scores = self.log.newest_scores(self.trainer.updates_done()).cloned();
+        (self.trainer, self.log) = (trainer, PhaseLog::new());
+        if let Some(scores) = scores {
+            self.log_scores(0, self.trainer.weights().clone(), scores);
+        }
         Ok(())
+    }
+
+    /// Logs the scores of a policy after `step` updates of the phase, and keeps it if it is the best one.
+    fn log_scores(&mut self, step: usize, weights: Weights<W::Net>, scores: Scores) {
+        self.trainer.offer_best(Best {
+            step,
+            score: scores.overall,
+            weights,
+        });
+        self.log.add(step, Entry::Evaluation(scores));
     }
 
     /// Returns `true` if an evaluation is due and was not begun.
@@ -261,12 +279,17 @@ impl<W: Learn + PageWorld> Run<W> {
         let config = &self.phases[evaluation.phase];
         let (rules, seeds) = (config.rules::<W>(), config.validation_seeds);
         let rules = rules.map_err(|error| error.to_string())?;
-        let weights = &evaluation.weights;
+        let weights = evaluation.weights;
         let attempt = |task| {
             let setup = validation_setup::<W>(rules, task, seeds.range().start);
-            evaluation::attempt::<W>(weights, &setup)
+            evaluation::attempt::<W>(&weights, &setup)
         };
+        let attempt = W::shown_task(&self.tasks).map(attempt);
         let episodes: Vec<_> = evaluation.episodes.into_results().flatten().collect();
+        // One of an earlier phase than that which its policy starts is not of this log.
+        if let Some(step) = evaluation.updates.checked_sub(self.before) {
+            self.log_scores(step, weights, evaluation::scores(&episodes, seeds));
+        }
         Ok(Some(TrainingUpdate {
             evaluation: Some(evaluation::score(
                 count(evaluation.updates),
@@ -274,7 +297,7 @@ impl<W: Learn + PageWorld> Run<W> {
                 seeds,
             )),
             rates: evaluation::rates::<W>(&episodes),
-            attempt: W::shown_task(&self.tasks).map(attempt),
+            attempt,
             ..self.state()
         }))
     }
@@ -293,7 +316,7 @@ impl<W: Learn + PageWorld> Run<W> {
             }
         }
         let learned = self.trainer.update_from(all);
-        learned.map_err(|error| match error {
+        let metrics = learned.map_err(|error| match error {
             Error::Diverged { .. } => format!(
                 "{error}. At a learning rate of {} the weights have left the range of numbers; a \
                  smaller one keeps them in it",
@@ -301,6 +324,12 @@ impl<W: Learn + PageWorld> Run<W> {
             ),
             other => other.to_string(),
         })?;
+        let seconds = (now_ms() - self.update_began) / 1000.0;
+        let metrics = metrics
+            .into_iter()
+            .chain([("step_time".to_owned(), seconds)]);
+        let entry = Entry::Update(metrics.collect());
+        self.log.add(self.trainer.updates_done(), entry);
         Ok(Some(self.state()))
     }
 
@@ -356,6 +385,7 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         self.begin_evaluation();
         self.enter_phase()?;
         let episodes = self.trainer.config().episodes_per_update as u64;
+        self.update_began = now_ms();
         self.update = Some(Division::new(episodes, self.engines * PARTS));
         Ok(())
     }
@@ -407,32 +437,15 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
     }
 
     fn state(&self) -> TrainingUpdate {
-        let config = self.trainer.config();
-        let seeds = config.validation_seeds;
+        let seeds = self.trainer.config().validation_seeds;
         TrainingUpdate {
             spec: self.spec.clone(),
             command: self.command.clone(),
-            phase: match config.method {
-                Method::Imitation => "imitation".to_owned(),
-                Method::Grpo | Method::ExpertIteration => "grpo".to_owned(),
-            },
+            phase: self.phase_name().to_owned(),
             updates: count(self.done()),
             total: count(self.total),
             env_steps: self.steps_before + self.trainer.env_steps(),
-            validation: ValidationSet {
-                tasks: self
-                    .tasks
-                    .iter()
-                    .map(|task| task.name().to_owned())
-                    .collect(),
-                first_seed: seeds.range().start,
-                seeds: u32::try_from(seeds.count()).unwrap_or(u32::MAX),
-                players: RIVALS
-                    .iter()
-                    .chain(W::BASELINES)
-                    .map(|name| (*name).to_owned())
-                    .collect(),
-            },
+            validation: evaluation::validation_set::<W>(&self.tasks, seeds),
             digest: digest(self.trainer.weights()),
             failure: self.failure.clone(),
             ..TrainingUpdate::default()
@@ -447,11 +460,21 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         model.to_bytes().map_err(|error| error.to_string())
     }
 
+    fn archive(&self) -> Option<Result<ExportedFile, String>> {
+        if !self.failure.is_empty() {
+            let reason = "The run has ended early and cannot be continued. Save its model.";
+            return Some(Err(reason.to_owned()));
+        }
+        let is_evaluated = self.evaluation.is_none() && !self.owes_evaluation();
+        is_evaluated.then(|| self.log.archive(&self.trainer, self.phase_name()))
+    }
+
     fn worked_before(&self) -> f64 {
         self.worked_before
     }
 
     fn saved(&self, worked_ms: f64) -> Option<Vec<u8>> {
+        let best = self.trainer.best();
         let saved = RunCheckpoint {
             configs: hash_of(&self.phases),
             phase: count(self.phase),
@@ -460,6 +483,8 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
             steps_before: self.steps_before,
             worked_ms,
             trainer: self.trainer.state().ok()?,
+            best: best.map(|best| (best.step, best.score, values(&best.weights))),
+            log: self.log.clone(),
         };
         encode(&saved).ok()
     }
@@ -468,28 +493,6 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         self.failure = format!("Training ended: {reason}.");
         (self.update, self.evaluation) = (None, None);
     }
-}
-
-/// Returns the path of the published policy that a run starts from, relative to the page; `None` if it
-/// starts from fresh weights.
-///
-/// # Errors
-/// Returns a phrase if the rules are unknown.
-pub(crate) fn published_path<W: PageWorld>(spec: &TrainingSpec) -> Result<Option<String>, String> {
-    let rules = Rules::parse(&spec.rules).map_err(|error| error.to_string())?;
-    let is_wanted = spec.start == PUBLISHED;
-    Ok(is_wanted.then(|| weights_path(W::published_model(rules))))
-}
-
-/// Returns the hash of weights, in hexadecimal digits.
-fn digest<A: sentinel_policy::nn::Architecture>(weights: &Weights<A>) -> String {
-    let mut digest = sentinel_env::digest::Digest::default();
-    for (_, values) in weights.iter() {
-        for value in values {
-            digest.write_bytes(&value.to_bits().to_le_bytes());
-        }
-    }
-    format!("{:016x}", digest.hash)
 }
 
 fn count(number: usize) -> u32 {

@@ -2,9 +2,14 @@
 //! same.
 
 use sentinel_compact::{Credit, Learn, Method, TrainConfig};
+use sentinel_env::rules::Rules;
+use sentinel_page_engine::PageWorld;
 use sentinel_page_engine::file_library::TAB;
+use sentinel_page_engine::world::weights_path;
 use sentinel_page_protocol::TrainingSpec;
 
+/// Number of updates between two evaluations.
+pub(crate) const EVALUATE_EVERY: usize = 4;
 /// Largest group, so that a typing error does not exhaust the memory of the worker.
 const GROUP_MAX: usize = 256;
 /// Largest number of episodes of an update, for the same reason.
@@ -19,7 +24,7 @@ const FIELDS: [(&str, &str); 6] = [
     ("without_reward_term", "the reward"),
 ];
 /// Name of the weights of the published policy, to start from.
-pub(crate) const PUBLISHED: &str = "published";
+const PUBLISHED: &str = "published";
 /// Names of the returns of an action that the page offers.
 const CREDITS: [(&str, Credit); 2] = [("step", Credit::Step), ("episode", Credit::Episode)];
 
@@ -54,6 +59,8 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
         TAB.clone_into(&mut config.name);
         config.rules.clone_from(&spec.rules);
         config.seed = spec.seed;
+        // A run that is taken away is evaluated as before, and has no folders of earlier steps.
+        (config.eval_steps, config.save_total_limit) = (EVALUATE_EVERY, 0);
         if let Some(hidden) = spec.hidden {
             config.hidden = hidden as usize;
         }
@@ -77,10 +84,34 @@ pub(crate) fn phases<W: Learn>(spec: &TrainingSpec) -> Result<Vec<TrainConfig>, 
     Ok(all)
 }
 
+/// Returns the path of the published policy that a run starts from, relative to the page; `None` if it
+/// starts from fresh weights.
+///
+/// # Errors
+/// Returns a phrase if the rules are unknown.
+pub(crate) fn published_path<W: PageWorld>(spec: &TrainingSpec) -> Result<Option<String>, String> {
+    let rules = Rules::parse(&spec.rules).map_err(|error| error.to_string())?;
+    let is_wanted = spec.start == PUBLISHED;
+    Ok(is_wanted.then(|| weights_path(W::published_model(rules))))
+}
+
 /// Returns the name of a return of an action; empty for one that the page does not offer.
-pub(crate) fn credit_name(credit: Credit) -> &'static str {
+fn credit_name(credit: Credit) -> &'static str {
     let found = CREDITS.iter().find(|(_, known)| *known == credit);
     found.map_or("", |(name, _)| name)
+}
+
+/// Returns the settings with the values of the preset where they were open.
+pub(crate) fn with_values(spec: TrainingSpec, grpo: &TrainConfig) -> TrainingSpec {
+    TrainingSpec {
+        learning_rate: grpo.learning_rate.to_string(),
+        group_size: u32::try_from(grpo.num_generations).ok(),
+        episodes: u32::try_from(grpo.episodes_per_update).ok(),
+        entropy: grpo.entropy_coef.to_string(),
+        hidden: u32::try_from(grpo.hidden).ok(),
+        credit: credit_name(grpo.credit).to_owned(),
+        ..spec
+    }
 }
 
 /// Checks the settings of a phase, before memory is taken for them.

@@ -1,6 +1,9 @@
 //! Tests of the engine that trains, through its messages.
 
+mod taken_run;
+
 use super::*;
+use sentinel_env::cluster::ClusterEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::{Model, NetworkWorld};
 

@@ -94,6 +94,12 @@ pub enum LearnerRequest {
         /// Number of the run.
         run: u32,
     },
+    /// Asks for the folder of a training run, which the command line continues, in an archive:
+    /// [`DeferredReply::Exported`](crate::DeferredReply::Exported), once its policy is evaluated.
+    TakeRun {
+        /// Number of the run.
+        run: u32,
+    },
 }
 
 impl From<LearnerRequest> for Request {

@@ -21,10 +21,11 @@ const DEVICE_TESTS: [&str; 8] = [
 /// The features of the trainer for graphics processors.
 const DEVICES: &str = "sentinel-trainer/wgpu,sentinel-trainer/cuda,sentinel-tensor/tuned-kernels";
 /// The packages that compile for wasm32: what a page would train compact policies with.
-const FOR_BROWSERS: [&str; 4] = [
+const FOR_BROWSERS: [&str; 5] = [
     "sentinel-options",
     "sentinel-tensor",
     "sentinel-rl",
+    "sentinel-run",
     "sentinel-compact",
 ];
 /// The Debian packages of the part `mpi`: the library with its headers, `mpirun`, and the compiler library

@@ -23,18 +23,17 @@ use sentinel_run::{
 use serde_json::{Map, Value};
 
 use self::checkpoint::Checkpoint;
-use crate::config::{Method, TrainConfig};
+use crate::config::TrainConfig;
 use crate::evaluate::{evaluate, evaluate_baseline};
 use crate::learn::{self, Learn};
+use crate::run_files::{config_text, start_event};
 use crate::trainer::Trainer;
 
+pub use crate::run_files::CONFIG_FILE;
 pub use error::TrainError;
 pub use sentinel_play::compact_model::{MODEL_FILE, load_model, save_model};
 pub use sentinel_run::{Event, RunDir};
 pub use threads::Threads;
-
-/// The name of the configuration file in a run's folder.
-pub const CONFIG_FILE: &str = "config.json";
 
 /// Trains to the end and calls `listen` with every event. The resulting model is the policy that
 /// scored best on the validation seeds (Hugging Face's `load_best_model_at_end`).
@@ -176,22 +175,9 @@ impl<W: Learn> Run for CompactRun<W> {
 
 fn started<W: Learn>(trainer: &Trainer<W>, fallback: bool) -> Result<Event, TrainError> {
     let (config, parameters) = (trainer.config(), trainer.weights().count());
-    // Convert via text: a value would hold an f32 with the digits of an f64.
-    let text = serde_json::to_string(config).map_err(Error::from)?;
-    Ok(Event::Started {
-        method: match config.method {
-            Method::Grpo => "grpo".to_owned(),
-            Method::Imitation => "imitation".to_owned(),
-            Method::ExpertIteration => "expert_iteration".to_owned(),
-        },
-        config: serde_json::from_str(&text).map_err(Error::from)?,
-        resumed_at: trainer.updates_done(),
-        total: config.max_steps,
-        parameters,
-        trained: parameters,
-        fallback,
-        unix_time: unix_time(),
-    })
+    let done = trainer.updates_done();
+    let event = start_event(config, done, parameters, fallback, unix_time());
+    Ok(event.map_err(Error::from)?)
 }
 
 /// Evaluates the best policy and the baselines on the test seeds.
@@ -287,7 +273,7 @@ fn open<W: Learn>(config: &TrainConfig, run_dir: &RunDir) -> Result<Opened<W>, T
     // Open the device before writing anything.
     let trainer = Trainer::new(config.clone(), start)?;
     let lock = run_dir.lock()?;
-    let text = serde_json::to_string_pretty(config).map_err(Error::from)? + "\n";
+    let text = config_text(config).map_err(Error::from)?;
     files::write_atomic(&run_dir.path.join(CONFIG_FILE), text.as_bytes())?;
     let mut provenance = Provenance::new();
     if !config.init.is_empty() {

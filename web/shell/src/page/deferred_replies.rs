@@ -22,7 +22,12 @@ impl Page {
             DeferredReply::Foreign(file) => self.open_foreign(file),
             DeferredReply::FileRead(sentence) => self.note_file(sentence),
             DeferredReply::FileProblem(sentence) => self.report_file(sentence),
-            DeferredReply::Exported(file) => self.save_exported(file),
+            DeferredReply::Exported(file) => {
+                if role == Role::Learn {
+                    self.training.wanted.set(None);
+                }
+                self.save_exported(file);
+            }
             DeferredReply::FileHandled {
                 world,
                 name,

@@ -12,7 +12,7 @@ use crate::training_curve::TrainingCurve;
 use crate::training_form::TrainingForm;
 
 /// Version of the format; a run in another one is forgotten.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A training run that the browser keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

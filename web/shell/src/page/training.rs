@@ -35,6 +35,8 @@ pub struct Checkpoint {
 pub enum ModelUse {
     /// It is saved as a file.
     Save,
+    /// The folder of its run is saved in an archive, which the command line continues.
+    SaveRun,
     /// It plays episodes of its world.
     Play,
 }
@@ -219,10 +221,13 @@ impl Page {
         self.forget_kept_training();
     }
 
-    /// Asks for the newest policy, to save it or to let it play.
+    /// Asks for the newest policy, to save it or to let it play, or for the folder of its run.
     pub fn take_trained(&self, wanted: ModelUse) {
         self.training.wanted.set(Some(wanted));
-        self.ask_for_model();
+        match wanted {
+            ModelUse::SaveRun => self.ask_learner(|training| LearnerRequest::TakeRun { run: training.run }),
+            ModelUse::Save | ModelUse::Play => self.ask_for_model(),
+        }
     }
 
     /// Asks for the newest policy.

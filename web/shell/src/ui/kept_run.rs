@@ -12,7 +12,12 @@ pub fn kept_run(page: Page) -> El {
     let (kept, current) = (page.training.kept, page.training.current);
     let is_hidden = move || kept.with(Option::is_none) || current.with(Option::is_some);
     let is_over = move || kept.with(|kept| kept.as_ref().is_some_and(KeptTraining::is_over));
-    let sentence = move || kept.with(|kept| kept.as_ref().map_or_else(String::new, sentence));
+    let sentence = move || {
+        kept.with(|kept| {
+            kept.as_ref()
+                .map_or_else(String::new, |kept| sentence(page, kept))
+        })
+    };
     div()
         .class("card")
         .id("kept-run")
@@ -36,12 +41,14 @@ pub fn kept_run(page: Page) -> El {
         )
 }
 
-fn sentence(kept: &KeptTraining) -> String {
+fn sentence(page: Page, kept: &KeptTraining) -> String {
     let update = &kept.update;
     let score = update.evaluation.map(|score| fixed(score.mean, 3));
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     format!(
-        "Your browser keeps a training run of an earlier visit: world {}, update {} of {}{score}.",
-        update.spec.world, update.updates, update.total
+        "Your browser keeps a training run of an earlier visit: world “{}”, update {} of {}{score}.",
+        page.world_title(&update.spec.world),
+        update.updates,
+        update.total
     )
 }

@@ -123,7 +123,7 @@ fn headline(page: Page, current: RunHere) -> El {
     let end = memo(move || {
         current.with(|training| {
             let training = training.as_ref().filter(|training| training.is_over());
-            training.map_or_else(String::new, state_sentence)
+            training.map_or_else(String::new, |training| state_sentence(page, training))
         })
     });
     // A memo of `current` alone: an effect that reads both it and a memo of it can miss a change.
@@ -131,10 +131,10 @@ fn headline(page: Page, current: RunHere) -> El {
         current.with(|training| match training {
             None => {
                 "A small network learns from its own episodes, in this tab and without a server. It takes \
-                 one to four minutes; what it has learned shows after some seconds."
+                 about a minute; what it has learned shows after some seconds."
                     .to_owned()
             }
-            Some(training) => state_sentence(training),
+            Some(training) => state_sentence(page, training),
         })
     });
     div()
@@ -184,7 +184,7 @@ fn focus_soon(id: &'static str) {
 }
 
 /// Returns where a run is, in words.
-fn state_sentence(training: &Training) -> String {
+fn state_sentence(page: Page, training: &Training) -> String {
     let update = &training.update;
     if !update.failure.is_empty() {
         return update.failure.clone();
@@ -205,13 +205,13 @@ fn state_sentence(training: &Training) -> String {
         "reference" => "rules as published",
         rules => rules,
     };
-    let world = &update.spec.world;
+    let world = page.world_title(&update.spec.world);
     let state = match (training.is_over(), training.is_running) {
         (true, _) => "Done",
         (_, false) => "Paused",
         _ => phase,
     };
-    format!("World {world}, {title}: {place}. {state}.")
+    format!("World “{world}”, {title}: {place}. {state}.")
 }
 
 fn curve(current: RunHere) -> El {
@@ -338,13 +338,21 @@ fn taking_away(page: Page, current: RunHere) -> El {
         .id("train-save")
         .attr("disabled", waits)
         .on_press(move || page.take_trained(ModelUse::Save));
+    let has_failed =
+        memo(move || current.with(|t| t.as_ref().is_some_and(|t| !t.update.failure.is_empty())));
+    let save_run = button()
+        .id("train-save-run")
+        .attr("disabled", waits)
+        .hidden(move || has_failed.get())
+        .on_press(move || page.take_trained(ModelUse::SaveRun));
     div()
         .class("card")
         .child(
             div()
                 .class("control-row")
                 .child(play.child("Let it play"))
-                .child(save.child("Save model")),
+                .child(save.child("Save model"))
+                .child(save_run.child("Save run")),
         )
         .child(
             p().class("quiet").child("Digest of the weights: ").child(

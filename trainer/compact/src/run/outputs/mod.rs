@@ -7,32 +7,15 @@ use std::path::Path;
 
 use sentinel_base::files;
 use sentinel_rl::Scores;
-use sentinel_run::{
-    Event, HistoryFormat, RunHistory, TRAINER_STATE_FILE, TrainerState, default_logging_steps,
-};
-use serde_json::Map;
+use sentinel_run::{Event, RunHistory, TRAINER_STATE_FILE};
 
 use super::TrainError;
 use crate::config::TrainConfig;
 use crate::learn::Learn;
+use crate::run_files::trainer_state;
 
+pub use crate::run_files::history_format;
 pub use sentinel_run::model_card::CARD_FILE;
-
-/// Returns the properties of a run that the entries of its log depend on. The whole run counts as one
-/// epoch.
-///
-/// # Errors
-/// Returns an error if the configuration names tasks that the environment does not have.
-pub fn history_format<W: Learn>(config: &TrainConfig) -> Result<HistoryFormat, TrainError> {
-    let tasks = config.task_names::<W>()?.into_iter().map(str::to_owned);
-    Ok(HistoryFormat {
-        tasks: tasks.collect(),
-        max_steps: config.max_steps,
-        steps_per_epoch: config.max_steps,
-        logging_steps: default_logging_steps(config.max_steps),
-        rounded: true,
-    })
-}
 
 /// Writes `trainer_state.json` into an existing folder.
 ///
@@ -43,15 +26,7 @@ pub fn write_trainer_state(
     config: &TrainConfig,
     history: &mut RunHistory,
 ) -> Result<(), TrainError> {
-    let state = TrainerState {
-        snapshots: config.save_total_limit > 0,
-        step: history.last_metrics().map_or(0, |(step, _)| step),
-        eval_steps: Some(config.eval_steps),
-        save_steps: config.save_steps,
-        train_batch_size: config.episodes_per_update * config.num_generations,
-        tokens: None,
-        extra: Map::new(),
-    };
+    let state = trainer_state(config, history);
     Ok(state.save(history, &folder.join(TRAINER_STATE_FILE))?)
 }
 

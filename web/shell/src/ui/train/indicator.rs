@@ -18,7 +18,12 @@ pub fn indicator(page: Page) -> El {
         let world = |training: &Training| training.update.spec.world.clone();
         current.with(|training| training.as_ref().filter(|_| !is_shown).map(world))
     });
-    let text = memo(move || current.with(|training| training.as_ref().map(state_in_short)));
+    let text = memo(move || {
+        let in_short = |training: &Training| {
+            state_in_short(training, &page.world_title(&training.update.spec.world))
+        };
+        current.with(|training| training.as_ref().map(in_short))
+    });
     let href = move || {
         let world = world.get()?;
         page.without_cursor.track();
@@ -44,7 +49,7 @@ pub fn indicator(page: Page) -> El {
 }
 
 /// Returns the world of a run and how far it is.
-fn state_in_short(training: &Training) -> String {
+fn state_in_short(training: &Training, world: &str) -> String {
     let update = &training.update;
     let done = u64::from(update.updates) * 100 / u64::from(update.total.max(1));
     let state = match (training.is_over(), training.is_running) {
@@ -53,7 +58,7 @@ fn state_in_short(training: &Training) -> String {
         (_, true) => format!("{done}\u{a0}%"),
         _ => format!("{done}\u{a0}%, paused"),
     };
-    format!("Training {}: {state}", update.spec.world)
+    format!("Training “{world}”: {state}")
 }
 
 #[cfg(test)]
@@ -63,19 +68,25 @@ mod tests {
     #[test]
     fn a_run_is_named_by_its_world_and_its_state() {
         let mut training = Training::default();
-        "trust".clone_into(&mut training.update.spec.world);
+        let state_in_short = |training: &Training| state_in_short(training, "GPU cluster");
         training.is_running = true;
-        assert_eq!(state_in_short(&training), "Training trust: 0\u{a0}%");
+        assert_eq!(
+            state_in_short(&training),
+            "Training “GPU cluster”: 0\u{a0}%"
+        );
         (training.update.updates, training.update.total) = (96, 150);
-        assert_eq!(state_in_short(&training), "Training trust: 64\u{a0}%");
+        assert_eq!(
+            state_in_short(&training),
+            "Training “GPU cluster”: 64\u{a0}%"
+        );
         training.is_running = false;
         assert_eq!(
             state_in_short(&training),
-            "Training trust: 64\u{a0}%, paused"
+            "Training “GPU cluster”: 64\u{a0}%, paused"
         );
         training.update.updates = 150;
-        assert_eq!(state_in_short(&training), "Training trust: done");
+        assert_eq!(state_in_short(&training), "Training “GPU cluster”: done");
         "It ended.".clone_into(&mut training.update.failure);
-        assert_eq!(state_in_short(&training), "Training trust: failed");
+        assert_eq!(state_in_short(&training), "Training “GPU cluster”: failed");
     }
 }

@@ -97,11 +97,11 @@ fn run_continues<W: Learn>(updates: u32, phase: &str, done: usize) {
     learner.handle(start(spec(W::NAME, 1), 0, Vec::new()));
     learner.handle(LearnerRequest::Learn { run: 1, updates }.into());
     let states = take_replies(&mut learner).into_iter();
-    let states = states.filter_map(|reply| match reply {
+    let mut states = states.filter_map(|reply| match reply {
         DeferredReply::TrainingCheckpoint { state, .. } => Some(state),
         _ => None,
     });
-    let state = states.last().expect("a saved state");
+    let state = states.next_back().expect("a saved state");
     let file = take_run(&mut learner);
     let name = format!("{}-{phase}", W::NAME);
     assert_eq!(file.name, format!("{name}.tar"));

@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sentinel_rl::{Metrics, Scores};
+use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -118,10 +119,40 @@ impl Event {
             }
             _ => None,
         };
-        let line = serde_json::to_string(finite.as_ref().unwrap_or(self))?;
-        // NaN has become null, which only parsing detects.
-        serde_json::from_str::<Self>(&line)?;
-        Ok(line + "\n")
+        let event = finite.as_ref().unwrap_or(self);
+        // It would become null, which is no number.
+        if !event.is_finite() {
+            return Err(serde_json::Error::custom("a number is not finite"));
+        }
+        Ok(serde_json::to_string(event)? + "\n")
+    }
+
+    /// Returns `true` if all numbers are finite that an event cannot lack.
+    fn is_finite(&self) -> bool {
+        let metrics = |metrics: &Metrics| metrics.values().all(|value| value.is_finite());
+        let scores = |scores: &Scores| {
+            let mut all = scores.tasks.iter().chain([&scores.overall]);
+            all.all(|score| score.is_finite())
+        };
+        match self {
+            Self::Started { unix_time, .. } => unix_time.is_finite(),
+            Self::Data { counts } => metrics(counts),
+            Self::Step { metrics: of, .. } => metrics(of),
+            Self::Eval {
+                scores: found,
+                metrics: of,
+                ..
+            } => scores(found) && metrics(of),
+            Self::Finished {
+                scores: found,
+                baselines,
+                ..
+            } => {
+                let baselines = baselines.iter().map(|(_, found)| found);
+                found.iter().chain(baselines).all(scores)
+            }
+            Self::Warning { .. } | Self::Saved { .. } | Self::Interrupted { .. } => true,
+        }
     }
 }
 

@@ -46,16 +46,16 @@ impl Tensors {
 /// # Errors
 /// Returns a phrase if the header cannot be expressed as JSON, or a tensor has another shape than values.
 pub fn encode(key: &str, header: &impl Serialize, tensors: &Tensors) -> Result<Vec<u8>, String> {
-    let bytes: Vec<(&String, &[usize], Vec<u8>)> = (tensors.0.iter())
+    let bytes: Vec<(&str, &[usize], Vec<u8>)> = (tensors.0.iter())
         .map(|(name, tensor)| {
             let bytes = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            (name, &tensor.shape[..], bytes)
+            (name.as_str(), &tensor.shape[..], bytes)
         })
         .collect();
     let mut views = Vec::new();
     for (name, shape, bytes) in &bytes {
         let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes);
-        views.push((name, view.map_err(|error| error.to_string())?));
+        views.push((*name, view.map_err(|error| error.to_string())?));
     }
     let header = serde_json::to_string(header).map_err(|error| error.to_string())?;
     let metadata = Some([(key.to_owned(), header)].into_iter().collect());

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tar::archive;
 
-/// What happened after some number of updates of the phase.
+/// An entry of the log, which follows some number of updates of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Entry {
     /// The update was made; values by their names.

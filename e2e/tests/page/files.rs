@@ -11,7 +11,7 @@ use sentinel_policy::replay::ReplayFile;
 use serde_json::{Value, json};
 
 /// Keeps what the page saves in `window.saved` instead of saving it: names and contents.
-const KEEP_SAVED: &str = "window.saved = [];
+pub(super) const KEEP_SAVED: &str = "window.saved = [];
     const addresses = new Map();
     const create = URL.createObjectURL.bind(URL);
     URL.createObjectURL = (blob) => { const address = create(blob); addresses.set(address, blob); return address; };
@@ -81,9 +81,13 @@ async fn says(browser: &Browser, selector: &str, parts: &[&str]) -> Result<()> {
 
 /// Presses a button of the dialog, and returns name and bytes of the file that the page saves.
 async fn save(browser: &Browser, key: &str) -> Result<(String, Vec<u8>)> {
+    saved_by(browser, &format!("[data-take={key}]")).await
+}
+
+/// Presses a button after [`KEEP_SAVED`], and returns name and bytes of the file that the page saves.
+pub(super) async fn saved_by(browser: &Browser, button: &str) -> Result<(String, Vec<u8>)> {
     browser.execute("window.saved.length = 0", vec![]).await?;
-    let button = format!("[data-take={key}]");
-    browser.click(&button).await?;
+    browser.click(button).await?;
     browser.wait_until("window.saved.length === 1").await?;
     let read = "const done = arguments[arguments.length - 1];
         const {name, blob} = window.saved[0];

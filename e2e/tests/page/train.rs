@@ -1,11 +1,15 @@
 //! Training in the page: it learns for real, and a run is a function of its settings.
 
+use crate::files::{KEEP_SAVED, saved_by};
 use crate::results::{show, start};
 use anyhow::{Context, Result, ensure};
 use fantoccini::key::Key;
 use sentinel_e2e::{Browser, ask, inspect_view, is_silent};
+use sentinel_env::trust::TrustEnv;
+use sentinel_policy::nn::{Model, NetworkWorld};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A script that types settings into the fields, by identifier.
 const TYPE: &str = "for (const [id, value] of Object.entries(arguments[0])) {
@@ -13,6 +17,15 @@ const TYPE: &str = "for (const [id, value] of Object.entries(arguments[0])) {
     field.value = value;
     field.dispatchEvent(new Event('input', {bubbles: true}));
 }";
+
+/// The files of a run that is saved, by name.
+const RUN_FILES: [&str; 5] = [
+    "checkpoint.safetensors",
+    "config.json",
+    "events.jsonl",
+    "model.safetensors",
+    "trainer_state.json",
+];
 
 /// A script that keeps the digest after each update.
 pub(super) const WATCH: &str = "window.digests = {};
@@ -133,11 +146,44 @@ async fn a_policy_learns_and_plays() -> Result<()> {
         first.starts_with("Fooled by the liar") && first.ends_with("of 100 high-stakes steps"),
         "{learned}"
     );
+    saves_run(&browser).await?;
     browser.click("#train-play").await?;
     browser
         .wait_until("decodeURIComponent(location.search).includes('policy=model:tab') && document.querySelector('[data-ready] #play')")
         .await?;
     is_silent(&browser).await
+}
+
+/// The folder of a run is saved in an archive, and the buttons wait for it.
+async fn saves_run(browser: &Browser) -> Result<()> {
+    browser.execute(KEEP_SAVED, vec![]).await?;
+    let (name, content) = saved_by(browser, "#train-save-run").await?;
+    ensure!(name == "trust-grpo.tar", "{name}");
+    browser
+        .wait_until("!document.querySelector('#train-save-run').disabled")
+        .await?;
+    // A header of 512 bytes, and the content in blocks of as many.
+    let (mut rest, mut files) = (&content[..], BTreeMap::new());
+    while rest.first().is_some_and(|byte| *byte != 0) {
+        let field = |place: Range<usize>| {
+            let text = std::str::from_utf8(&rest[place])?;
+            anyhow::Ok(text.trim_matches(['\0', ' ']).to_owned())
+        };
+        let size = usize::from_str_radix(&field(124..136)?, 8)?;
+        files.insert(field(0..100)?, &rest[512..][..size]);
+        rest = &rest[512 + size.next_multiple_of(512)..];
+    }
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    ensure!(
+        names == RUN_FILES.map(|name| format!("trust-grpo/{name}")),
+        "{names:?}"
+    );
+    let state: Value = serde_json::from_slice(files["trust-grpo/trainer_state.json"])?;
+    let updates = "return Number(document.querySelector('#train-digest').dataset.updates);";
+    let updates = browser.execute(updates, vec![]).await?;
+    ensure!(state["global_step"] == updates, "{updates} {state}");
+    Model::<<TrustEnv as NetworkWorld>::Net>::from_bytes(files["trust-grpo/model.safetensors"])?;
+    Ok(())
 }
 
 /// Every world trains; a number that cannot be read and a rate that is too high are named.

@@ -179,7 +179,7 @@ impl Running {
             self.is_wanted = false;
             replies.push_back(match file {
                 Ok(file) => DeferredReply::Exported(file).into(),
-                Err(reason) => Reply::Problem(reason),
+                Err(reason) => DeferredReply::FileProblem(reason).into(),
             });
         }
         if self.allowed > 0 && !training.is_updating() && training.has_updates() {
@@ -324,7 +324,7 @@ impl Learner {
         let (run, model) = (running.run, running.training.model());
         self.replies.push_back(match model {
             Ok(content) => DeferredReply::TrainedModel { run, content }.into(),
-            Err(reason) => Reply::Problem(reason),
+            Err(reason) => DeferredReply::FileProblem(reason).into(),
         });
     }
 }

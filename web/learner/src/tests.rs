@@ -4,6 +4,7 @@ mod taken_run;
 
 use super::*;
 use sentinel_env::cluster::ClusterEnv;
+use sentinel_env::polyguard::PolyguardEnv;
 use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::{Model, NetworkWorld};
 

@@ -105,7 +105,7 @@ pub enum DeferredReply {
     Checkpoints(Box<Panel>),
     /// A sentence about a file that the visitor dropped and that was read.
     FileRead(String),
-    /// A sentence about a file that the visitor dropped and that could not be read.
+    /// A sentence about a file that could not be read or written.
     FileProblem(String),
     /// Results of an evaluation file that the visitor dropped.
     Evaluation(Evaluation),

@@ -167,6 +167,7 @@ fn a_taken_run_continues_natively() {
 fn a_taken_run_is_that_of_its_phase() {
     run_continues::<ClusterEnv>(4, "imitation", 4);
     run_continues::<ClusterEnv>(8, "grpo", 3);
+    run_continues::<PolyguardEnv>(4, "imitation", 4);
 }
 
 #[test]
@@ -179,9 +180,9 @@ fn a_run_that_has_failed_is_not_taken() {
     train(&mut learner, wild, 20);
     learner.handle(LearnerRequest::TakeRun { run: 1 }.into());
     learner.work(|| true);
-    let reply = learner.next_reply();
+    let replies = take_replies(&mut learner);
     assert!(
-        matches!(&reply, Some(Reply::Problem(reason)) if reason.contains("cannot be continued")),
-        "{reply:?}"
+        matches!(&replies[..], [DeferredReply::FileProblem(reason)] if reason.contains("cannot be continued")),
+        "{replies:?}"
     );
 }

@@ -18,16 +18,18 @@ impl Page {
         if role.is_analysis() && !matches!(reply, DeferredReply::PartialResults { .. }) {
             return;
         }
+        let is_file = matches!(
+            reply,
+            DeferredReply::Exported(_) | DeferredReply::FileProblem(_)
+        );
+        if role == Role::Learn && is_file {
+            self.training.wanted.set(None);
+        }
         match reply {
             DeferredReply::Foreign(file) => self.open_foreign(file),
             DeferredReply::FileRead(sentence) => self.note_file(sentence),
             DeferredReply::FileProblem(sentence) => self.report_file(sentence),
-            DeferredReply::Exported(file) => {
-                if role == Role::Learn {
-                    self.training.wanted.set(None);
-                }
-                self.save_exported(file);
-            }
+            DeferredReply::Exported(file) => self.save_exported(file),
             DeferredReply::FileHandled {
                 world,
                 name,

@@ -225,7 +225,9 @@ impl Page {
     pub fn take_trained(&self, wanted: ModelUse) {
         self.training.wanted.set(Some(wanted));
         match wanted {
-            ModelUse::SaveRun => self.ask_learner(|training| LearnerRequest::TakeRun { run: training.run }),
+            ModelUse::SaveRun => {
+                self.ask_learner(|training| LearnerRequest::TakeRun { run: training.run })
+            }
             ModelUse::Save | ModelUse::Play => self.ask_for_model(),
         }
     }
@@ -366,19 +368,18 @@ impl Page {
             return;
         };
         self.play_live_episode(&content);
-        let Some(wanted) = self.training.wanted.get_untracked() else {
-            return;
-        };
-        self.training.wanted.set(None);
-        if wanted == ModelUse::Save {
-            return self.save_exported(ExportedFile {
+        match self.training.wanted.get_untracked() {
+            Some(ModelUse::Save) => self.save_exported(ExportedFile {
                 name: "model.safetensors".to_owned(),
                 mime: "application/octet-stream".to_owned(),
                 content,
                 ..ExportedFile::default()
-            });
+            }),
+            Some(ModelUse::Play) => self.open_model(&world, PLAYER_FILE.to_owned(), content),
+            // The board asked for it; the folder of the run comes by itself.
+            Some(ModelUse::SaveRun) | None => return,
         }
-        self.open_model(&world, PLAYER_FILE.to_owned(), content);
+        self.training.wanted.set(None);
     }
 
     /// Continues a run whose engine has failed from its last saved state; notes the failure if that has

@@ -42,6 +42,12 @@ function call(action) {
   }
 }
 
+// Handles a request, and frees its memory instead of leaving it to the garbage collection.
+function handle(data) {
+  engine.handle(data, send);
+  data.buffer.transfer?.(0);
+}
+
 // Works in slices, so that messages are handled in between.
 function work() {
   try {
@@ -55,7 +61,7 @@ function work() {
 
 addEventListener("message", ({ data }) => {
   if (typeof data === "string") start(new URL(data, self.location));
-  else if (engine) call(() => engine.handle(data, send));
+  else if (engine) call(() => handle(data));
   else waiting.push(data);
 });
 
@@ -65,7 +71,7 @@ async function start(address) {
     await module.default({ module_or_path: new URL(address.href.replace(/\.js$/, "_bg.wasm")) });
     engine = module;
     postMessage({ ready: true });
-    for (const data of waiting.splice(0)) call(() => engine.handle(data, send));
+    for (const data of waiting.splice(0)) call(() => handle(data));
   } catch (error) {
     const unloaded = engine === null;
     fail(unloaded && !navigator.onLine ? OFFLINE : error, unloaded);

@@ -19,6 +19,7 @@ window.Worker = class extends Worker {
             training.push(this);
             mostTraining = Math.max(mostTraining, training.length);
         }
+        if (this === window.silent) return;
         super.postMessage(message, ...rest);
     }
     terminate() {
@@ -90,6 +91,28 @@ async fn a_run_survives_the_loss_of_its_workers() -> Result<()> {
         .wait_until("document.querySelector('#notices').textContent.includes('goes on from its last saved state')")
         .await?;
     ensure_equal(&whole, &digests_until(&browser, 14).await?)?;
+    browser.click("#train-reset").await
+}
+
+/// A helper that no longer answers raises no error: without answers for some time, training goes on alone.
+#[tokio::test]
+async fn a_run_survives_a_silent_helper() -> Result<()> {
+    let (server, browser) = start().await?;
+    let whole = digests(&browser, &small_with("0"), 6).await?;
+    show(&browser, &server, "page=training").await?;
+    let hasten = "const later = setTimeout;
+        window.setTimeout = (work, time) => later(work, time === 10000 ? 500 : time);";
+    browser.execute(hasten, vec![]).await?;
+    press_start(&browser, &small_with("1")).await?;
+    digests_until(&browser, 2).await?;
+    browser
+        .execute("window.silent = training[1]", vec![])
+        .await?;
+    browser
+        .wait_until("document.querySelector('#notices').textContent.includes('do not answer')")
+        .await?;
+    browser.wait_until("training.length === 1").await?;
+    ensure_equal(&whole, &digests_until(&browser, 6).await?)?;
     browser.click("#train-reset").await
 }
 

@@ -14,6 +14,7 @@ mod records;
 mod spot;
 mod training;
 mod training_form;
+mod training_helpers;
 
 use std::rc::Rc;
 use std::sync::Arc;

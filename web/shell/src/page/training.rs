@@ -4,6 +4,7 @@ use sentinel_page_protocol::{
     ExportedFile, LearnerRequest, Placement, TrainingSpec, TrainingUpdate,
 };
 
+use super::training_helpers::Parts;
 use super::*;
 use crate::attempts::AttemptLog;
 use crate::training_curve::TrainingCurve;
@@ -45,7 +46,7 @@ pub enum ModelUse {
 #[derive(Clone, Debug, Default)]
 pub struct Training {
     /// Number of the run; 0 for none.
-    run: u32,
+    pub(super) run: u32,
     /// The state that the engine sent last.
     pub update: TrainingUpdate,
     /// Settings as they were typed, without the values of the preset.
@@ -55,7 +56,7 @@ pub struct Training {
     /// Rates and attempts of the evaluations so far.
     pub attempts: AttemptLog,
     /// `true` once an engine that helps has failed: the engine that trains plays everything then.
-    is_alone: bool,
+    pub(super) is_alone: bool,
     /// `true` while updates are made.
     pub is_running: bool,
     /// Number of the tournament of other players on the validation episodes; 0 for none.
@@ -95,6 +96,8 @@ pub struct TrainingSignals {
     pub wanted: Signal<Option<ModelUse>>,
     /// The newest state of the run.
     pub(super) checkpoint: StoredValue<Checkpoint>,
+    /// Parts of the episodes that helpers play.
+    pub(super) parts: StoredValue<Parts>,
     /// An episode that the newest policy plays.
     pub live: LiveEpisode,
     /// The run of an earlier visit that the browser keeps; `None` if there is none.
@@ -107,6 +110,7 @@ impl Default for TrainingSignals {
             current: Signal::new(None),
             wanted: Signal::new(None),
             checkpoint: StoredValue::default(),
+            parts: StoredValue::default(),
             live: LiveEpisode::default(),
             kept: Signal::new(None),
         }
@@ -159,39 +163,6 @@ impl Page {
         self.send_learner(LearnerRequest::Learn { run, updates });
     }
 
-    /// Sends a part of the episodes to an engine that helps.
-    pub(super) fn send_part(&self, run: u32, helper: u8, part: Vec<u8>) {
-        // One that was on its way when the helpers ended is played by the engine that trains.
-        if self.read_training(|training| training.run == run && !training.is_alone) != Some(true) {
-            return;
-        }
-        let request = Request::from(LearnerRequest::PlayPart { run, part });
-        let role = Role::Rollouts(helper);
-        self.use_engines(role, |engines, _| engines.send(LEARNER, role, &request));
-    }
-
-    /// Passes on the episodes that a helper has played.
-    pub(super) fn handle_part(&self, role: Role, run: u32, episodes: Vec<u8>) {
-        if let Role::Rollouts(helper) = role {
-            self.send_learner(LearnerRequest::PartPlayed {
-                run,
-                helper,
-                episodes,
-            });
-        }
-    }
-
-    /// Continues without the engines that help, one of which has failed.
-    pub(crate) fn train_alone(&self) {
-        self.engines.update_value(|engines| {
-            engines.stop_all(|role| matches!(role, Role::Rollouts(_)));
-        });
-        self.ask_learner(|training| {
-            training.is_alone = true;
-            LearnerRequest::PlayAlone { run: training.run }
-        });
-    }
-
     /// Pauses or continues the run.
     pub fn pause_training(&self) {
         self.ask_learner(|training| {
@@ -212,6 +183,7 @@ impl Page {
 
     /// Ends the run and forgets its policy.
     pub fn stop_training(&self) {
+        self.forget_parts();
         self.engines.update_value(|engines| {
             engines.stop_all(|role| role.is_training() || role == Role::Rivals);
         });
@@ -239,7 +211,7 @@ impl Page {
 
     /// Changes the run, and then sends the request that `change` returns: a failure to send it changes
     /// the run again.
-    fn ask_learner(&self, change: impl FnOnce(&mut Training) -> LearnerRequest) {
+    pub(super) fn ask_learner(&self, change: impl FnOnce(&mut Training) -> LearnerRequest) {
         if let Some(request) = self.with_training(change) {
             self.send_learner(request);
         }
@@ -260,7 +232,7 @@ impl Page {
         current.with_untracked(|training| training.as_ref().map(read))
     }
 
-    fn send_learner(&self, request: LearnerRequest) {
+    pub(super) fn send_learner(&self, request: LearnerRequest) {
         let request = Request::from(request);
         self.use_engines(Role::Learn, |engines, _| {
             engines.send(LEARNER, Role::Learn, &request)
@@ -391,6 +363,7 @@ impl Page {
             checkpoint.restarts += 1;
             checkpoint.restarts
         });
+        self.forget_parts();
         self.engines
             .update_value(|engines| engines.stop_all(Role::is_training));
         let has_begun = self.read_training(|training| training.update.total > 0) == Some(true);

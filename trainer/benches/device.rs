@@ -1,10 +1,14 @@
-//! Generation and training steps of a Qwen2 with random weights on a chosen device, one JSON object
-//! for each measurement. `device_torch.py` does the same work with transformers and PyTorch.
+//! Generation and training steps of a Qwen2 with random weights, or of a model in a folder, on a chosen
+//! device, one JSON object for each measurement. `device_torch.py` does the same work with transformers and
+//! PyTorch.
 //!
 //! `cargo bench -p sentinel-trainer --features cuda --bench device -- --device cuda --precision bf16`
+//!
+//! `cargo bench -p sentinel-trainer --bench device -- --device cpu --model outputs/smollm2 --rows 16,64 --samples 4`
 #![allow(missing_docs)]
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -62,9 +66,15 @@ struct Args {
     /// Steps of generation are started kernel by kernel, not as one recorded launch
     #[arg(long)]
     no_recording: bool,
-    /// Layers of the model, for a short test
+    /// Layers of the model with random weights, for a short test
     #[arg(long)]
     layers: Option<usize>,
+    /// Folder of a model in place of the one with random weights
+    #[arg(long, conflicts_with = "layers")]
+    model: Option<PathBuf>,
+    /// Rank of the adapter
+    #[arg(long, default_value_t = 8)]
+    rank: usize,
     /// Given by `cargo bench` to every program
     #[arg(long, hide = true)]
     bench: bool,
@@ -108,12 +118,21 @@ fn compact(args: &Args, device: DeviceName) -> Result<()> {
 
 /// Generates with a language model, and trains it.
 fn language_model(args: &Args, device: DeviceName) -> Result<()> {
-    let (_, mut config) = (qwen_presets().into_iter().next()).context("a shape")?;
-    config.num_hidden_layers = args.layers.unwrap_or(config.num_hidden_layers);
     let start = Instant::now();
     let device = device.open()?;
-    let mut model = CausalLm::initialize(config.clone(), 0, &device)?;
-    Lora::attach(&mut model, LoraConfig::default(), 0)?;
+    let mut model = if let Some(folder) = &args.model {
+        CausalLm::load(folder, &device)?
+    } else {
+        let (_, mut config) = (qwen_presets().into_iter().next()).context("a shape")?;
+        config.num_hidden_layers = args.layers.unwrap_or(config.num_hidden_layers);
+        CausalLm::initialize(config, 0, &device)?
+    };
+    let config = model.config().clone();
+    let lora = LoraConfig {
+        rank: args.rank,
+        ..LoraConfig::default()
+    };
+    Lora::attach(&mut model, lora, 0)?;
     print_line(&json!({"what": "start", "s": start.elapsed().as_secs_f64()}))?;
     for &precision in &args.precision {
         model.lower_precision(precision)?;
@@ -216,7 +235,7 @@ fn measure(
     print_line(&json!({
         "what": what, "device": args.device.map(DeviceName::name), "precision": precision, "rows": rows,
         "first_s": first, "median_s": median, "tokens_per_s": tokens / median,
-        "memory_mib": memory_mib(),
+        "memory_mib": memory_mib(args.device),
     }))
 }
 
@@ -224,8 +243,17 @@ fn print_line(line: &Value) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
-/// Returns the memory in use on the first NVIDIA device, in MiB; `None` where there is none.
-fn memory_mib() -> Option<u64> {
+/// Returns the memory in use in MiB: that of the first NVIDIA device, or the most that the program has had on the
+/// processor. `None` where neither can be read.
+fn memory_mib(device: Option<DeviceName>) -> Option<u64> {
+    if device == Some(DeviceName::Cpu) {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = peak.trim().trim_end_matches("kB").trim().parse().ok()?;
+        return Some(kib / 1024);
+    }
     let mut query = std::process::Command::new("nvidia-smi");
     query.args(["--query-gpu=memory.used", "--format=csv,noheader,nounits"]);
     let text = String::from_utf8(query.output().ok()?.stdout).ok()?;

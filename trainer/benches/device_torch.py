@@ -1,11 +1,11 @@
 """The work of benches/device.rs with transformers, PEFT and PyTorch, one JSON object for each measurement.
 
-The same shape (Qwen2.5-0.5B, random weights), prompts, adapter (rank 8 on all linear layers) and lengths.
+The same shape (Qwen2.5-0.5B, random weights, or a model in a folder), prompts, adapter (all linear layers) and lengths.
 """
-import argparse, json, statistics, time
+import argparse, json, resource, statistics, time
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--device", default="cuda")
@@ -17,20 +17,29 @@ parser.add_argument("--samples", type=int, default=16)
 parser.add_argument("--micro", type=int, default=16)
 parser.add_argument("--repeat", type=int, default=3)
 parser.add_argument("--layers", type=int, default=24)
+parser.add_argument("--model", help="folder of a model in place of random weights")
+parser.add_argument("--rank", type=int, default=8)
+parser.add_argument("--threads", type=int, help="threads of the processor")
 parser.add_argument("--static", action="store_true", help="a cache of fixed size, the adapter merged, the step compiled")
 args = parser.parse_args()
 
 torch.manual_seed(0)
+if args.threads:
+    torch.set_num_threads(args.threads)
 torch.set_float32_matmul_precision("high" if args.precision == "tf32" else "highest")
-config = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=args.layers,
+shape = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=args.layers,
     num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=32768, rope_theta=1e6,
     rms_norm_eps=1e-6, tie_word_embeddings=True, attn_implementation="sdpa")
 kind = torch.bfloat16 if args.precision == "bf16" else torch.float32
 start = time.perf_counter()
-with torch.device(args.device):
-    model = Qwen2ForCausalLM(config).to(kind)
+if args.model:
+    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=kind, attn_implementation="sdpa").to(args.device)
+else:
+    with torch.device(args.device):
+        model = Qwen2ForCausalLM(shape).to(kind)
+config = model.config
 linear = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-model = get_peft_model(model, LoraConfig(r=8, lora_alpha=8, target_modules=linear), autocast_adapter_dtype=False)
+model = get_peft_model(model, LoraConfig(r=args.rank, lora_alpha=args.rank, target_modules=linear), autocast_adapter_dtype=False)
 print(json.dumps({"what": "start", "torch": torch.__version__, "s": round(time.perf_counter() - start, 2)}), flush=True)
 
 def tokens(first, count):
@@ -46,10 +55,10 @@ def measure(what, rows, count, work):
         sync(); start = time.perf_counter(); work(); sync()
         times.append(time.perf_counter() - start)
     median = statistics.median(times[1:])
-    memory = round(torch.cuda.max_memory_reserved() / 2**20) if args.device == "cuda" else None
+    memory = torch.cuda.max_memory_reserved() / 2**20 if args.device == "cuda" else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     print(json.dumps({"what": what, "device": args.device, "precision": args.precision, "rows": rows,
         "first_s": round(times[0], 3), "median_s": round(median, 4), "tokens_per_s": round(count / median),
-        "memory_mib": memory}), flush=True)
+        "memory_mib": round(memory)}), flush=True)
 
 model.eval()
 decoder = model.merge_and_unload() if args.static else model

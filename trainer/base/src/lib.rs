@@ -18,6 +18,7 @@ pub mod files;
 pub mod options_file;
 pub mod precision;
 pub mod provenance;
+mod staged_folder;
 pub mod task_selection;
 
 pub use arg_parsers::EvalPolicy;
@@ -26,4 +27,5 @@ pub use error::Error;
 pub use files::is_zero;
 pub use sentinel_options::{SAVE_TOTAL_LIMIT, SeedRange, rng, seeds};
 pub use sentinel_policy::interval;
+pub use staged_folder::StagedFolder;
 pub use task_selection::{CellArgs, selected_tasks};

@@ -4,8 +4,8 @@
 //! model, or an action of a script in place of a model's. Each stage copies the fallbacks of its
 //! inputs to its output, so that none is lost between the first and the last:
 //!
-//! * a model's folder holds them in [`PROVENANCE_FILE`], whichever command wrote it (`lm init`, `lm sft`,
-//!   `lm grpo`, `lm merge`, `train`, `imitate`); a corpus has a file beside it ([`sidecar`]);
+//! * a model's folder holds them in [`PROVENANCE_FILE`], whichever command wrote it (`lm init`, `lm import`,
+//!   `lm sft`, `lm grpo`, `lm merge`, `train`, `imitate`); a corpus has a file beside it ([`sidecar`]);
 //! * a replay has them in its rows, as a mark on the player's name ([`marked_name`]), and in its
 //!   manifest;
 //! * results of `eval` and `lm eval` have them under the key `sentinel`.
@@ -74,6 +74,26 @@ impl fmt::Display for Fallback {
     }
 }
 
+/// The file of another program that a model was converted from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// The name of the file.
+    pub file: String,
+    /// The SHA-256 digest of the file.
+    pub sha256: String,
+    /// The name of the model in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The organization that made the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// The formats of its tensors, most numbers first.
+    pub quantization: String,
+    /// The license, as the file names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
+}
+
 /// The provenance of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
@@ -88,6 +108,9 @@ pub struct Provenance {
     /// The SHA-256 digests of the inputs, by a description of each.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
+    /// The file that the model was converted from, if it was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFile>,
     /// All fallbacks that the result depends on, oldest first.
     #[serde(default)]
     pub fallbacks: Vec<Fallback>,
@@ -108,6 +131,7 @@ impl Provenance {
             commit: COMMIT.get().copied().unwrap_or("unknown").to_owned(),
             command: None,
             inputs: BTreeMap::new(),
+            imported: None,
             fallbacks: Vec::new(),
         }
     }

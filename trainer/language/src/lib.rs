@@ -7,12 +7,13 @@
 //!
 //! Read `grpo/mod.rs` first: one update of GRPO from rollouts to optimizer step. `sft/mod.rs` is
 //! supervised fine-tuning, `training/` the run around both, `agent/` the model that plays,
-//! `record/` records it, `rollout_engine/` generation on other servers, `ablate/` a comparison of parts of PolyGuard.
+//! `record/` records it, `import.rs` converts models of other programs, `rollout_engine/` generation on other servers, `ablate/` a comparison of parts of PolyGuard.
 
 pub mod ablate;
 pub mod agent;
 mod exchange;
 pub mod grpo;
+pub mod import;
 pub mod record;
 pub mod rollout_engine;
 pub mod sft;

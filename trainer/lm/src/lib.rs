@@ -12,6 +12,7 @@
 //!
 //! * Model: [`find_model`] (local folder, Hugging Face's cache, the Hub), then [`CausalLm::load`], or
 //!   [`CausalLm::initialize`] for a new one. [`CausalLm::save`] writes it.
+//! * Files of other programs: [`gguf::GgufModel`] reads a GGUF file and writes it as a folder.
 //! * Text: [`Tokenizer::load`], [`Tokenizer::check_fits`], and [`Tokenizer::encode_chat`], which
 //!   also returns the mask of the assistant's tokens.
 //! * Trained parameters: [`Lora::attach`] or [`Lora::load`] adds an adapter to the linear layers;
@@ -67,6 +68,7 @@ pub mod companion_files;
 pub mod config;
 mod error;
 mod generate;
+pub mod gguf;
 pub mod init;
 pub mod lora;
 pub mod model;

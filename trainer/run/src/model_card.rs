@@ -16,6 +16,8 @@ pub const CARD_FILE: &str = "README.md";
 pub struct ModelCard {
     /// The library that reads the files, as `library_name`.
     pub library: &'static str,
+    /// The license of the weights, as `license`.
+    pub license: Option<String>,
     /// The model that was trained further, as `base_model`.
     pub base_model: Option<String>,
     /// The tags for the Hub.
@@ -48,6 +50,9 @@ impl ModelCard {
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = format!("---\nlibrary_name: {}\n", self.library);
+        if let Some(license) = &self.license {
+            let _ = writeln!(text, "license: {}", quoted(license));
+        }
         if let Some(base) = &self.base_model {
             let _ = writeln!(text, "base_model: {}", quoted(base));
         }

@@ -11,6 +11,7 @@ mod hub;
 pub(crate) mod interrupt;
 mod lm;
 mod lm_estimate;
+mod lm_import;
 mod lm_progress;
 pub(crate) mod output;
 mod progress_bar;
@@ -36,6 +37,7 @@ use sentinel_hub::pull::PullConfig;
 use sentinel_hub::upload::UploadConfig;
 use sentinel_language::ablate::AblateConfig;
 use sentinel_language::agent::EvalArgs;
+use sentinel_language::import::ImportArgs;
 use sentinel_language::record::RecordConfig;
 use sentinel_lm::init::InitOptions;
 use sentinel_play::analyze::AnalyzeConfig;
@@ -150,6 +152,8 @@ pub(crate) enum LmCommand {
     BuildCorpus(Box<BuildConfig>),
     /// Make a small new language model with a tokenizer of its own
     Init(InitOptions),
+    /// Convert a model in a GGUF file to a folder of Hugging Face
+    Import(ImportArgs),
     /// Fine-tune a language model on a corpus
     Sft(Box<lm::SftCommand>),
     /// Train a language model by playing: GRPO on the rewards of a world
@@ -317,6 +321,7 @@ fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
         LmCommand::Corpus(config) => lm::corpus(&config),
         LmCommand::BuildCorpus(config) => corpus::build_corpus(&config),
         LmCommand::Init(options) => lm::init(&options),
+        LmCommand::Import(args) => lm_import::import(&args),
         LmCommand::Sft(command) => lm::sft(&command, given),
         LmCommand::Grpo(command) => lm::grpo(&command, given),
         LmCommand::Eval(config) => lm::eval(&config, given),

@@ -57,8 +57,8 @@ fn help_shows_the_commands_by_group() {
     assert_eq!(after("Compact training:"), "train,imitate,improve");
     assert_eq!(
         after("Language models:"),
-        "lm corpus,lm build-corpus,lm init,lm sft,lm grpo,lm eval,lm merge,lm rollout,lm postsave,\
-         lm compare"
+        "lm corpus,lm build-corpus,lm init,lm import,lm sft,lm grpo,lm eval,lm merge,lm rollout,\
+         lm postsave,lm compare"
     );
     assert_eq!(
         after("Evidence:"),

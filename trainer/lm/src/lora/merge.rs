@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use burn::tensor::DType;
-use sentinel_base::Error;
+use sentinel_base::StagedFolder;
 use sentinel_base::provenance::Provenance;
 use sentinel_tensor::numbers;
 
@@ -73,16 +73,7 @@ impl Lora {
         if model.adapter().is_none() {
             return Err(no_adapter());
         }
-        if !force && sentinel_base::files::is_occupied(target, &[]) {
-            return Err(Error::DirNotEmpty(target.to_owned()).into());
-        }
-        let parent = sentinel_base::files::parent_folder(target);
-        let failed = |error| LmError::write(target, error);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".sentinel-merge-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let new = builder.tempdir_in(parent).map_err(failed)?;
+        let new = StagedFolder::new(target, force)?;
         Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
         let folder = tokenizer_folder(source, adapter)?;
         if folder != source {
@@ -101,7 +92,7 @@ impl Lora {
                 tolerance: report.tolerance,
             });
         }
-        swap(new, target).map_err(failed)?;
+        new.commit()?;
         Ok(report)
     }
 }
@@ -126,29 +117,4 @@ fn compare(model: &CausalLm, merged: &CausalLm) -> Result<MergeReport, LmError> 
         ),
         tolerance: TOLERANCE * largest,
     })
-}
-
-/// Moves a finished folder to `target`, and restores the previous one if that fails.
-fn swap(new: tempfile::TempDir, target: &Path) -> std::io::Result<()> {
-    let old = target.exists().then(|| {
-        let mut aside = new.path().as_os_str().to_owned();
-        aside.push(".old");
-        std::path::PathBuf::from(aside)
-    });
-    if let Some(aside) = &old {
-        std::fs::rename(target, aside)?;
-    }
-    let path = new.keep();
-    if let Err(error) = std::fs::rename(&path, target) {
-        if let Some(aside) = &old {
-            std::fs::rename(aside, target)?;
-        }
-        let _ = std::fs::remove_dir_all(&path);
-        return Err(error);
-    }
-    match old {
-        Some(aside) if aside.is_dir() => std::fs::remove_dir_all(aside),
-        Some(aside) => std::fs::remove_file(aside),
-        None => Ok(()),
-    }
 }

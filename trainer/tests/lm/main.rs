@@ -34,6 +34,7 @@ mod oracle;
 mod output_dir;
 mod packing;
 mod peft;
+mod pretrained;
 mod provenance;
 mod ranks;
 mod record;

@@ -54,11 +54,14 @@ impl TensorType {
         }
     }
 
+    /// Returns the number of the format in files.
+    pub(super) const fn id(self) -> u32 {
+        self.properties().0
+    }
+
     /// Returns the format with a number, or `None` if it cannot be read.
     pub(super) fn from_id(id: u32) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.properties().0 == id)
+        Self::ALL.into_iter().find(|known| known.id() == id)
     }
 
     pub(super) const fn name(self) -> &'static str {

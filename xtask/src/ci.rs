@@ -3,6 +3,7 @@
 mod browser_parts;
 mod context;
 mod openenv_part;
+mod pretrained_part;
 mod python_parts;
 mod trainer_parts;
 
@@ -17,6 +18,7 @@ use anyhow::{Result, bail};
 use browser_parts::{e2e, firefox, lighthouse, site, wasm};
 use context::{Ci, WORKSPACE};
 use openenv_part::openenv;
+use pretrained_part::pretrained;
 use python_parts::{notebook, package, python};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -45,7 +47,7 @@ pub enum Set {
 }
 
 /// All parts, in the order of a run.
-pub const PARTS: [Part; 25] = [
+pub const PARTS: [Part; 26] = [
     part(Set::Lint, "fmt", "every file is formatted (seconds)", fmt),
     part(
         Set::Lint,
@@ -160,6 +162,12 @@ pub const PARTS: [Part; 25] = [
         "openenv",
         "OpenEnv's Python clients and graders accept the server, and verifiers plays it (about 2 min; once 4 min more to install them)",
         openenv,
+    ),
+    part(
+        Set::Full,
+        "pretrained",
+        "a published model is imported from GGUF, and computes what transformers and PEFT compute (about 5 min; once 15 min more for PyTorch)",
+        pretrained,
     ),
     part(
         Set::Full,

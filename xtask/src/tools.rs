@@ -186,17 +186,21 @@ pub const PACKAGE: PythonEnv = PythonEnv {
     takes: "a minute",
 };
 
-/// Builds the Python package, and holds what it works with: PyTorch is most of it.
+/// Builds the Python package, and holds what it works with, and what published models are compared with: PyTorch is
+/// most of it.
 pub const LEARNERS: PythonEnv = PythonEnv {
     folder: "python-learners",
     packages: &[
+        "gguf==0.19.0",
         "gymnasium==1.4.0",
         "inspect-ai==0.3.285",
         "jmespath",
         "maturin==1.16.0",
+        "peft==0.21.2",
         "pytest==9.2.0",
         "skyrl-gym==0.4.0",
         "stable-baselines3>=2.6",
+        "transformers==5.24.0",
         "trl==1.16.0",
     ],
     takes: "about 15 minutes and 8 GB",

@@ -166,8 +166,8 @@ fn drop_offsets(value: &mut Value) {
     }
 }
 
-/// Returns the steps that split texts by a pattern, as for Qwen2.
-pub(super) fn qwen2_steps(pattern: &str, add_prefix_space: bool) -> Value {
+/// Returns the step that splits texts for Qwen2.
+fn qwen2_steps(pattern: &str, add_prefix_space: bool) -> Value {
     json!({"type": "Sequence", "pretokenizers": [
         {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false},
         {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "use_regex": false},

@@ -56,6 +56,30 @@ fn output_dir_must_not_be_model_or_adapter() {
 }
 
 #[test]
+fn import_needs_an_empty_folder_and_a_gguf_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let weights = || fs::read(Path::new(&model).join("model.safetensors")).unwrap();
+    let before = weights();
+    let message = fails(&format!("lm import {corpus} --output-dir {model}"));
+    assert_contains(&message, &[&model, "--overwrite-output-dir"]);
+    let message = fails(&format!(
+        "lm import {corpus} --output-dir {model} --overwrite-output-dir"
+    ));
+    assert_contains(&message, &[&corpus, "does not begin with GGUF"]);
+    assert!(before == weights() && kinds(Path::new(&model)) == MODEL);
+    let absent = folder.path().join("absent.gguf");
+    let out = folder.path().join("new");
+    let absent = absent.display();
+    let message = fails(&format!(
+        "lm import {absent} --output-dir {}",
+        out.display()
+    ));
+    assert_contains(&message, &["absent.gguf"]);
+    assert!(!out.exists());
+}
+
+#[test]
 fn nonempty_output_dir_needs_overwrite_option() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, model) = made(folder.path());

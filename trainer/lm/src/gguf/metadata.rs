@@ -99,7 +99,7 @@ impl Metadata {
         found.map(Some).ok_or_else(wrong)
     }
 
-    /// Returns a text.
+    /// Returns the text of a key.
     pub(super) fn text(&self, key: &str) -> Result<Option<&str>, LmError> {
         self.get(key, "text", |value| match value {
             Value::Text(text) => Some(text.as_str()),
@@ -107,7 +107,7 @@ impl Metadata {
         })
     }
 
-    /// Returns a list of texts.
+    /// Returns the texts of a key.
     pub(super) fn texts(&self, key: &str) -> Result<Option<&[String]>, LmError> {
         self.get(key, "list of texts", |value| match value {
             Value::Texts(texts) => Some(texts.as_slice()),
@@ -115,7 +115,7 @@ impl Metadata {
         })
     }
 
-    /// Returns a list of integers.
+    /// Returns the integers of a key.
     pub(super) fn integers(&self, key: &str) -> Result<Option<&[i64]>, LmError> {
         self.get(key, "list of integers", |value| match value {
             Value::Integers(integers) => Some(integers.as_slice()),
@@ -123,7 +123,7 @@ impl Metadata {
         })
     }
 
-    /// Returns a flag.
+    /// Returns the flag of a key.
     pub(super) fn flag(&self, key: &str) -> Result<Option<bool>, LmError> {
         self.get(key, "flag", |value| match value {
             Value::Flag(flag) => Some(*flag),

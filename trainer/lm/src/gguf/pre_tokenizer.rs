@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::metadata::Metadata;
 use crate::LmError;
-use crate::tokenizer_class::qwen2_steps;
 use crate::vocabulary_files::QWEN2_PATTERN;
 
 /// The pattern by which the tokenizer of Llama 3 splits a text.
@@ -65,8 +64,8 @@ impl PreTokenizer {
                 "type": "Sequence",
                 "pretokenizers": [{"type": "Digits", "individual_digits": true}, gpt2],
             }),
-            Self::Qwen2 => qwen2_steps(QWEN2_PATTERN, false),
-            Self::Llama3 => qwen2_steps(LLAMA3_PATTERN, false),
+            Self::Qwen2 => split(QWEN2_PATTERN),
+            Self::Llama3 => split(LLAMA3_PATTERN),
         }
     }
 
@@ -87,4 +86,12 @@ impl PreTokenizer {
             Self::Gpt2 | Self::SmolLm | Self::Llama3 => "PreTrainedTokenizerFast",
         }
     }
+}
+
+/// Returns the steps that split a text by a pattern.
+fn split(pattern: &str) -> Value {
+    json!({"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false},
+        {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false},
+    ]})
 }

@@ -25,7 +25,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens a file.
+    /// Opens a file at its beginning.
     pub(super) fn open(path: &Path) -> Result<Self, LmError> {
         let failed = |error| LmError::read(path, error);
         let mut file = File::open(path).map_err(failed)?;

@@ -315,8 +315,14 @@ fn damaged_headers_do_not_panic() {
     let path = folder.path().join("model.gguf");
     let out = folder.path().join("out");
     for at in 0..header {
-        for other in [0, 0x7f, 0xff] {
-            let kept = std::mem::replace(&mut bytes[at], other);
+        // No text has the byte 255; other values are tried at some places, because they lead to whole models.
+        let others: &[u8] = if at.is_multiple_of(17) {
+            &[0, 0x7f, 0xff]
+        } else {
+            &[0xff]
+        };
+        for other in others {
+            let kept = std::mem::replace(&mut bytes[at], *other);
             std::fs::write(&path, &bytes).unwrap();
             if let Ok(model) = GgufModel::open(&path)
                 && at.is_multiple_of(64)

@@ -105,9 +105,7 @@ fn imported(file: &File, dtype: StoredDtype) -> tempfile::TempDir {
 fn recorded_models_come_back_to_the_bit() {
     for folder in recorded() {
         let mut config = ModelConfig::load(&folder).unwrap();
-        // The tokenizer has more tokens than the smallest of the models.
-        let file = gguf_of(&folder, &config);
-        let mut file = file;
+        let mut file = gguf_of(&folder, &config);
         shrink_vocabulary(&mut file, config.vocab_size);
         let out = imported(&file, StoredDtype::Float32);
         let found = ModelConfig::load(out.path()).unwrap();

@@ -87,12 +87,12 @@ impl File {
         self.keys.push((key.to_owned(), value));
     }
 
-    /// Removes a key.
+    /// Removes a key with its value.
     pub(super) fn remove(&mut self, key: &str) {
         self.keys.retain(|(other, _)| other != key);
     }
 
-    /// Returns a tensor.
+    /// Returns the tensor with a name.
     pub(super) fn tensor(&mut self, name: &str) -> &mut Tensor {
         let found = self.tensors.iter_mut().find(|tensor| tensor.name == name);
         found.unwrap()

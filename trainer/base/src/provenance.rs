@@ -110,7 +110,7 @@ pub struct Provenance {
     pub inputs: BTreeMap<String, String>,
     /// The file that the model was converted from, if it was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<ImportedFile>,
+    pub imported: Option<Box<ImportedFile>>,
     /// All fallbacks that the result depends on, oldest first.
     #[serde(default)]
     pub fallbacks: Vec<Fallback>,

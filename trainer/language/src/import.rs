@@ -66,7 +66,7 @@ pub fn import(options: &ImportArgs, mut provenance: Provenance) -> Result<Import
     provenance
         .inputs
         .insert(origin.file.clone(), origin.sha256.clone());
-    provenance.imported = Some(origin.clone());
+    provenance.imported = Some(Box::new(origin.clone()));
     provenance.write(staged.path())?;
     staged.commit()?;
     Ok(ImportedModel {

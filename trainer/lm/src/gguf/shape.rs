@@ -215,7 +215,7 @@ fn llama3_scaling(
         original_max_position_embeddings: 8192,
     });
     let mut scaled = config.clone();
-    scaled.rope_scaling = Some(scaling.clone());
+    scaled.rope_scaling = Some(scaling);
     let pairs = config
         .rope_frequencies()
         .into_iter()

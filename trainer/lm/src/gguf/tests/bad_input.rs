@@ -39,15 +39,18 @@ fn unknown_versions_and_counts_are_named() {
     }
 }
 
+/// Checks the error of the tiny file with another value of a key, which names the key.
+#[track_caller]
+fn set(key: &str, value: Value, words: &str) {
+    let error = error_of(|file| file.set(key, value));
+    assert!(
+        error.contains(words) && error.contains(key),
+        "no {words:?} in {error}"
+    );
+}
+
 #[test]
-fn keys_that_are_missing_or_wrong_are_named() {
-    let set = |key: &'static str, value: Value, words: &'static str| {
-        let error = error_of(|file| file.set(key, value));
-        assert!(
-            error.contains(words) && error.contains(key),
-            "no {words:?} in {error}"
-        );
-    };
+fn keys_of_the_format_are_checked() {
     set(
         "general.architecture",
         Value::Text(b"mamba"),
@@ -58,6 +61,18 @@ fn keys_that_are_missing_or_wrong_are_named() {
     set("general.alignment", Value::U32(48), "is 48");
     set("general.alignment", Value::U32(0), "is 0");
     set("general.license", Value::Flag(2), "flag with the value 2");
+    let twice = error_of(|file| {
+        let again = ("general.architecture".to_owned(), Value::U32(1));
+        file.keys.push(again);
+    });
+    assert!(
+        twice.contains("\"general.architecture\" is there twice"),
+        "{twice}"
+    );
+}
+
+#[test]
+fn keys_of_the_shape_are_checked() {
     set(
         "llama.block_count",
         Value::U32(u32::MAX),
@@ -113,6 +128,10 @@ fn keys_that_are_missing_or_wrong_are_named() {
         Value::U32(5),
         "the embedding has 264 rows",
     );
+}
+
+#[test]
+fn keys_of_the_tokenizer_are_checked() {
     set(
         "tokenizer.ggml.model",
         Value::Text(b"llama"),
@@ -153,6 +172,10 @@ fn keys_that_are_missing_or_wrong_are_named() {
         Value::U32(264),
         "is 264, but there are 264 tokens",
     );
+}
+
+#[test]
+fn missing_keys_are_named() {
     for key in [
         "general.architecture",
         "llama.context_length",
@@ -169,14 +192,6 @@ fn keys_that_are_missing_or_wrong_are_named() {
             "{error}"
         );
     }
-    let twice = error_of(|file| {
-        file.keys
-            .push(("general.architecture".to_owned(), Value::U32(1)))
-    });
-    assert!(
-        twice.contains("\"general.architecture\" is there twice"),
-        "{twice}"
-    );
 }
 
 #[test]

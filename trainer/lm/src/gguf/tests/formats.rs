@@ -86,7 +86,7 @@ fn block(kind: TensorType) -> Vec<u8> {
     match kind {
         TensorType::F32 | TensorType::F16 | TensorType::Bf16 => {}
         TensorType::Q4_0 | TensorType::Q5_0 | TensorType::Q8_0 => {
-            block[..2].copy_from_slice(&scale)
+            block[..2].copy_from_slice(&scale);
         }
         TensorType::Q6K => block[208..].copy_from_slice(&scale),
         _ => {

@@ -163,7 +163,7 @@ fn collect(config: &ReportConfig, sources: &mut Sources) -> Result<Results, Repo
             Input::Sweep(sweep) => {
                 let entries = sweep.entries.iter();
                 all.add_fallbacks(entries.flat_map(|entry| entry.fallbacks.iter().cloned()));
-                results.sweeps.push(sweep);
+                results.sweeps.push(*sweep);
             }
             Input::Charts(charts) => {
                 for (chart, provenance) in charts {

@@ -28,7 +28,7 @@ pub(super) enum Input {
     /// The scores of an evaluation file.
     Evaluation(Box<Evaluation>),
     /// The reports of a sweep, by model.
-    Sweep(Sweep),
+    Sweep(Box<Sweep>),
     /// Charts with their provenance.
     Charts(Vec<(Chart, Provenance)>),
 }
@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path, sources: &mut Sources) -> Result<Input, ReportEr
         Kind::LmEvaluation => {
             Input::Evaluation(Box::new(evaluation::read_lm_eval(path, id, sources)?))
         }
-        Kind::Sweep => Input::Sweep(sweep::read(path, id, sources)?),
+        Kind::Sweep => Input::Sweep(Box::new(sweep::read(path, id, sources)?)),
         Kind::Charts => Input::Charts(charts::read(path, sources)?),
     })
 }

@@ -1,15 +1,11 @@
 //! The `sentinel` command: parses the command line, calls the library, reports errors.
 
+mod allocator;
 mod cli;
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
-
-/// Tensors of megabytes are allocated and freed often: the system's allocator returns such memory
-/// to the kernel each time, which clears it again.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     sentinel_base::provenance::set_commit(env!("SENTINEL_COMMIT"));

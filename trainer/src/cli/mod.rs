@@ -317,6 +317,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
 }
 
 fn run_lm(command: LmCommand, given: &ArgMatches) -> Result<()> {
+    crate::allocator::keep_freed_memory();
     match command {
         LmCommand::Corpus(config) => lm::corpus(&config),
         LmCommand::BuildCorpus(config) => corpus::build_corpus(&config),

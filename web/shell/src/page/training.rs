@@ -198,7 +198,7 @@ impl Page {
         self.training.wanted.set(Some(wanted));
         match wanted {
             ModelUse::SaveRun => {
-                self.ask_learner(|training| LearnerRequest::TakeRun { run: training.run })
+                self.ask_learner(|training| LearnerRequest::TakeRun { run: training.run });
             }
             ModelUse::Save | ModelUse::Play => self.ask_for_model(),
         }

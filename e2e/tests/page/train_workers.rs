@@ -101,13 +101,16 @@ async fn a_run_survives_a_silent_helper() -> Result<()> {
     let whole = digests(&browser, &small_with("0"), 6).await?;
     show(&browser, &server, "page=training").await?;
     let hasten = "const later = setTimeout;
-        window.setTimeout = (work, time) => later(work, time === 10000 ? 500 : time);";
+        window.setTimeout = (work, time) => later(work, time === 10000 ? 1500 : time);";
     browser.execute(hasten, vec![]).await?;
     press_start(&browser, &small_with("1")).await?;
-    digests_until(&browser, 2).await?;
-    browser
-        .execute("window.silent = training[1]", vec![])
-        .await?;
+    // With a helper that answers, nothing is said.
+    digests_until(&browser, 3).await?;
+    let script = "const said = document.querySelector('#notices').textContent;
+        window.silent = training[1];
+        return [training.length, said];";
+    let before = browser.execute(script, vec![]).await?;
+    ensure!(before == json!([2, ""]), "{before}");
     browser
         .wait_until("document.querySelector('#notices').textContent.includes('do not answer')")
         .await?;

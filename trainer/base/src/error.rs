@@ -48,6 +48,14 @@ pub enum Error {
     /// The output folder holds files that are not a run.
     #[error("{} is not an empty folder, and holds no run: name another folder, or overwrite its contents with --overwrite-output-dir", .0.display())]
     DirNotEmpty(PathBuf),
+    /// The folder that would be replaced holds what it is made from.
+    #[error("{} holds {}, from which it would be made: name another folder", folder.display(), input.display())]
+    InputInside {
+        /// The path of the folder.
+        folder: PathBuf,
+        /// The path of the file or folder in it.
+        input: PathBuf,
+    },
     /// The content of a file cannot be used: a checkpoint, a model, options or a report.
     #[error("{}: {reason}", path.display())]
     Invalid {

@@ -14,11 +14,23 @@ pub struct StagedFolder {
 }
 
 impl StagedFolder {
-    /// Checks that nothing is lost by a folder at `target`.
+    /// Checks that nothing is lost by a folder at `target` that is made from `inputs`.
     ///
     /// # Errors
-    /// Returns an error if `target` is not empty and `force` is not set.
-    pub fn check(target: &Path, force: bool) -> Result<(), Error> {
+    /// Returns an error if an input is `target` or lies in it, or if it is not empty and `force` is not set.
+    pub fn check(target: &Path, force: bool, inputs: &[&Path]) -> Result<(), Error> {
+        let whole = target.canonicalize().ok();
+        for input in inputs {
+            let path = input.canonicalize().ok();
+            if let (Some(path), Some(whole)) = (path, &whole)
+                && path.starts_with(whole)
+            {
+                return Err(Error::InputInside {
+                    folder: target.to_owned(),
+                    input: (*input).to_owned(),
+                });
+            }
+        }
         if !force && files::is_occupied(target, &[]) {
             return Err(Error::DirNotEmpty(target.to_owned()));
         }
@@ -28,9 +40,9 @@ impl StagedFolder {
     /// Creates an empty folder that can take the place of `target`, whose folder must exist.
     ///
     /// # Errors
-    /// Returns an error if `target` is not empty and `force` is not set, or it cannot be created.
-    pub fn new(target: &Path, force: bool) -> Result<Self, Error> {
-        Self::check(target, force)?;
+    /// As [`Self::check`], or if it cannot be created.
+    pub fn new(target: &Path, force: bool, inputs: &[&Path]) -> Result<Self, Error> {
+        Self::check(target, force, inputs)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".sentinel-new-");
         #[cfg(unix)]

@@ -45,7 +45,7 @@ pub struct ImportedModel {
 /// If the file cannot be imported, the folder is not empty, or a file cannot be read or written.
 pub fn import(options: &ImportArgs, mut provenance: Provenance) -> Result<ImportedModel, LmError> {
     let (file, target) = (&options.file, &options.output_dir);
-    StagedFolder::check(target, options.overwrite_output_dir)?;
+    StagedFolder::check(target, options.overwrite_output_dir, &[file])?;
     let model = GgufModel::open(file)?;
     let found = model.origin().clone();
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -58,7 +58,7 @@ pub fn import(options: &ImportArgs, mut provenance: Provenance) -> Result<Import
         license: found.license,
     };
     files::create_folder(files::parent_folder(target))?;
-    let staged = StagedFolder::new(target, options.overwrite_output_dir)?;
+    let staged = StagedFolder::new(target, options.overwrite_output_dir, &[file])?;
     let tokenizer = model.write(staged.path(), options.dtype)?;
     let generation = GenerationDefaults::resolve(staged.path(), None, &tokenizer, None)?;
     let card = card(&origin, options.dtype, model.parameters());

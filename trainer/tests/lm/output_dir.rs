@@ -53,6 +53,15 @@ fn output_dir_must_not_be_model_or_adapter() {
     let more = format!("--adapter {} --force", adapter.display());
     let message = fails(&short(&corpus, &model, &adapter, &more));
     assert_contains(&message, &["--adapter", "name another folder"]);
+    for out in [Path::new(&model), &adapter, folder.path()] {
+        let message = fails(&format!(
+            "lm merge --model {model} --adapter {} --force --output-dir {}",
+            adapter.display(),
+            out.display()
+        ));
+        assert_contains(&message, &["from which it would be made"]);
+    }
+    assert!(before == weights() && kinds(&adapter) == ADAPTER);
 }
 
 #[test]
@@ -68,6 +77,13 @@ fn import_needs_an_empty_folder_and_a_gguf_file() {
     ));
     assert_contains(&message, &[&corpus, "does not begin with GGUF"]);
     assert!(before == weights() && kinds(Path::new(&model)) == MODEL);
+    // The file itself, and a folder that holds it.
+    let around = folder.path().display().to_string();
+    for out in [&corpus, &around] {
+        let message = fails(&format!("lm import {corpus} --output-dir {out} --force"));
+        assert_contains(&message, &[out, &corpus, "from which it would be made"]);
+    }
+    assert!(Path::new(&corpus).is_file());
     let absent = folder.path().join("absent.gguf");
     let out = folder.path().join("new");
     let absent = absent.display();

@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+/// Number of parts for each engine: small ones, so that the engines end at about the same time.
+const PARTS: u64 = 5;
+/// Largest number of rollouts in a part, which takes seconds on a slow machine.
+const PART_MAX: u64 = 1024;
+
 /// Work on the indices from 0 on, with the results of the parts that are done.
 #[derive(Debug)]
 pub(crate) struct Division<T> {
@@ -15,8 +20,15 @@ pub(crate) struct Division<T> {
 }
 
 impl<T> Division<T> {
-    /// Divides the indices below `count` into at most `parts` parts of nearly equal size.
-    pub(crate) fn new(count: u64, parts: u64) -> Self {
+    /// Divides the episodes below `count`, of which each has `rollouts` rollouts, among engines.
+    pub(crate) fn among(count: u64, engines: u64, rollouts: u64) -> Self {
+        Self::new(count, engines * PARTS, PART_MAX / rollouts.max(1))
+    }
+
+    /// Divides the indices below `count` into `parts` parts of nearly equal size: fewer if there are fewer
+    /// indices, and more if a part had more than `largest` otherwise.
+    fn new(count: u64, parts: u64, largest: u64) -> Self {
+        let parts = parts.max(count.div_ceil(largest.max(1)));
         let parts = parts.clamp(1, count.max(1));
         let bound = |part| count * part / parts;
         let all = (0..parts).map(|part| bound(part)..bound(part + 1));
@@ -64,7 +76,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_whoever_worked() {
-        let mut division = Division::new(10, 4);
+        let mut division = Division::new(10, 4, 5);
         let mut parts: Vec<_> = std::iter::from_fn(|| division.take()).collect();
         assert_eq!(parts, [0..2, 2..5, 5..7, 7..10]);
         parts.reverse();
@@ -84,11 +96,14 @@ mod tests {
 
     #[test]
     fn there_are_no_empty_parts() {
-        assert!(Division::<()>::new(0, 3).is_complete());
-        let mut few = Division::<()>::new(2, 9);
+        assert!(Division::<()>::new(0, 3, 5).is_complete());
+        let mut few = Division::<()>::new(2, 9, 5);
         assert_eq!(
             (few.take(), few.take(), few.take()),
             (Some(0..1), Some(1..2), None)
         );
+        let mut many = Division::<()>::new(10, 1, 4);
+        let parts: Vec<_> = std::iter::from_fn(|| many.take()).collect();
+        assert_eq!(parts, [0..3, 3..6, 6..10]);
     }
 }

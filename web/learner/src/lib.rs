@@ -103,6 +103,13 @@ impl Program for Learner {
                     waiting.allowed = updates;
                 }
             }
+            LearnerRequest::TakeModel { run } | LearnerRequest::TakeRun { run }
+                if self.waiting.as_ref().is_some_and(|own| own.run == run) =>
+            {
+                let reason = "The run begins again. Save it in a moment.".to_owned();
+                self.replies
+                    .push_back(DeferredReply::FileProblem(reason).into());
+            }
             LearnerRequest::PlayPart { run, part } => self.parts.push_back((run, part)),
             LearnerRequest::Learn { run, .. }
             | LearnerRequest::PartPlayed { run, .. }

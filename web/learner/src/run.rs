@@ -22,10 +22,6 @@ use crate::run_log::{Entry, PhaseLog, now_ms};
 use crate::settings::{EVALUATE_EVERY, commands, phases, with_values};
 use crate::training_run::{Progress, RunCheckpoint, TrainingRun, digest, hash_of};
 
-/// Number of parts of an update for each engine: small ones, so that the engines end at about the same
-/// time.
-const PARTS: u64 = 5;
-
 /// An evaluation under way.
 struct Evaluation<A> {
     /// Number of updates that the policy had.
@@ -212,7 +208,7 @@ impl<W: Learn + PageWorld> Run<W> {
             updates: done,
             phase: self.phase,
             weights: self.trainer.weights().clone(),
-            episodes: Division::new(count, self.engines * PARTS),
+            episodes: Division::among(count, self.engines, 1),
         });
     }
 
@@ -386,7 +382,8 @@ impl<W: Learn + PageWorld> TrainingRun for Run<W> {
         self.enter_phase()?;
         let episodes = self.trainer.config().episodes_per_update as u64;
         self.update_began = now_ms();
-        self.update = Some(Division::new(episodes, self.engines * PARTS));
+        let rollouts = self.trainer.config().num_generations as u64;
+        self.update = Some(Division::among(episodes, self.engines, rollouts));
         Ok(())
     }
 

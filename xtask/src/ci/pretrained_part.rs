@@ -23,12 +23,14 @@ pub(super) fn pretrained(ci: &mut Ci) -> Result<Tally> {
     let python = tools::LEARNERS.ensure(&ci.dirs)?.join("bin/python");
     let folder = ci.dirs.target.join("pretrained");
     // The file is kept; what this program makes of it is made anew.
-    for made in ["model", "records"] {
+    for made in ["model", "records", "settings"] {
         let made = folder.join(made);
-        if made.exists() {
-            std::fs::remove_dir_all(&made)
-                .with_context(|| format!("cannot remove {}", made.display()))?;
-        }
+        let removed = match made.is_dir() {
+            true => std::fs::remove_dir_all(&made),
+            false if made.exists() => std::fs::remove_file(&made),
+            false => Ok(()),
+        };
+        removed.with_context(|| format!("cannot remove {}", made.display()))?;
     }
     let mut recipe = Command::new("sh");
     recipe

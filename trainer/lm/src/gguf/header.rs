@@ -1,5 +1,5 @@
 //! The beginning of a GGUF file: keys and the table of tensors. All places are checked against the length of the
-//! file before a tensor is read.
+//! file before weights are read.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -108,6 +108,10 @@ impl GgufModel {
         let write =
             |name: &str, text: &str| files::write_atomic(&folder.join(name), text.as_bytes());
         write("config.json", &format!("{config:#}\n"))?;
+        if ModelConfig::load(folder)?.to_json() != self.config.to_json() {
+            let reason = "its configuration is read differently than it is written";
+            return Err(unusable(&self.path, reason.to_owned()));
+        }
         write(
             GENERATION_CONFIG,
             &format!("{:#}\n", self.tokenizer.generation),

@@ -60,11 +60,6 @@ impl Metadata {
         &self.path
     }
 
-    /// Returns `true` if there is a key.
-    pub(super) fn contains(&self, key: &str) -> bool {
-        self.values.contains_key(key)
-    }
-
     /// Returns the error of a key.
     pub(super) fn invalid(&self, key: &str, problem: &str, remedy: &str) -> LmError {
         LmError::Key {
@@ -209,6 +204,7 @@ fn read_array(source: &mut Source) -> Result<Value, LmError> {
         2 | 3 => 2,
         4..=6 => 4,
         8 | 10..=12 => 8,
+        9 => return Err(source.wrong("has an array of arrays, which cannot be read")),
         _ => return Err(source.wrong(&format!("has an array of the unknown kind {kind}"))),
     };
     match kind {

@@ -125,7 +125,10 @@ fn check_heads(
     if fits {
         return Ok(());
     }
-    let problem = format!("does not give {heads} heads of width {hidden} an even width");
+    let problem = match config.head_dim {
+        Some(width) => format!("is {width}"),
+        None => format!("is {hidden}, which does not give {heads} heads an even width"),
+    };
     let remedy = "only heads of an even width, which of qwen2 is embedding_length / head_count, can be imported";
     Err(metadata.invalid(&key(name), &problem, remedy))
 }
@@ -171,18 +174,24 @@ fn rope_scaling(
     key: &impl Fn(&str) -> String,
 ) -> Result<Option<RopeScaling>, LmError> {
     let metadata = &header.metadata;
-    if let Some(factors) = header.tensors.get(ROPE_FACTORS) {
-        return llama3_scaling(header, factors, config).map(Some);
-    }
     let (older, kind) = (key("rope.scale_linear"), key("rope.scaling.type"));
     let factor = match metadata.number(&key("rope.scaling.factor"))? {
         None => metadata.number(&older)?,
         factor => factor,
     };
-    let is_older = metadata.contains(&older);
-    let default = if is_older { "linear" } else { "none" };
+    // As in llama.cpp, a factor without a type is linear; 0 stands for none.
+    let scales = factor.is_some_and(|factor| factor != 0.0 && factor != 1.0);
+    let default = if scales { "linear" } else { "none" };
+    let factors = header.tensors.get(ROPE_FACTORS);
     match (metadata.text(&kind)?.unwrap_or(default), factor) {
-        ("none", _) => Ok(None),
+        ("none", _) => {
+            let scaling = factors.map(|factors| llama3_scaling(header, factors, config));
+            scaling.transpose()
+        }
+        (other, _) if factors.is_some() => {
+            let remedy = format!("only none can be imported beside {ROPE_FACTORS}");
+            Err(metadata.invalid(&kind, &format!("is {other:?}"), &remedy))
+        }
         ("linear", Some(factor)) if factor > 0.0 => Ok(Some(RopeScaling::Linear { factor })),
         (other, _) => {
             let remedy = "only none, and linear with a factor above 0, can be imported";
@@ -208,6 +217,12 @@ fn llama3_scaling(
         return Err(wrong());
     }
     let factors = factors.read(path)?;
+    if !factors
+        .iter()
+        .all(|factor| factor.is_finite() && *factor >= 1.0)
+    {
+        return Err(wrong());
+    }
     let scaling = RopeScaling::Llama3(Llama3RopeScaling {
         factor: factors.iter().copied().fold(1.0, f32::max).into(),
         low_freq_factor: 1.0,

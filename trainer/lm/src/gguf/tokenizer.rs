@@ -94,7 +94,7 @@ impl TokenizerFiles {
         let model_keys = ids.map(|key| (key.to_owned(), role(key)));
         let generation = json!({
             "bos_token_id": role("bos_token_id"),
-            "eos_token_id": stops,
+            "eos_token_id": if stops.is_empty() { Value::Null } else { json!(stops) },
             "pad_token_id": role("pad_token_id"),
         });
         Ok(Self {
@@ -167,7 +167,12 @@ impl<'a> Vocabulary<'a> {
             let problem = format!("is {number}, but there are {} tokens", self.tokens.len());
             metadata.invalid(key, &problem, "convert the model again")
         };
-        id.map(Some).ok_or_else(wrong)
+        let id = id.ok_or_else(wrong)?;
+        if self.types.get(id) == Some(&UNUSED) {
+            let problem = format!("is {id}, a token that is marked as unused");
+            return Err(metadata.invalid(key, &problem, "convert the model again"));
+        }
+        Ok(Some(id))
     }
 }
 
@@ -203,6 +208,15 @@ fn build(
             are_tokens.then_some([left, right]).ok_or_else(wrong)
         })
         .collect();
+    // Ids between those of used tokens are taken, too, since the library reports missing ones as damage.
+    let mut vocab = ids.clone();
+    let last = vocabulary.used().map(|(id, _, _)| id).last();
+    let fillers = vocabulary.tokens.iter().zip(vocabulary.types).enumerate();
+    for (id, (token, kind)) in fillers.take(last.unwrap_or_default()) {
+        if *kind == UNUSED {
+            vocab.entry(token).or_insert(id);
+        }
+    }
     let added = vocabulary
         .used()
         .filter(|(_, _, kind)| [CONTROL, USER_DEFINED].contains(kind));
@@ -226,7 +240,7 @@ fn build(
         "model": {
             "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
-            "ignore_merges": pre_tokenizer.ignores_merges(), "vocab": ids, "merges": merges?,
+            "ignore_merges": pre_tokenizer.ignores_merges(), "vocab": vocab, "merges": merges?,
         },
     });
     let failed = |reason: String| unusable(metadata.path(), format!("its tokenizer: {reason}"));

@@ -73,7 +73,8 @@ impl Lora {
         if model.adapter().is_none() {
             return Err(no_adapter());
         }
-        let new = StagedFolder::new(target, force)?;
+        let inputs: Vec<&Path> = std::iter::once(source).chain(adapter).collect();
+        let new = StagedFolder::new(target, force, &inputs)?;
         Self::merged(model).save_with(new.path(), special_tokens(source)?)?;
         let folder = tokenizer_folder(source, adapter)?;
         if folder != source {

@@ -131,7 +131,7 @@ impl StoredDtype {
 /// row-major order, and may divide them.
 ///
 /// # Errors
-/// If the file cannot be written, or `pieces` fails.
+/// If the file cannot be written, `pieces` fails, or passes another count of numbers than the tensor has.
 pub(crate) fn write_tensors(
     path: &Path,
     specs: &[TensorSpec],
@@ -164,11 +164,17 @@ pub(crate) fn write_tensors(
         out.write_all(&header).map_err(failed)?;
         let mut bytes = Vec::new();
         for spec in specs.values() {
+            let (count, mut written) = (spec.shape.iter().product::<usize>(), 0);
             pieces(spec, &mut |numbers| {
                 bytes.clear();
                 dtype.encode(numbers, &mut bytes);
+                written += numbers.len();
                 out.write_all(&bytes).map_err(failed)
             })?;
+            if written != count {
+                let reason = format!("{} has {count} numbers, not {written}", spec.name);
+                return Err(Error::invalid(path, reason));
+            }
         }
         Ok(())
     })?)

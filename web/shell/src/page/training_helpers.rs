@@ -73,11 +73,13 @@ impl Page {
         });
     }
 
-    /// Forgets the parts of helpers that have ended.
+    /// Forgets the parts of helpers that have ended. For a look under way it is an answer, so that it does not
+    /// judge the helpers of the next run.
     pub(super) fn forget_parts(&self) {
-        self.training
-            .parts
-            .update_value(|parts| parts.under_way = 0);
+        self.training.parts.update_value(|parts| {
+            parts.under_way = 0;
+            parts.answers = parts.answers.wrapping_add(1);
+        });
     }
 
     /// Looks after the helpers once the period is over; `was_silent` says that none has answered in the

@@ -172,6 +172,11 @@ fn keys_of_the_tokenizer_are_checked() {
         Value::U32(264),
         "is 264, but there are 264 tokens",
     );
+    set(
+        "tokenizer.ggml.eos_token_id",
+        Value::U32(263),
+        "marked as unused",
+    );
 }
 
 #[test]

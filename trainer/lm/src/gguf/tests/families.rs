@@ -173,6 +173,22 @@ fn tokenizer_has_the_special_tokens_and_rules_of_the_file() {
 }
 
 #[test]
+fn unused_tokens_leave_no_hole() {
+    let mut file = File::tiny();
+    let mut types = vec![1; 264];
+    types[..4].copy_from_slice(&[3, 3, 3, 4]);
+    (types[10], types[263]) = (5, 5);
+    file.set("tokenizer.ggml.token_type", Value::Integers(types));
+    let out = imported(&file, StoredDtype::Float32);
+    let text = std::fs::read_to_string(out.path().join("tokenizer.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let vocab = json["model"]["vocab"].as_object().unwrap();
+    let mut ids: Vec<_> = vocab.values().filter_map(|id| id.as_u64()).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(0..263));
+}
+
+#[test]
 fn texts_begin_with_a_token_if_the_file_says_so() {
     let mut file = File::tiny();
     file.set("tokenizer.ggml.pre", Value::Text(b"llama-bpe"));
@@ -225,9 +241,41 @@ fn factors_of_llama_3_become_its_scaling() {
     let (_folder, path) = file.write();
     let error = GgufModel::open(&path).unwrap_err().to_string();
     assert!(error.contains("rope_freqs.weight"), "{error}");
-    // Both frequencies of this head, 1 and 1 / 707, are high.
-    file.tensor("rope_freqs.weight").data = [1.0_f32, 1.0].map(f32::to_le_bytes).concat();
+    // The frequencies of this head are 1, which is high, and 1e-6, whose wave is longer than the context of 8192.
+    file.set("llama.rope.freq_base", Value::F32(1e12));
+    let mut set = |factors: [f32; 2]| {
+        file.tensor("rope_freqs.weight").data = factors.map(f32::to_le_bytes).concat();
+        let (_folder, path) = file.write();
+        GgufModel::open(&path).map(|model| model.config().rope_scaling)
+    };
+    let Ok(Some(RopeScaling::Llama3(scaling))) = set([1.0, 32.0]) else {
+        panic!("no scaling of Llama 3");
+    };
+    assert_eq!(scaling.factor.to_bits(), 32_f64.to_bits());
+    for factors in [
+        [1.0, f32::INFINITY],
+        [1.0, f32::NAN],
+        [1.0, 0.5],
+        [8.0, 32.0],
+    ] {
+        assert!(set(factors).is_err(), "{factors:?}");
+    }
+    set([1.0, 32.0]).unwrap();
+    file.set("llama.rope.scaling.type", Value::Text(b"linear"));
+    let (_folder, path) = file.write();
+    let error = GgufModel::open(&path).unwrap_err().to_string();
+    assert!(error.contains("rope.scaling.type"), "{error}");
+}
+
+#[test]
+fn rotary_factor_without_a_type_is_linear() {
+    let mut file = File::tiny();
+    file.set("llama.rope.scaling.factor", Value::F32(4.0));
     let (_folder, path) = file.write();
     let config = GgufModel::open(&path).unwrap().config().clone();
-    assert!(matches!(config.rope_scaling, Some(RopeScaling::Llama3(_))));
+    assert!(matches!(config.rope_scaling, Some(RopeScaling::Linear { factor }) if factor > 3.9));
+    file.set("llama.rope.scaling.factor", Value::F32(1.0));
+    let (_folder, path) = file.write();
+    let config = GgufModel::open(&path).unwrap().config().clone();
+    assert!(config.rope_scaling.is_none());
 }

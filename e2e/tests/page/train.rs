@@ -9,7 +9,7 @@ use sentinel_env::trust::TrustEnv;
 use sentinel_policy::nn::{Model, NetworkWorld};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::io::Read as _;
 
 /// A script that types settings into the fields, by identifier.
 const TYPE: &str = "for (const [id, value] of Object.entries(arguments[0])) {
@@ -162,27 +162,23 @@ async fn saves_run(browser: &Browser) -> Result<()> {
     browser
         .wait_until("!document.querySelector('#train-save-run').disabled")
         .await?;
-    // A header of 512 bytes, and the content in blocks of as many.
-    let (mut rest, mut files) = (&content[..], BTreeMap::new());
-    while rest.first().is_some_and(|byte| *byte != 0) {
-        let field = |place: Range<usize>| {
-            let text = std::str::from_utf8(&rest[place])?;
-            anyhow::Ok(text.trim_matches(['\0', ' ']).to_owned())
-        };
-        let size = usize::from_str_radix(&field(124..136)?, 8)?;
-        files.insert(field(0..100)?, &rest[512..][..size]);
-        rest = &rest[512 + size.next_multiple_of(512)..];
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(&content[..]).entries()? {
+        let mut entry = entry?;
+        let (name, mut content) = (entry.path()?.display().to_string(), Vec::new());
+        entry.read_to_end(&mut content)?;
+        files.insert(name, content);
     }
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     ensure!(
         names == RUN_FILES.map(|name| format!("trust-grpo/{name}")),
         "{names:?}"
     );
-    let state: Value = serde_json::from_slice(files["trust-grpo/trainer_state.json"])?;
+    let state: Value = serde_json::from_slice(&files["trust-grpo/trainer_state.json"])?;
     let updates = "return Number(document.querySelector('#train-digest').dataset.updates);";
     let updates = browser.execute(updates, vec![]).await?;
     ensure!(state["global_step"] == updates, "{updates} {state}");
-    Model::<<TrustEnv as NetworkWorld>::Net>::from_bytes(files["trust-grpo/model.safetensors"])?;
+    Model::<<TrustEnv as NetworkWorld>::Net>::from_bytes(&files["trust-grpo/model.safetensors"])?;
     Ok(())
 }
 

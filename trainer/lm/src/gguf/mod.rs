@@ -2,7 +2,7 @@
 //!
 //! The format is a header of keys and a table of tensors (`header.rs`, `metadata.rs`, `source.rs`), and the numbers,
 //! mostly quantized (`tensor_type.rs`). From the keys follow the shape of the model (`shape.rs`) and its tokenizer
-//! (`tokenizer.rs`, `pre_tokenizer.rs`). All but the numbers is checked before weights are read, and tensors are read and
+//! (`tokenizer.rs`, `pre_tokenizer.rs`). Everything but the numbers is checked before weights are read, and tensors are read and
 //! written one after the other.
 
 mod header;

@@ -14,6 +14,7 @@ mod elementwise;
 mod exp;
 mod heads;
 mod norm;
+mod product;
 mod reduce;
 mod rows;
 mod tokens;
@@ -24,5 +25,6 @@ pub use attention::{
 pub use elementwise::{swiglu, swiglu_backward};
 pub use heads::{HeadLayout, Rotation, merge_heads, split_heads};
 pub use norm::{rms_norm, rms_norm_backward};
+pub use product::PackedWeight;
 pub use rows::Rows;
 pub use tokens::{TokenStats, exp_sum, token_stats, token_stats_backward, weights};

@@ -2,8 +2,8 @@
 
 use sentinel_language::grpo::{Objective, Sample, accumulate};
 use sentinel_lm::{
-    Batch, CausalLm, Entropy, ForwardOptions, Grads, LmError, ModelConfig, ModelType, Segment,
-    TokenSelection, TrainedPart,
+    Batch, CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, ModelConfig, ModelType,
+    Segment, TokenGrads, TokenSelection, TokenValues, TrainedPart,
 };
 use sentinel_rl::config::{LossConfig, LossType};
 use sentinel_run::distributed::ProcessGroup;
@@ -250,4 +250,71 @@ fn smaller_last_micro_batch_is_weighted_by_rows() {
         );
         assert_gradients_close(&model, &whole.grads, &ragged.grads);
     }
+}
+
+/// Returns the log-probabilities of selected tokens and the gradients of their sum, computed in parts of the batch.
+fn in_parts(model: &CausalLm, batch: &Batch, chosen: &[bool], by_block: bool) -> (Vec<f32>, Grads) {
+    let selection = TokenSelection::new(batch, chosen).unwrap();
+    let pass = ForwardOptions::training(0).with_gradient_checkpointing(by_block);
+    let mut logps = Vec::new();
+    let loss = |values: &TokenValues| {
+        logps.clone_from(&values.logps);
+        Ok(TokenGrads {
+            logps: vec![1.0; values.logps.len()],
+            entropies: None,
+        })
+    };
+    let head = HeadOptions::default();
+    let grads = (model.token_gradients(batch, &selection, head, pass, loss)).unwrap();
+    let plain = (model.token_values(batch, &selection, head, ForwardOptions::EVALUATION)).unwrap();
+    close("values without gradients", &plain.logps, &logps, 1e-5);
+    (logps, grads)
+}
+
+/// Forty rows are several parts on the processor; some of them have no selected token.
+#[test]
+fn parts_of_a_batch_match_the_whole() {
+    let model = model();
+    let prompts: Vec<Vec<u32>> = (0..40).map(|row| ids(row, 4 + row % 9)).collect();
+    let completion = ids(3, 5);
+    let segment = |ids, prefix| Segment { ids, prefix };
+    let packed = |prompt| {
+        let of_group = segment(&completion, Some(0));
+        vec![segment(prompt, None), of_group, of_group]
+    };
+    let rows: Vec<Vec<Segment<'_>>> = prompts.iter().map(|prompt| packed(prompt)).collect();
+    let packed = Batch::packed(model.config(), &rows, 0).unwrap();
+    let padded = Batch::left_padded(model.config(), &prompts, 0).unwrap();
+    for batch in [packed, padded] {
+        let chosen = |at: usize| {
+            let (row, column) = (at / batch.tokens(), at % batch.tokens());
+            !(10..30).contains(&row) && column > 9 && batch.previous_token(at).is_some()
+        };
+        let chosen: Vec<bool> = (0..batch.ids().len()).map(chosen).collect();
+        let (expected, slopes) = logps_and_gradients(&model, &batch, &chosen);
+        for by_block in [false, true] {
+            let (found, grads) = in_parts(&model, &batch, &chosen, by_block);
+            close("log-probabilities", &found, &expected, 1e-5);
+            assert_gradients_close(&model, &grads, &slopes);
+        }
+    }
+}
+
+#[test]
+fn number_of_cores_changes_no_gradient() {
+    let model = model();
+    let prompts: Vec<Vec<u32>> = (0..40).map(|row| ids(row, 20)).collect();
+    let batch = Batch::left_padded(model.config(), &prompts, 0).unwrap();
+    let chosen: Vec<bool> = (0..batch.ids().len()).map(|at| at % 20 > 9).collect();
+    let on = |cores: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(cores);
+        let (logps, grads) =
+            (pool.build().unwrap()).install(|| in_parts(&model, &batch, &chosen, true));
+        let of = |place| numbers(grads.get(place).unwrap().clone());
+        let grads: Vec<Vec<f32>> = (0..model.parameters().len()).map(of).collect();
+        (logps, grads)
+    };
+    let one = on(1);
+    assert_eq!(on(2), one);
+    assert_eq!(on(5), one);
 }

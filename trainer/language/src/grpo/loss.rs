@@ -151,7 +151,7 @@ pub fn accumulate(
         // A smaller last micro-batch is weighted by its number of rows.
         let steps = samples.len() as f64 / part.len() as f64;
         let pass = pass.for_micro_batch(index as u64);
-        let found = micro_batch(&model.fork(), part, objective, steps, pass);
+        let found = micro_batch(model, part, objective, steps, pass);
         found.map(|(output, grads, logps)| {
             let width = logps.len().checked_div(part.len()).unwrap_or(0);
             let metrics = output.metrics.into_iter();

@@ -297,13 +297,7 @@ pub fn packed_gradient(
     let parts: Vec<(u64, &[Vec<&SftRow>])> = (0..).zip(rows.chunks(micro.max(1))).collect();
     let share = 1.0 / parts.len() as f64;
     let work = |(index, part): (u64, _)| {
-        micro_batch(
-            &model.fork(),
-            part,
-            labels,
-            pad,
-            pass.for_micro_batch(index),
-        )
+        micro_batch(model, part, labels, pad, pass.for_micro_batch(index))
     };
     par_map_ordered(model.device(), parts, work, |found: WindowLoss| {
         window.loss += found.loss;

@@ -7,7 +7,6 @@ use crate::LmError;
 use crate::model::cube::{DecodePlaces, SamplingOptions, StateOfRows, StepState};
 use crate::model::{
     Attention, AttentionContext, Batch, Cache, DecodeLayer, ForwardOptions, RopeTable,
-    matmul_weight_few_rows,
 };
 use crate::parameter::indices;
 
@@ -302,5 +301,5 @@ fn run(
 /// Applies the last norm and the head to hidden states, `[rows, hidden]`. The logits are in f32.
 fn finish(generator: &Generator<'_>, x: Tensor<2>) -> Tensor<2> {
     let hidden = (generator.model).last_norm(x, ForwardOptions::EVALUATION);
-    matmul_weight_few_rows(hidden, &generator.layers.head).cast(DType::F32)
+    generator.layers.head.product(hidden).cast(DType::F32)
 }

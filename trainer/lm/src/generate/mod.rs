@@ -16,11 +16,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use sentinel_base::rng::Rng;
 
 use self::choices::RemainingChoices;
-use super::model::{Block, DecodeLayer, ForwardOptions, check_lengths, round_weight};
+use super::model::{
+    Block, DecodeLayer, ForwardOptions, PreparedWeight, check_lengths, round_weight,
+};
 use super::parallel::par_map_ordered;
 use super::{CausalLm, LmError, Tokenizer};
 
@@ -65,13 +67,12 @@ pub enum Sampler {
 }
 
 /// The layers of a model prepared for generation: the adapter is added to the weights, and weights
-/// are rounded once if activations are in bf16. They take as much memory as the weights without the
-/// embedding. Cloning is cheap.
+/// are rounded once if activations are in bf16. They take as much memory as the weights, on a graphics
+/// processor without the head. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct PreparedLayers {
     layers: Arc<Vec<DecodeLayer>>,
-    /// Weight of the head, `[vocabulary, hidden]`.
-    head: Tensor<2>,
+    head: PreparedWeight,
 }
 
 /// A model prepared for generation. It is built once per set of weights.
@@ -101,7 +102,10 @@ impl CausalLm {
             |block: &Block| block.decode_layer(ForwardOptions::EVALUATION, self.precision);
         PreparedLayers {
             layers: Arc::new(self.blocks.iter().map(decode_layer).collect()),
-            head: round_weight(self.precision, self.head_weight(ForwardOptions::EVALUATION)),
+            head: PreparedWeight::new(round_weight(
+                self.precision,
+                self.head_weight(ForwardOptions::EVALUATION),
+            )),
         }
     }
 

@@ -6,6 +6,8 @@
 //! `g (p + c)`. The results equal those of separate rows: positions continue where the prompt ends,
 //! and no completion attends to another.
 
+use std::ops::Range;
+
 use crate::LmError;
 use crate::config::ModelConfig;
 
@@ -138,6 +140,34 @@ impl Batch {
         }
         let inside = !at.is_multiple_of(self.tokens);
         (inside && self.mask[at] && self.mask[at - 1]).then(|| at - 1)
+    }
+
+    /// Returns the number of columns of a row up to its last token that is not padding.
+    pub(super) fn width_of(&self, row: usize) -> usize {
+        let mask = &self.mask[row * self.tokens..(row + 1) * self.tokens];
+        mask.iter().rposition(|on| *on).map_or(0, |last| last + 1)
+    }
+
+    /// Returns some rows without the columns from `width` on, which must be padding.
+    pub(super) fn narrow(&self, rows: Range<usize>, width: usize) -> Self {
+        let (first, tokens) = (rows.start, self.tokens);
+        fn columns<T: Copy>(all: &[T], rows: Range<usize>, tokens: usize, width: usize) -> Vec<T> {
+            let of_row = |row: usize| &all[row * tokens..row * tokens + width];
+            rows.flat_map(of_row).copied().collect()
+        }
+        let mut segment_tokens =
+            (self.segment_tokens.as_ref()).map(|all| columns(all, rows.clone(), tokens, width));
+        for token in segment_tokens.iter_mut().flatten() {
+            let before = token.before;
+            token.before = before.map(|at| (at / tokens - first) * width + at % tokens);
+        }
+        Self {
+            ids: columns(&self.ids, rows.clone(), tokens, width),
+            mask: columns(&self.mask, rows.clone(), tokens, width),
+            rows: rows.len(),
+            tokens: width,
+            segment_tokens,
+        }
     }
 
     /// Returns `true` if the token in column `query` of a row may attend to the token in column

@@ -10,44 +10,24 @@ use super::cube::{self, DecodePlaces};
 use super::layers::{
     AttentionContext, Block, Linear, add_bias, add_rms_norm, head_norm, rms_norm, swiglu,
 };
-use super::precision::{matmul_weight, mixed_matmul, round_weight};
+use super::precision::round_weight;
+use super::prepared_weight::PreparedWeight;
 
-/// Largest number of rows for which [`matmul_weight_few_rows`] computes `W xᵀ`.
-const MAX_TRANSPOSED_ROWS: usize = 64;
-
-/// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
-///
-/// Graphics processors have kernels for it. On the processor, with few rows, as in decoding, it
-/// computes `W xᵀ` and transposes the result: the matrix product then reads the weight in its own
-/// memory layout. Otherwise it first copies the weight to another layout, which took two fifths of
-/// generation time.
-pub(crate) fn matmul_weight_few_rows(x: Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
-    if let Some(product) = cube::matmul_weight(&x, weight) {
-        return product;
-    }
-    let weight = weight.clone();
-    if x.dims()[0] > MAX_TRANSPOSED_ROWS {
-        return matmul_weight(x, weight);
-    }
-    let kind = x.dtype();
-    mixed_matmul(weight, x.transpose()).transpose().cast(kind)
-}
-
-/// A decoder layer prepared for inference. Weights are `[outputs, inputs]`.
+/// A decoder layer prepared for inference.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeLayer {
     input_norm: Tensor<2>,
     /// Concatenated weights of queries, keys and values.
-    qkv: Tensor<2>,
+    qkv: PreparedWeight,
     /// Concatenated biases of queries, keys and values, in f32.
     qkv_bias: Option<Tensor<2>>,
     /// Norms of each head's queries and keys, `[1, head]`.
     head_norms: Option<[Tensor<2>; 2]>,
-    output: Tensor<2>,
+    output: PreparedWeight,
     post_norm: Tensor<2>,
     /// Concatenated weights of gate and up projection.
-    gate_up: Tensor<2>,
-    down: Tensor<2>,
+    gate_up: PreparedWeight,
+    down: PreparedWeight,
     /// Output widths of the query and the key projection.
     widths: [usize; 2],
     inner: usize,
@@ -70,7 +50,8 @@ impl Block {
             }
         };
         let joined = |linears: &[&Linear]| {
-            Tensor::cat(linears.iter().map(|linear| weight(linear)).collect(), 0)
+            let weights = linears.iter().map(|linear| weight(linear)).collect();
+            PreparedWeight::new(Tensor::cat(weights, 0))
         };
         let [query, key, value, output, gate, up, down] = &self.linears;
         let biases = [query, key, value].map(|linear| linear.bias.as_ref().map(|b| b.get(false)));
@@ -81,10 +62,10 @@ impl Block {
             qkv_bias: biases.map(|biases| Tensor::cat(biases, 1)),
             head_norms: (self.head_norms.as_ref())
                 .map(|norms| norms.each_ref().map(|norm| norm.get(false))),
-            output: weight(output),
+            output: PreparedWeight::new(weight(output)),
             post_norm: self.post_norm.get(false),
             gate_up: joined(&[gate, up]),
-            down: weight(down),
+            down: PreparedWeight::new(weight(down)),
             widths: [query.weight.shape()[0], key.weight.shape()[0]],
             inner: gate.weight.shape()[0],
             epsilon: self.epsilon,
@@ -110,19 +91,19 @@ impl DecodeLayer {
         cache: &mut LayerCache,
     ) -> Tensor<2> {
         let y = rms_norm(x.clone(), self.input_norm.clone(), self.epsilon);
-        let qkv = matmul_weight_few_rows(y, &self.qkv);
+        let qkv = self.qkv.product(y);
         let mixed = match attention {
             Attention::Masked(context) => self.attend(qkv, context, cache),
             Attention::Token(places) => cache.attend_token(&qkv, self.qkv_bias.as_ref(), places),
         };
-        let added = matmul_weight_few_rows(mixed, &self.output);
+        let added = self.output.product(mixed);
         let [x, y] = add_rms_norm(x, added, self.post_norm.clone(), self.epsilon);
-        let wide = matmul_weight_few_rows(y, &self.gate_up);
+        let wide = self.gate_up.product(y);
         let inner = cube::swiglu_of_joined(&wide).unwrap_or_else(|| {
             let gate = wide.clone().narrow(1, 0, self.inner);
             swiglu(gate, wide.narrow(1, self.inner, self.inner))
         });
-        x + matmul_weight_few_rows(inner, &self.down)
+        x + self.down.product(inner)
     }
 
     fn attend(

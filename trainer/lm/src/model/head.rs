@@ -4,15 +4,14 @@
 use std::ops::Range;
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{DType, IndexingUpdateOp, Tensor, TensorData};
+use burn::tensor::{IndexingUpdateOp, Tensor, TensorData};
 use sentinel_lm_kernels::TokenStats;
 use sentinel_tensor::numbers;
 
-use super::precision::mixed_matmul;
 use super::{Batch, CausalLm, ForwardOptions, Segment, cube, fused};
 use crate::LmError;
 use crate::config::ModelConfig;
-use crate::parameter::{Grads, Parameter, indices};
+use crate::parameter::{Parameter, indices};
 
 /// Largest number of logits that [`HeadOptions::default`] allows at a time, 128 MiB in f32.
 pub const MAX_LOGITS: usize = 1 << 25;
@@ -31,8 +30,8 @@ pub enum Entropy {
 /// The tokens of a batch to score, each predicted from the token before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenSelection {
-    before: Vec<usize>,
-    targets: Vec<u32>,
+    pub(super) before: Vec<usize>,
+    pub(super) targets: Vec<u32>,
 }
 
 impl TokenSelection {
@@ -89,6 +88,27 @@ impl TokenSelection {
         }
         let selection = Self::new(&batch, &chosen)?;
         Ok((batch, selection))
+    }
+
+    /// Returns rows of a batch without the columns from `width` on, the selection of their tokens, and the places of
+    /// these tokens in this selection.
+    pub(super) fn narrow(
+        &self,
+        batch: &Batch,
+        rows: Range<usize>,
+        width: usize,
+    ) -> (Batch, Self, Range<usize>) {
+        let row_of = |before: &usize| *before / batch.tokens();
+        let selected = self.before.partition_point(|at| row_of(at) < rows.start)
+            ..self.before.partition_point(|at| row_of(at) < rows.end);
+        let before = self.before[selected.clone()].iter();
+        let selection = Self {
+            before: before
+                .map(|at| (row_of(at) - rows.start) * width + at % batch.tokens())
+                .collect(),
+            targets: self.targets[selected.clone()].to_vec(),
+        };
+        (batch.narrow(rows, width), selection, selected)
     }
 
     /// Returns the number of selected tokens.
@@ -171,7 +191,7 @@ impl TokenValues {
         })
     }
 
-    fn append(&mut self, mut more: Self) {
+    pub(super) fn append(&mut self, mut more: Self) {
         self.logps.append(&mut more.logps);
         self.entropies.append(&mut more.entropies);
         self.max_logps.append(&mut more.max_logps);
@@ -180,14 +200,18 @@ impl TokenValues {
 
 impl HeadOptions {
     /// Divides `count` tokens into parts with at most `max_logits` logits.
-    fn parts(&self, count: usize, vocabulary: usize) -> Vec<Range<usize>> {
+    pub(super) fn parts(&self, count: usize, vocabulary: usize) -> Vec<Range<usize>> {
         let size = (self.max_logits / vocabulary.max(1)).max(1);
         let starts = (0..count).step_by(size);
         starts.map(|start| start..count.min(start + size)).collect()
     }
 
     /// Returns the values of tokens from the logits before them, `[n, vocabulary]`.
-    fn values(&self, logits: Tensor<2>, targets: &[u32]) -> Result<TokenValues, LmError> {
+    pub(super) fn values(
+        &self,
+        logits: Tensor<2>,
+        targets: &[u32],
+    ) -> Result<TokenValues, LmError> {
         let stats = if fused::applies(&logits) {
             fused::token_stats_of(logits, targets, self.temperature as f32)
         } else {
@@ -210,7 +234,7 @@ impl HeadOptions {
 
     /// Returns the derivatives of a loss with respect to the logits of the tokens in `part`, from
     /// those with respect to the values of all tokens.
-    fn logit_grads(
+    pub(super) fn logit_grads(
         &self,
         logits: Tensor<2>,
         targets: &[u32],
@@ -301,83 +325,8 @@ fn read_stats(stats: Tensor<2>) -> Result<Vec<TokenStats>, LmError> {
 }
 
 impl CausalLm {
-    /// Returns the values of the selected tokens of a batch, without gradients.
-    ///
-    /// # Errors
-    /// If the device cannot be read.
-    pub fn token_values(
-        &self,
-        batch: &Batch,
-        selection: &TokenSelection,
-        head: HeadOptions,
-        pass: ForwardOptions,
-    ) -> Result<TokenValues, LmError> {
-        let hidden = self.hidden_states(batch, pass);
-        let before = indices(selection.before.iter().copied(), &self.device);
-        self.values_in_parts(hidden.select(0, before), selection, head, pass)
-    }
-
-    /// Computes a loss of the values of the selected tokens of a batch, and its gradients. `loss`
-    /// returns the derivatives of the loss.
-    ///
-    /// # Errors
-    /// If `loss` fails, nothing is trained, or the device cannot be read.
-    ///
-    /// # Panics
-    /// If `selection` is empty, because tensors cannot be empty.
-    pub fn token_gradients<F>(
-        &self,
-        batch: &Batch,
-        selection: &TokenSelection,
-        head: HeadOptions,
-        pass: ForwardOptions,
-        loss: F,
-    ) -> Result<Grads, LmError>
-    where
-        F: FnOnce(&TokenValues) -> Result<TokenGrads, LmError>,
-    {
-        let parameters = self.parameters();
-        let mut grads_of_head = Grads::default();
-        let surrogate = |hidden: Tensor<2>| {
-            let before = indices(selection.before.iter().copied(), &self.device);
-            let hidden = hidden.select(0, before);
-            let plain = hidden.clone().without_autodiff();
-            let untracked = pass.without_tracking();
-            let parts = head.parts(selection.len(), self.config.vocab_size);
-            // All logits are kept for the gradient if there are few.
-            let mut kept = (parts.len() == 1).then(|| self.logits(plain.clone(), untracked));
-            let values = match &kept {
-                Some(logits) => head.values(logits.clone(), &selection.targets)?,
-                None => self.values_in_parts(plain.clone(), selection, head, untracked)?,
-            };
-            let grads = loss(&values)?;
-            let weight = self.head_weight(untracked);
-            let mut grads_of_hidden = Vec::with_capacity(parts.len());
-            for part in parts {
-                let x = plain.clone().slice([part.clone()]);
-                let logits = kept.take();
-                let logits = logits.unwrap_or_else(|| self.logits(x.clone(), untracked));
-                let grad = head.logit_grads(logits, &selection.targets, &grads, part)?;
-                let grad = grad.cast(x.dtype());
-                if let Some(index) = self.trained_head(&parameters) {
-                    let mut tensors = vec![None; parameters.len()];
-                    let grad = mixed_matmul(grad.clone().transpose(), x);
-                    tensors[index] = Some(grad.cast(DType::F32));
-                    grads_of_head.add(Grads { tensors });
-                }
-                grads_of_hidden.push(mixed_matmul(grad, weight.clone()).cast(DType::F32));
-            }
-            // Its gradient with respect to the hidden states is the one just computed.
-            let hidden = hidden.cast(DType::F32);
-            Ok((hidden * Tensor::cat(grads_of_hidden, 0)).sum())
-        };
-        let (_, mut grads) = self.gradients(batch, pass, surrogate)?;
-        grads.add(grads_of_head);
-        Ok(grads)
-    }
-
     /// Returns the index of the parameter that is the head, if it is trained.
-    fn trained_head(&self, parameters: &[&Parameter]) -> Option<usize> {
+    pub(super) fn trained_head(&self, parameters: &[&Parameter]) -> Option<usize> {
         let head = self.head.as_ref().unwrap_or(&self.embedding);
         let same = |parameter: &&Parameter| parameter.name() == head.name();
         head.is_trainable()
@@ -385,7 +334,7 @@ impl CausalLm {
     }
 
     /// Returns the values of selected tokens from the hidden states before them, `[n, hidden]`.
-    fn values_in_parts(
+    pub(super) fn values_in_parts(
         &self,
         hidden: Tensor<2>,
         selection: &TokenSelection,

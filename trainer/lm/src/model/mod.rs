@@ -13,13 +13,15 @@ mod head;
 mod layers;
 mod load;
 mod precision;
+mod prepared_weight;
+mod row_parts;
 
 use burn::tensor::{DType, Device, Int, Tensor};
 
 pub use batch::check_lengths;
 pub use batch::{Batch, Segment};
 pub(crate) use cache::Cache;
-pub(crate) use decode::{Attention, DecodeLayer, matmul_weight_few_rows};
+pub(crate) use decode::{Attention, DecodeLayer};
 pub use forward_options::ForwardOptions;
 pub use head::MAX_LOGITS;
 pub use head::{Entropy, HeadOptions, TokenGrads, TokenLogProbs, TokenSelection, TokenValues};
@@ -27,6 +29,7 @@ pub(crate) use layers::{AttentionContext, Block, Linear, LoraPair, RopeTable};
 pub use load::MODEL_FILES;
 pub use precision::check_precision;
 pub(crate) use precision::round_weight;
+pub(crate) use prepared_weight::PreparedWeight;
 use sentinel_base::precision::Precision;
 
 use super::LmError;

@@ -1,0 +1,385 @@
+//! Products of a few rows with a large weight, as decoding computes them.
+//!
+//! Such a product waits for the memory that holds the weight. The weight is arranged once, in the order in which
+//! it is read, and each number is read once for several rows; in bf16 it is half as much to read.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Number of outputs in a panel.
+const PANEL: usize = 32;
+
+/// A weight, `[outputs, inputs]`, arranged for [`PackedWeight::product`].
+///
+/// A panel holds 32 outputs: for each input, the weights of all of them. The last one is filled with zeros.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedWeight {
+    outputs: usize,
+    inputs: usize,
+    panels: Panels,
+}
+
+/// The numbers of all panels.
+#[derive(Clone, Debug, PartialEq)]
+enum Panels {
+    /// `[panels, inputs, 32]`.
+    F32(Vec<f32>),
+    /// `[panels, inputs / 2, 32]`: two bf16, that of the first of two inputs in the lower half.
+    Bf16(Vec<u32>),
+}
+
+impl PackedWeight {
+    /// Arranges a weight in row-major order.
+    ///
+    /// # Panics
+    /// If the length is not `outputs * inputs`.
+    #[must_use]
+    pub fn from_f32(weight: &[f32], outputs: usize, inputs: usize) -> Self {
+        Self {
+            outputs,
+            inputs,
+            panels: Panels::F32(pack(weight, outputs, inputs, 1, |of_input| of_input[0])),
+        }
+    }
+
+    /// Arranges a weight in row-major order, given as the bits of bf16.
+    ///
+    /// # Panics
+    /// If the length is not `outputs * inputs`.
+    #[must_use]
+    pub fn from_bf16_bits(weight: &[u16], outputs: usize, inputs: usize) -> Self {
+        Self {
+            outputs,
+            inputs,
+            panels: Panels::Bf16(pack(weight, outputs, inputs, 2, |of_inputs| {
+                let second = of_inputs.get(1).map_or(0, |bits| u32::from(*bits));
+                second << 16 | u32::from(of_inputs[0])
+            })),
+        }
+    }
+
+    /// Returns the number of outputs.
+    #[must_use]
+    pub const fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Returns the number of inputs.
+    #[must_use]
+    pub const fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Returns the number of outputs in a part of the weight, if it is divided into at most `count` parts.
+    #[must_use]
+    pub const fn part_size(&self, count: usize) -> usize {
+        let panels = self.outputs.div_ceil(PANEL);
+        let count = if count == 0 { 1 } else { count };
+        panels.div_ceil(count) * PANEL
+    }
+
+    /// Computes `x Wᵀ` for `x`, `[rows, inputs]`, and the outputs from `first` on, and writes it to `out`,
+    /// `[rows, width]`. Every output is summed over the inputs in order, with one rounding for each input, so it
+    /// depends neither on the other rows nor on the processor.
+    ///
+    /// # Panics
+    /// If `first` is not a multiple of 32, or a length does not fit the shape.
+    pub fn product(&self, x: &[f32], first: usize, width: usize, out: &mut [f32]) {
+        assert!(
+            first.is_multiple_of(PANEL) && first + width <= self.outputs,
+            "outputs"
+        );
+        if width == 0 || self.inputs == 0 {
+            out.fill(0.0);
+            return;
+        }
+        let rows = x.len() / self.inputs;
+        assert!(
+            x.len() == rows * self.inputs && out.len() == rows * width,
+            "rows"
+        );
+        let panels = first / PANEL..(first + width).div_ceil(PANEL);
+        match &self.panels {
+            Panels::F32(all) => {
+                let size = PANEL * self.inputs;
+                let panels = &all[panels.start * size..panels.end * size];
+                let weights = F32Panels { panels, size };
+                self.dispatch(weights, x, width, out);
+            }
+            Panels::Bf16(all) => {
+                let size = PANEL * self.inputs.div_ceil(2);
+                let panels = &all[panels.start * size..panels.end * size];
+                let weights = Bf16Panels { panels, size };
+                self.dispatch(weights, x, width, out);
+            }
+        }
+    }
+
+    fn dispatch(&self, weights: impl Weights, x: &[f32], width: usize, out: &mut [f32]) {
+        Arch::new().dispatch(Product {
+            weights,
+            x,
+            inputs: self.inputs,
+            width,
+            out,
+        });
+    }
+}
+
+/// Returns the panels of a weight in row-major order; `join` makes one number of those of `group` inputs.
+fn pack<W: Copy, P: Copy + Default>(
+    weight: &[W],
+    outputs: usize,
+    inputs: usize,
+    group: usize,
+    join: impl Fn(&[W]) -> P,
+) -> Vec<P> {
+    assert_eq!(weight.len(), outputs * inputs, "weight");
+    let size = PANEL * inputs.div_ceil(group);
+    let mut panels = vec![P::default(); outputs.div_ceil(PANEL) * size];
+    if inputs == 0 {
+        return panels;
+    }
+    let of_panel = weight.chunks(PANEL * inputs);
+    for (panel, rows) in panels.chunks_exact_mut(size).zip(of_panel) {
+        for (output, row) in rows.chunks_exact(inputs).enumerate() {
+            for (at, of_inputs) in row.chunks(group).enumerate() {
+                panel[at * PANEL + output] = join(of_inputs);
+            }
+        }
+    }
+    panels
+}
+
+/// Panels of weights in a number format.
+trait Weights: Copy {
+    /// Returns the number of panels.
+    fn count(self) -> usize;
+
+    /// Adds the products of a panel's weights to `sums`: for each row of `xs` the outputs from `first` on.
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    );
+}
+
+#[derive(Clone, Copy)]
+struct F32Panels<'a> {
+    panels: &'a [f32],
+    size: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Bf16Panels<'a> {
+    panels: &'a [u32],
+    size: usize,
+}
+
+impl Weights for F32Panels<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.panels.len() / self.size
+    }
+
+    #[inline(always)]
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    ) {
+        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        for (input, weights) in panel.iter().enumerate() {
+            let (weights, _) = S::as_simd_f32s(&weights[first..]);
+            for row in 0..ROWS {
+                let x = simd.splat_f32s(xs[row][input]);
+                for vector in 0..VECTORS {
+                    sums[row][vector] = simd.mul_add_f32s(x, weights[vector], sums[row][vector]);
+                }
+            }
+        }
+    }
+}
+
+impl Weights for Bf16Panels<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.panels.len() / self.size
+    }
+
+    #[inline(always)]
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    ) {
+        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        let (half, upper) = (simd.splat_u32s(16), simd.splat_u32s(0xffff_0000));
+        for (pair, weights) in panel.iter().enumerate() {
+            let (weights, _) = S::as_simd_u32s(&weights[first..]);
+            let mut values = [[simd.splat_f32s(0.0); VECTORS]; 2];
+            for vector in 0..VECTORS {
+                let lower = simd.wrapping_dyn_shl_u32s(weights[vector], half);
+                values[0][vector] = simd.transmute_f32s_u32s(lower);
+                let upper = simd.and_u32s(weights[vector], upper);
+                values[1][vector] = simd.transmute_f32s_u32s(upper);
+            }
+            for (of_pair, values) in values.iter().enumerate() {
+                for row in 0..ROWS {
+                    // The second weight of a last single input is zero.
+                    let x = xs[row].get(2 * pair + of_pair).copied().unwrap_or(0.0);
+                    let x = simd.splat_f32s(x);
+                    for vector in 0..VECTORS {
+                        sums[row][vector] = simd.mul_add_f32s(x, values[vector], sums[row][vector]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Product<'a, W> {
+    weights: W,
+    x: &'a [f32],
+    inputs: usize,
+    width: usize,
+    out: &'a mut [f32],
+}
+
+impl<W: Weights> WithSimd for Product<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // As many sums as fit the registers: 16 of 32 with AVX-512, 8 of 16 with AVX2.
+        if S::F32_LANES >= 16 {
+            self.compute::<S, 8, 2>(simd);
+        } else {
+            self.compute::<S, 4, 2>(simd);
+        }
+    }
+}
+
+impl<W: Weights> Product<'_, W> {
+    #[inline(always)]
+    fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(mut self, simd: S) {
+        let rows = self.x.len() / self.inputs;
+        for panel in 0..self.weights.count() {
+            let mut row = 0;
+            while row < rows {
+                match rows - row {
+                    1 => self.block::<S, 1, VECTORS>(simd, panel, row),
+                    2 => self.block::<S, 2, VECTORS>(simd, panel, row),
+                    3 | 4 => self.block::<S, 4, VECTORS>(simd, panel, row),
+                    _ => self.block::<S, ROWS, VECTORS>(simd, panel, row),
+                }
+                row += ROWS;
+            }
+        }
+    }
+
+    /// Computes a panel of the rows from `row` on, at most `ROWS`.
+    #[inline(always)]
+    fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        panel: usize,
+        row: usize,
+    ) {
+        let rows = self.x.len() / self.inputs;
+        // Rows that are missing repeat the last one.
+        let xs: [&[f32]; ROWS] = std::array::from_fn(|at| {
+            let row = (row + at).min(rows - 1);
+            &self.x[row * self.inputs..][..self.inputs]
+        });
+        let step = VECTORS * S::F32_LANES;
+        for first in (0..PANEL).step_by(step) {
+            let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
+            self.weights.add_products(simd, panel, first, xs, &mut sums);
+            let column = panel * PANEL + first;
+            let Some(count) = self.width.checked_sub(column) else {
+                return;
+            };
+            for (at, sums) in sums.iter().enumerate().take(rows - row) {
+                let start = (row + at) * self.width + column;
+                let end = start + count.min(step);
+                let stored = self.out[start..end].chunks_mut(S::F32_LANES);
+                for (out, sum) in stored.zip(sums) {
+                    simd.partial_store_f32s(out, *sum);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |at: usize| ((at * 37 + seed * 11) % 101) as f32 / 101.0 - 0.5;
+        (0..count).map(number).collect()
+    }
+
+    fn plain(x: &[f32], weight: &[f32], inputs: usize) -> Vec<f32> {
+        let dot =
+            |x: &[f32], w: &[f32]| x.iter().zip(w).fold(0.0, |sum, (x, w)| x.mul_add(*w, sum));
+        let rows = x.chunks_exact(inputs);
+        rows.flat_map(|x| weight.chunks_exact(inputs).map(move |w| dot(x, w)))
+            .collect()
+    }
+
+    #[test]
+    fn products_equal_plain_sums_bit_for_bit() {
+        for (outputs, inputs) in [(1, 1), (31, 5), (32, 7), (33, 64), (100, 3), (128, 40)] {
+            let weight = numbers(outputs * inputs, 1);
+            let bits: Vec<u16> = weight.iter().map(|w| (w.to_bits() >> 16) as u16).collect();
+            let rounded: Vec<f32> = bits
+                .iter()
+                .map(|bits| f32::from_bits(u32::from(*bits) << 16))
+                .collect();
+            for rows in 1..20 {
+                let x = numbers(rows * inputs, 2);
+                for (packed, weight) in [
+                    (PackedWeight::from_f32(&weight, outputs, inputs), &weight),
+                    (
+                        PackedWeight::from_bf16_bits(&bits, outputs, inputs),
+                        &rounded,
+                    ),
+                ] {
+                    let expected = plain(&x, weight, inputs);
+                    let mut found = vec![f32::NAN; rows * outputs];
+                    packed.product(&x, 0, outputs, &mut found);
+                    assert_eq!(found, expected, "{rows} rows, {outputs} x {inputs}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_a_product_are_columns_of_the_whole() {
+        let (outputs, inputs, rows) = (100, 9, 3);
+        let packed = PackedWeight::from_f32(&numbers(outputs * inputs, 3), outputs, inputs);
+        let x = numbers(rows * inputs, 4);
+        let mut whole = vec![0.0; rows * outputs];
+        packed.product(&x, 0, outputs, &mut whole);
+        let size = packed.part_size(3);
+        assert_eq!(size, 64);
+        for first in (0..outputs).step_by(size) {
+            let width = size.min(outputs - first);
+            let mut part = vec![0.0; rows * width];
+            packed.product(&x, first, width, &mut part);
+            for (part, whole) in part.chunks(width).zip(whole.chunks(outputs)) {
+                assert_eq!(part, &whole[first..first + width]);
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A weight prepared for many products with few rows.
+
+use std::sync::Arc;
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn_flex::{Flex, FlexTensor};
+use half::bf16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+use sentinel_lm_kernels::PackedWeight;
+
+use super::precision::matmul_weight;
+
+/// Smallest number of multiplications for which a product takes more than one core.
+const MIN_SHARED_PRODUCT: usize = 1 << 20;
+
+/// A frozen weight, `[outputs, inputs]`, in the order in which the device reads it best.
+#[derive(Clone, Debug)]
+pub(crate) enum PreparedWeight {
+    /// On the processor: a copy, which decoding reads at the speed of memory.
+    Packed(Arc<PackedWeight>),
+    /// On a graphics processor, which has kernels for the tensor.
+    Tensor(Tensor<2>),
+}
+
+impl PreparedWeight {
+    /// Prepares a weight.
+    pub(crate) fn new(weight: Tensor<2>) -> Self {
+        if weight.device() != Device::flex() {
+            return Self::Tensor(weight);
+        }
+        let [outputs, inputs] = weight.dims();
+        let kind = weight.dtype();
+        let weight = if kind == DType::BF16 {
+            weight
+        } else {
+            weight.cast(DType::F32)
+        };
+        let weight = flex(weight);
+        let start = weight.layout().start_offset();
+        let numbers = start..start + outputs * inputs;
+        Self::Packed(Arc::new(if kind == DType::BF16 {
+            let numbers = &weight.storage::<bf16>()[numbers];
+            PackedWeight::from_bf16_bits(numbers.reinterpret_cast(), outputs, inputs)
+        } else {
+            PackedWeight::from_f32(&weight.storage()[numbers], outputs, inputs)
+        }))
+    }
+
+    /// Computes `x Wᵀ`, and returns it in the format of `x`.
+    pub(crate) fn product(&self, x: Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::Tensor(weight) => matmul_weight(x, weight.clone()),
+            Self::Packed(weight) => {
+                let (kind, rows) = (x.dtype(), x.dims()[0]);
+                let x = flex(x.cast(DType::F32));
+                let start = x.layout().start_offset();
+                let x = &x.storage()[start..start + rows * weight.inputs()];
+                let product = TensorData::new(product(weight, x, rows), [rows, weight.outputs()]);
+                let product = FlexTensor::from_data(product);
+                Tensor::<2>::from_primitive::<Flex>(product).cast(kind)
+            }
+        }
+    }
+}
+
+/// Returns the numbers of a tensor of the processor in row-major order.
+///
+/// # Panics
+/// If the tensor is on another device.
+fn flex(tensor: Tensor<2>) -> FlexTensor {
+    let tensor = tensor.try_into_primitive::<Flex>();
+    let tensor = tensor.expect("a tensor of the processor, without gradients");
+    if tensor.is_contiguous() {
+        tensor
+    } else {
+        tensor.to_contiguous()
+    }
+}
+
+/// Returns `x Wᵀ`, `[rows, outputs]`. Large products are divided among the cores by their outputs.
+fn product(weight: &PackedWeight, x: &[f32], rows: usize) -> Vec<f32> {
+    let outputs = weight.outputs();
+    let mut out = vec![0.0; rows * outputs];
+    let cores = rayon::current_num_threads();
+    if cores == 1 || rows * outputs * weight.inputs() < MIN_SHARED_PRODUCT {
+        weight.product(x, 0, outputs, &mut out);
+        return out;
+    }
+    let size = weight.part_size(cores);
+    let starts: Vec<usize> = (0..outputs).step_by(size).collect();
+    let of_part = |first: &usize| {
+        let width = size.min(outputs - first);
+        let mut part = vec![0.0; rows * width];
+        weight.product(x, *first, width, &mut part);
+        (*first, width, part)
+    };
+    let parts: Vec<_> = starts.par_iter().map(of_part).collect();
+    for (first, width, part) in parts {
+        let rows = out.chunks_exact_mut(outputs).zip(part.chunks_exact(width));
+        rows.for_each(|(out, part)| out[first..first + width].copy_from_slice(part));
+    }
+    out
+}

@@ -23,7 +23,7 @@ pub(super) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
 }
 
 /// An operation of `N` tensors, with its gradient.
-trait FusedOp<const N: usize>: Debug + Send + 'static {
+pub(super) trait FusedOp<const N: usize>: Debug + Send + 'static {
     /// Data that the gradient needs.
     type Saved: Clone + Debug + Send + 'static;
 
@@ -54,7 +54,7 @@ impl<const N: usize, F: FusedOp<N>> Backward<Flex, N> for Gradient<F> {
 ///
 /// # Panics
 /// If a tensor is on another device; callers check this with [`applies`].
-fn apply<const N: usize, const A: usize, const B: usize, F: FusedOp<N>>(
+pub(super) fn apply<const N: usize, const A: usize, const B: usize, F: FusedOp<N>>(
     op: F,
     inputs: [Tensor<A>; N],
 ) -> Tensor<B> {
@@ -85,12 +85,12 @@ fn apply<const N: usize, const A: usize, const B: usize, F: FusedOp<N>>(
 }
 
 /// Creates a tensor from numbers in row-major order.
-fn dense(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
+pub(super) fn dense(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
 /// Returns a tensor whose numbers are in row-major order.
-fn contiguous(tensor: FlexTensor) -> FlexTensor {
+pub(super) fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if tensor.is_contiguous() {
         tensor
     } else {
@@ -99,7 +99,7 @@ fn contiguous(tensor: FlexTensor) -> FlexTensor {
 }
 
 /// Returns the numbers of a tensor that is contiguous.
-fn values(tensor: &FlexTensor) -> &[f32] {
+pub(super) fn values(tensor: &FlexTensor) -> &[f32] {
     let layout = tensor.layout();
     let start = layout.start_offset();
     &tensor.storage()[start..start + layout.num_elements()]

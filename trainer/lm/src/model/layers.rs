@@ -11,6 +11,7 @@ use sentinel_base::rng::Rng;
 use sentinel_lm_kernels::HeadLayout;
 use sentinel_tensor::matrix;
 
+use super::adapted_linear::adapted_linear;
 use super::attention_mask::{MASKED_SCORE, mask_of_device, mask_of_host};
 use super::cache::LayerCache;
 use super::forward_options::ForwardOptions;
@@ -53,7 +54,7 @@ impl Linear {
     /// Maps `[n, inputs]` to `[n, outputs]`.
     pub(super) fn forward(&self, x: Tensor<2>, pass: ForwardOptions) -> Tensor<2> {
         let lora = self.lora.as_ref().filter(|_| pass.adapter);
-        if let Some(y) = lora.and_then(|lora| self.forward_on_device(&x, lora, pass)) {
+        if let Some(y) = lora.and_then(|lora| self.forward_adapted(&x, lora, pass)) {
             return y;
         }
         let beside = lora.map(|lora| {
@@ -75,8 +76,8 @@ impl Linear {
         }
     }
 
-    /// Computes [`Self::forward`] by the kernels of a graphics processor, which know no dropout.
-    fn forward_on_device(
+    /// Computes [`Self::forward`] as one operation, which knows no dropout.
+    fn forward_adapted(
         &self,
         x: &Tensor<2>,
         lora: &LoraPair,
@@ -88,7 +89,14 @@ impl Linear {
         let bias = self.bias.as_ref().map(|bias| bias.get(pass.track));
         let [a, b] = [&lora.a, &lora.b].map(|matrix| matrix.get(pass.track));
         let weight = self.weight.get(pass.track);
-        cube::adapted_linear(x, &weight, bias.as_ref(), [&a, &b], lora.scale)
+        if let Some(y) = cube::adapted_linear(x, &weight, bias.as_ref(), [&a, &b], lora.scale) {
+            return Some(y);
+        }
+        let y = adapted_linear(x, &weight, [&a, &b], lora.scale)?;
+        Some(match bias {
+            Some(bias) => add_bias(y, bias),
+            None => y,
+        })
     }
 
     pub(super) fn parameters<'a>(&'a self, all: &mut Vec<&'a Parameter>) {

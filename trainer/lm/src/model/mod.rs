@@ -1,6 +1,7 @@
 //! A decoder-only language model on a device: loading, forward and backward passes, and selection of the trained
 //! parameters.
 
+mod adapted_linear;
 mod attention_mask;
 mod backward;
 mod batch;

@@ -7,6 +7,7 @@
 use burn::tensor::{DType, Device, Tensor};
 use sentinel_base::precision::Precision;
 
+use super::adapted_linear::frozen_linear;
 use super::cube;
 use crate::LmError;
 
@@ -52,6 +53,9 @@ pub(crate) fn mixed_matmul(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
 /// Computes `x Wᵀ` for a weight `[outputs, inputs]`, and returns it in the format of `x`.
 pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
     if let Some(product) = cube::matmul_weight(&x, &weight) {
+        return product;
+    }
+    if let Some(product) = frozen_linear(&x, &weight) {
         return product;
     }
     let kind = x.dtype();

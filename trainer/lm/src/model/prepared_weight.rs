@@ -24,7 +24,7 @@ pub(crate) enum PreparedWeight {
 }
 
 impl PreparedWeight {
-    /// Prepares a weight.
+    /// Copies a weight of the processor, and takes another as it is.
     pub(crate) fn new(weight: Tensor<2>) -> Self {
         if weight.device() != Device::flex() {
             return Self::Tensor(weight);

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use burn::tensor::{DType, Device, Tensor};
 
+use super::adapted_linear::plain_product;
 use super::backward::Activations;
 use super::precision::mixed_matmul;
 use super::{
@@ -145,7 +146,9 @@ impl PartPass {
                 tensors[index] = Some(grad.cast(DType::F32));
                 grads_of_head.add(Grads { tensors });
             }
-            grads_of_hidden.push(mixed_matmul(grad, weight.clone()).cast(DType::F32));
+            let of_hidden = plain_product(&grad, &weight);
+            let of_hidden = of_hidden.unwrap_or_else(|| mixed_matmul(grad, weight.clone()));
+            grads_of_hidden.push(of_hidden.cast(DType::F32));
         }
         // A scalar whose gradient with respect to the hidden states is the one just computed.
         let loss = (hidden.cast(DType::F32) * Tensor::cat(grads_of_hidden, 0)).sum();

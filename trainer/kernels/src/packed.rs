@@ -5,8 +5,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Number of outputs in a panel.
-const PANEL: usize = 32;
+use crate::panels::{Bf16Panels, F32Panels, PANEL, Weights};
 
 /// A weight, `[outputs, inputs]`, arranged for [`PackedWeight::product`].
 ///
@@ -21,7 +20,7 @@ pub struct PackedWeight {
 /// The numbers of all panels.
 #[derive(Clone, Debug, PartialEq)]
 enum Panels {
-    /// `[panels, inputs, 32]`.
+    /// Shape `[panels, inputs, 32]`.
     F32(Vec<f32>),
     /// `[panels, inputs / 2, 32]`: two bf16, that of the first of two inputs in the lower half.
     Bf16(Vec<u32>),
@@ -148,102 +147,6 @@ fn pack<W: Copy, P: Copy + Default>(
         }
     }
     panels
-}
-
-/// Panels of weights in a number format.
-trait Weights: Copy {
-    /// Returns the number of panels.
-    fn count(self) -> usize;
-
-    /// Adds the products of a panel's weights to `sums`: for each row of `xs` the outputs from `first` on.
-    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        simd: S,
-        panel: usize,
-        first: usize,
-        xs: [&[f32]; ROWS],
-        sums: &mut [[S::f32s; VECTORS]; ROWS],
-    );
-}
-
-#[derive(Clone, Copy)]
-struct F32Panels<'a> {
-    panels: &'a [f32],
-    size: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Bf16Panels<'a> {
-    panels: &'a [u32],
-    size: usize,
-}
-
-impl Weights for F32Panels<'_> {
-    #[inline(always)]
-    fn count(self) -> usize {
-        self.panels.len() / self.size
-    }
-
-    #[inline(always)]
-    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        simd: S,
-        panel: usize,
-        first: usize,
-        xs: [&[f32]; ROWS],
-        sums: &mut [[S::f32s; VECTORS]; ROWS],
-    ) {
-        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
-        for (input, weights) in panel.iter().enumerate() {
-            let (weights, _) = S::as_simd_f32s(&weights[first..]);
-            for row in 0..ROWS {
-                let x = simd.splat_f32s(xs[row][input]);
-                for vector in 0..VECTORS {
-                    sums[row][vector] = simd.mul_add_f32s(x, weights[vector], sums[row][vector]);
-                }
-            }
-        }
-    }
-}
-
-impl Weights for Bf16Panels<'_> {
-    #[inline(always)]
-    fn count(self) -> usize {
-        self.panels.len() / self.size
-    }
-
-    #[inline(always)]
-    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        simd: S,
-        panel: usize,
-        first: usize,
-        xs: [&[f32]; ROWS],
-        sums: &mut [[S::f32s; VECTORS]; ROWS],
-    ) {
-        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
-        let (half, upper) = (simd.splat_u32s(16), simd.splat_u32s(0xffff_0000));
-        for (pair, weights) in panel.iter().enumerate() {
-            let (weights, _) = S::as_simd_u32s(&weights[first..]);
-            let mut values = [[simd.splat_f32s(0.0); VECTORS]; 2];
-            for vector in 0..VECTORS {
-                let lower = simd.wrapping_dyn_shl_u32s(weights[vector], half);
-                values[0][vector] = simd.transmute_f32s_u32s(lower);
-                let upper = simd.and_u32s(weights[vector], upper);
-                values[1][vector] = simd.transmute_f32s_u32s(upper);
-            }
-            for (of_pair, values) in values.iter().enumerate() {
-                for row in 0..ROWS {
-                    // The second weight of a last single input is zero.
-                    let x = xs[row].get(2 * pair + of_pair).copied().unwrap_or(0.0);
-                    let x = simd.splat_f32s(x);
-                    for vector in 0..VECTORS {
-                        sums[row][vector] = simd.mul_add_f32s(x, values[vector], sums[row][vector]);
-                    }
-                }
-            }
-        }
-    }
 }
 
 struct Product<'a, W> {

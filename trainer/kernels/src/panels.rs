@@ -1,0 +1,108 @@
+//! Sums of products of a few rows with a panel of columns: the innermost loop of all products.
+//!
+//! A panel holds 32 columns of a factor: for each input, its 32 numbers. They are read once for several rows, whose sums
+//! stay in registers. Products and sums are fused, with one rounding for each input, in the order of the inputs, so
+//! results depend neither on the processor nor on other rows or columns.
+
+use pulp::Simd;
+
+/// Number of columns in a panel.
+pub(crate) const PANEL: usize = 32;
+
+/// Panels of weights in a number format.
+pub(crate) trait Weights: Copy {
+    /// Returns the number of panels.
+    fn count(self) -> usize;
+
+    /// Adds the products of a panel's weights to `sums`: for each row of `xs` the outputs from `first` on.
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    );
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct F32Panels<'a> {
+    pub(crate) panels: &'a [f32],
+    /// Numbers in a panel.
+    pub(crate) size: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Bf16Panels<'a> {
+    pub(crate) panels: &'a [u32],
+    /// Numbers in a panel.
+    pub(crate) size: usize,
+}
+
+impl Weights for F32Panels<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.panels.len() / self.size
+    }
+
+    #[inline(always)]
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    ) {
+        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        for (input, weights) in panel.iter().enumerate() {
+            let (weights, _) = S::as_simd_f32s(&weights[first..]);
+            for row in 0..ROWS {
+                let x = simd.splat_f32s(xs[row][input]);
+                for vector in 0..VECTORS {
+                    sums[row][vector] = simd.mul_add_f32s(x, weights[vector], sums[row][vector]);
+                }
+            }
+        }
+    }
+}
+
+impl Weights for Bf16Panels<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.panels.len() / self.size
+    }
+
+    #[inline(always)]
+    fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        simd: S,
+        panel: usize,
+        first: usize,
+        xs: [&[f32]; ROWS],
+        sums: &mut [[S::f32s; VECTORS]; ROWS],
+    ) {
+        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        let (half, upper) = (simd.splat_u32s(16), simd.splat_u32s(0xffff_0000));
+        for (pair, weights) in panel.iter().enumerate() {
+            let (weights, _) = S::as_simd_u32s(&weights[first..]);
+            let mut values = [[simd.splat_f32s(0.0); VECTORS]; 2];
+            for vector in 0..VECTORS {
+                let lower = simd.wrapping_dyn_shl_u32s(weights[vector], half);
+                values[0][vector] = simd.transmute_f32s_u32s(lower);
+                let upper = simd.and_u32s(weights[vector], upper);
+                values[1][vector] = simd.transmute_f32s_u32s(upper);
+            }
+            for (of_pair, values) in values.iter().enumerate() {
+                for row in 0..ROWS {
+                    // The second weight of a last single input is zero.
+                    let x = xs[row].get(2 * pair + of_pair).copied().unwrap_or(0.0);
+                    let x = simd.splat_f32s(x);
+                    for vector in 0..VECTORS {
+                        sums[row][vector] = simd.mul_add_f32s(x, values[vector], sums[row][vector]);
+                    }
+                }
+            }
+        }
+    }
+}

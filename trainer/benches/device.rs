@@ -8,7 +8,7 @@
 #![allow(missing_docs)]
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -20,10 +20,12 @@ use sentinel_compact::trainer::Trainer;
 use sentinel_env::trust::TrustEnv;
 use sentinel_language::grpo::memory_estimate::qwen_presets;
 use sentinel_language::grpo::{Objective, Sample, accumulate};
+use sentinel_language::sft::{OverlongRows, RowOptions, prepare_rows};
 use sentinel_lm::{
     AdamOptions, CausalLm, ForwardOptions, GenerateOptions, GenerationDefaults, Generator, Lora,
-    LoraConfig, ModelConfig, Optimizer, Precision,
+    LoraConfig, ModelConfig, Optimizer, Precision, Tokenizer,
 };
+use sentinel_play::corpus::read_corpus;
 use sentinel_policy::nn::Weights;
 use sentinel_rl::config::LossConfig;
 use sentinel_run::distributed::ProcessGroup;
@@ -75,6 +77,10 @@ struct Args {
     /// Rank of the adapter
     #[arg(long, default_value_t = 8)]
     rank: usize,
+    /// Corpus of `sentinel lm corpus`: one step of GRPO, with its first eight different prompts in the chat template of
+    /// `--model` and eight completions each
+    #[arg(long, requires = "model")]
+    corpus: Option<PathBuf>,
     /// Given by `cargo bench` to every program
     #[arg(long, hide = true)]
     bench: bool,
@@ -137,8 +143,62 @@ fn language_model(args: &Args, device: DeviceName) -> Result<()> {
     for &precision in &args.precision {
         model.lower_precision(precision)?;
         generate_and_train(args, &config, &mut model)?;
+        if let Some(corpus) = &args.corpus {
+            grpo_step(args, corpus, &mut model)?;
+        }
     }
     Ok(())
+}
+
+/// Measures a step of GRPO: generation and training of eight completions of each of eight prompts, `generate_trl.py`'s.
+fn grpo_step(args: &Args, corpus: &Path, model: &mut CausalLm) -> Result<()> {
+    let folder = args.model.as_deref().context("a model")?;
+    let tokenizer = Tokenizer::load(folder)?;
+    let options = RowOptions {
+        max_length: usize::MAX,
+        too_long: OverlongRows::Refuse,
+        completion_only: true,
+        last_answer_only: false,
+    };
+    let mut prompts = Vec::new();
+    for row in prepare_rows(&tokenizer, &read_corpus(corpus)?, options)?.rows {
+        let prompt = row.ids[..row.start].to_vec();
+        if prompts.len() < 8 && !prompts.contains(&prompt) {
+            prompts.push(prompt);
+        }
+    }
+    let prompts: Vec<Vec<u32>> = (prompts.iter())
+        .flat_map(|prompt| std::iter::repeat_n(prompt.clone(), 8))
+        .collect();
+    let length = args.completion as usize;
+    let options = GenerateOptions::new(length, &GenerationDefaults::default(), 0);
+    let objective = Objective {
+        loss: LossConfig::default(),
+        temperature: 1.0,
+        num_items: (prompts.len() * length) as f64,
+        pad: 0,
+    };
+    let mut optimizer = Optimizer::new(&AdamOptions::default());
+    let pass = ForwardOptions::training(0).with_gradient_checkpointing(false);
+    let (precision, count) = (model.precision().name(), prompts.len() * length);
+    let rows = u32::try_from(prompts.len())?;
+    measure(args, precision, "GRPO step", rows, count as f64, || {
+        let done = model.generate(&prompts, &options)?;
+        let samples: Vec<Sample> = (prompts.iter().zip(done).zip(0_u32..))
+            .map(|((prompt, done), row)| Sample {
+                prompt: prompt.clone(),
+                completion: done.ids,
+                advantage: f64::from(row % 4) - 1.5,
+                ..Sample::default()
+            })
+            .collect();
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let group = ProcessGroup::default();
+        let found = accumulate(model, &samples, args.micro, &objective, pass, &group)?;
+        anyhow::ensure!(found.loss.is_finite(), "the loss is {}", found.loss);
+        optimizer.step(model, found.grads, 1e-9)?;
+        Ok(())
+    })
 }
 
 /// Measures a model in its precision.

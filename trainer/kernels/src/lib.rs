@@ -1,4 +1,4 @@
-//! The loops between the matrix products of a transformer, over slices of `f32`: norms, rotations,
+//! The loops of a transformer on a processor, over slices of `f32`: matrix products, norms, rotations,
 //! gated units, attention weights and the log-probabilities of tokens, with their gradients.
 //!
 //! Each function makes one pass where a tensor library makes one for every operation, and is compiled
@@ -6,8 +6,9 @@
 //! optimize it. It must never know a tensor library; [`Rows`] describes the layout of an input. Read
 //! `norm.rs` first.
 //!
-//! The order of additions depends on lengths only, not on the processor. Products and sums are not
-//! fused, so that all vector widths give the same bits.
+//! The order of additions depends on lengths only, not on the processor. Between the matrix products, multiplications
+//! and additions are not fused, in them they always are ([`multiplies_and_adds_at_once`]), so that all vector
+//! widths give the same bits.
 
 mod attention;
 mod elementwise;
@@ -33,3 +34,10 @@ pub use norm::{rms_norm, rms_norm_backward};
 pub use packed::PackedWeight;
 pub use rows::Rows;
 pub use tokens::{TokenStats, exp_sum, token_stats, token_stats_backward, weights};
+
+/// Returns `true` if the processor fuses a multiplication and an addition (AVX2 or AVX-512 with FMA, NEON). On others the
+/// products of this crate give the same bits, but many times as slowly as those of a tensor library.
+#[must_use]
+pub fn multiplies_and_adds_at_once() -> bool {
+    !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
+}

@@ -18,9 +18,9 @@ pub struct LinearShape {
 /// The matrices of a low-rank adapter.
 #[derive(Clone, Copy, Debug)]
 pub struct Adapter<'a> {
-    /// `[rank, inputs]`.
+    /// Matrix that is applied first, `[rank, inputs]`.
     pub a: &'a [f32],
-    /// `[outputs, rank]`.
+    /// Matrix that is applied second, `[outputs, rank]`.
     pub b: &'a [f32],
     /// Factor of the product `x Aᵀ Bᵀ`.
     pub scale: f32,

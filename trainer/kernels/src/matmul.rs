@@ -228,7 +228,6 @@ mod tests {
 
     #[test]
     fn products_equal_plain_sums_bit_for_bit() {
-        matmul(&[], 0, &mut []);
         for (inputs, more, width) in [
             (1, 0, 1),
             (5, 3, 31),
@@ -260,6 +259,19 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn products_without_columns_or_inputs_are_empty_or_zero() {
+        let factors = |inputs| Factors {
+            left: &[1.0; 6][..2 * inputs],
+            right: &[],
+            inputs,
+        };
+        matmul(&[factors(3)], 0, &mut []);
+        let mut out = [f32::NAN; 8];
+        matmul(&[factors(0)], 4, &mut out);
+        assert_eq!(out, [0.0; 8]);
     }
 
     #[test]

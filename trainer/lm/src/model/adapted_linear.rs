@@ -1,11 +1,14 @@
-//! A linear layer with a frozen weight, and perhaps a trained adapter, as one operation on the processor.
+//! A linear layer as one operation on the processor: with a frozen weight and perhaps a trained adapter, or with a
+//! trained weight.
 //!
 //! Neither factor of a product is copied as a whole, and the adapter takes no pass over the output of its own.
 
 use burn::tensor::Tensor;
 use burn_flex::{Flex, FlexTensor};
 use rayon::prelude::*;
-use sentinel_lm_kernels::{Adapter, Factors, LinearShape, matmul, transpose};
+use sentinel_lm_kernels::{
+    Adapter, Factors, LinearShape, matmul, multiplies_and_adds_at_once, transpose,
+};
 
 use super::fused::{self, FusedOp, apply, contiguous, dense, values};
 
@@ -13,13 +16,13 @@ use super::fused::{self, FusedOp, apply, contiguous, dense, values};
 const MIN_ROWS_PER_CORE: usize = 192;
 
 /// A frozen weight, `[outputs, inputs]`, and the scale of the adapter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FrozenLinear {
     weight: FlexTensor,
     scale: f32,
 }
 
-/// What the gradients of a layer need: its input and its adapter, A and B, and `scale x Aᵀ`, `[rows, rank]`.
+/// The inputs of the gradients of a layer: its own input, the adapter, A and B, and `scale x Aᵀ`, `[rows, rank]`.
 #[derive(Clone, Debug)]
 struct SavedInput {
     x: FlexTensor,
@@ -157,6 +160,33 @@ impl FusedOp<3> for FrozenLinear {
     }
 }
 
+/// A trained weight, the second input of the operation.
+#[derive(Debug)]
+struct TrainedLinear;
+
+impl FusedOp<2> for TrainedLinear {
+    type Saved = (FrozenLinear, SavedInput);
+
+    fn forward(&self, [x, weight]: [FlexTensor; 2]) -> (FlexTensor, Self::Saved) {
+        let layer = FrozenLinear {
+            weight: contiguous(weight),
+            scale: 1.0,
+        };
+        let (y, saved) = layer.compute(x, None);
+        (y, (layer, saved))
+    }
+
+    fn backward(&self, (layer, saved): Self::Saved, grad: FlexTensor) -> [FlexTensor; 2] {
+        let grad = contiguous(grad);
+        let [rows, outputs]: [usize; 2] = grad.layout().shape().dims();
+        let inputs = saved.x.layout().shape()[1];
+        let transposed = transpose(values(&grad), outputs);
+        let weight_grad = shared_product(&transposed, rows, values(&saved.x), inputs);
+        let (x_grad, _) = layer.gradients(&saved, grad);
+        [x_grad, dense(weight_grad, [outputs, inputs])]
+    }
+}
+
 /// Returns the number of rows that a core takes of a product. A core that computes a part of a batch is rarely helped by
 /// others.
 fn rows_per_core(rows: usize) -> usize {
@@ -193,56 +223,69 @@ fn product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32>
     out
 }
 
-/// Computes `x Wᵀ` for a frozen weight; `None` if this module does not apply: a factor is not in f32 on the processor, or
-/// the weight is trained.
-pub(super) fn frozen_linear(x: &Tensor<2>, weight: &Tensor<2>) -> Option<Tensor<2>> {
-    applies(x, weight).then(|| apply(FrozenLinear::new(weight.clone(), 1.0), [x.clone()]))
+/// Returns the product of two matrices, `[rows, inputs]` and `[inputs, width]`; the cores divide a large one.
+fn shared_product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32> {
+    let rows = left.len().checked_div(inputs).unwrap_or(0);
+    let (mut out, size) = (vec![0.0; rows * width], rows_per_core(rows));
+    let parts: Vec<_> = (left.chunks((size * inputs).max(1)))
+        .zip(out.chunks_mut((size * width).max(1)))
+        .collect();
+    parts.into_par_iter().for_each(|(left, out)| {
+        let factors = Factors {
+            left,
+            right,
+            inputs,
+        };
+        matmul(&[factors], width, out);
+    });
+    out
 }
 
-/// Computes `x Wᵀ + scale x Aᵀ Bᵀ` for a frozen weight; `None` where [`frozen_linear`] does not apply.
+/// Computes `x Wᵀ`; `None` if this module does not apply: a factor is not in f32 on the processor, or the processor is too
+/// old.
+pub(super) fn linear(x: &Tensor<2>, weight: &Tensor<2>) -> Option<Tensor<2>> {
+    if !applies(x, weight) {
+        return None;
+    }
+    Some(if weight.is_autodiff() {
+        apply(TrainedLinear, [x.clone(), weight.clone()])
+    } else {
+        apply(FrozenLinear::new(weight.clone(), 1.0), [x.clone()])
+    })
+}
+
+/// Computes `x Wᵀ + scale x Aᵀ Bᵀ` for a frozen weight; `None` where [`linear`] does not apply, and for a trained weight.
 pub(super) fn adapted_linear(
     x: &Tensor<2>,
     weight: &Tensor<2>,
     [a, b]: [&Tensor<2>; 2],
     scale: f64,
 ) -> Option<Tensor<2>> {
-    let op = applies(x, weight).then(|| FrozenLinear::new(weight.clone(), scale))?;
+    if !applies(x, weight) || weight.is_autodiff() {
+        return None;
+    }
+    let op = FrozenLinear::new(weight.clone(), scale);
     Some(apply(op, [x.clone(), a.clone(), b.clone()]))
 }
 
-/// Computes the product of two matrices without gradients; `None` if a factor is not in f32 on the processor.
+/// Computes the product of two matrices without gradients; `None` where [`linear`] does not apply.
 pub(super) fn plain_product(left: &Tensor<2>, right: &Tensor<2>) -> Option<Tensor<2>> {
-    if !fused::applies(left) || !fused::applies(right) {
+    if !applies(left, right) {
         return None;
     }
     let ([rows, inputs], [_, width]) = (left.dims(), right.dims());
     let [left, right] = [left, right].map(|tensor| {
-        let tensor = tensor
-            .clone()
-            .without_autodiff()
-            .try_into_primitive::<Flex>();
+        let tensor = tensor.clone().without_autodiff();
+        let tensor = tensor.try_into_primitive::<Flex>();
         contiguous(tensor.expect("a tensor of the processor"))
     });
-    let (left, right, size) = (values(&left), values(&right), rows_per_core(rows));
-    let mut out = vec![0.0; rows * width];
-    let parts: Vec<_> = left
-        .chunks(size * inputs)
-        .zip(out.chunks_mut(size * width))
-        .collect();
-    parts.into_par_iter().for_each(|(left, out)| {
-        matmul(
-            &[Factors {
-                left,
-                right,
-                inputs,
-            }],
-            width,
-            out,
-        );
-    });
-    Some(Tensor::from_primitive::<Flex>(dense(out, [rows, width])))
+    let product = shared_product(values(&left), inputs, values(&right), width);
+    Some(Tensor::from_primitive::<Flex>(dense(
+        product,
+        [rows, width],
+    )))
 }
 
 fn applies(x: &Tensor<2>, weight: &Tensor<2>) -> bool {
-    fused::applies(x) && fused::applies(weight) && !weight.is_autodiff()
+    fused::applies(x) && fused::applies(weight) && multiplies_and_adds_at_once()
 }

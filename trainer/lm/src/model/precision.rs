@@ -7,7 +7,7 @@
 use burn::tensor::{DType, Device, Tensor};
 use sentinel_base::precision::Precision;
 
-use super::adapted_linear::frozen_linear;
+use super::adapted_linear::linear;
 use super::cube;
 use crate::LmError;
 
@@ -55,7 +55,7 @@ pub(crate) fn matmul_weight(x: Tensor<2>, weight: Tensor<2>) -> Tensor<2> {
     if let Some(product) = cube::matmul_weight(&x, &weight) {
         return product;
     }
-    if let Some(product) = frozen_linear(&x, &weight) {
+    if let Some(product) = linear(&x, &weight) {
         return product;
     }
     let kind = x.dtype();

@@ -7,7 +7,7 @@ use burn_flex::{Flex, FlexTensor};
 use half::bf16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
-use sentinel_lm_kernels::PackedWeight;
+use sentinel_lm_kernels::{PackedWeight, multiplies_and_adds_at_once};
 
 use super::precision::matmul_weight;
 
@@ -17,48 +17,47 @@ const MIN_SHARED_PRODUCT: usize = 1 << 20;
 /// A frozen weight, `[outputs, inputs]`, in the order in which the device reads it best.
 #[derive(Clone, Debug)]
 pub(crate) enum PreparedWeight {
-    /// On the processor: a copy, which decoding reads at the speed of memory.
-    Packed(Arc<PackedWeight>),
-    /// On a graphics processor, which has kernels for the tensor.
+    /// On the processor: a copy in a format, which decoding reads at the speed of memory.
+    Packed(Arc<PackedWeight>, DType),
+    /// On a graphics processor, which has kernels for the tensor, or an old processor.
     Tensor(Tensor<2>),
 }
 
 impl PreparedWeight {
     /// Copies a weight of the processor, and takes another as it is.
     pub(crate) fn new(weight: Tensor<2>) -> Self {
-        if weight.device() != Device::flex() {
+        if weight.device() != Device::flex() || !multiplies_and_adds_at_once() {
             return Self::Tensor(weight);
         }
         let [outputs, inputs] = weight.dims();
-        let kind = weight.dtype();
-        let weight = if kind == DType::BF16 {
-            weight
-        } else {
-            weight.cast(DType::F32)
-        };
-        let weight = flex(weight);
+        let is_half = weight.dtype() == DType::BF16;
+        let kind = if is_half { DType::BF16 } else { DType::F32 };
+        let weight = flex(weight.cast(kind));
         let start = weight.layout().start_offset();
         let numbers = start..start + outputs * inputs;
-        Self::Packed(Arc::new(if kind == DType::BF16 {
+        let packed = if is_half {
             let numbers = &weight.storage::<bf16>()[numbers];
             PackedWeight::from_bf16_bits(numbers.reinterpret_cast(), outputs, inputs)
         } else {
             PackedWeight::from_f32(&weight.storage()[numbers], outputs, inputs)
-        }))
+        };
+        Self::Packed(Arc::new(packed), kind)
     }
 
-    /// Computes `x Wᵀ`, and returns it in the format of `x`.
+    /// Computes `x Wᵀ`, and returns it in the format of `x`. If the weight is in bf16, `x` and the product are rounded to
+    /// it, as in [`matmul_weight`].
     pub(crate) fn product(&self, x: Tensor<2>) -> Tensor<2> {
         match self {
             Self::Tensor(weight) => matmul_weight(x, weight.clone()),
-            Self::Packed(weight) => {
+            Self::Packed(weight, format) => {
                 let (kind, rows) = (x.dtype(), x.dims()[0]);
-                let x = flex(x.cast(DType::F32));
+                let x = flex(x.cast(*format).cast(DType::F32));
                 let start = x.layout().start_offset();
                 let x = &x.storage()[start..start + rows * weight.inputs()];
                 let product = TensorData::new(product(weight, x, rows), [rows, weight.outputs()]);
                 let product = FlexTensor::from_data(product);
-                Tensor::<2>::from_primitive::<Flex>(product).cast(kind)
+                let product = Tensor::<2>::from_primitive::<Flex>(product);
+                product.cast(*format).cast(kind)
             }
         }
     }

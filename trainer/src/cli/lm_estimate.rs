@@ -5,6 +5,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use sentinel_language::grpo::GrpoConfig;
 use sentinel_language::grpo::memory_estimate::{MemoryEstimate, estimate_memory, qwen_presets};
+use sentinel_lm::parallel::batches_at_once;
 use sentinel_lm::{HubOptions, ModelConfig, Precision, find_model};
 
 use super::output::print;
@@ -64,9 +65,11 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
             cores,
         ));
     }
+    let tokens = config.per_device_train_batch_size * config.run.max_length;
+    let at_once = batches_at_once(tokens, cores);
     text.push_str(&format!(
         "micro-batch {} x {} tokens, {} prompts per generation batch, {}\n\
-         at most: of an accelerator, one micro-batch at a time; CPU: up to {cores} at a time here\n",
+         at most: of an accelerator, one micro-batch at a time; CPU: up to {at_once} at a time here\n",
         config.per_device_train_batch_size,
         config.run.max_length,
         config.generation_batch_size,

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_lm::parallel::par_map_ordered;
+use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered};
 use sentinel_lm::{
     CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, TokenGrads, TokenValues,
 };
@@ -113,6 +113,14 @@ fn own_micro_batches<'a, 'b>(
     parts.filter(|(index, _)| share.takes(*index)).collect()
 }
 
+/// Returns the number of micro-batches that should run at once.
+fn samples_at_once(parts: &[(usize, &[&Sample])]) -> usize {
+    let length = |sample: &&Sample| sample.prompt.len() + sample.completion.len();
+    let tokens = |part: &&[&Sample]| part.iter().map(length).sum();
+    let tokens = parts.first().map_or(0, |(_, part)| tokens(part));
+    batches_at_once(tokens, core_count())
+}
+
 /// Returns the rows of a `[samples, width]` table without padding.
 fn unpadded<'a>(
     samples: &'a [&Sample],
@@ -164,7 +172,8 @@ pub fn accumulate(
             (result, grads)
         })
     };
-    let done = par_map_ordered(model.device(), parts, work, |(result, more)| {
+    let at_once = samples_at_once(&parts);
+    let done = par_map_ordered(model.device(), at_once, parts, work, |(result, more)| {
         own.push(result);
         grads.add(more);
     });
@@ -294,7 +303,10 @@ pub fn completion_logps(
     };
     let mut own = Vec::new();
     let parts = own_micro_batches(samples, micro, ranks);
-    let done = par_map_ordered(model.device(), parts, work, |found| own.push(found));
+    let at_once = samples_at_once(&parts);
+    let done = par_map_ordered(model.device(), at_once, parts, work, |found| {
+        own.push(found)
+    });
     let mut all: Vec<_> = exchange(ranks, done.map(|()| own))?
         .into_iter()
         .flatten()

@@ -9,6 +9,7 @@
 use sentinel_base::precision::Precision;
 use sentinel_lm::lora::LoraConfig;
 use sentinel_lm::model::MAX_LOGITS;
+use sentinel_lm::parallel::batches_at_once;
 use sentinel_lm::weights::tensor_specs;
 use sentinel_lm::{LmError, ModelConfig, ModelType};
 
@@ -54,8 +55,12 @@ pub struct MemoryEstimate {
     pub activations: u128,
     /// Bytes of merged weights and cache during generation.
     pub generation: u128,
+    /// Bytes of a copy of the head, which a processor makes for generation.
+    pub head: u128,
     /// Number of micro-batches in an optimizer step.
     pub parts: u128,
+    /// Number of tokens in a micro-batch, with padding.
+    pub batch_tokens: u128,
     /// Bytes of a second model, needed for the KL term if disabling the adapter does not give the
     /// reference.
     pub reference: u128,
@@ -71,15 +76,17 @@ impl MemoryEstimate {
 
     /// Returns the peak memory in bytes on a processor with `cores` cores.
     ///
-    /// It computes up to `cores` micro-batches at a time, each with gradients of its own, and also
-    /// writes checkpoints in the same memory: values, moments and the bytes of the file.
+    /// It computes so many micro-batches at a time that every core has work, with gradients of its own for each core, and
+    /// also writes checkpoints in the same memory: values, moments and the bytes of the file. For generation it copies the
+    /// head, too.
     #[must_use]
     pub fn total_bytes_on_cpu(&self, cores: usize) -> u128 {
-        let together = self.parts.min(cores as u128).max(1);
-        let gradients = NUMBER * self.trained;
-        let passes = together * (self.activations + gradients);
+        let tokens = usize::try_from(self.batch_tokens).unwrap_or(usize::MAX);
+        let together = self.parts.min(batches_at_once(tokens, cores) as u128);
+        let gradients = NUMBER * self.trained * cores as u128;
+        let passes = together.max(1) * self.activations + gradients;
         let saving = NUMBER * self.trained * SAVED;
-        let turn = passes.max(self.generation).max(saving);
+        let turn = passes.max(self.generation + self.head).max(saving);
         self.weights + self.optimizer + self.reference + turn
     }
 }
@@ -194,6 +201,8 @@ pub fn estimate_memory(
             + rounded_head
             + activation * (cache + reading)
             + NUMBER * speakers * wide(model.vocab_size),
+        head: rounded * table,
+        batch_tokens: rows * length,
         parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
         reference: rounded * second,
     })

@@ -13,7 +13,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sentinel_base::Error;
-use sentinel_lm::parallel::par_map_ordered;
+use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered};
 use sentinel_lm::{
     Batch, CausalLm, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
     TokenSelection, TokenValues,
@@ -299,7 +299,11 @@ pub fn packed_gradient(
     let work = |(index, part): (u64, _)| {
         micro_batch(model, part, labels, pad, pass.for_micro_batch(index))
     };
-    par_map_ordered(model.device(), parts, work, |found: WindowLoss| {
+    let tokens = parts.first().map_or(0, |(_, part)| {
+        part.iter().flatten().map(|row| row.ids.len()).sum()
+    });
+    let at_once = batches_at_once(tokens, core_count());
+    par_map_ordered(model.device(), at_once, parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);
         window.accuracy += share * found.accuracy;

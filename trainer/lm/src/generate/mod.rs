@@ -23,7 +23,7 @@ use self::choices::RemainingChoices;
 use super::model::{
     Block, DecodeLayer, ForwardOptions, PreparedWeight, check_lengths, round_weight,
 };
-use super::parallel::par_map_ordered;
+use super::parallel::{core_count, par_map_ordered};
 use super::{CausalLm, LmError, Tokenizer};
 
 /// Target number of rows in a part, and largest number of parts that a batch is divided into:
@@ -223,7 +223,8 @@ impl<'a> Generator<'a> {
                 let size = rows.len().div_ceil(parts);
                 let parts: Vec<&mut [GeneratedRow<'_>]> = rows.chunks_mut(size).collect();
                 let sample = |rows: &mut [GeneratedRow<'_>]| self.sample_on_host(rows, options);
-                par_map_ordered(self.model.device(), parts, sample, |()| ())?;
+                let device = self.model.device();
+                par_map_ordered(device, core_count(), parts, sample, |()| ())?;
             }
         }
         Ok(rows.into_iter().map(|row| row.done).collect())

@@ -14,11 +14,8 @@ use super::{
     Batch, CausalLm, ForwardOptions, HeadOptions, TokenGrads, TokenSelection, TokenValues,
 };
 use crate::LmError;
-use crate::parallel::par_map_ordered;
+use crate::parallel::{MIN_PART_TOKENS, core_count, par_map_ordered};
 use crate::parameter::{Grads, indices};
-
-/// Smallest number of tokens in a part of a batch, but for the last part. Products of fewer rows are slower.
-const MIN_PART_TOKENS: usize = 256;
 
 /// Consecutive rows of a batch, without columns in which all of them have padding on the right.
 struct RowPart {
@@ -192,7 +189,9 @@ impl CausalLm {
         };
         let mut values = TokenValues::default();
         let parts = RowPart::divide(batch, selection, &self.device);
-        par_map_ordered(&self.device, parts, work, |found| values.append(found))?;
+        par_map_ordered(&self.device, core_count(), parts, work, |found| {
+            values.append(found)
+        })?;
         Ok(values)
     }
 
@@ -223,10 +222,16 @@ impl CausalLm {
         };
         let (mut values, mut passes) = (TokenValues::default(), Vec::new());
         let parts = RowPart::divide(batch, selection, &self.device);
-        par_map_ordered(&self.device, parts, forward, |(pass, found)| {
-            passes.push(pass);
-            values.append(found);
-        })?;
+        par_map_ordered(
+            &self.device,
+            core_count(),
+            parts,
+            forward,
+            |(pass, found)| {
+                passes.push(pass);
+                values.append(found);
+            },
+        )?;
         let grads = loss(&values)?;
         let backward = |pass: PartPass| {
             let of_part = grads.part(pass.part.selected.clone());
@@ -238,7 +243,9 @@ impl CausalLm {
             pass.backward(head, &of_part)
         };
         let mut all = Grads::default();
-        par_map_ordered(&self.device, passes, backward, |found| all.add(found))?;
+        par_map_ordered(&self.device, core_count(), passes, backward, |found| {
+            all.add(found)
+        })?;
         Ok(all)
     }
 }

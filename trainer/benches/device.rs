@@ -183,7 +183,12 @@ fn grpo_step(args: &Args, corpus: &Path, model: &mut CausalLm) -> Result<()> {
     let (precision, count) = (model.precision().name(), prompts.len() * length);
     let rows = u32::try_from(prompts.len())?;
     measure(args, precision, "GRPO step", rows, count as f64, || {
-        let done = model.generate(&prompts, &options)?;
+        let generator = Generator::new(model).with_recorded_steps(!args.no_recording);
+        let done = generator.generate(&prompts, &options)?;
+        anyhow::ensure!(
+            done.iter().all(|row| row.ids.len() == length),
+            "a completion is too short"
+        );
         let samples: Vec<Sample> = (prompts.iter().zip(done).zip(0_u32..))
             .map(|((prompt, done), row)| Sample {
                 prompt: prompt.clone(),
@@ -197,7 +202,7 @@ fn grpo_step(args: &Args, corpus: &Path, model: &mut CausalLm) -> Result<()> {
         let found = accumulate(model, &samples, args.micro, &objective, pass, &group)?;
         anyhow::ensure!(found.loss.is_finite(), "the loss is {}", found.loss);
         optimizer.step(model, found.grads, 1e-9)?;
-        Ok(())
+        wait(model)
     })
 }
 
@@ -255,14 +260,17 @@ fn generate_and_train(args: &Args, config: &ModelConfig, model: &mut CausalLm) -
                 let found = accumulate(model, &samples, args.micro, &objective, pass, &group)?;
                 anyhow::ensure!(found.loss.is_finite(), "the loss is {}", found.loss);
                 optimizer.step(model, found.grads, 1e-9)?;
-                model
-                    .device()
-                    .sync()
-                    .map_err(|error| anyhow::anyhow!("{error:?}"))
+                wait(model)
             })?;
         }
     }
     Ok(())
+}
+
+/// Waits until the device of a model has finished.
+fn wait(model: &CausalLm) -> Result<()> {
+    let done = model.device().sync();
+    done.map_err(|error| anyhow::anyhow!("{error:?}"))
 }
 
 /// Returns `count` tokens of a text that starts at `first`.

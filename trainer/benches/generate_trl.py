@@ -9,7 +9,6 @@ python trainer/benches/generate_trl.py outputs/smollm2 --corpus corpus.jsonl --r
 """
 import argparse, json, resource, time, tempfile, torch
 from datasets import Dataset
-from peft import LoraConfig
 from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 parser = argparse.ArgumentParser()
@@ -24,6 +23,7 @@ torch.set_num_threads(2)
 torch.manual_seed(0)
 tokenizer = AutoTokenizer.from_pretrained(args.folder)
 if args.corpus:
+    from peft import LoraConfig
     model = AutoModelForCausalLM.from_pretrained(args.folder, dtype=torch.float32, attn_implementation="sdpa")
     prompts = []
     for line in open(args.corpus):

@@ -7,7 +7,7 @@
 //! `norm.rs` first.
 //!
 //! The order of additions depends on lengths only, not on the processor. Between the matrix products, multiplications
-//! and additions are not fused, in them they always are ([`multiplies_and_adds_at_once`]), so that all vector
+//! and additions are not fused, in them they always are ([`has_fma`]), so that all vector
 //! widths give the same bits.
 
 mod attention;
@@ -38,6 +38,6 @@ pub use tokens::{TokenStats, exp_sum, token_stats, token_stats_backward, weights
 /// Returns `true` if the processor fuses a multiplication and an addition (AVX2 or AVX-512 with FMA, NEON). On others the
 /// products of this crate give the same bits, but many times as slowly as those of a tensor library.
 #[must_use]
-pub fn multiplies_and_adds_at_once() -> bool {
+pub fn has_fma() -> bool {
     !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
 }

@@ -1,7 +1,7 @@
 //! Parallel execution of independent parts on the cores of a processor.
 //!
-//! Matrix products use all cores, but the operations between them use one: on two cores, two parts
-//! at once are nearly twice as fast. An accelerator gets one part at a time.
+//! A part takes a core from its beginning to its end: large products alone would use all cores, but what is between
+//! them one. An accelerator gets one part at a time.
 
 use burn::tensor::Device;
 use rayon::prelude::*;
@@ -9,17 +9,32 @@ use rayon::prelude::*;
 /// Smallest number of tokens in a part of a batch, but for the last part. Products of fewer rows are slower.
 pub(crate) const MIN_PART_TOKENS: usize = 256;
 
-/// Returns the number of cores, one of which each part takes.
+/// Returns the number of cores that parts are computed on.
 #[must_use]
 pub fn core_count() -> usize {
     rayon::current_num_threads().max(1)
 }
 
-/// Returns the number of batches of so many tokens that run at once on the cores of a processor: a pass of one divides its
-/// rows among cores itself, and more batches take more memory.
+/// Largest number of trained numbers in all gradients that are computed at once, 1 GiB in f32, if there is more than one.
+const MAX_GRADIENTS: usize = 1 << 28;
+
+/// Returns the number of parts that the rows of a batch are divided into, about.
 #[must_use]
-pub fn batches_at_once(tokens: usize, cores: usize) -> usize {
-    cores.div_ceil((tokens / MIN_PART_TOKENS).max(1)).max(1)
+pub fn part_count(rows: usize, tokens: usize) -> usize {
+    (tokens / MIN_PART_TOKENS).clamp(1, rows.max(1))
+}
+
+/// Returns the number of batches that run at once on the cores of a processor, if a pass divides each into at most
+/// `parts`: more batches would take more memory.
+#[must_use]
+pub fn batches_at_once(parts: usize, cores: usize) -> usize {
+    cores.div_ceil(parts.max(1)).max(1)
+}
+
+/// Returns the number of parts of a batch that compute gradients of so many numbers at once.
+#[must_use]
+pub fn gradients_at_once(trained: usize, cores: usize) -> usize {
+    (MAX_GRADIENTS / trained.max(1)).clamp(1, cores.max(1))
 }
 
 /// Runs `work` on each part and passes the results to `take` in order.

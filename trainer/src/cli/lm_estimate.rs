@@ -65,8 +65,7 @@ pub(crate) fn print_estimates(config: &GrpoConfig, matches: &ArgMatches) -> Resu
             cores,
         ));
     }
-    let tokens = config.per_device_train_batch_size * config.run.max_length;
-    let at_once = batches_at_once(tokens, cores);
+    let at_once = batches_at_once(config.row_parts(), cores);
     text.push_str(&format!(
         "micro-batch {} x {} tokens, {} prompts per generation batch, {}\n\
          at most: of an accelerator, one micro-batch at a time; CPU: up to {at_once} at a time here\n",

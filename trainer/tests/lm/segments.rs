@@ -301,15 +301,49 @@ fn parts_of_a_batch_match_the_whole() {
 }
 
 #[test]
+fn empty_selection_is_refused() {
+    let model = model();
+    let batch = Batch::left_padded(model.config(), &[ids(1, 9)], 0).unwrap();
+    let selection = TokenSelection::new(&batch, &[false; 9]).unwrap();
+    let (head, pass) = (HeadOptions::default(), ForwardOptions::training(0));
+    let loss = |_: &TokenValues| unreachable!("nothing is selected");
+    let grads = model.token_gradients(&batch, &selection, head, pass, loss);
+    assert!(grads.unwrap_err().to_string().contains("selected tokens"));
+    assert!(model.token_values(&batch, &selection, head, pass).is_err());
+}
+
+/// Gradient checkpointing records gradients, also with options of a pass without.
+#[test]
+fn checkpointed_gradients_are_complete_without_tracking() {
+    let model = model();
+    let batch = Batch::left_padded(model.config(), &[ids(1, 9)], 0).unwrap();
+    let pass = ForwardOptions::EVALUATION;
+    let sum = |hidden: burn::tensor::Tensor<2>| Ok(hidden.square().sum());
+    let (_, grads) = model.gradients(&batch, pass, sum).unwrap();
+    let of_blocks = model.parameters().len() - 1;
+    assert!((0..of_blocks).all(|place| grads.get(place).is_some()));
+}
+
+/// The cores divide several rows, and the products of a single long one.
+#[test]
 fn number_of_cores_changes_no_gradient() {
     let model = model();
     let prompts: Vec<Vec<u32>> = (0..40).map(|row| ids(row, 20)).collect();
-    let batch = Batch::left_padded(model.config(), &prompts, 0).unwrap();
+    let rows = Batch::left_padded(model.config(), &prompts, 0).unwrap();
+    let segment = |ids| Segment { ids, prefix: None };
+    let long: Vec<Segment<'_>> = prompts.iter().map(|prompt| segment(prompt)).collect();
+    let long = Batch::packed(model.config(), &[long], 0).unwrap();
+    for batch in [rows, long] {
+        assert_same_on_cores(&model, &batch);
+    }
+}
+
+fn assert_same_on_cores(model: &CausalLm, batch: &Batch) {
     let chosen: Vec<bool> = (0..batch.ids().len()).map(|at| at % 20 > 9).collect();
     let on = |cores: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(cores);
         let (logps, grads) =
-            (pool.build().unwrap()).install(|| in_parts(&model, &batch, &chosen, true));
+            (pool.build().unwrap()).install(|| in_parts(model, batch, &chosen, true));
         let of = |place| numbers(grads.get(place).unwrap().clone());
         let grads: Vec<Vec<f32>> = (0..model.parameters().len()).map(of).collect();
         (logps, grads)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use sentinel_base::arg_parsers::{parse_fraction, parse_number};
 use sentinel_base::{EpisodeArgs, SeedRange};
+use sentinel_lm::parallel::part_count;
 use sentinel_play::corpus::training_seeds;
 use sentinel_play::rollout::{PromptArgs, RolloutConfig};
 use sentinel_policy::text::InvalidReward;
@@ -215,6 +216,13 @@ pub struct GrpoConfig {
 }
 
 impl GrpoConfig {
+    /// Returns the number of parts that a processor divides a micro-batch of the longest rows into.
+    #[must_use]
+    pub fn row_parts(&self) -> usize {
+        let rows = self.per_device_train_batch_size;
+        part_count(rows, rows.saturating_mul(self.run.max_length))
+    }
+
     /// Checks the options that no other part checks.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered};
+use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered, part_count};
 use sentinel_lm::{
     CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, TokenGrads, TokenValues,
 };
@@ -19,7 +19,7 @@ use sentinel_rl::{Metrics, RlError};
 use sentinel_run::distributed::{ExactF64, ProcessGroup};
 use serde::{Deserialize, Serialize};
 
-use super::micro_batch::MicroBatch;
+use super::micro_batch::{MicroBatch, packed_size};
 use super::sample::{Correction, Sample};
 use crate::exchange::exchange;
 use crate::training::sum_gradients;
@@ -114,11 +114,12 @@ fn own_micro_batches<'a, 'b>(
 }
 
 /// Returns the number of micro-batches that should run at once.
-fn samples_at_once(parts: &[(usize, &[&Sample])]) -> usize {
-    let length = |sample: &&Sample| sample.prompt.len() + sample.completion.len();
-    let tokens = |part: &&[&Sample]| part.iter().map(length).sum();
-    let tokens = parts.first().map_or(0, |(_, part)| tokens(part));
-    batches_at_once(tokens, core_count())
+fn micro_batches_at_once(parts: &[(usize, &[&Sample])]) -> usize {
+    let count = |(_, part): &(usize, &[&Sample])| {
+        let [rows, tokens] = packed_size(part);
+        part_count(rows, rows * tokens)
+    };
+    batches_at_once(parts.iter().map(count).max().unwrap_or(1), core_count())
 }
 
 /// Returns the rows of a `[samples, width]` table without padding.
@@ -172,7 +173,7 @@ pub fn accumulate(
             (result, grads)
         })
     };
-    let at_once = samples_at_once(&parts);
+    let at_once = micro_batches_at_once(&parts);
     let done = par_map_ordered(model.device(), at_once, parts, work, |(result, more)| {
         own.push(result);
         grads.add(more);
@@ -303,7 +304,7 @@ pub fn completion_logps(
     };
     let mut own = Vec::new();
     let parts = own_micro_batches(samples, micro, ranks);
-    let at_once = samples_at_once(&parts);
+    let at_once = micro_batches_at_once(&parts);
     let done = par_map_ordered(model.device(), at_once, parts, work, |found| {
         own.push(found)
     });

@@ -9,7 +9,7 @@
 use sentinel_base::precision::Precision;
 use sentinel_lm::lora::LoraConfig;
 use sentinel_lm::model::MAX_LOGITS;
-use sentinel_lm::parallel::batches_at_once;
+use sentinel_lm::parallel::{batches_at_once, gradients_at_once};
 use sentinel_lm::weights::tensor_specs;
 use sentinel_lm::{LmError, ModelConfig, ModelType};
 
@@ -59,8 +59,8 @@ pub struct MemoryEstimate {
     pub head: u128,
     /// Number of micro-batches in an optimizer step.
     pub parts: u128,
-    /// Number of tokens in a micro-batch, with padding.
-    pub batch_tokens: u128,
+    /// Number of parts that a processor divides the rows of a micro-batch into.
+    pub row_parts: usize,
     /// Bytes of a second model, needed for the KL term if disabling the adapter does not give the
     /// reference.
     pub reference: u128,
@@ -76,15 +76,17 @@ impl MemoryEstimate {
 
     /// Returns the peak memory in bytes on a processor with `cores` cores.
     ///
-    /// It computes so many micro-batches at a time that every core has work, with gradients of its own for each core, and
-    /// also writes checkpoints in the same memory: values, moments and the bytes of the file. For generation it copies the
-    /// head, too.
+    /// It divides the rows of a micro-batch among cores, each with gradients of its own, and computes several micro-batches
+    /// at a time if these are small. It also writes checkpoints in the same memory: values, moments and the bytes of the
+    /// file. For generation it copies the head, too.
     #[must_use]
     pub fn total_bytes_on_cpu(&self, cores: usize) -> u128 {
-        let tokens = usize::try_from(self.batch_tokens).unwrap_or(usize::MAX);
-        let together = self.parts.min(batches_at_once(tokens, cores) as u128);
-        let gradients = NUMBER * self.trained * cores as u128;
-        let passes = together.max(1) * self.activations + gradients;
+        let trained = usize::try_from(self.trained).unwrap_or(usize::MAX);
+        let batches = batches_at_once(self.row_parts, cores) as u128;
+        let together = self.parts.min(batches).max(1);
+        let rows_at_once = self.row_parts.min(gradients_at_once(trained, cores)) as u128;
+        let gradients = NUMBER * self.trained * together.max(rows_at_once);
+        let passes = together * self.activations + gradients;
         let saving = NUMBER * self.trained * SAVED;
         let turn = passes.max(self.generation + self.head).max(saving);
         self.weights + self.optimizer + self.reference + turn
@@ -147,8 +149,9 @@ pub fn estimate_memory(
     let activation = activation_bytes(precision);
     let kept = activation * rows * length * hidden * (layers + 1);
     let table = wide(model.vocab_size) * hidden;
-    // Concatenated and transposed copies of everything except the embedding.
-    let merged = parameters - table;
+    // Concatenated copies of everything except the embedding and the head.
+    let tables = if model.tie_word_embeddings { 1 } else { 2 };
+    let merged = parameters - tables * table;
     let mut block = block_bytes(config, model);
     // Trained matrices are rounded for each product.
     let rounded_head = if precision == Precision::Bf16 && config.run.full {
@@ -202,7 +205,7 @@ pub fn estimate_memory(
             + activation * (cache + reading)
             + NUMBER * speakers * wide(model.vocab_size),
         head: rounded * table,
-        batch_tokens: rows * length,
+        row_parts: config.row_parts(),
         parts: wide(samples.div_ceil(config.per_device_train_batch_size.max(1))),
         reference: rounded * second,
     })

@@ -47,6 +47,16 @@ impl MicroBatch {
     }
 }
 
+/// Returns the number of rows that samples are packed into, and the number of tokens in the longest.
+pub(super) fn packed_size(samples: &[&Sample]) -> [usize; 2] {
+    let rows = rows_by_prompt(samples);
+    let length = |row: &Vec<&Sample>| {
+        let completions = row.iter().map(|sample| sample.completion.len());
+        row[0].prompt.len() + completions.sum::<usize>()
+    };
+    [rows.len(), rows.iter().map(length).max().unwrap_or(0)]
+}
+
 /// Groups samples into rows. Neighbors with the same prompt share a row while their completions
 /// together are no longer than the prompt, because the cost of attention is quadratic in the row's
 /// length.

@@ -13,7 +13,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sentinel_base::Error;
-use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered};
+use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered, part_count};
 use sentinel_lm::{
     Batch, CausalLm, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
     TokenSelection, TokenValues,
@@ -299,10 +299,12 @@ pub fn packed_gradient(
     let work = |(index, part): (u64, _)| {
         micro_batch(model, part, labels, pad, pass.for_micro_batch(index))
     };
-    let tokens = parts.first().map_or(0, |(_, part)| {
-        part.iter().flatten().map(|row| row.ids.len()).sum()
+    let length = |row: &Vec<&SftRow>| row.iter().map(|example| example.ids.len()).sum::<usize>();
+    let part_counts = parts.iter().map(|(_, part)| {
+        let longest = part.iter().map(length).max().unwrap_or(0);
+        part_count(part.len(), part.len() * longest)
     });
-    let at_once = batches_at_once(tokens, core_count());
+    let at_once = batches_at_once(part_counts.max().unwrap_or(1), core_count());
     par_map_ordered(model.device(), at_once, parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);

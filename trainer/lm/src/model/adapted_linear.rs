@@ -1,16 +1,14 @@
 //! A linear layer as one operation on the processor: with a frozen weight and perhaps a trained adapter, or with a
 //! trained weight.
 //!
-//! Neither factor of a product is copied as a whole, and the adapter takes no pass over the output of its own.
+//! Weights and inputs are not copied for a product, and the adapter takes no pass over the output of its own.
 
 use burn::tensor::Tensor;
 use burn_flex::{Flex, FlexTensor};
 use rayon::prelude::*;
-use sentinel_lm_kernels::{
-    Adapter, Factors, LinearShape, matmul, multiplies_and_adds_at_once, transpose,
-};
+use sentinel_lm_kernels::{Adapter, Factors, LinearShape, has_fma, matmul, transpose};
 
-use super::fused::{self, FusedOp, apply, contiguous, dense, values};
+use super::fused::{self, FusedOp, apply, contiguous, dense, flex_matrix, values};
 
 /// Smallest number of rows for which a core takes a part of a product.
 const MIN_ROWS_PER_CORE: usize = 192;
@@ -32,9 +30,8 @@ struct SavedInput {
 
 impl FrozenLinear {
     fn new(weight: Tensor<2>, scale: f64) -> Self {
-        let weight = weight.without_autodiff().try_into_primitive::<Flex>();
         Self {
-            weight: contiguous(weight.expect("a tensor of the processor")),
+            weight: flex_matrix(weight),
             scale: scale as f32,
         }
     }
@@ -69,8 +66,8 @@ impl FrozenLinear {
         };
         let (mut y, mut thin) = (vec![0.0; rows * outputs], vec![0.0; rows * rank]);
         let size = rows_per_core(rows);
-        let parts: Vec<_> = (values(&x).chunks(size * inputs))
-            .zip(y.chunks_mut(size * outputs))
+        let parts: Vec<_> = (values(&x).chunks((size * inputs).max(1)))
+            .zip(y.chunks_mut((size * outputs).max(1)))
             .zip(row_chunks(&mut thin, size, rank))
             .collect();
         let weight = values(&self.weight);
@@ -102,8 +99,8 @@ impl FrozenLinear {
         }
         let mut x_grad = vec![0.0; rows * inputs];
         let size = rows_per_core(rows);
-        let parts: Vec<_> = (grad.chunks(size * outputs))
-            .zip(x_grad.chunks_mut(size * inputs))
+        let parts: Vec<_> = (grad.chunks((size * outputs).max(1)))
+            .zip(x_grad.chunks_mut((size * inputs).max(1)))
             .zip(row_chunks(&mut thin_grad, size, rank))
             .collect();
         let weight = values(&self.weight);
@@ -181,7 +178,7 @@ impl FusedOp<2> for TrainedLinear {
         let [rows, outputs]: [usize; 2] = grad.layout().shape().dims();
         let inputs = saved.x.layout().shape()[1];
         let transposed = transpose(values(&grad), outputs);
-        let weight_grad = shared_product(&transposed, rows, values(&saved.x), inputs);
+        let weight_grad = product(&transposed, rows, values(&saved.x), inputs);
         let (x_grad, _) = layer.gradients(&saved, grad);
         [x_grad, dense(weight_grad, [outputs, inputs])]
     }
@@ -207,24 +204,8 @@ fn row_chunks(
     }
 }
 
-/// Returns the product of two matrices, `[rows, inputs]` and `[inputs, width]`.
-fn product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32> {
-    let rows = left.len().checked_div(inputs).unwrap_or(0);
-    let mut out = vec![0.0; rows * width];
-    matmul(
-        &[Factors {
-            left,
-            right,
-            inputs,
-        }],
-        width,
-        &mut out,
-    );
-    out
-}
-
 /// Returns the product of two matrices, `[rows, inputs]` and `[inputs, width]`; the cores divide a large one.
-fn shared_product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32> {
+fn product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32> {
     let rows = left.len().checked_div(inputs).unwrap_or(0);
     let (mut out, size) = (vec![0.0; rows * width], rows_per_core(rows));
     let parts: Vec<_> = (left.chunks((size * inputs).max(1)))
@@ -274,12 +255,8 @@ pub(super) fn plain_product(left: &Tensor<2>, right: &Tensor<2>) -> Option<Tenso
         return None;
     }
     let ([rows, inputs], [_, width]) = (left.dims(), right.dims());
-    let [left, right] = [left, right].map(|tensor| {
-        let tensor = tensor.clone().without_autodiff();
-        let tensor = tensor.try_into_primitive::<Flex>();
-        contiguous(tensor.expect("a tensor of the processor"))
-    });
-    let product = shared_product(values(&left), inputs, values(&right), width);
+    let [left, right] = [left, right].map(|matrix| flex_matrix(matrix.clone()));
+    let product = product(values(&left), inputs, values(&right), width);
     Some(Tensor::from_primitive::<Flex>(dense(
         product,
         [rows, width],
@@ -287,5 +264,5 @@ pub(super) fn plain_product(left: &Tensor<2>, right: &Tensor<2>) -> Option<Tenso
 }
 
 fn applies(x: &Tensor<2>, weight: &Tensor<2>) -> bool {
-    fused::applies(x) && fused::applies(weight) && multiplies_and_adds_at_once()
+    fused::applies(x) && fused::applies(weight) && has_fma()
 }

@@ -57,10 +57,6 @@ impl CausalLm {
     where
         F: FnOnce(Tensor<2>) -> Result<Tensor<1>, LmError>,
     {
-        let pass = ForwardOptions {
-            track: true,
-            ..pass
-        };
         self.gradients(batch, pass.with_gradient_checkpointing(true), loss)
     }
 
@@ -84,7 +80,7 @@ impl CausalLm {
             });
         }
         let context = AttentionContext::from_batch(&self.config, batch, &self.device);
-        let plain = pass.without_tracking();
+        let (plain, pass) = (pass.without_tracking(), pass.with_tracking());
         let mut inputs = Vec::with_capacity(self.blocks.len());
         let mut x = self.embed(batch, plain);
         for block in &self.blocks {
@@ -116,7 +112,7 @@ impl CausalLm {
         let Some(checkpoints) = activations.checkpoints else {
             return self.backward(loss);
         };
-        let parameters = self.parameters();
+        let (parameters, pass) = (self.parameters(), pass.with_tracking());
         let gradients = loss.backward();
         let mut all = Grads::collect(&parameters, &gradients);
         let mut above = checkpoints.output.grad(&gradients).ok_or_else(untrained)?;

@@ -32,6 +32,15 @@ impl ForwardOptions {
         Self { by_block, ..self }
     }
 
+    /// Returns the pass with recording of gradients.
+    #[must_use]
+    pub const fn with_tracking(self) -> Self {
+        Self {
+            track: true,
+            ..self
+        }
+    }
+
     /// Returns the pass without recording of gradients.
     #[must_use]
     pub const fn without_tracking(self) -> Self {

@@ -98,6 +98,15 @@ pub(super) fn contiguous(tensor: FlexTensor) -> FlexTensor {
     }
 }
 
+/// Returns a matrix of the processor without gradients, whose numbers are in row-major order.
+///
+/// # Panics
+/// If it is on another device.
+pub(super) fn flex_matrix(matrix: Tensor<2>) -> FlexTensor {
+    let matrix = matrix.without_autodiff().try_into_primitive::<Flex>();
+    contiguous(matrix.expect("a tensor of the processor"))
+}
+
 /// Returns the numbers of a tensor that is contiguous.
 pub(super) fn values(tensor: &FlexTensor) -> &[f32] {
     let layout = tensor.layout();

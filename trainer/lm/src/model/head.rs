@@ -119,7 +119,7 @@ impl TokenSelection {
 
     /// Returns `true` if no token is selected.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 }
@@ -199,6 +199,14 @@ impl TokenValues {
 }
 
 impl HeadOptions {
+    /// Returns the options of each of `count` parts of a batch that are computed at once.
+    pub(super) fn divided(self, count: usize) -> Self {
+        Self {
+            max_logits: self.max_logits / count.max(1),
+            ..self
+        }
+    }
+
     /// Divides `count` tokens into parts with at most `max_logits` logits.
     pub(super) fn parts(&self, count: usize, vocabulary: usize) -> Vec<Range<usize>> {
         let size = (self.max_logits / vocabulary.max(1)).max(1);

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_flex::{Flex, FlexTensor};
+use burn::tensor::{DType, Device, Tensor};
+use burn_flex::Flex;
 use half::bf16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
-use sentinel_lm_kernels::{PackedWeight, multiplies_and_adds_at_once};
+use sentinel_lm_kernels::{PackedWeight, has_fma};
 
+use super::fused::{dense, flex_matrix, values};
 use super::precision::matmul_weight;
+use crate::parallel::core_count;
 
 /// Smallest number of multiplications for which a product takes more than one core.
 const MIN_SHARED_PRODUCT: usize = 1 << 20;
+
+/// Smallest number of rows of which a core takes all outputs.
+const MIN_ROWS_PER_CORE: usize = 64;
 
 /// A frozen weight, `[outputs, inputs]`, in the order in which the device reads it best.
 #[derive(Clone, Debug)]
@@ -26,20 +31,19 @@ pub(crate) enum PreparedWeight {
 impl PreparedWeight {
     /// Copies a weight of the processor, and takes another as it is.
     pub(crate) fn new(weight: Tensor<2>) -> Self {
-        if weight.device() != Device::flex() || !multiplies_and_adds_at_once() {
+        if weight.device() != Device::flex() || !has_fma() {
             return Self::Tensor(weight);
         }
         let [outputs, inputs] = weight.dims();
         let is_half = weight.dtype() == DType::BF16;
         let kind = if is_half { DType::BF16 } else { DType::F32 };
-        let weight = flex(weight.cast(kind));
-        let start = weight.layout().start_offset();
-        let numbers = start..start + outputs * inputs;
+        let weight = flex_matrix(weight.cast(kind));
         let packed = if is_half {
-            let numbers = &weight.storage::<bf16>()[numbers];
+            let start = weight.layout().start_offset();
+            let numbers = &weight.storage::<bf16>()[start..start + outputs * inputs];
             PackedWeight::from_bf16_bits(numbers.reinterpret_cast(), outputs, inputs)
         } else {
-            PackedWeight::from_f32(&weight.storage()[numbers], outputs, inputs)
+            PackedWeight::from_f32(values(&weight), outputs, inputs)
         };
         Self::Packed(Arc::new(packed), kind)
     }
@@ -51,11 +55,9 @@ impl PreparedWeight {
             Self::Tensor(weight) => matmul_weight(x, weight.clone()),
             Self::Packed(weight, format) => {
                 let (kind, rows) = (x.dtype(), x.dims()[0]);
-                let x = flex(x.cast(*format).cast(DType::F32));
-                let start = x.layout().start_offset();
-                let x = &x.storage()[start..start + rows * weight.inputs()];
-                let product = TensorData::new(product(weight, x, rows), [rows, weight.outputs()]);
-                let product = FlexTensor::from_data(product);
+                let x = flex_matrix(x.cast(*format).cast(DType::F32));
+                let product = product(weight, values(&x), rows);
+                let product = dense(product, [rows, weight.outputs()]);
                 let product = Tensor::<2>::from_primitive::<Flex>(product);
                 product.cast(*format).cast(kind)
             }
@@ -63,27 +65,22 @@ impl PreparedWeight {
     }
 }
 
-/// Returns the numbers of a tensor of the processor in row-major order.
-///
-/// # Panics
-/// If the tensor is on another device.
-fn flex(tensor: Tensor<2>) -> FlexTensor {
-    let tensor = tensor.try_into_primitive::<Flex>();
-    let tensor = tensor.expect("a tensor of the processor, without gradients");
-    if tensor.is_contiguous() {
-        tensor
-    } else {
-        tensor.to_contiguous()
-    }
-}
-
-/// Returns `x Wᵀ`, `[rows, outputs]`. Large products are divided among the cores by their outputs.
+/// Returns `x Wᵀ`, `[rows, outputs]`. Cores divide large products by rows, or if there are few, by outputs.
 fn product(weight: &PackedWeight, x: &[f32], rows: usize) -> Vec<f32> {
-    let outputs = weight.outputs();
+    let (inputs, outputs) = (weight.inputs(), weight.outputs());
     let mut out = vec![0.0; rows * outputs];
-    let cores = rayon::current_num_threads();
-    if cores == 1 || rows * outputs * weight.inputs() < MIN_SHARED_PRODUCT {
+    let cores = core_count();
+    if cores == 1 || rows * outputs * inputs < MIN_SHARED_PRODUCT {
         weight.product(x, 0, outputs, &mut out);
+        return out;
+    }
+    if rows >= MIN_ROWS_PER_CORE * cores {
+        let size = rows.div_ceil(cores);
+        let parts: Vec<_> = (x.chunks(size * inputs))
+            .zip(out.chunks_mut(size * outputs))
+            .collect();
+        let work = |(x, out): (&[f32], &mut [f32])| weight.product(x, 0, outputs, out);
+        parts.into_par_iter().for_each(work);
         return out;
     }
     let size = weight.part_size(cores);
@@ -100,4 +97,45 @@ fn product(weight: &PackedWeight, x: &[f32], rows: usize) -> Vec<f32> {
         rows.for_each(|(out, part)| out[first..first + width].copy_from_slice(part));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sentinel_tensor::{matrix, numbers};
+
+    /// Outputs that are not a multiple of the parts, and an odd number of inputs.
+    #[test]
+    fn cores_divide_products_without_a_difference() {
+        let (outputs, inputs) = (130, 301);
+        let values = |count: usize| (0..count).map(|at| (at * 37 % 101) as f32 / 64.0 - 0.75);
+        let weight: Tensor<2> = matrix(
+            values(outputs * inputs).collect(),
+            [outputs, inputs],
+            &Device::flex(),
+        );
+        for kind in [DType::F32, DType::BF16] {
+            let prepared = PreparedWeight::new(weight.clone().cast(kind));
+            for rows in [3, 40, 400] {
+                let x: Tensor<2> = matrix(
+                    values(rows * inputs).collect(),
+                    [rows, inputs],
+                    &Device::flex(),
+                );
+                let on = |cores: usize| {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build();
+                    let product = pool.unwrap().install(|| prepared.product(x.clone()));
+                    numbers(product).unwrap()
+                };
+                let one = on(1);
+                assert_eq!(on(2), one);
+                assert_eq!(on(5), one);
+                let expected = matmul_weight(x.clone(), weight.clone().cast(kind));
+                for (found, expected) in one.iter().zip(numbers(expected).unwrap()) {
+                    let near = if kind == DType::F32 { 1e-4 } else { 1e-2 };
+                    assert!((found - expected).abs() <= near * expected.abs().max(1.0));
+                }
+            }
+        }
+    }
 }

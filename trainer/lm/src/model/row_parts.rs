@@ -1,7 +1,7 @@
 //! Values and gradients of selected tokens, computed on several parts of a batch at once.
 //!
-//! On the processor, the rows of a batch are divided into parts, and each part takes a core for the whole pass:
-//! products alone use all cores, what is between them would use one. A graphics processor gets the whole batch.
+//! On the processor, the rows of a batch are divided into parts, and each part takes a core for the whole pass. A
+//! graphics processor gets the whole batch.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::{
     Batch, CausalLm, ForwardOptions, HeadOptions, TokenGrads, TokenSelection, TokenValues,
 };
 use crate::LmError;
-use crate::parallel::{MIN_PART_TOKENS, core_count, par_map_ordered};
+use crate::parallel::{MIN_PART_TOKENS, core_count, gradients_at_once, par_map_ordered};
 use crate::parameter::{Grads, indices};
 
 /// Consecutive rows of a batch, without columns in which all of them have padding on the right.
@@ -41,7 +41,7 @@ struct PartPass {
 }
 
 impl RowPart {
-    /// Divides a batch into parts. Rows without selected tokens are in none.
+    /// Divides a batch into parts of at least 256 tokens, but for the last. Those without selected tokens are left out.
     ///
     /// The division does not depend on the number of cores, so results are the same on every machine.
     fn divide(batch: &Batch, selection: &TokenSelection, device: &Device) -> Vec<Self> {
@@ -75,7 +75,8 @@ impl RowPart {
         parts
     }
 
-    /// Returns the options of the part's pass: each has random numbers of its own, the first those of the batch.
+    /// Returns the options of the part's pass. Each draws random numbers of its own, the first those of the batch, so
+    /// dropout on the processor differs from that on a device that computes the batch as a whole.
     const fn options(&self, pass: ForwardOptions) -> ForwardOptions {
         match self.index {
             0 => pass,
@@ -169,11 +170,23 @@ impl TokenGrads {
     }
 }
 
+/// Checks that a token is selected, because tensors cannot be empty.
+const fn check_selection(selection: &TokenSelection) -> Result<(), LmError> {
+    if selection.is_empty() {
+        return Err(LmError::Length {
+            what: "the selected tokens",
+            found: 0,
+            expected: 1,
+        });
+    }
+    Ok(())
+}
+
 impl CausalLm {
     /// Returns the values of the selected tokens of a batch, without gradients.
     ///
     /// # Errors
-    /// If the device cannot be read.
+    /// If no token is selected, or the device cannot be read.
     pub fn token_values(
         &self,
         batch: &Batch,
@@ -181,14 +194,16 @@ impl CausalLm {
         head: HeadOptions,
         pass: ForwardOptions,
     ) -> Result<TokenValues, LmError> {
+        check_selection(selection)?;
+        let mut values = TokenValues::default();
+        let parts = RowPart::divide(batch, selection, &self.device);
+        let head = head.divided(parts.len());
         let work = |part: RowPart| {
             let pass = part.options(pass);
             let hidden = self.hidden_states(&part.batch, pass);
             let before = indices(part.selection.before.iter().copied(), &self.device);
             self.values_in_parts(hidden.select(0, before), &part.selection, head, pass)
         };
-        let mut values = TokenValues::default();
-        let parts = RowPart::divide(batch, selection, &self.device);
         par_map_ordered(&self.device, core_count(), parts, work, |found| {
             values.append(found)
         })?;
@@ -199,10 +214,7 @@ impl CausalLm {
     /// returns the derivatives of the loss.
     ///
     /// # Errors
-    /// If `loss` fails, nothing is trained, or the device cannot be read.
-    ///
-    /// # Panics
-    /// If `selection` is empty, because tensors cannot be empty.
+    /// If no token is selected, `loss` fails, nothing is trained, or the device cannot be read.
     pub fn token_gradients<F>(
         &self,
         batch: &Batch,
@@ -214,24 +226,21 @@ impl CausalLm {
     where
         F: FnOnce(&TokenValues) -> Result<TokenGrads, LmError>,
     {
+        check_selection(selection)?;
         // All logits are kept for the gradient if there are few.
         let keeps_logits = head.parts(selection.len(), self.config.vocab_size).len() == 1;
+        let parts = RowPart::divide(batch, selection, &self.device);
+        let count = parts.len();
+        let head = head.divided(count);
         let forward = |part: RowPart| {
             let pass = part.options(pass);
             part.forward(self.fork(), head, pass, keeps_logits)
         };
-        let (mut values, mut passes) = (TokenValues::default(), Vec::new());
-        let parts = RowPart::divide(batch, selection, &self.device);
-        par_map_ordered(
-            &self.device,
-            core_count(),
-            parts,
-            forward,
-            |(pass, found)| {
-                passes.push(pass);
-                values.append(found);
-            },
-        )?;
+        let (mut values, mut passes) = (TokenValues::default(), Vec::with_capacity(count));
+        par_map_ordered(&self.device, count, parts, forward, |(pass, found)| {
+            passes.push(pass);
+            values.append(found);
+        })?;
         let grads = loss(&values)?;
         let backward = |pass: PartPass| {
             let of_part = grads.part(pass.part.selected.clone());
@@ -243,7 +252,8 @@ impl CausalLm {
             pass.backward(head, &of_part)
         };
         let mut all = Grads::default();
-        par_map_ordered(&self.device, core_count(), passes, backward, |found| {
+        let at_once = gradients_at_once(self.trainable_count(), core_count());
+        par_map_ordered(&self.device, at_once, passes, backward, |found| {
             all.add(found)
         })?;
         Ok(all)

@@ -306,7 +306,7 @@ pub fn completion_logps(
     let parts = own_micro_batches(samples, micro, ranks);
     let at_once = micro_batches_at_once(&parts);
     let done = par_map_ordered(model.device(), at_once, parts, work, |found| {
-        own.push(found)
+        own.push(found);
     });
     let mut all: Vec<_> = exchange(ranks, done.map(|()| own))?
         .into_iter()

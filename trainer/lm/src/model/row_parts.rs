@@ -128,7 +128,7 @@ impl PartPass {
         let (parameters, selection) = (model.parameters(), &part.selection);
         let mut grads_of_head = Grads::default();
         let tokens = match &kept {
-            Some(_) => vec![0..selection.len()],
+            Some(_) => std::iter::once(0..selection.len()).collect(),
             None => head.parts(selection.len(), model.config.vocab_size),
         };
         let mut grads_of_hidden = Vec::with_capacity(tokens.len());
@@ -205,7 +205,7 @@ impl CausalLm {
             self.values_in_parts(hidden.select(0, before), &part.selection, head, pass)
         };
         par_map_ordered(&self.device, core_count(), parts, work, |found| {
-            values.append(found)
+            values.append(found);
         })?;
         Ok(values)
     }
@@ -254,7 +254,7 @@ impl CausalLm {
         let mut all = Grads::default();
         let at_once = gradients_at_once(self.trainable_count(), core_count());
         par_map_ordered(&self.device, at_once, passes, backward, |found| {
-            all.add(found)
+            all.add(found);
         })?;
         Ok(all)
     }

@@ -1,8 +1,8 @@
 //! A linear layer with a low-rank adapter.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
-use crate::panels::{F32Panels, PANEL, Weights};
+use crate::panels::{Blocks, F32Panels, InRegisters, PANEL, Weights};
 
 /// The sizes of a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +58,14 @@ pub fn adapted_linear(
         thin.fill(0.0);
         return;
     }
-    Arch::new().dispatch(AdaptedLinear {
+    Arch::new().dispatch(InRegisters(AdaptedLinear {
         x,
         weight,
         adapter,
         shape,
         y,
         thin,
-    });
+    }));
 }
 
 struct AdaptedLinear<'a> {
@@ -77,20 +77,7 @@ struct AdaptedLinear<'a> {
     thin: &'a mut [f32],
 }
 
-impl WithSimd for AdaptedLinear<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        if S::F32_LANES >= 16 {
-            self.compute::<S, 8, 2>(simd);
-        } else {
-            self.compute::<S, 4, 2>(simd);
-        }
-    }
-}
-
-impl AdaptedLinear<'_> {
+impl Blocks for AdaptedLinear<'_> {
     /// Takes 32 rows of `x` as a panel, and computes `ROWS` outputs of all of them at a time.
     #[inline(always)]
     fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(self, simd: S) {
@@ -202,11 +189,7 @@ fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize, seed: usize) -> Vec<f32> {
-        let number = |at: usize| ((at * 37 + seed * 11) % 101) as f32 / 101.0 - 0.5;
-        (0..count).map(number).collect()
-    }
+    use crate::panels::tests::numbers;
 
     fn sum(start: f32, a: &[f32], b: &[f32]) -> f32 {
         a.iter()

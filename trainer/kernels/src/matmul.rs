@@ -1,8 +1,8 @@
 //! Matrix products whose right factor is in row-major order.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
-use crate::panels::{F32Panels, PANEL, Weights};
+use crate::panels::{Blocks, F32Panels, InRegisters, PANEL, Weights};
 
 /// Largest number of inputs in a panel, which then fits the second-level cache.
 const MAX_INPUTS: usize = 2048;
@@ -38,12 +38,12 @@ pub fn matmul(products: &[Factors<'_>], width: usize, out: &mut [f32]) {
         out.fill(0.0);
         return;
     }
-    Arch::new().dispatch(Matmul {
+    Arch::new().dispatch(InRegisters(Matmul {
         groups: &groups(products),
         rows,
         width,
         out,
-    });
+    }));
 }
 
 /// Returns the transpose of a matrix, `[rows, columns]`.
@@ -92,20 +92,7 @@ struct Matmul<'a> {
     out: &'a mut [f32],
 }
 
-impl WithSimd for Matmul<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        if S::F32_LANES >= 16 {
-            self.compute::<S, 8, 2>(simd);
-        } else {
-            self.compute::<S, 4, 2>(simd);
-        }
-    }
-}
-
-impl Matmul<'_> {
+impl Blocks for Matmul<'_> {
     #[inline(always)]
     fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(mut self, simd: S) {
         let mut panel = vec![0.0; MAX_INPUTS * PANEL];
@@ -131,7 +118,9 @@ impl Matmul<'_> {
             }
         }
     }
+}
 
+impl Matmul<'_> {
     /// Computes at most `ROWS` rows and 32 columns from a place on, and stores the sums or adds them.
     #[inline(always)]
     fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
@@ -200,11 +189,7 @@ fn copy_panel(group: &[Inputs<'_>], width: usize, column: usize, panel: &mut [f3
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize, seed: usize) -> Vec<f32> {
-        let number = |at: usize| ((at * 37 + seed * 11) % 101) as f32 / 101.0 - 0.5;
-        (0..count).map(number).collect()
-    }
+    use crate::panels::tests::numbers;
 
     /// Returns the sum of products as the documentation of [`matmul`] says.
     fn plain(products: &[Factors<'_>], rows: usize, width: usize) -> Vec<f32> {

@@ -3,9 +3,9 @@
 //! Such a product waits for the memory that holds the weight. The weight is arranged once, in the order in which
 //! it is read, and each number is read once for several rows; in bf16 it is half as much to read.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
-use crate::panels::{Bf16Panels, F32Panels, PANEL, Weights};
+use crate::panels::{Bf16Panels, Blocks, F32Panels, InRegisters, PANEL, Weights};
 
 /// A weight, `[outputs, inputs]`, arranged for [`PackedWeight::product`].
 ///
@@ -114,13 +114,13 @@ impl PackedWeight {
     }
 
     fn dispatch(&self, weights: impl Weights, x: &[f32], width: usize, out: &mut [f32]) {
-        Arch::new().dispatch(Product {
+        Arch::new().dispatch(InRegisters(Product {
             weights,
             x,
             inputs: self.inputs,
             width,
             out,
-        });
+        }));
     }
 }
 
@@ -157,21 +157,7 @@ struct Product<'a, W> {
     out: &'a mut [f32],
 }
 
-impl<W: Weights> WithSimd for Product<'_, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        // As many sums as fit the registers: 16 of 32 with AVX-512, 8 of 16 with AVX2.
-        if S::F32_LANES >= 16 {
-            self.compute::<S, 8, 2>(simd);
-        } else {
-            self.compute::<S, 4, 2>(simd);
-        }
-    }
-}
-
-impl<W: Weights> Product<'_, W> {
+impl<W: Weights> Blocks for Product<'_, W> {
     #[inline(always)]
     fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(mut self, simd: S) {
         let rows = self.x.len() / self.inputs;
@@ -188,7 +174,9 @@ impl<W: Weights> Product<'_, W> {
             }
         }
     }
+}
 
+impl<W: Weights> Product<'_, W> {
     /// Computes a panel of the rows from `row` on, at most `ROWS`.
     #[inline(always)]
     fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
@@ -226,11 +214,7 @@ impl<W: Weights> Product<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize, seed: usize) -> Vec<f32> {
-        let number = |at: usize| ((at * 37 + seed * 11) % 101) as f32 / 101.0 - 0.5;
-        (0..count).map(number).collect()
-    }
+    use crate::panels::tests::numbers;
 
     fn plain(x: &[f32], weight: &[f32], inputs: usize) -> Vec<f32> {
         let dot =

@@ -4,10 +4,31 @@
 //! stay in registers. Products and sums are fused, with one rounding for each input, in the order of the inputs, so
 //! results depend neither on the processor nor on other rows or columns.
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
 /// Number of columns in a panel.
 pub(crate) const PANEL: usize = 32;
+
+/// A computation of `ROWS` rows and `VECTORS` vectors of columns at a time.
+pub(crate) trait Blocks {
+    fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(self, simd: S);
+}
+
+/// Blocks as large as fit the registers: 16 sums of 32 registers with AVX-512, 8 of 16 with AVX2.
+pub(crate) struct InRegisters<T>(pub(crate) T);
+
+impl<T: Blocks> WithSimd for InRegisters<T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if S::F32_LANES >= 16 {
+            self.0.compute::<S, 8, 2>(simd);
+        } else {
+            self.0.compute::<S, 4, 2>(simd);
+        }
+    }
+}
 
 /// Panels of weights in a number format.
 pub(crate) trait Weights: Copy {
@@ -104,5 +125,14 @@ impl Weights for Bf16Panels<'_> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// Returns different numbers between -0.5 and 0.5.
+    pub(crate) fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |at: usize| ((at * 37 + seed * 11) % 101) as f32 / 101.0 - 0.5;
+        (0..count).map(number).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd};
 
-use crate::panels::{Blocks, F32Panels, InRegisters, PANEL, Weights};
+use crate::panels::{Blocks, InRegisters, PANEL, Weight, rows_from};
 
 /// The sizes of a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,16 +166,8 @@ fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
     for column in (0..PANEL).step_by(VECTORS * S::F32_LANES) {
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
         for product in products.iter().filter(|product| product.inputs > 0) {
-            let weights = F32Panels {
-                panels: product.panel,
-                size: product.panel.len(),
-            };
-            // Rows that are missing repeat the last one.
-            let xs: [&[f32]; ROWS] = std::array::from_fn(|at| {
-                let row = (first + at).min(count - 1);
-                &product.rows[row * product.inputs..][..product.inputs]
-            });
-            weights.add_products(simd, 0, column, xs, &mut sums);
+            let xs: [&[f32]; ROWS] = rows_from(product.rows, product.inputs, [first, count]);
+            f32::add_products(simd, product.panel, column, xs, &mut sums);
         }
         for (tile, sums) in tile.iter_mut().zip(sums) {
             let stored = tile[column..].chunks_mut(S::F32_LANES);

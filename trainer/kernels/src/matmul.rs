@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd};
 
-use crate::panels::{Blocks, F32Panels, InRegisters, PANEL, Weights};
+use crate::panels::{Blocks, InRegisters, PANEL, Weight, rows_from};
 
 /// Largest number of inputs in a panel, which then fits the second-level cache.
 const MAX_INPUTS: usize = 2048;
@@ -139,19 +139,16 @@ impl Matmul<'_> {
             let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
             let mut start = 0;
             for inputs in group {
-                let size = inputs.count * PANEL;
-                let weights = F32Panels {
-                    panels: &panel[start..start + size],
-                    size,
-                };
-                // Rows that are missing repeat the last one.
-                let xs: [&[f32]; ROWS] = std::array::from_fn(|at| {
-                    let row = (row + at).min(self.rows - 1);
-                    let left = inputs.product.left;
-                    &left[row * inputs.product.inputs + inputs.first..][..inputs.count]
-                });
-                weights.add_products(simd, 0, first, xs, &mut sums);
-                start += size;
+                let end = start + inputs.count * PANEL;
+                let Factors {
+                    left,
+                    inputs: width,
+                    ..
+                } = inputs.product;
+                let xs: [&[f32]; ROWS] = rows_from(left, width, [row, self.rows]);
+                let xs = xs.map(|row| &row[inputs.first..][..inputs.count]);
+                f32::add_products(simd, &panel[start..end], first, xs, &mut sums);
+                start = end;
             }
             for (at, sums) in sums.iter().enumerate().take(self.rows - row) {
                 let start = (row + at) * self.width + column + first;

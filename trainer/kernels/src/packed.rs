@@ -5,7 +5,7 @@
 
 use pulp::{Arch, Simd};
 
-use crate::panels::{Bf16Panels, Blocks, F32Panels, InRegisters, PANEL, Weights};
+use crate::panels::{Blocks, InRegisters, PANEL, Weight, rows_from};
 
 /// A weight, `[outputs, inputs]`, arranged for [`PackedWeight::product`].
 ///
@@ -68,6 +68,12 @@ impl PackedWeight {
         self.inputs
     }
 
+    /// Returns `true` if the weight is in bf16.
+    #[must_use]
+    pub const fn is_bf16(&self) -> bool {
+        matches!(self.panels, Panels::Bf16(_))
+    }
+
     /// Returns the number of outputs in a part of the weight, if it is divided into at most `count` parts.
     #[must_use]
     pub const fn part_size(&self, count: usize) -> usize {
@@ -96,26 +102,25 @@ impl PackedWeight {
             x.len() == rows * self.inputs && out.len() == rows * width,
             "rows"
         );
-        let panels = first / PANEL..(first + width).div_ceil(PANEL);
         match &self.panels {
-            Panels::F32(all) => {
-                let size = PANEL * self.inputs;
-                let panels = &all[panels.start * size..panels.end * size];
-                let weights = F32Panels { panels, size };
-                self.dispatch(weights, x, width, out);
-            }
-            Panels::Bf16(all) => {
-                let size = PANEL * self.inputs.div_ceil(2);
-                let panels = &all[panels.start * size..panels.end * size];
-                let weights = Bf16Panels { panels, size };
-                self.dispatch(weights, x, width, out);
-            }
+            Panels::F32(panels) => self.dispatch(panels, x, first, width, out),
+            Panels::Bf16(panels) => self.dispatch(panels, x, first, width, out),
         }
     }
 
-    fn dispatch(&self, weights: impl Weights, x: &[f32], width: usize, out: &mut [f32]) {
+    fn dispatch<W: Weight>(
+        &self,
+        panels: &[W],
+        x: &[f32],
+        first: usize,
+        width: usize,
+        out: &mut [f32],
+    ) {
+        let size = panels.len() / self.outputs.div_ceil(PANEL);
+        let computed = first / PANEL..(first + width).div_ceil(PANEL);
         Arch::new().dispatch(InRegisters(Product {
-            weights,
+            panels: &panels[computed.start * size..computed.end * size],
+            size,
             x,
             inputs: self.inputs,
             width,
@@ -150,25 +155,28 @@ fn pack<W: Copy, P: Copy + Default>(
 }
 
 struct Product<'a, W> {
-    weights: W,
+    panels: &'a [W],
+    /// Length of a panel.
+    size: usize,
     x: &'a [f32],
     inputs: usize,
     width: usize,
     out: &'a mut [f32],
 }
 
-impl<W: Weights> Blocks for Product<'_, W> {
+impl<W: Weight> Blocks for Product<'_, W> {
     #[inline(always)]
     fn compute<S: Simd, const ROWS: usize, const VECTORS: usize>(mut self, simd: S) {
         let rows = self.x.len() / self.inputs;
-        for panel in 0..self.weights.count() {
+        for (number, panel) in self.panels.chunks_exact(self.size).enumerate() {
+            let column = number * PANEL;
             let mut row = 0;
             while row < rows {
                 match rows - row {
-                    1 => self.block::<S, 1, VECTORS>(simd, panel, row),
-                    2 => self.block::<S, 2, VECTORS>(simd, panel, row),
-                    3 | 4 => self.block::<S, 4, VECTORS>(simd, panel, row),
-                    _ => self.block::<S, ROWS, VECTORS>(simd, panel, row),
+                    1 => self.block::<S, 1, VECTORS>(simd, panel, [row, column]),
+                    2 => self.block::<S, 2, VECTORS>(simd, panel, [row, column]),
+                    3 | 4 => self.block::<S, 4, VECTORS>(simd, panel, [row, column]),
+                    _ => self.block::<S, ROWS, VECTORS>(simd, panel, [row, column]),
                 }
                 row += ROWS;
             }
@@ -176,33 +184,27 @@ impl<W: Weights> Blocks for Product<'_, W> {
     }
 }
 
-impl<W: Weights> Product<'_, W> {
-    /// Computes a panel of the rows from `row` on, at most `ROWS`.
+impl<W: Weight> Product<'_, W> {
+    /// Computes a panel of at most `ROWS` rows, and stores it from a row and a column on.
     #[inline(always)]
     fn block<S: Simd, const ROWS: usize, const VECTORS: usize>(
         &mut self,
         simd: S,
-        panel: usize,
-        row: usize,
+        panel: &[W],
+        [row, column]: [usize; 2],
     ) {
         let rows = self.x.len() / self.inputs;
-        // Rows that are missing repeat the last one.
-        let xs: [&[f32]; ROWS] = std::array::from_fn(|at| {
-            let row = (row + at).min(rows - 1);
-            &self.x[row * self.inputs..][..self.inputs]
-        });
+        let xs: [&[f32]; ROWS] = rows_from(self.x, self.inputs, [row, rows]);
         let step = VECTORS * S::F32_LANES;
         for first in (0..PANEL).step_by(step) {
             let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
-            self.weights.add_products(simd, panel, first, xs, &mut sums);
-            let column = panel * PANEL + first;
-            let Some(count) = self.width.checked_sub(column) else {
+            W::add_products(simd, panel, first, xs, &mut sums);
+            let Some(count) = self.width.checked_sub(column + first) else {
                 return;
             };
             for (at, sums) in sums.iter().enumerate().take(rows - row) {
-                let start = (row + at) * self.width + column;
-                let end = start + count.min(step);
-                let stored = self.out[start..end].chunks_mut(S::F32_LANES);
+                let start = (row + at) * self.width + column + first;
+                let stored = self.out[start..start + count.min(step)].chunks_mut(S::F32_LANES);
                 for (out, sum) in stored.zip(sums) {
                     simd.partial_store_f32s(out, *sum);
                 }

@@ -30,52 +30,39 @@ impl<T: Blocks> WithSimd for InRegisters<T> {
     }
 }
 
-/// Panels of weights in a number format.
-pub(crate) trait Weights: Copy {
-    /// Returns the number of panels.
-    fn count(self) -> usize;
+/// Returns the rows of a matrix from `first` on. Rows that are missing repeat the last of `count`.
+#[inline(always)]
+pub(crate) fn rows_from<const ROWS: usize>(
+    matrix: &[f32],
+    width: usize,
+    [first, count]: [usize; 2],
+) -> [&[f32]; ROWS] {
+    std::array::from_fn(|at| &matrix[(first + at).min(count - 1) * width..][..width])
+}
 
-    /// Adds the products of a panel's weights to `sums`: for each row of `xs` the outputs from `first` on.
+/// A number of a panel.
+pub(crate) trait Weight: Copy {
+    /// Adds the products of a panel's weights to `sums`: for each row of `xs` the columns from `first` on.
     fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
         simd: S,
-        panel: usize,
+        panel: &[Self],
         first: usize,
         xs: [&[f32]; ROWS],
         sums: &mut [[S::f32s; VECTORS]; ROWS],
     );
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct F32Panels<'a> {
-    pub(crate) panels: &'a [f32],
-    /// Numbers in a panel.
-    pub(crate) size: usize,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Bf16Panels<'a> {
-    pub(crate) panels: &'a [u32],
-    /// Numbers in a panel.
-    pub(crate) size: usize,
-}
-
-impl Weights for F32Panels<'_> {
-    #[inline(always)]
-    fn count(self) -> usize {
-        self.panels.len() / self.size
-    }
-
+/// The weight of one input.
+impl Weight for f32 {
     #[inline(always)]
     fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
         simd: S,
-        panel: usize,
+        panel: &[Self],
         first: usize,
         xs: [&[f32]; ROWS],
         sums: &mut [[S::f32s; VECTORS]; ROWS],
     ) {
-        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        let (panel, _) = panel.as_chunks::<PANEL>();
         for (input, weights) in panel.iter().enumerate() {
             let (weights, _) = S::as_simd_f32s(&weights[first..]);
             for row in 0..ROWS {
@@ -88,22 +75,17 @@ impl Weights for F32Panels<'_> {
     }
 }
 
-impl Weights for Bf16Panels<'_> {
-    #[inline(always)]
-    fn count(self) -> usize {
-        self.panels.len() / self.size
-    }
-
+/// The weights of two inputs in bf16, that of the first in the lower half.
+impl Weight for u32 {
     #[inline(always)]
     fn add_products<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
         simd: S,
-        panel: usize,
+        panel: &[Self],
         first: usize,
         xs: [&[f32]; ROWS],
         sums: &mut [[S::f32s; VECTORS]; ROWS],
     ) {
-        let (panel, _) = self.panels[panel * self.size..][..self.size].as_chunks::<PANEL>();
+        let (panel, _) = panel.as_chunks::<PANEL>();
         let (half, upper) = (simd.splat_u32s(16), simd.splat_u32s(0xffff_0000));
         for (pair, weights) in panel.iter().enumerate() {
             let (weights, _) = S::as_simd_u32s(&weights[first..]);

@@ -11,12 +11,18 @@ pub(crate) const MIN_PART_TOKENS: usize = 256;
 
 /// Returns the number of cores that parts are computed on.
 #[must_use]
-pub fn core_count() -> usize {
+pub(crate) fn core_count() -> usize {
     rayon::current_num_threads().max(1)
 }
 
 /// Largest number of trained numbers in all gradients that are computed at once, 1 GiB in f32, if there is more than one.
 const MAX_GRADIENTS: usize = 1 << 28;
+
+/// Returns the number of rows that each core takes of a product, `min_rows` or more if there are as many.
+pub(crate) fn rows_per_core(rows: usize, min_rows: usize) -> usize {
+    let parts = (rows / min_rows).clamp(1, core_count());
+    rows.div_ceil(parts).max(1)
+}
 
 /// Returns the number of parts that the rows of a batch are divided into, about.
 #[must_use]
@@ -29,6 +35,12 @@ pub fn part_count(rows: usize, tokens: usize) -> usize {
 #[must_use]
 pub fn batches_at_once(parts: usize, cores: usize) -> usize {
     cores.div_ceil(parts.max(1)).max(1)
+}
+
+/// Returns the number of micro-batches that run at once, from the rows of each and the tokens of its longest row.
+pub fn micro_batches_at_once(sizes: impl Iterator<Item = [usize; 2]>) -> usize {
+    let parts = sizes.map(|[rows, longest]| part_count(rows, rows * longest));
+    batches_at_once(parts.max().unwrap_or(1), core_count())
 }
 
 /// Returns the number of parts of a batch that compute gradients of so many numbers at once.

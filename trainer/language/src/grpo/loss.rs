@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered, part_count};
+use sentinel_lm::parallel::{micro_batches_at_once, par_map_ordered};
 use sentinel_lm::{
     CausalLm, Entropy, ForwardOptions, Grads, HeadOptions, LmError, TokenGrads, TokenValues,
 };
@@ -113,15 +113,6 @@ fn own_micro_batches<'a, 'b>(
     parts.filter(|(index, _)| share.takes(*index)).collect()
 }
 
-/// Returns the number of micro-batches that should run at once.
-fn micro_batches_at_once(parts: &[(usize, &[&Sample])]) -> usize {
-    let count = |(_, part): &(usize, &[&Sample])| {
-        let [rows, tokens] = packed_size(part);
-        part_count(rows, rows * tokens)
-    };
-    batches_at_once(parts.iter().map(count).max().unwrap_or(1), core_count())
-}
-
 /// Returns the rows of a `[samples, width]` table without padding.
 fn unpadded<'a>(
     samples: &'a [&Sample],
@@ -173,7 +164,7 @@ pub fn accumulate(
             (result, grads)
         })
     };
-    let at_once = micro_batches_at_once(&parts);
+    let at_once = micro_batches_at_once(parts.iter().map(|(_, part)| packed_size(part)));
     let done = par_map_ordered(model.device(), at_once, parts, work, |(result, more)| {
         own.push(result);
         grads.add(more);
@@ -304,7 +295,7 @@ pub fn completion_logps(
     };
     let mut own = Vec::new();
     let parts = own_micro_batches(samples, micro, ranks);
-    let at_once = micro_batches_at_once(&parts);
+    let at_once = micro_batches_at_once(parts.iter().map(|(_, part)| packed_size(part)));
     let done = par_map_ordered(model.device(), at_once, parts, work, |found| {
         own.push(found);
     });

@@ -13,7 +13,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sentinel_base::Error;
-use sentinel_lm::parallel::{batches_at_once, core_count, par_map_ordered, part_count};
+use sentinel_lm::parallel::{micro_batches_at_once, par_map_ordered};
 use sentinel_lm::{
     Batch, CausalLm, ForwardOptions, Grads, HeadOptions, LmError, Segment, TokenGrads,
     TokenSelection, TokenValues,
@@ -300,11 +300,8 @@ pub fn packed_gradient(
         micro_batch(model, part, labels, pad, pass.for_micro_batch(index))
     };
     let length = |row: &Vec<&SftRow>| row.iter().map(|example| example.ids.len()).sum::<usize>();
-    let part_counts = parts.iter().map(|(_, part)| {
-        let longest = part.iter().map(length).max().unwrap_or(0);
-        part_count(part.len(), part.len() * longest)
-    });
-    let at_once = batches_at_once(part_counts.max().unwrap_or(1), core_count());
+    let size = |part: &[Vec<&SftRow>]| [part.len(), part.iter().map(length).max().unwrap_or(0)];
+    let at_once = micro_batches_at_once(parts.iter().map(|(_, part)| size(part)));
     par_map_ordered(model.device(), at_once, parts, work, |found: WindowLoss| {
         window.loss += found.loss;
         window.grads.add(found.grads);

@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use sentinel_lm_kernels::{Adapter, Factors, LinearShape, has_fma, matmul, transpose};
 
 use super::fused::{self, FusedOp, apply, contiguous, dense, flex_matrix, values};
+use crate::parallel::rows_per_core;
 
-/// Smallest number of rows for which a core takes a part of a product.
+/// Smallest number of rows that a core takes of a product. A core that computes a part of a batch is rarely helped by others.
 const MIN_ROWS_PER_CORE: usize = 192;
 
 /// A frozen weight, `[outputs, inputs]`, and the scale of the adapter.
@@ -56,16 +57,14 @@ impl FrozenLinear {
             outputs,
             rank,
         } = shape;
-        let [a, b] = adapter
-            .as_ref()
-            .map_or([&[][..]; 2], |[a, b]| [values(a), values(b)]);
+        let [a, b] = adapter_values(adapter.as_ref());
         let adapter_values = Adapter {
             a,
             b,
             scale: self.scale,
         };
         let (mut y, mut thin) = (vec![0.0; rows * outputs], vec![0.0; rows * rank]);
-        let size = rows_per_core(rows);
+        let size = rows_per_core(rows, MIN_ROWS_PER_CORE);
         let parts: Vec<_> = (values(&x).chunks((size * inputs).max(1)))
             .zip(y.chunks_mut((size * outputs).max(1)))
             .zip(row_chunks(&mut thin, size, rank))
@@ -92,13 +91,13 @@ impl FrozenLinear {
         } = shape;
         let grad = contiguous(grad);
         let (grad, x) = (values(&grad), values(&saved.x));
-        let [a, b] = (saved.adapter.as_ref()).map_or([&[][..]; 2], |[a, b]| [values(a), values(b)]);
+        let [a, b] = adapter_values(saved.adapter.as_ref());
         let mut thin_grad = product(grad, outputs, b, rank);
         for value in &mut thin_grad {
             *value *= self.scale;
         }
         let mut x_grad = vec![0.0; rows * inputs];
-        let size = rows_per_core(rows);
+        let size = rows_per_core(rows, MIN_ROWS_PER_CORE);
         let parts: Vec<_> = (grad.chunks((size * outputs).max(1)))
             .zip(x_grad.chunks_mut((size * inputs).max(1)))
             .zip(row_chunks(&mut thin_grad, size, rank))
@@ -184,11 +183,9 @@ impl FusedOp<2> for TrainedLinear {
     }
 }
 
-/// Returns the number of rows that a core takes of a product. A core that computes a part of a batch is rarely helped by
-/// others.
-fn rows_per_core(rows: usize) -> usize {
-    let parts = (rows / MIN_ROWS_PER_CORE).clamp(1, rayon::current_num_threads().max(1));
-    rows.div_ceil(parts).max(1)
+/// Returns the numbers of A and B, none without an adapter.
+fn adapter_values(adapter: Option<&[FlexTensor; 2]>) -> [&[f32]; 2] {
+    adapter.map_or([&[]; 2], |[a, b]| [values(a), values(b)])
 }
 
 /// Divides a matrix into parts of `size` rows; without columns, every part is empty.
@@ -207,7 +204,10 @@ fn row_chunks(
 /// Returns the product of two matrices, `[rows, inputs]` and `[inputs, width]`; the cores divide a large one.
 fn product(left: &[f32], inputs: usize, right: &[f32], width: usize) -> Vec<f32> {
     let rows = left.len().checked_div(inputs).unwrap_or(0);
-    let (mut out, size) = (vec![0.0; rows * width], rows_per_core(rows));
+    let (mut out, size) = (
+        vec![0.0; rows * width],
+        rows_per_core(rows, MIN_ROWS_PER_CORE),
+    );
     let parts: Vec<_> = (left.chunks((size * inputs).max(1)))
         .zip(out.chunks_mut((size * width).max(1)))
         .collect();

@@ -149,7 +149,7 @@ impl Batch {
     }
 
     /// Returns some rows without the columns from `width` on, which must be padding.
-    pub(super) fn narrow(&self, rows: Range<usize>, width: usize) -> Self {
+    pub(super) fn select_rows(&self, rows: Range<usize>, width: usize) -> Self {
         let (first, tokens) = (rows.start, self.tokens);
         fn columns<T: Copy>(all: &[T], rows: Range<usize>, tokens: usize, width: usize) -> Vec<T> {
             let of_row = |row: usize| &all[row * tokens..row * tokens + width];

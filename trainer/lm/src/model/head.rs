@@ -92,7 +92,7 @@ impl TokenSelection {
 
     /// Returns rows of a batch without the columns from `width` on, the selection of their tokens, and the places of
     /// these tokens in this selection.
-    pub(super) fn narrow(
+    pub(super) fn select_rows(
         &self,
         batch: &Batch,
         rows: Range<usize>,
@@ -108,7 +108,7 @@ impl TokenSelection {
                 .collect(),
             targets: self.targets[selected.clone()].to_vec(),
         };
-        (batch.narrow(rows, width), selection, selected)
+        (batch.select_rows(rows, width), selection, selected)
     }
 
     /// Returns the number of selected tokens.

@@ -194,7 +194,7 @@ impl CausalLm {
 
     /// Clones the model with separate gradient tracking, so that several backward passes can run at
     /// the same time.
-    pub fn fork(&self) -> Self {
+    fn fork(&self) -> Self {
         let mut fork = self.clone();
         let trained = fork.parameters_mut().into_iter();
         trained

@@ -11,7 +11,7 @@ use sentinel_lm_kernels::{PackedWeight, has_fma};
 
 use super::fused::{dense, flex_matrix, values};
 use super::precision::matmul_weight;
-use crate::parallel::core_count;
+use crate::parallel::{core_count, rows_per_core};
 
 /// Smallest number of multiplications for which a product takes more than one core.
 const MIN_SHARED_PRODUCT: usize = 1 << 20;
@@ -22,8 +22,8 @@ const MIN_ROWS_PER_CORE: usize = 64;
 /// A frozen weight, `[outputs, inputs]`, in the order in which the device reads it best.
 #[derive(Clone, Debug)]
 pub(crate) enum PreparedWeight {
-    /// On the processor: a copy in a format, which decoding reads at the speed of memory.
-    Packed(Arc<PackedWeight>, DType),
+    /// On the processor: a copy, which decoding reads at the speed of memory.
+    Packed(Arc<PackedWeight>),
     /// On a graphics processor, which has kernels for the tensor, or an old processor.
     Tensor(Box<Tensor<2>>),
 }
@@ -45,7 +45,7 @@ impl PreparedWeight {
         } else {
             PackedWeight::from_f32(values(&weight), outputs, inputs)
         };
-        Self::Packed(Arc::new(packed), kind)
+        Self::Packed(Arc::new(packed))
     }
 
     /// Computes `x Wᵀ`, and returns it in the format of `x`. If the weight is in bf16, `x` and the product are rounded to
@@ -53,13 +53,18 @@ impl PreparedWeight {
     pub(crate) fn product(&self, x: Tensor<2>) -> Tensor<2> {
         match self {
             Self::Tensor(weight) => matmul_weight(x, weight.as_ref().clone()),
-            Self::Packed(weight, format) => {
+            Self::Packed(weight) => {
+                let format = if weight.is_bf16() {
+                    DType::BF16
+                } else {
+                    DType::F32
+                };
                 let (kind, rows) = (x.dtype(), x.dims()[0]);
-                let x = flex_matrix(x.cast(*format).cast(DType::F32));
+                let x = flex_matrix(x.cast(format).cast(DType::F32));
                 let product = product(weight, values(&x), rows);
                 let product = dense(product, [rows, weight.outputs()]);
                 let product = Tensor::<2>::from_primitive::<Flex>(product);
-                product.cast(*format).cast(kind)
+                product.cast(format).cast(kind)
             }
         }
     }
@@ -75,7 +80,7 @@ fn product(weight: &PackedWeight, x: &[f32], rows: usize) -> Vec<f32> {
         return out;
     }
     if rows >= MIN_ROWS_PER_CORE * cores {
-        let size = rows.div_ceil(cores);
+        let size = rows_per_core(rows, MIN_ROWS_PER_CORE);
         let parts: Vec<_> = (x.chunks(size * inputs))
             .zip(out.chunks_mut(size * outputs))
             .collect();

@@ -61,7 +61,7 @@ impl RowPart {
             if rows.len() * width < MIN_PART_TOKENS && row + 1 < batch.rows() {
                 continue;
             }
-            let (batch, selection, selected) = selection.narrow(batch, rows, width);
+            let (batch, selection, selected) = selection.select_rows(batch, rows, width);
             if !selected.is_empty() {
                 parts.push(Self {
                     index: parts.len() as u64,

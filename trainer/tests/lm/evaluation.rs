@@ -7,13 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sentinel_base::EpisodeArgs;
 use sentinel_env::WorldName;
 use sentinel_language::agent::{
-    EvalEpisodes, EvalResult, GenerationBackend, LmAgent, evaluate_agent,
+    EvalEpisodes, EvalResult, GenerationArgs, GenerationBackend, LmAgent, LoadedModel,
+    evaluate_agent,
 };
 use sentinel_language::training::RunError;
-use sentinel_lm::{Completion, GenerateOptions, GenerationDefaults, LmError, ModelType, Tokenizer};
+use sentinel_lm::{
+    Completion, GenerateOptions, GenerationDefaults, LmError, Message, ModelType, Tokenizer,
+};
 use sentinel_play::rollout::{RolloutConfig, RolloutError};
+use serde_json::Value;
 
 use crate::init::new_model;
+use crate::runs::{fails, made, succeeds};
 
 /// Completes every prompt with the same tokens.
 struct Constant<'a> {
@@ -118,4 +123,60 @@ fn evaluation_ends_before_next_batch() {
     assert_eq!(batches.get(), 2);
     stop.store(false, Ordering::Relaxed);
     assert!(evaluate(&mut agent).is_ok());
+}
+
+#[test]
+fn examples_are_earlier_messages_of_the_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, model) = made(folder.path());
+    let all = std::fs::read_to_string(&corpus).unwrap();
+    let rows: Vec<&str> = all.lines().take(2).collect();
+    let two = folder.path().join("two.jsonl");
+    std::fs::write(&two, rows.join("\n")).unwrap();
+
+    let options = GenerationArgs {
+        max_completion_length: Some(1),
+        examples: Some(two.clone()),
+        ..GenerationArgs::default()
+    };
+    let loaded = LoadedModel::load(&model, &options).unwrap();
+    assert_eq!(loaded.name, "model+2-shot");
+    let mut agent = loaded.agent().with_recorded_generations();
+    agent.complete("Hi").unwrap();
+
+    let mut messages = Vec::new();
+    for row in &rows {
+        let row: Value = serde_json::from_str(row).unwrap();
+        for (role, key) in [("user", "prompt"), ("assistant", "completion")] {
+            messages.push(Message::new(
+                role,
+                row[key][0]["content"].as_str().unwrap(),
+            ));
+        }
+    }
+    messages.push(Message::new("user", "Hi"));
+    let tokenizer = Tokenizer::load(model.as_ref()).unwrap();
+    let expected = tokenizer.encode_chat(&messages, None, true).unwrap().ids;
+    assert_eq!(agent.generations[0].prompt, expected);
+
+    // The result says so, and names the file by its digest.
+    let play = "--world trust --task task1 --seeds 1000..1001 --max-completion-length 4";
+    let two = two.display();
+    let report = succeeds(&format!("lm eval --model {model} {play} --examples {two}"));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["examples"], 2);
+    let digest = &report["sentinel"]["inputs"]["examples"];
+    assert!(digest.is_string(), "{report:#}");
+    let without = succeeds(&format!("lm eval --model {model} {play}"));
+    assert!(!without.contains("examples"), "{without}");
+
+    // A whole corpus is not an example, and a prompt that the model cannot read is refused.
+    let many = folder.path().join("many.jsonl");
+    std::fs::write(&many, vec![rows[0]; 65].join("\n")).unwrap();
+    let many = many.display();
+    let error = fails(&format!("lm eval --model {model} {play} --examples {many}"));
+    assert!(
+        error.contains("examples") && error.contains("at most 64"),
+        "{error}"
+    );
 }

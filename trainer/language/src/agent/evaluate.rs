@@ -87,6 +87,9 @@ pub struct EvalReport {
     /// model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub constrained: bool,
+    /// Number of examples before every prompt; left out for none.
+    #[serde(skip_serializing_if = "files::is_zero")]
+    pub examples: usize,
     /// Variables that the chat template was rendered with; left out for none.
     #[serde(skip_serializing_if = "ChatTemplateKwargs::is_empty")]
     pub chat_template_kwargs: ChatTemplateKwargs,
@@ -137,6 +140,7 @@ pub fn play(
     Ok(EvalReport {
         measured,
         constrained: config.generation.constrained,
+        examples: loaded.example_count(),
         chat_template_kwargs: loaded.chat_template_kwargs.clone(),
         sentinel: EvalOrigin {
             world: config.episode.world.name(),

@@ -52,6 +52,8 @@ pub struct LmAgent<'a> {
     interrupted: bool,
     /// `true` to limit completions to legal actions.
     constrained: bool,
+    /// Questions and answers before every prompt (few-shot).
+    examples: Vec<Message>,
     /// The tokens of formatted actions, which recur from step to step.
     tokens_of_actions: HashMap<String, Arc<[u32]>>,
 }
@@ -101,6 +103,7 @@ impl<'a> LmAgent<'a> {
             stop: None,
             interrupted: false,
             constrained: false,
+            examples: Vec::new(),
             tokens_of_actions: HashMap::new(),
         }
     }
@@ -110,6 +113,13 @@ impl<'a> LmAgent<'a> {
     #[must_use]
     pub fn with_constrained_decoding(mut self, on: bool) -> Self {
         self.constrained = on;
+        self
+    }
+
+    /// Puts questions and answers before every prompt, as earlier messages of the conversation (few-shot).
+    #[must_use]
+    pub fn with_examples(mut self, examples: Vec<Message>) -> Self {
+        self.examples = examples;
         self
     }
 
@@ -129,13 +139,11 @@ impl<'a> LmAgent<'a> {
         self
     }
 
-    /// Encodes a prompt as a user message with the chat template.
-    ///
-    /// # Errors
-    /// If the template rejects it.
-    pub fn encode(tokenizer: &Tokenizer, prompt: &str) -> Result<Vec<u32>, LmError> {
-        let messages = [Message::new("user", prompt)];
-        Ok(tokenizer.encode_chat(&messages, None, true)?.ids)
+    /// Encodes a prompt as a user message with the chat template, after the examples.
+    fn encode(&self, prompt: &str) -> Result<Vec<u32>, LmError> {
+        let mut messages = self.examples.clone();
+        messages.push(Message::new("user", prompt));
+        Ok(self.tokenizer.encode_chat(&messages, None, true)?.ids)
     }
 
     /// Runs `play` with this agent. If the model failed, or the agent was asked to stop, this error
@@ -218,7 +226,7 @@ impl<'a> LmAgent<'a> {
                     .filter(|before| &prompts[*before] == prompt);
                 rows.push(match same {
                     Some(before) => rows[before].clone(),
-                    None => Self::encode(self.tokenizer, prompt)?,
+                    None => self.encode(prompt)?,
                 });
             }
             self.options.seed = Rng::indexed(self.seed, self.calls).next();

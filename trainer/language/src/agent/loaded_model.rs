@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use sentinel_base::arg_parsers::{named_enum_parser, parse_number};
 use sentinel_base::provenance::{Provenance, marked_name};
 use sentinel_lm::{
-    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora,
+    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora, Message,
     Tokenizer, find_model, load_tokenizer,
 };
+use sentinel_play::corpus::read_corpus;
 use sentinel_tensor::device::DeviceName;
 
 use crate::agent::lm_agent::LmAgent;
@@ -37,6 +38,10 @@ pub struct GenerationArgs {
     /// Limit completions to the world's legal actions (constrained decoding); results are marked
     #[arg(long, requires = "model")]
     pub constrained: bool,
+    /// Rows of a corpus whose questions and answers stand before every prompt (few-shot); results are
+    /// marked
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub examples: Option<PathBuf>,
     /// Variables of the chat template as a JSON object, such as {"enable_thinking": false} [default:
     /// those that the adapter or the model was trained with]
     #[arg(long, value_name = "JSON", requires = "model")]
@@ -60,6 +65,7 @@ impl GenerationArgs {
             generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
             seed: Some(self.seed.unwrap_or(0)),
             constrained: self.constrained,
+            examples: self.examples.clone(),
             chat_template_kwargs: self.chat_template_kwargs.clone(),
             eos_token: self.eos_token.clone(),
             device: Some(self.device.unwrap_or_default()),
@@ -68,9 +74,9 @@ impl GenerationArgs {
 
     /// Returns the names and values of the options that were given, as on the command line.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let folder = |folder: &PathBuf| folder.display().to_string();
+        let path = |path: &PathBuf| path.display().to_string();
         let all = [
-            ("adapter", self.adapter.as_ref().map(folder)),
+            ("adapter", self.adapter.as_ref().map(path)),
             ("temperature", self.temperature.map(|t| t.to_string())),
             (
                 "max-completion-length",
@@ -82,6 +88,7 @@ impl GenerationArgs {
             ),
             ("seed", self.seed.map(|n| n.to_string())),
             ("constrained", self.constrained.then(String::new)),
+            ("examples", self.examples.as_ref().map(path)),
             (
                 "chat-template-kwargs",
                 self.chat_template_kwargs.as_ref().map(ToString::to_string),
@@ -102,10 +109,12 @@ pub struct LoadedModel {
     options: GenerateOptions,
     batch: usize,
     constrained: bool,
+    /// Questions and answers before every prompt.
+    examples: Vec<Message>,
     /// Variables that are passed to the chat template.
     pub chat_template_kwargs: ChatTemplateKwargs,
     /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if
-    /// decoding is constrained, or the model is a fallback.
+    /// decoding is constrained, examples stand before the prompts, or the model is a fallback.
     pub name: String,
     /// Origin of model and adapter.
     pub provenance: Provenance,
@@ -117,7 +126,7 @@ impl LoadedModel {
     /// Loads the model `asked`, a local folder or a name on the Hub.
     ///
     /// # Errors
-    /// If it cannot be found or read, or the adapter belongs to another model.
+    /// If it cannot be found or read, the adapter belongs to another model, or the examples are not chats.
     pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
         let said = options.with_defaults();
         let batch = said.generation_batch_size.unwrap_or_default();
@@ -138,6 +147,13 @@ impl LoadedModel {
         let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
         let (tokenizer, defaults, _) =
             load_tokenizer(model.config(), &folder, adapter, eos_token, kwargs.clone())?;
+        let examples = match &said.examples {
+            Some(file) => {
+                provenance.add_file("examples", file)?;
+                read_examples(file)?
+            }
+            None => Vec::new(),
+        };
         let warnings = warning.into_iter().chain(defaults.warnings(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
@@ -152,10 +168,8 @@ impl LoadedModel {
             batch,
             constrained: said.constrained,
             chat_template_kwargs: kwargs,
-            name: marked_name(
-                &name(asked, said.adapter.as_deref(), said.constrained),
-                provenance.is_fallback(),
-            ),
+            name: marked_name(&name(asked, &said, examples.len() / 2), provenance.is_fallback()),
+            examples,
             provenance,
             warnings: warnings.collect(),
         })
@@ -179,24 +193,50 @@ impl LoadedModel {
         let options = self.options.clone();
         LmAgent::new(&self.model, &self.tokenizer, options, self.batch)
             .with_constrained_decoding(self.constrained)
+            .with_examples(self.examples.clone())
+    }
+
+    /// Returns the number of examples before every prompt.
+    #[must_use]
+    pub const fn example_count(&self) -> usize {
+        self.examples.len() / 2
     }
 }
 
+/// Largest number of examples before a prompt.
+const MAX_EXAMPLES: usize = 64;
+
+/// Reads the rows of a corpus as messages, each a question and its answer.
+fn read_examples(file: &Path) -> Result<Vec<Message>, RunError> {
+    let examples = read_corpus(file)?;
+    if examples.len() > MAX_EXAMPLES {
+        return Err(RunError::option("examples", "a file of at most 64 rows"));
+    }
+    let mut messages = Vec::with_capacity(2 * examples.len());
+    for example in &examples {
+        messages.push(Message::new("user", example.prompt.question()));
+        messages.push(Message::new("assistant", &example.completion));
+    }
+    Ok(messages)
+}
+
 /// Returns the policy name that rows of a replay record.
-fn name(asked: &str, adapter: Option<&Path>, constrained: bool) -> String {
+fn name(asked: &str, options: &GenerationArgs, examples: usize) -> String {
     let folder = |path: &Path| {
         // `canonicalize` also resolves `.` to a folder with a name.
         let whole = path.canonicalize().ok()?;
         Some(whole.file_name()?.to_string_lossy().into_owned())
     };
-    let base = folder(Path::new(asked)).unwrap_or_else(|| asked.to_owned());
-    let name = match adapter.and_then(folder) {
-        Some(adapter) => format!("{base}+{adapter}"),
-        None => base,
-    };
-    if constrained {
-        format!("{name}+constrained")
-    } else {
-        name
+    let mut name = folder(Path::new(asked)).unwrap_or_else(|| asked.to_owned());
+    if let Some(adapter) = options.adapter.as_deref().and_then(folder) {
+        name.push('+');
+        name.push_str(&adapter);
     }
+    if options.constrained {
+        name.push_str("+constrained");
+    }
+    if examples > 0 {
+        name.push_str(&format!("+{examples}-shot"));
+    }
+    name
 }

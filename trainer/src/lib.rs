@@ -1,4 +1,4 @@
-//! The library behind the `sentinel` command: sweeps over several models. Everything else that the
+//! The library behind the `sentinel` command: sweeps over several models, and checks of the machine. Everything else that the
 //! command runs is a crate of its own, below `trainer/`. It must never hold what another crate could
 //! use.
 //!
@@ -8,4 +8,5 @@
 //! provides, and report progress by a callback. One config struct per command serves both clap and
 //! callers from code.
 
+pub mod doctor;
 pub mod sweep;

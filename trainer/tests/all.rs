@@ -11,6 +11,7 @@ mod charts;
 mod cluster;
 mod corpus;
 mod corpus_forms;
+mod doctor;
 mod documents;
 mod eval;
 mod hub;

@@ -38,7 +38,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     ("Hugging Face Hub", &["hf-job", "upload", "pull"]),
     ("Server", &["serve"]),
-    ("Other", &["completions", "help"]),
+    ("Other", &["doctor", "completions", "help"]),
 ];
 /// The largest number of tasks that help lists.
 const TASKS_LISTED: usize = 6;

@@ -5,6 +5,7 @@ mod analyze;
 mod charts;
 mod compact;
 mod corpus;
+mod doctor;
 mod environments;
 mod help;
 mod hub;
@@ -51,6 +52,7 @@ use sentinel_play::rules::RulesConfig;
 use sentinel_play::trace::TraceConfig;
 use sentinel_play::verify::VerifyConfig;
 use sentinel_server::ServeOptions;
+use sentinel_trainer::doctor::DoctorArgs;
 use sentinel_trainer::sweep::{ImprovementArgs, PostSaveArgs};
 
 /// The name of the program, in help and in completions.
@@ -123,6 +125,8 @@ pub(crate) enum Command {
     Check(sweep::CheckCommand),
     /// Serve the worlds over HTTP and WebSocket: OpenEnv, the reference's API, a policy, the page
     Serve(Box<ServeOptions>),
+    /// Check this machine for what the commands need; exit code 1 when something is missing
+    Doctor(DoctorArgs),
     /// Print completions for a shell
     Completions {
         /// The shell to complete for
@@ -308,6 +312,7 @@ pub(crate) fn run(command: Command, given: &ArgMatches) -> Result<()> {
         Command::ModelStatus(command) => sweep::model_status(&command),
         Command::Check(command) => sweep::check(&command),
         Command::Serve(options) => serve::serve(&options),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions { shell } => completions(shell),
         Command::Old(old) => match old.renamed() {
             Command::Lm(command) => run_lm(command, given),

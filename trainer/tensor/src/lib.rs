@@ -9,8 +9,14 @@
 
 pub mod adamw;
 pub mod device;
+#[cfg(feature = "burn")]
+mod product_check;
 mod transfer;
 
+#[cfg(feature = "burn")]
+pub use burn::tensor::Device;
+#[cfg(feature = "burn")]
+pub use product_check::ProductCheck;
 pub use transfer::DeviceReadError;
 #[cfg(feature = "burn")]
 pub use transfer::{matrix, numbers};

@@ -148,10 +148,7 @@ fn examples_are_earlier_messages_of_the_conversation() {
     for row in &rows {
         let row: Value = serde_json::from_str(row).unwrap();
         for (role, key) in [("user", "prompt"), ("assistant", "completion")] {
-            messages.push(Message::new(
-                role,
-                row[key][0]["content"].as_str().unwrap(),
-            ));
+            messages.push(Message::new(role, row[key][0]["content"].as_str().unwrap()));
         }
     }
     messages.push(Message::new("user", "Hi"));

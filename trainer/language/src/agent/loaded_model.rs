@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use sentinel_base::arg_parsers::{named_enum_parser, parse_number};
 use sentinel_base::provenance::{Provenance, marked_name};
 use sentinel_lm::{
-    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora, Message,
-    Tokenizer, find_model, load_tokenizer,
+    BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora,
+    Message, Tokenizer, find_model, load_tokenizer,
 };
 use sentinel_play::corpus::read_corpus;
 use sentinel_tensor::device::DeviceName;
@@ -168,7 +168,10 @@ impl LoadedModel {
             batch,
             constrained: said.constrained,
             chat_template_kwargs: kwargs,
-            name: marked_name(&name(asked, &said, examples.len() / 2), provenance.is_fallback()),
+            name: marked_name(
+                &name(asked, &said, examples.len() / 2),
+                provenance.is_fallback(),
+            ),
             examples,
             provenance,
             warnings: warnings.collect(),

@@ -104,6 +104,9 @@ impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
         // 4 and 5: the log-probabilities that the loss compares with, then loss and step.
         self.add_reference_logps(&state.model, &mut batch)?;
         self.check_rollout_engine(update, synced, &mut batch)?;
+        if let Some(engine) = &mut self.rollout_engine {
+            engine.sleep().map_err(sentinel_lm::LmError::from)?;
+        }
         let steps = self.learn(state, &mut batch)?;
         Ok(Update {
             steps,

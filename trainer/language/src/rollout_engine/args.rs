@@ -38,6 +38,10 @@ pub struct RolloutEngineArgs {
     /// Seconds that a server has for an answer [default: 600]
     #[arg(long, value_name = "SECONDS")]
     pub rollout_timeout: Option<u64>,
+    /// Let the servers free the memory of their GPUs while the run trains, for a GPU that both share
+    #[arg(long, requires = "rollouts")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rollout_sleep: bool,
     /// Largest mean difference of the log-probabilities of server and policy directly after a load;
     /// a larger one stops the run [default: 0.1]
     #[arg(long, value_name = "X", value_parser = parse_number::<f64>)]
@@ -94,6 +98,7 @@ impl RolloutEngineArgs {
                 ("rollout-sync-every", self.rollout_sync_every.is_some()),
                 ("rollout-dir", self.rollout_dir.is_some()),
                 ("rollout-timeout", self.rollout_timeout.is_some()),
+                ("rollout-sleep", self.rollout_sleep),
                 (
                     "rollout-max-logp-difference",
                     self.rollout_max_logp_difference.is_some(),

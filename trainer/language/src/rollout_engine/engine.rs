@@ -22,7 +22,9 @@ const ROLLOUTS: &str = "rollouts";
 /// File with the id of the run, by which its adapters are told from those of others.
 const RUN_ID: &str = "run-id";
 /// Largest number of requests that a server has at a time.
-const IN_FLIGHT: usize = 64;
+const IN_FLIGHT: usize = 256;
+/// The version of vLLM whose requests and answers these are.
+const VLLM_VERSION: (u32, u32) = (0, 33);
 
 /// A version of the adapter that every server has.
 #[derive(Clone, Debug)]
@@ -57,6 +59,11 @@ pub struct RolloutEngine {
     /// Digest of the base model; computed once.
     digest: Option<String>,
     served: Option<Version>,
+    /// `true` if the servers sleep while the run trains.
+    sleeps: bool,
+    is_asleep: bool,
+    /// Warnings about the servers, for the first report.
+    pub(super) warnings: Vec<String>,
     work: Mutex<Work>,
 }
 
@@ -100,8 +107,13 @@ impl RolloutEngine {
         let process = format!("{:x}", unix_time_nanos());
         let parent = args.rollout_dir.as_ref().unwrap_or(&own);
         let parent = std::path::absolute(parent).unwrap_or_else(|_| parent.clone());
+        let mut warnings = Vec::new();
         for replica in &replicas {
-            prepare(replica, &run_prefix, max_length)?;
+            // A run that was killed may have left the server asleep.
+            if args.rollout_sleep {
+                replica.wake_up()?;
+            }
+            warnings.extend(prepare(replica, &run_prefix, max_length)?);
         }
         remove_leftovers(&parent, &run_prefix);
         Ok(Self {
@@ -114,6 +126,9 @@ impl RolloutEngine {
             unwritten_id: is_new.then_some(run_id),
             digest: None,
             served: None,
+            sleeps: args.rollout_sleep,
+            is_asleep: false,
+            warnings,
             work: Mutex::default(),
         })
     }
@@ -125,6 +140,7 @@ impl RolloutEngine {
     /// If the adapter cannot be written, or a server does not load it. It is then unloaded from the
     /// others.
     pub fn sync(&mut self, model: &CausalLm, update: usize) -> Result<SyncReport, LmError> {
+        self.wake_up()?;
         if let Some(served) = &self.served
             && !update.is_multiple_of(self.sync_every)
         {
@@ -150,15 +166,38 @@ impl RolloutEngine {
         Lora::save(model, &version.folder, &digest)?;
         self.digest = Some(digest);
         self.load(&version)?;
-        let mut warnings = Vec::new();
+        let mut warnings = std::mem::take(&mut self.warnings);
         if let Some(old) = self.served.replace(version) {
-            warnings = self.forget(&old);
+            warnings.extend(self.forget(&old));
         }
         Ok(SyncReport {
             staleness: 0,
             seconds: start.elapsed().as_secs_f64(),
             warnings,
         })
+    }
+
+    /// Lets the servers free the memory of their GPUs until the next [`RolloutEngine::sync`], if the options ask
+    /// for it.
+    ///
+    /// # Errors
+    /// If a server does not answer, or cannot do it.
+    pub fn sleep(&mut self) -> Result<(), RolloutEngineError> {
+        if self.sleeps && !self.is_asleep {
+            self.is_asleep = true;
+            let slept = self.on_all(Replica::sleep);
+            slept.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wake_up(&mut self) -> Result<(), RolloutEngineError> {
+        if self.is_asleep {
+            let awake = self.on_all(Replica::wake_up);
+            awake.into_iter().collect::<Result<(), _>>()?;
+            self.is_asleep = false;
+        }
+        Ok(())
     }
 
     /// Loads a version on all servers, or on none.
@@ -273,6 +312,8 @@ impl RolloutEngine {
     /// Unloads the adapter from all servers and removes its folder, at the end of a run. Failures do
     /// not matter by then: the next process of the run unloads what is left.
     pub fn close(&mut self) {
+        // A server that does not wake up keeps its adapter until the next process of the run.
+        let _ = self.wake_up();
         let served = self.served.take();
         let failures = served.map(|version| self.forget(&version));
         // Only empty folders are removed.
@@ -362,12 +403,14 @@ pub(super) fn new_run_id(run_folder: &Path) -> String {
     digest.iter().take(4).map(|b| format!("{b:02x}")).collect()
 }
 
-/// Checks a server, and unloads the adapters whose names begin with `run_prefix`.
+/// Checks a server, and unloads the adapters whose names begin with `run_prefix`. Returns a warning about its
+/// version.
 fn prepare(
     replica: &Replica,
     run_prefix: &str,
     max_length: usize,
-) -> Result<(), RolloutEngineError> {
+) -> Result<Option<String>, RolloutEngineError> {
+    let version = replica.version()?;
     for model in replica.models()? {
         if model.id.starts_with(run_prefix) {
             replica.unload_adapter(&model.id)?;
@@ -383,7 +426,20 @@ fn prepare(
             });
         }
     }
-    Ok(())
+    Ok(version.and_then(|version| warn_of_version(replica.address(), &version)))
+}
+
+/// Returns a warning if a version of vLLM is older than the one whose dialect is spoken.
+fn warn_of_version(address: &str, version: &str) -> Option<String> {
+    let mut numbers = version.split(['.', 'r', '+', '-']).map(str::parse);
+    let found = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let (major, minor) = VLLM_VERSION;
+    (found < VLLM_VERSION).then(|| {
+        format!(
+            "rollout server {address} runs vLLM {version}; requests and answers are those of {major}.{minor}, and may \
+             differ there"
+        )
+    })
 }
 
 /// Returns the time in nanoseconds since 1970, which no two processes of a run share.

@@ -7,7 +7,7 @@ use sentinel_http::{HttpClient, HttpConfig, HttpError, Request, Response, Token}
 use sentinel_server::completions::protocol::{
     CompletionRequest, CompletionResponse, LoadAdapter, ModelEntry, ModelList, UnloadAdapter,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::RolloutEngineError;
 
@@ -103,6 +103,65 @@ impl Replica {
     ) -> Result<CompletionResponse, RolloutEngineError> {
         let response = self.post("completions", request, true)?;
         response.json().map_err(|source| self.failed(source))
+    }
+
+    /// Returns the version of vLLM; `None` if the server is another program, which has no such route or answers
+    /// something else there.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn version(&self) -> Result<Option<String>, RolloutEngineError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let asked = || {
+            let request = Request::get(&format!("{}/version", self.address))?;
+            let version: Version = self.client.send(&request)?.json()?;
+            Ok(version.version)
+        };
+        match asked() {
+            Ok(version) => Ok(Some(version)),
+            Err(HttpError::Json { .. }) => Ok(None),
+            Err(error) if matches!(error.status(), Some(404 | 405)) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Moves the weights of the server to main memory, and forgets its cache.
+    ///
+    /// # Errors
+    /// If the server does not answer, or cannot do it.
+    pub fn sleep(&self) -> Result<(), RolloutEngineError> {
+        self.command("sleep?level=1")
+    }
+
+    /// Moves the weights of the server back to its GPU.
+    ///
+    /// # Errors
+    /// If the server does not answer, or cannot do it.
+    pub fn wake_up(&self) -> Result<(), RolloutEngineError> {
+        self.command("wake_up")
+    }
+
+    /// Calls a route of vLLM's development mode. Both can be repeated.
+    fn command(&self, route: &str) -> Result<(), RolloutEngineError> {
+        let sent = || {
+            let request = Request::post(&format!("{}/{route}", self.address))?;
+            self.client.send(&request.repeatable())
+        };
+        match sent() {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(error.status(), Some(404 | 405)) => {
+                Err(RolloutEngineError::Unfit {
+                    replica: self.address.clone(),
+                    reason: "it cannot sleep: start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode, or leave \
+                             out --rollout-sleep"
+                        .to_owned(),
+                })
+            }
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
     fn post(

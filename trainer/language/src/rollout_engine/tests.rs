@@ -319,3 +319,92 @@ fn connecting_checks_servers_and_unloads_what_the_run_left() -> Tested {
     );
     Ok(())
 }
+
+/// A server of an earlier version is named, one that is none of vLLM's is not asked again.
+#[test]
+fn version_of_a_server_is_checked() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let connect = |version: Option<&'static str>| {
+        let server = Loopback::start(move |_, request| match (&*request.target, version) {
+            ("/v1/models", _) => Reply::json(&json!({"object": "list", "data": []})),
+            ("/version", Some(version)) => Reply::json(&json!({"version": version})),
+            _ => Reply::status(404, "Not Found"),
+        })?;
+        let args = RolloutEngineArgs {
+            rollouts: Some(server.url.clone()),
+            ..RolloutEngineArgs::default()
+        };
+        let engine = RolloutEngine::connect(&args, folder.path(), 64)?;
+        Ok::<_, Box<dyn std::error::Error>>(engine.warnings)
+    };
+    for version in [
+        None,
+        Some("0.33.0"),
+        Some("0.40.1rc2"),
+        Some("1.0"),
+        Some("dev"),
+    ] {
+        assert!(connect(version)?.is_empty(), "{version:?}");
+    }
+    for version in ["0.9.2", "0.32.1.dev3+g1a2b"] {
+        let warnings = connect(Some(version))?;
+        assert!(
+            warnings.len() == 1 && warnings[0].contains(version),
+            "{warnings:?}"
+        );
+    }
+    Ok(())
+}
+
+/// A server that shares its GPU sleeps between generation and the next load, and is awake at the end.
+#[test]
+fn servers_sleep_while_the_run_trains() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let server = Loopback::start(|_, request| match &*request.target {
+        "/v1/models" => Reply::json(&json!({"object": "list", "data": []})),
+        "/version" => Reply::status(404, "Not Found"),
+        _ => Reply::status(200, "Success"),
+    })?;
+    let args = RolloutEngineArgs {
+        rollouts: Some(server.url.clone()),
+        rollout_sleep: true,
+        ..RolloutEngineArgs::default()
+    };
+    let mut engine = RolloutEngine::connect(&args, folder.path(), 64)?;
+    engine.sleep()?;
+    engine.sleep()?;
+    engine.wake_up()?;
+    engine.sleep()?;
+    engine.close();
+    let received = server.received();
+    let posts = received.iter().filter(|one| one.method == "POST");
+    let routes: Vec<&str> = posts.map(|one| &*one.target).collect();
+    assert_eq!(
+        routes,
+        [
+            "/wake_up",
+            "/sleep?level=1",
+            "/wake_up",
+            "/sleep?level=1",
+            "/wake_up"
+        ]
+    );
+
+    let unable = Loopback::start(|_, _| Reply::status(404, "Not Found"))?;
+    let args = RolloutEngineArgs {
+        rollouts: Some(unable.url.clone()),
+        ..args
+    };
+    let error = RolloutEngine::connect(&args, folder.path(), 64).expect_err("cannot sleep");
+    let message = error.to_string();
+    assert!(
+        message.contains(&unable.url) && message.contains("VLLM_SERVER_DEV_MODE=1"),
+        "{message}"
+    );
+    let alone = RolloutEngineArgs {
+        rollout_sleep: true,
+        ..RolloutEngineArgs::default()
+    };
+    assert!(alone.check(false).is_err());
+    Ok(())
+}

@@ -224,7 +224,7 @@ fn token(hub: &HfEnvironment) -> Check {
         Err(error) => Check::missing(
             NAME,
             error.to_string(),
-            "correct HF_TOKEN or HF_ENDPOINT, or log in again with `hf auth login`",
+            "correct HF_TOKEN, HF_ENDPOINT or the saved token",
         ),
     }
 }
@@ -345,7 +345,7 @@ fn toolkit() -> Check {
             "{} is not there, which kernels are compiled with",
             header.display()
         ),
-        "install the CUDA toolkit, no newer than the driver, and set CUDA_PATH if it is not in /usr/local/cuda",
+        "the CUDA toolkit is needed, no newer than the driver; CUDA_PATH names its folder if that is not /usr/local/cuda",
     )
 }
 

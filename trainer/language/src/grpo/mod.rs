@@ -151,6 +151,7 @@ impl<W: TextWorld + Analyzed> LmAlgorithm for Grpo<W> {
             "rollouts",
             "rollout_dir",
             "rollout_timeout",
+            "rollout_sleep",
             "rollout_max_logp_difference",
         ]
     }

@@ -155,8 +155,8 @@ impl Replica {
             Err(error) if matches!(error.status(), Some(404 | 405)) => {
                 Err(RolloutEngineError::Unfit {
                     replica: self.address.clone(),
-                    reason: "it cannot sleep: start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode, or leave \
-                             out --rollout-sleep"
+                    reason: "it cannot sleep: leave out --rollout-sleep, or start vLLM as its documentation says for sleep \
+                             mode (VLLM_SERVER_DEV_MODE=1, --enable-sleep-mode)"
                         .to_owned(),
                 })
             }

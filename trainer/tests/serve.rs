@@ -130,6 +130,19 @@ fn language_model_completes_prompts() {
     assert_eq!(status, 200, "{answer}");
     let logps = &answer["choices"][0]["logprobs"]["token_logprobs"];
     assert!(logps[0].as_f64().is_some_and(|logp| logp < 0.0), "{answer}");
+    // A chat is the completion of the prompt that the chat template makes of it.
+    let chat = json!({"model": "tiny", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3,
+        "temperature": 0});
+    let (status, answered) = serving.post("/v1/chat/completions", &chat);
+    assert_eq!(status, 200, "{answered}");
+    let prompt = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
+    let request = json!({"model": "tiny", "prompt": prompt, "max_tokens": 3, "temperature": 0});
+    let (_, completed) = serving.post("/v1/completions", &request);
+    let text = &answered["choices"][0]["message"]["content"];
+    assert_eq!(
+        (text, &answered["usage"]),
+        (&completed["choices"][0]["text"], &completed["usage"])
+    );
     let unknown = json!({"model": "other", "prompt": "action"});
     let (status, answer) = serving.post("/v1/completions", &unknown);
     assert_eq!(

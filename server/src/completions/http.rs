@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::chat::{Answer, ChatChoice, ChatRequest, ChatResponse};
 use super::protocol::{
     Choice, CompletionRequest, CompletionResponse, ErrorInfo, ErrorResponse, LoadAdapter, LogProbs,
     ModelList, UnloadAdapter, Usage,
@@ -28,7 +29,7 @@ type Engine = Arc<dyn CompletionEngine>;
 pub(crate) const TAG: &str = "completions";
 
 /// Returns the routes of the language model.
-pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
+pub(crate) fn routes() -> [Route<Arc<App>>; 5] {
     let no_model = |operation: Operation| {
         operation.fails_with::<ErrorResponse>(
             404,
@@ -43,6 +44,12 @@ pub(crate) fn routes() -> [Route<Arc<App>>; 4] {
             .fails_with::<ErrorResponse>(400, wrong)
             .fails_with::<ErrorResponse>(500, "The computation failed")
             .handled_by(completions),
+        no_model(Operation::post("/v1/chat/completions", TAG, "Generates answers to a conversation"))
+            .body::<ChatRequest>()
+            .reply::<ChatResponse>("The answers")
+            .fails_with::<ErrorResponse>(400, wrong)
+            .fails_with::<ErrorResponse>(500, "The computation failed")
+            .handled_by(chat_completions),
         no_model(Operation::get("/v1/models", TAG, "Lists the model and its adapters"))
             .reply::<ModelList>("The model and its adapters")
             .handled_by(models),
@@ -132,23 +139,67 @@ pub(crate) async fn completions(State(app): Shared, body: Bytes) -> Response {
 async fn complete(app: &App, body: &[u8]) -> Result<Response, Response> {
     let engine = engine(app)?;
     let mut request = CompletionRequest::from_fields(object(body)?).map_err(invalid)?;
-    if request.completions() == 0 || request.completions() > MAX_COMPLETIONS {
-        let asked = request.completions();
-        let words =
-            format!("{asked} completions are asked for: use 1 to {MAX_COMPLETIONS} a request");
-        return Err(invalid(words));
-    }
+    check_count(request.completions())?;
     if request.logprobs.is_some_and(|more| more > 0) {
         return Err(invalid(
             "logprobs should be 0: alternatives of tokens are not returned",
         ));
     }
-    if request.seed.is_none() {
-        request.seed = Some(random_seed()?);
+    if request.sampling.seed.is_none() {
+        request.sampling.seed = Some(random_seed()?);
     }
     let asked = request.clone();
     let generated = run(app, move || engine.complete(&asked)).await?;
     Ok(answer(&response(&request, generated)))
+}
+
+/// Checks the number of completions that a request asks for.
+fn check_count(asked: usize) -> Result<(), Response> {
+    if asked == 0 || asked > MAX_COMPLETIONS {
+        let words =
+            format!("{asked} completions are asked for: use 1 to {MAX_COMPLETIONS} a request");
+        return Err(invalid(words));
+    }
+    Ok(())
+}
+
+/// Generates answers to a conversation.
+pub(crate) async fn chat_completions(State(app): Shared, body: Bytes) -> Response {
+    chat(&app, &body).await.unwrap_or_else(|error| error)
+}
+
+async fn chat(app: &App, body: &[u8]) -> Result<Response, Response> {
+    let engine = engine(app)?;
+    let mut request = ChatRequest::from_fields(object(body)?).map_err(invalid)?;
+    check_count(request.sampling.n)?;
+    if request.sampling.seed.is_none() {
+        request.sampling.seed = Some(random_seed()?);
+    }
+    let job = move || {
+        let prompt = engine.chat_prompt(&request.model, &request.messages)?;
+        let completion = request.completion(prompt);
+        let generated = engine.complete(&completion)?;
+        Ok((completion, generated))
+    };
+    let (completion, generated) = run(app, job).await?;
+    let response = response(&completion, generated);
+    let choice = |choice: Choice| ChatChoice {
+        index: choice.index,
+        message: Answer {
+            role: "assistant".to_owned(),
+            content: choice.text,
+        },
+        logprobs: None,
+        finish_reason: choice.finish_reason.unwrap_or_default(),
+    };
+    Ok(answer(&ChatResponse {
+        id: format!("chat{}", response.id),
+        object: "chat.completion".to_owned(),
+        created: response.created,
+        model: response.model,
+        choices: response.choices.into_iter().map(choice).collect(),
+        usage: response.usage,
+    }))
 }
 
 fn random_seed() -> Result<i64, Response> {
@@ -164,12 +215,12 @@ fn response(request: &CompletionRequest, generated: Vec<Generated>) -> Completio
     let mut usage = Usage::default();
     let choice = |(index, made): (usize, Generated)| {
         // The tokens of a prompt count once.
-        if index % request.n.max(1) == 0 {
+        if index % request.sampling.n.max(1) == 0 {
             usage.prompt_tokens += made.prompt_ids.len();
         }
         usage.completion_tokens += made.ids.len();
         let last = made.ids.last().filter(|_| made.stopped);
-        let own = last.filter(|id| request.stop_token_ids.contains(id));
+        let own = last.filter(|id| request.sampling.stop_token_ids.contains(id));
         let logprobs = request.logprobs.map(|_| LogProbs {
             token_logprobs: made.logps.iter().map(|l| Some(f64::from(*l))).collect(),
             tokens: made.ids.iter().map(|id| format!("token_id:{id}")).collect(),
@@ -188,7 +239,7 @@ fn response(request: &CompletionRequest, generated: Vec<Generated>) -> Completio
     let choices: Vec<Choice> = generated.into_iter().enumerate().map(choice).collect();
     usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
     CompletionResponse {
-        id: format!("cmpl-{:016x}", request.seed.unwrap_or_default()),
+        id: format!("cmpl-{:016x}", request.sampling.seed.unwrap_or_default()),
         object: "text_completion".to_owned(),
         created: created.map_or(0, |time| time.as_secs()),
         model: request.model.clone(),

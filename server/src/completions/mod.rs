@@ -1,6 +1,7 @@
 //! Completions of a language model, in the dialect of vLLM's server (0.33).
 //!
 //! * [`protocol`]: the messages, which clients of such servers can use as well.
+//! * [`chat`]: the messages of conversations, as in OpenAI's API.
 //! * [`CompletionEngine`]: the model behind the routes, which the command hands to the server, so that
 //!   the server knows no tensor library.
 //! * `http`: the routes under `/v1/`.
@@ -8,11 +9,13 @@
 //! Adapters are served by name: a name keeps its weights until it is unloaded, however many others
 //! are loaded meanwhile.
 
+pub mod chat;
 pub(crate) mod http;
 pub mod protocol;
 
 use std::path::Path;
 
+use self::chat::{ChatMessage, ChatPrompt};
 use self::protocol::{CompletionRequest, ModelEntry};
 
 /// The largest number of completions that a request can ask for: prompts times `n`.
@@ -62,6 +65,13 @@ pub struct Generated {
 pub trait CompletionEngine: Send + Sync {
     /// Returns the base model, then the adapters.
     fn models(&self) -> Vec<ModelEntry>;
+
+    /// Renders a conversation with the chat template of a model, up to where its answer begins.
+    ///
+    /// # Errors
+    /// If there is no such model, it has no chat template, or the template rejects the conversation.
+    fn chat_prompt(&self, model: &str, messages: &[ChatMessage])
+    -> Result<ChatPrompt, EngineError>;
 
     /// Generates `n` completions of each prompt, prompt by prompt. The request has a seed.
     ///

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// Fields of vLLM's requests that this server does not implement. Only a value that switches them off
 /// is accepted.
-const UNSUPPORTED: [&str; 22] = [
+pub(super) const UNSUPPORTED: [&str; 22] = [
     "allowed_token_ids",
     "bad_words",
     "best_of",
@@ -81,12 +81,29 @@ pub struct CompletionRequest {
     pub model: String,
     /// Prompts to complete, as text or tokens.
     pub prompt: Prompts,
-    /// Number of completions of each prompt.
-    #[serde(default = "one")]
-    pub n: usize,
     /// Length of the longest completion, in tokens.
     #[serde(default = "max_tokens")]
     pub max_tokens: usize,
+    /// Number of completions, and how they are sampled.
+    #[serde(flatten)]
+    pub sampling: SamplingParams,
+    /// `0` to return the log-probability of each token; `None` for none.
+    #[serde(default)]
+    pub logprobs: Option<u32>,
+    /// `true` to return the tokens of prompts and completions.
+    #[serde(default)]
+    pub return_token_ids: bool,
+    /// Arguments of this server beyond vLLM's.
+    #[serde(default)]
+    pub vllm_xargs: ExtraArgs,
+}
+
+/// The number of completions of a prompt, and how they are sampled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SamplingParams {
+    /// Number of completions of each prompt.
+    #[serde(default = "one")]
+    pub n: usize,
     /// Divisor of the logits; 0 selects greedy decoding.
     #[serde(default = "neutral")]
     pub temperature: f64,
@@ -109,15 +126,21 @@ pub struct CompletionRequest {
     /// Tokens that end a completion, beside those of the model.
     #[serde(default)]
     pub stop_token_ids: Vec<u32>,
-    /// `0` to return the log-probability of each token; `None` for none.
-    #[serde(default)]
-    pub logprobs: Option<u32>,
-    /// `true` to return the tokens of prompts and completions.
-    #[serde(default)]
-    pub return_token_ids: bool,
-    /// Arguments of this server beyond vLLM's.
-    #[serde(default)]
-    pub vllm_xargs: ExtraArgs,
+}
+
+impl Default for SamplingParams {
+    fn default() -> Self {
+        Self {
+            n: one(),
+            temperature: neutral(),
+            top_p: neutral(),
+            top_k: 0,
+            min_p: 0.0,
+            repetition_penalty: neutral(),
+            seed: None,
+            stop_token_ids: Vec::new(),
+        }
+    }
 }
 
 const fn one() -> usize {
@@ -139,14 +162,7 @@ impl CompletionRequest {
     /// Returns the reason why it is refused: a field that is missing, has a wrong type or asks for
     /// something that this server does not implement.
     pub fn from_fields(mut fields: Map<String, Value>) -> Result<Self, String> {
-        fields.retain(|_, value| !value.is_null());
-        for name in UNSUPPORTED {
-            if fields.get(name).is_some_and(|value| !is_off(name, value)) {
-                return Err(format!(
-                    "{name} is not supported by this server: leave it out"
-                ));
-            }
-        }
+        check_supported(&mut fields, &UNSUPPORTED)?;
         if let Some(prompt) = fields.get("prompt")
             && Prompts::deserialize(prompt).is_err()
         {
@@ -159,7 +175,25 @@ impl CompletionRequest {
     /// Returns the number of completions that are asked for.
     #[must_use]
     pub const fn completions(&self) -> usize {
-        self.prompt.len().saturating_mul(self.n)
+        self.prompt.len().saturating_mul(self.sampling.n)
+    }
+}
+
+/// Removes fields that are null, and refuses those of `unsupported` that are not off.
+///
+/// # Errors
+/// Returns the reason with the name of the field.
+pub(super) fn check_supported(
+    fields: &mut Map<String, Value>,
+    unsupported: &[&str],
+) -> Result<(), String> {
+    fields.retain(|_, value| !value.is_null());
+    let is_on = |name: &&&str| fields.get(**name).is_some_and(|value| !is_off(name, value));
+    match unsupported.iter().find(is_on) {
+        Some(name) => Err(format!(
+            "{name} is not supported by this server: leave it out"
+        )),
+        None => Ok(()),
     }
 }
 
@@ -173,6 +207,9 @@ fn is_off(name: &str, value: &Value) -> bool {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
+        Value::Object(fields) if name == "response_format" => {
+            fields.get("type").is_some_and(|kind| kind == "text")
+        }
         Value::Object(fields) => fields.is_empty(),
         Value::Bool(true) => false,
     }
@@ -354,9 +391,8 @@ mod tests {
         let found =
             read(&json!({"model": "m", "prompt": "a", "seed": null, "stop": [], "best_of": 1}));
         let found = found.expect("a request");
-        assert_eq!((found.n, found.max_tokens, found.top_k), (1, 16, 0));
-        assert_eq!((found.seed, found.logprobs), (None, None));
-        assert!(found.temperature == 1.0 && found.top_p == 1.0 && found.repetition_penalty == 1.0);
+        assert_eq!(found.sampling, SamplingParams::default());
+        assert_eq!((found.max_tokens, found.logprobs), (16, None));
     }
 
     #[test]

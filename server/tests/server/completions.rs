@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use sentinel_server::completions::chat::{ChatMessage, ChatPrompt};
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry, Prompts};
 use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
 use sentinel_server::{Limits, ServeOptions};
@@ -28,6 +29,22 @@ impl CompletionEngine for Echo {
             .collect()
     }
 
+    /// The prompt has a token for each message: the length of its text.
+    fn chat_prompt(
+        &self,
+        _model: &str,
+        messages: &[ChatMessage],
+    ) -> Result<ChatPrompt, EngineError> {
+        if messages.iter().any(|message| message.role == "tool") {
+            return Err(EngineError::Invalid("no tools".to_owned()));
+        }
+        let length = |message: &ChatMessage| u32::try_from(message.text().len()).expect("a length");
+        Ok(ChatPrompt {
+            ids: messages.iter().map(length).collect(),
+            context: 100,
+        })
+    }
+
     fn complete(&self, request: &CompletionRequest) -> Result<Vec<Generated>, EngineError> {
         let known = self.models().iter().any(|model| model.id == request.model);
         if !known {
@@ -38,10 +55,10 @@ impl CompletionEngine for Echo {
             Prompts::IdLists(all) => all.clone(),
             _ => return Err(EngineError::Invalid("no texts".to_owned())),
         };
-        let seed = request.seed.expect("the server sets it");
+        let seed = request.sampling.seed.expect("the server sets it");
         let rows = prompts
             .into_iter()
-            .flat_map(|prompt| std::iter::repeat_n(prompt, request.n));
+            .flat_map(|prompt| std::iter::repeat_n(prompt, request.sampling.n));
         let echo = |prompt: Vec<u32>| Generated {
             ids: std::iter::once(seed as u32)
                 .chain(prompt.iter().copied())
@@ -79,6 +96,54 @@ async fn post(server: &TestServer, route: &str, body: &Value) -> (u16, Value) {
     server
         .request("POST", &format!("/v1/{route}"), Some(&body))
         .await
+}
+
+#[tokio::test]
+async fn chat_has_the_fields_of_openai() {
+    let server = start(|_, _| {}).await;
+    let messages =
+        json!([{"role": "system", "content": "ab"}, {"role": "user", "content": "123456789"}]);
+    let request = json!({"model": "base", "messages": messages, "n": 2, "max_completion_tokens": 5, "stream": false});
+    let (status, answer) = post(&server, "chat/completions", &request).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["object"], "chat.completion");
+    assert!(
+        answer["id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("chatcmpl-")),
+        "{answer}"
+    );
+    assert_eq!(
+        answer["choices"][1],
+        json!({"index": 1, "message": {"role": "assistant", "content": "echo"}, "logprobs": null,
+            "finish_reason": "stop"})
+    );
+    assert_eq!(
+        answer["usage"],
+        json!({"prompt_tokens": 2, "completion_tokens": 6, "total_tokens": 8})
+    );
+    for (wrong, status, word) in [
+        (json!({"model": "other"}), 404, "other"),
+        (
+            json!({"messages": [{"role": "tool", "content": "a"}]}),
+            400,
+            "no tools",
+        ),
+        (json!({"messages": "a"}), 400, "messages"),
+        (json!({"tools": [{"type": "function"}]}), 400, "tools"),
+        (json!({"n": 0}), 400, "0 completions"),
+        (json!({"n": 1025}), 400, "1025 completions"),
+        (json!({"temperature": "warm"}), 400, "warm"),
+    ] {
+        let mut request = request.clone();
+        for (name, value) in wrong.as_object().expect("fields") {
+            request[name] = value.clone();
+        }
+        let (found, answer) = post(&server, "chat/completions", &request).await;
+        assert_eq!(found, status, "{answer}");
+        let message = answer["error"]["message"].as_str().expect("a message");
+        assert!(message.contains(word), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sentinel_language::agent::{ModelEngine, ModelEngineOptions};
+use sentinel_server::completions::chat::{ChatMessage, ChatPrompt};
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry};
 use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
 use serde_json::Value;
@@ -22,6 +23,14 @@ struct Faulty {
 impl CompletionEngine for Faulty {
     fn models(&self) -> Vec<ModelEntry> {
         self.inner.models()
+    }
+
+    fn chat_prompt(
+        &self,
+        model: &str,
+        messages: &[ChatMessage],
+    ) -> Result<ChatPrompt, EngineError> {
+        self.inner.chat_prompt(model, messages)
     }
 
     fn complete(&self, request: &CompletionRequest) -> Result<Vec<Generated>, EngineError> {

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use sentinel_lm::{
-    BaseCheck, CausalLm, GenerateOptions, GenerationDefaults, Generator, HubOptions, LmError, Lora,
-    PreparedLayers, Sampling, Tokenizer, find_model, tokenizer_folder,
+    BaseCheck, CausalLm, ChatTemplateKwargs, GenerateOptions, GenerationDefaults, Generator,
+    HubOptions, LmError, Lora, Message, PreparedLayers, Sampling, Tokenizer, find_model,
+    tokenizer_folder,
 };
+use sentinel_server::completions::chat::{ChatMessage, ChatPrompt};
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry, Prompts};
 use sentinel_server::completions::{CompletionEngine, EngineError, Generated};
 use sentinel_tensor::device::DeviceName;
@@ -87,8 +89,9 @@ impl ModelEngine {
         let found = find_model(asked, &HubOptions::from_environment())?;
         let root = found.folder;
         let mut base = CausalLm::load(&root, &DeviceName::default().open()?)?;
-        let tokenizer = Tokenizer::load(&root)?;
+        let mut tokenizer = Tokenizer::load(&root)?;
         tokenizer.check_fits(base.config())?;
+        tokenizer.set_chat_template_kwargs(ChatTemplateKwargs::resolve(None, None, &root)?);
         // Every adapter is compared with it.
         base.keep_digest()?;
         let defaults = GenerationDefaults::resolve(&root, None, &tokenizer, None)?;
@@ -160,11 +163,14 @@ impl ModelEngine {
         let mut model = CausalLm::clone(&self.base.model);
         Lora::load(&mut model, folder, BaseCheck::Weights)?;
         let of_tokenizer = tokenizer_folder(&self.root, Some(folder))?;
-        let tokenizer = if of_tokenizer == self.root {
+        let kwargs = ChatTemplateKwargs::resolve(None, Some(folder), &self.root)?;
+        let of_base = ChatTemplateKwargs::resolve(None, None, &self.root)?;
+        let tokenizer = if of_tokenizer == self.root && kwargs == of_base {
             Arc::clone(&self.base.tokenizer)
         } else {
-            let own = Tokenizer::load(of_tokenizer)?;
+            let mut own = Tokenizer::load(of_tokenizer)?;
             own.check_fits(model.config())?;
+            own.set_chat_template_kwargs(kwargs);
             Arc::new(own)
         };
         let defaults = GenerationDefaults::resolve(&self.root, Some(folder), &tokenizer, None)?;
@@ -189,26 +195,33 @@ impl ServedModel {
         &self,
         request: &CompletionRequest,
     ) -> Result<GenerateOptions, EngineError> {
-        let greedy = request.temperature == 0.0;
-        let top_k = usize::try_from(request.top_k.max(0)).unwrap_or(0);
-        if request.top_k < -1 {
-            let words = format!("top_k should be at least -1, not {}", request.top_k);
+        let greedy = request.sampling.temperature == 0.0;
+        let top_k = usize::try_from(request.sampling.top_k.max(0)).unwrap_or(0);
+        if request.sampling.top_k < -1 {
+            let words = format!(
+                "top_k should be at least -1, not {}",
+                request.sampling.top_k
+            );
             return Err(EngineError::Invalid(words));
         }
         let first_row = u64::from(request.vllm_xargs.sentinel_first_row);
-        let seed = request.seed.unwrap_or_default().cast_unsigned();
+        let seed = request.sampling.seed.unwrap_or_default().cast_unsigned();
         let mut options = GenerateOptions::new(request.max_tokens, &self.defaults, 0);
         options.seed = seed.wrapping_sub(first_row);
         options.first_row = first_row;
         options.greedy = greedy;
         options.sampling = Sampling {
-            temperature: if greedy { 1.0 } else { request.temperature },
+            temperature: if greedy {
+                1.0
+            } else {
+                request.sampling.temperature
+            },
             top_k,
-            top_p: request.top_p,
-            min_p: request.min_p,
-            repetition_penalty: request.repetition_penalty,
+            top_p: request.sampling.top_p,
+            min_p: request.sampling.min_p,
+            repetition_penalty: request.sampling.repetition_penalty,
         };
-        options.stop_tokens.extend(&request.stop_token_ids);
+        options.stop_tokens.extend(&request.sampling.stop_token_ids);
         Ok(options)
     }
 
@@ -220,7 +233,7 @@ impl ServedModel {
         let prompts = self.prompts(&request.prompt)?;
         let rows = prompts
             .iter()
-            .flat_map(|prompt| std::iter::repeat_n(prompt.as_slice(), request.n));
+            .flat_map(|prompt| std::iter::repeat_n(prompt.as_slice(), request.sampling.n));
         let rows: Vec<&[u32]> = rows.collect();
         let mut all = Vec::with_capacity(rows.len());
         let generator = self.generator();
@@ -268,6 +281,22 @@ impl CompletionEngine for ModelEngine {
             ..entry(name, &adapter.folder)
         });
         std::iter::once(base).chain(adapters).collect()
+    }
+
+    fn chat_prompt(
+        &self,
+        model: &str,
+        messages: &[ChatMessage],
+    ) -> Result<ChatPrompt, EngineError> {
+        let model = self.model(model)?;
+        let messages: Vec<Message> = (messages.iter())
+            .map(|message| Message::new(&message.role, &message.text()))
+            .collect();
+        let encoded = model.tokenizer.encode_chat(&messages, None, true);
+        Ok(ChatPrompt {
+            ids: encoded.map_err(|error| refused(&error))?.ids,
+            context: model.model.config().max_position_embeddings,
+        })
     }
 
     fn complete(&self, request: &CompletionRequest) -> Result<Vec<Generated>, EngineError> {

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use sentinel_lm::{Completion, GenerateOptions};
 use sentinel_server::completions::protocol::{
-    Choice, CompletionRequest, CompletionResponse, ExtraArgs, Prompts,
+    Choice, CompletionRequest, CompletionResponse, ExtraArgs, Prompts, SamplingParams,
 };
 
 /// Largest number of completions of a request.
@@ -72,19 +72,21 @@ fn request(
     CompletionRequest {
         model: model.to_owned(),
         prompt,
-        n,
         max_tokens: options.max_new_tokens,
-        temperature,
-        top_p: if options.greedy { 1.0 } else { sampling.top_p },
-        top_k: if options.greedy {
-            0
-        } else {
-            i64::try_from(sampling.top_k).unwrap_or(0)
+        sampling: SamplingParams {
+            n,
+            temperature,
+            top_p: if options.greedy { 1.0 } else { sampling.top_p },
+            top_k: if options.greedy {
+                0
+            } else {
+                i64::try_from(sampling.top_k).unwrap_or(0)
+            },
+            min_p: if options.greedy { 0.0 } else { sampling.min_p },
+            repetition_penalty: sampling.repetition_penalty,
+            seed: Some(options.seed.wrapping_add(first_row as u64).cast_signed()),
+            stop_token_ids: options.stop_tokens.clone(),
         },
-        min_p: if options.greedy { 0.0 } else { sampling.min_p },
-        repetition_penalty: sampling.repetition_penalty,
-        seed: Some(options.seed.wrapping_add(first_row as u64).cast_signed()),
-        stop_token_ids: options.stop_tokens.clone(),
         logprobs: Some(0),
         return_token_ids: true,
         vllm_xargs: ExtraArgs {
@@ -180,7 +182,7 @@ fn completion(
         .collect::<Result<_, _>>()?;
     let last = ids.last().copied().unwrap_or_default();
     let stopped = match choice.finish_reason.as_deref() {
-        Some("stop") if request.stop_token_ids.contains(&last) => true,
+        Some("stop") if request.sampling.stop_token_ids.contains(&last) => true,
         Some("stop") => {
             return Err(format!(
                 "it ended with token {last}, which is not one of stop_token_ids"

@@ -42,19 +42,25 @@ fn rows(requests: &[RowRequest]) -> Vec<(usize, usize)> {
 fn sampled_groups_are_requests_with_the_seed_of_their_rows() {
     let requests = divide(&prompts(), &options(false), "m", 1);
     assert_eq!(rows(&requests), [(0, 3), (3, 5), (5, 6)]);
-    let seeds: Vec<i64> = requests.iter().filter_map(|one| one.request.seed).collect();
+    let seeds: Vec<i64> = requests
+        .iter()
+        .filter_map(|one| one.request.sampling.seed)
+        .collect();
     assert_eq!(
         seeds,
         [-2, 1, 3],
         "the seed of the batch plus the first row"
     );
     let second = &requests[1].request;
-    assert_eq!((&second.prompt, second.n), (&Prompts::Ids(vec![2, 3]), 2));
+    assert_eq!(
+        (&second.prompt, second.sampling.n),
+        (&Prompts::Ids(vec![2, 3]), 2)
+    );
     assert_eq!(second.vllm_xargs.sentinel_first_row, 3);
     // A group larger than a server's share is divided; its rows keep their seeds.
     let requests = divide(&prompts(), &options(false), "m", 3);
     assert_eq!(rows(&requests), [(0, 2), (2, 3), (3, 5), (5, 6)]);
-    assert_eq!(requests[1].request.seed, Some(0));
+    assert_eq!(requests[1].request.sampling.seed, Some(0));
     assert!(divide(&[], &options(false), "m", 2).is_empty());
 }
 
@@ -63,13 +69,16 @@ fn greedy_prompts_share_requests_of_bounded_size() {
     let requests = divide(&prompts(), &options(true), "m", 2);
     assert_eq!(rows(&requests), [(0, 3), (3, 6)]);
     let first = &requests[0].request;
-    assert!(first.temperature == 0.0 && first.n == 1 && first.prompt.len() == 3);
+    assert!(first.sampling.temperature == 0.0 && first.sampling.n == 1 && first.prompt.len() == 3);
     let many = vec![vec![1]; 2500];
     assert_eq!(
         rows(&divide(&many, &options(true), "m", 1)),
         [(0, 1024), (1024, 2048), (2048, 2500)]
     );
-    assert_eq!(divide(&many, &options(false), "m", 1)[0].request.n, 1024);
+    assert_eq!(
+        divide(&many, &options(false), "m", 1)[0].request.sampling.n,
+        1024
+    );
 }
 
 /// Every sampling field is sent, because unset ones come from the model's own defaults.

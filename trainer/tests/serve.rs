@@ -152,6 +152,100 @@ fn language_model_completes_prompts() {
     );
 }
 
+/// A model behind a server plays as it does in the process of the command.
+#[test]
+fn endpoint_plays_as_the_model_behind_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (corpus, model) = crate::common::lm::untrained(folder.path());
+    let examples = folder.path().join("examples.jsonl");
+    let rows = std::fs::read_to_string(corpus).expect("a corpus");
+    let first = rows.lines().next().expect("a row");
+    std::fs::write(&examples, first).expect("a file");
+    let examples = examples.display().to_string();
+
+    let serving = Serving::start(&["--model", &model, "--served-model-name", "tiny"]);
+    let url = format!("{}/v1", serving.address);
+    let run = |command: &str, options: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_sentinel"))
+            .args(command.split_whitespace())
+            .args([
+                "--world",
+                "trust",
+                "--task",
+                "task1",
+                "--max-completion-length",
+                "6",
+            ])
+            .args(["--examples", &examples])
+            .args(options)
+            .env_remove("SENTINEL_API_KEY")
+            .env_remove("OPENAI_API_KEY")
+            .output()
+            .expect("runs");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).expect("a text"),
+            error,
+        )
+    };
+    let eval = |options: &[&str]| {
+        let (code, printed, error) = run("lm eval --seeds 1000..1003", options);
+        assert_eq!(code, Some(0), "{error}");
+        serde_json::from_str::<Value>(&printed).expect("JSON")
+    };
+    let local = eval(&["--model", &model]);
+    let remote = eval(&["--model", "tiny", "--endpoint", &url]);
+    for key in ["score", "validity", "signals", "tokens", "examples"] {
+        assert_eq!(remote[key], local[key], "{key}");
+    }
+    assert_eq!(remote["usage"]["completion_tokens"], remote["tokens"]);
+    assert!(
+        remote["usage"]["prompt_tokens"].as_u64() > Some(0),
+        "{remote}"
+    );
+    assert_eq!(
+        remote["sentinel"]["endpoint"],
+        json!(format!("{url}/chat/completions"))
+    );
+
+    // A replay has the same rows, but for the name of the policy.
+    let record = |name: &str, options: &[&str]| {
+        let out = folder.path().join(name).display().to_string();
+        let (code, _, error) = run(&format!("record --seeds 0..2 --out {out}"), options);
+        assert_eq!(code, Some(0), "{error}");
+        std::fs::read_to_string(out).expect("a replay")
+    };
+    let local = record("local.jsonl", &["--model", &model]);
+    let remote = record("remote.jsonl", &["--model", "tiny", "--endpoint", &url]);
+    let name = |text: &str| {
+        let row: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");
+        row["model_source"].as_str().expect("a name").to_owned()
+    };
+    assert!(name(&remote).contains("tiny+1-shot"), "{}", name(&remote));
+    assert_eq!(
+        remote.replace(&name(&remote), ""),
+        local.replace(&name(&local), "")
+    );
+
+    // Errors name the endpoint, and options of local models are refused before a request.
+    let (code, _, error) = run(
+        "lm eval --seeds 1000..1001",
+        &["--model", "other", "--endpoint", &url],
+    );
+    assert_eq!(code, Some(1));
+    assert!(
+        error.contains("The model `other` does not exist"),
+        "{error}"
+    );
+    for option in ["--constrained", "--device=cpu", "--adapter=x"] {
+        let options = ["--model", "tiny", "--endpoint", &url, option];
+        let (code, _, error) = run("lm eval --seeds 1000..1001", &options);
+        assert_eq!(code, Some(1), "{option}");
+        assert!(error.contains("left out with --endpoint"), "{error}");
+    }
+}
+
 #[test]
 fn wrong_options_are_errors_with_a_way_out() {
     let output = |options: &[&str]| {

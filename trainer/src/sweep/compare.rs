@@ -13,7 +13,7 @@ use sentinel_evidence::improvement::{
 };
 use sentinel_evidence::json_file;
 use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
-use sentinel_language::agent::LoadedModel;
+use sentinel_language::agent::{LanguageAgent as _, LoadedModel};
 use sentinel_language::training::RunError;
 use sentinel_play::corpus::validation_seeds;
 use sentinel_play::rollout::{RolloutError, rollout_summaries};

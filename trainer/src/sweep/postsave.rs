@@ -13,7 +13,7 @@ use sentinel_evidence::postsave::{
     Attempt, ModelSource, POSTSAVE_REPORT, PostSaveReport, SampleRow,
 };
 use sentinel_evidence::run_paths::{RunPathArgs, RunPaths};
-use sentinel_language::agent::{Generation, LoadedModel};
+use sentinel_language::agent::{Generation, LanguageAgent as _, LoadedModel};
 use sentinel_language::training::RunError;
 use sentinel_play::corpus::validation_seeds;
 use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};

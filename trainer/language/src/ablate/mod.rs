@@ -23,7 +23,7 @@ use sentinel_env::polyguard::{PolyguardEnv, Setup};
 use sentinel_play::rollout::RolloutError;
 use sentinel_policy::rollout::run_steps;
 
-use crate::agent::LoadedModel;
+use crate::agent::{LanguageAgent as _, LoadedModel};
 use crate::training::RunError;
 use summary::EpisodeOutcome;
 

@@ -12,15 +12,18 @@ use sentinel_lm::ChatTemplateKwargs;
 use sentinel_play::eval::{Diagnostics, DiagnosticsSums, EpisodeFacts, EvalOrigin};
 use sentinel_play::rollout::{
     PromptArgs, RolloutArgs, RolloutConfig, RolloutError, RolloutReport, RolloutStats, RolloutSums,
-    rollout_summaries,
+    TextAgent, rollout_summaries,
 };
 use sentinel_policy::nn::NetworkWorld;
 use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
+use super::chat_endpoint::EndpointUsage;
+use super::language_agent::{LanguageAgent, TextModel};
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::agent::lm_agent::LmAgent;
 use crate::training::RunError;
+use crate::with_agent;
 
 /// The seeds of an evaluation by default.
 const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);
@@ -93,6 +96,9 @@ pub struct EvalReport {
     /// Variables that the chat template was rendered with; left out for none.
     #[serde(skip_serializing_if = "ChatTemplateKwargs::is_empty")]
     pub chat_template_kwargs: ChatTemplateKwargs,
+    /// Requests to an endpoint, and their tokens; left out for a model in this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<EndpointUsage>,
     /// Model, episodes and program version that produced the results.
     pub sentinel: EvalOrigin,
 }
@@ -127,11 +133,12 @@ pub fn play(
     progress: Progress<'_>,
 ) -> Result<EvalReport, RunError> {
     RolloutError::check_stop(stop)?;
-    let loaded = LoadedModel::load(&config.model, &config.generation)?;
-    let mut agent = loaded.agent().with_stop(stop);
+    let loaded = TextModel::load(&config.model, &config.generation)?;
     let episodes = config.episodes();
     let (measured, diagnostics) = in_world!(episodes.episode.world, W => {
-        measure_in::<W>(&episodes, &mut agent, progress)?
+        with_agent!(&loaded, agent => {
+            measure_in::<W, _>(&episodes, &mut agent.with_stop(stop), progress)?
+        })
     });
     let (rules, streams) = in_world!(config.episode.world, W => {
         let rules = config.episode.rules::<W>()?.to_string();
@@ -141,7 +148,8 @@ pub fn play(
         measured,
         constrained: config.generation.constrained,
         examples: loaded.example_count(),
-        chat_template_kwargs: loaded.chat_template_kwargs.clone(),
+        chat_template_kwargs: loaded.chat_template_kwargs(),
+        usage: loaded.endpoint().map(|(_, usage)| usage),
         sentinel: EvalOrigin {
             world: config.episode.world.name(),
             model: Some(config.model.clone()),
@@ -151,8 +159,9 @@ pub fn play(
             streams,
             rules,
             diagnostics,
-            warnings: loaded.warnings.clone(),
-            provenance: loaded.provenance.clone(),
+            endpoint: loaded.endpoint().map(|(address, _)| address.to_owned()),
+            warnings: loaded.warnings(),
+            provenance: loaded.provenance().clone(),
         },
     })
 }
@@ -167,15 +176,15 @@ pub fn evaluate_agent(
     progress: Progress<'_>,
 ) -> Result<EvalResult, RunError> {
     in_world!(episodes.episode.world, W => {
-        Ok(measure_in::<W>(episodes, agent, progress)?.0)
+        Ok(measure_in::<W, _>(episodes, agent, progress)?.0)
     })
 }
 
 /// Plays the tasks one after the other. Of an episode that was played only its score and sums are kept,
 /// no text and no token.
-fn measure_in<W: TextWorld + NetworkWorld>(
+fn measure_in<W: TextWorld + NetworkWorld, A: LanguageAgent + TextAgent<W>>(
     episodes: &EvalEpisodes,
-    agent: &mut LmAgent<'_>,
+    agent: &mut A,
     progress: Progress<'_>,
 ) -> Result<(EvalResult, Vec<Diagnostics>), RunError> {
     use sentinel_env::TaskName;
@@ -183,7 +192,7 @@ fn measure_in<W: TextWorld + NetworkWorld>(
     let rules = episodes.episode.rules::<W>()?;
     let streams = episodes.episode.streams_or::<W>(Streams::Independent)?;
     let tasks = episodes.episode.tasks_or::<W>(None)?;
-    let tokens_before = agent.generated_tokens;
+    let tokens_before = agent.generated_tokens();
     let mut signals = RolloutSums::default();
     let mut diagnostics = DiagnosticsSums::new(MODEL, W::EXPLOITS);
     let mut scores: Vec<Vec<f64>> = Vec::new();
@@ -226,7 +235,7 @@ fn measure_in<W: TextWorld + NetworkWorld>(
         tasks: tasks.iter().zip(&scores).map(of_task).collect(),
         validity: 1.0 - signals.invalid_rate,
         signals,
-        tokens: agent.generated_tokens - tokens_before,
+        tokens: agent.generated_tokens() - tokens_before,
     };
     Ok((measured, diagnostics.diagnostics()))
 }

@@ -11,6 +11,7 @@ use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
 use sentinel_policy::text::TextWorld;
 
 use super::generation_backend::GenerationBackend;
+use super::language_agent::LanguageAgent;
 use crate::training::RunError;
 
 /// A prompt and its completion as tokens.
@@ -131,7 +132,7 @@ impl<'a> LmAgent<'a> {
         self
     }
 
-    /// Generates no further batch once `stop` is set: [`LmAgent::run`] then returns
+    /// Generates no further batch once `stop` is set: [`LanguageAgent::run`] then returns
     /// [`RolloutError::Interrupted`].
     #[must_use]
     pub const fn with_stop(mut self, stop: &'a AtomicBool) -> Self {
@@ -144,23 +145,6 @@ impl<'a> LmAgent<'a> {
         let mut messages = self.examples.clone();
         messages.push(Message::new("user", prompt));
         Ok(self.tokenizer.encode_chat(&messages, None, true)?.ids)
-    }
-
-    /// Runs `play` with this agent. If the model failed, or the agent was asked to stop, this error
-    /// replaces that of the rollout, which reports only a missing completion.
-    ///
-    /// # Errors
-    /// The model's error, [`RolloutError::Interrupted`], or else the rollout's.
-    pub fn run<T>(
-        &mut self,
-        play: impl FnOnce(&mut Self) -> Result<T, RolloutError>,
-    ) -> Result<T, RunError> {
-        let played = play(self);
-        match self.failure.take() {
-            Some(error) => Err(error.into()),
-            None if std::mem::take(&mut self.interrupted) => Err(RolloutError::Interrupted.into()),
-            None => Ok(played?),
-        }
     }
 
     /// Completes one prompt.
@@ -246,6 +230,20 @@ impl<'a> LmAgent<'a> {
             }
         }
         Ok(texts)
+    }
+}
+
+impl LanguageAgent for LmAgent<'_> {
+    fn take_failure(&mut self) -> Option<RunError> {
+        match self.failure.take() {
+            Some(error) => Some(error.into()),
+            None if std::mem::take(&mut self.interrupted) => Some(RolloutError::Interrupted.into()),
+            None => None,
+        }
+    }
+
+    fn generated_tokens(&self) -> usize {
+        self.generated_tokens
     }
 }
 

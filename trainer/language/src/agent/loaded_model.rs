@@ -8,7 +8,7 @@ use sentinel_lm::{
     BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora,
     Message, Tokenizer, find_model, load_tokenizer,
 };
-use sentinel_play::corpus::read_corpus;
+use sentinel_play::corpus::{Example, read_corpus};
 use sentinel_tensor::device::DeviceName;
 
 use crate::agent::lm_agent::LmAgent;
@@ -20,6 +20,10 @@ use crate::training::RunError;
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 #[command(next_help_heading = "Language model")]
 pub struct GenerationArgs {
+    /// Ask the model of this name behind an API in OpenAI's dialect, such as http://127.0.0.1:8001/v1; its key is
+    /// that of SENTINEL_API_KEY or OPENAI_API_KEY
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub endpoint: Option<String>,
     /// LoRA adapter of the language model
     #[arg(long, alias = "adapter-dir", value_name = "DIR", requires = "model")]
     pub adapter: Option<PathBuf>,
@@ -29,7 +33,7 @@ pub struct GenerationArgs {
     /// Longest completion, in tokens [default: 192]
     #[arg(long, value_name = "N", requires = "model")]
     pub max_completion_length: Option<usize>,
-    /// Number of prompts completed together [default: 64]
+    /// Number of prompts completed together [default: 64; 8 requests to an endpoint]
     #[arg(long, alias = "batch-size", value_name = "N", requires = "model")]
     pub generation_batch_size: Option<usize>,
     /// Seed of the sampled tokens [default: 0]
@@ -58,17 +62,20 @@ impl GenerationArgs {
     /// Returns the options with every default filled in.
     #[must_use]
     pub fn with_defaults(&self) -> Self {
+        let is_local = self.endpoint.is_none();
+        let batch = if is_local { 64 } else { 8 };
         Self {
+            endpoint: self.endpoint.clone(),
             adapter: self.adapter.clone(),
             temperature: Some(self.temperature.unwrap_or(0.0)),
             max_completion_length: Some(self.max_completion_length.unwrap_or(192)),
-            generation_batch_size: Some(self.generation_batch_size.unwrap_or(64)),
+            generation_batch_size: Some(self.generation_batch_size.unwrap_or(batch)),
             seed: Some(self.seed.unwrap_or(0)),
             constrained: self.constrained,
             examples: self.examples.clone(),
             chat_template_kwargs: self.chat_template_kwargs.clone(),
             eos_token: self.eos_token.clone(),
-            device: Some(self.device.unwrap_or_default()),
+            device: is_local.then(|| self.device.unwrap_or_default()),
         }
     }
 
@@ -76,6 +83,7 @@ impl GenerationArgs {
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
         let path = |path: &PathBuf| path.display().to_string();
         let all = [
+            ("endpoint", self.endpoint.clone()),
             ("adapter", self.adapter.as_ref().map(path)),
             ("temperature", self.temperature.map(|t| t.to_string())),
             (
@@ -98,6 +106,21 @@ impl GenerationArgs {
         ];
         all.into_iter()
             .filter_map(|(name, value)| value.map(|value| (name, value)))
+    }
+
+    /// Refuses the options that only a model in this process has.
+    pub(super) fn refuse_options_of_local_models(&self) -> Result<(), RunError> {
+        let given = [
+            ("adapter", self.adapter.is_some()),
+            ("constrained", self.constrained),
+            ("chat-template-kwargs", self.chat_template_kwargs.is_some()),
+            ("eos-token", self.eos_token.is_some()),
+            ("device", self.device.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(RunError::option(name, "left out with --endpoint")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -128,6 +151,10 @@ impl LoadedModel {
     /// # Errors
     /// If it cannot be found or read, the adapter belongs to another model, or the examples are not chats.
     pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
+        if options.endpoint.is_some() {
+            let allowed = "left out: this command needs the model in this process";
+            return Err(RunError::option("endpoint", allowed));
+        }
         let said = options.with_defaults();
         let batch = said.generation_batch_size.unwrap_or_default();
         if batch == 0 {
@@ -209,12 +236,18 @@ impl LoadedModel {
 /// Largest number of examples before a prompt.
 const MAX_EXAMPLES: usize = 64;
 
-/// Reads the rows of a corpus as messages, each a question and its answer.
-fn read_examples(file: &Path) -> Result<Vec<Message>, RunError> {
-    let examples = read_corpus(file)?;
+/// Checks that a prompt can begin with the rows of a corpus.
+pub(super) fn check_examples(examples: &[Example]) -> Result<(), RunError> {
     if examples.len() > MAX_EXAMPLES {
         return Err(RunError::option("examples", "a file of at most 64 rows"));
     }
+    Ok(())
+}
+
+/// Reads the rows of a corpus as messages, each a question and its answer.
+fn read_examples(file: &Path) -> Result<Vec<Message>, RunError> {
+    let examples = read_corpus(file)?;
+    check_examples(&examples)?;
     let mut messages = Vec::with_capacity(2 * examples.len());
     for example in &examples {
         messages.push(Message::new("user", example.prompt.question()));

@@ -15,7 +15,7 @@ use sentinel_rl::credit_options::{Continuation, Credit};
 
 use super::config::GrpoConfig;
 use super::groups::{CompletionGroup, RewardedGeneration};
-use crate::agent::{Generation, LmAgent};
+use crate::agent::{Generation, LanguageAgent as _, LmAgent};
 use crate::training::RunError;
 
 /// Returns `true` if a completion was parsed as an action without a repair.

@@ -6,13 +6,14 @@ use sentinel_base::Progress;
 use sentinel_env::EpisodeSpec;
 use sentinel_env::rng::Streams;
 use sentinel_play::corpus::record_transcripts::record_transcripts;
-use sentinel_play::rollout::RolloutConfig;
+use sentinel_play::rollout::{RolloutConfig, TextAgent};
 use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::config::RecordConfig;
-use crate::agent::LoadedModel;
+use crate::agent::{LanguageAgent, TextModel};
 use crate::training::RunError;
+use crate::with_agent;
 
 /// Plays the episodes of each task in parallel; returns the rows in the order task, seed, step.
 pub(super) fn play_all<W: TextWorld>(
@@ -20,8 +21,16 @@ pub(super) fn play_all<W: TextWorld>(
     model: &Path,
     progress: Progress<'_>,
 ) -> Result<Vec<ReplayRow<W>>, RunError> {
-    let loaded = LoadedModel::load(&model.to_string_lossy(), &config.generation)?;
-    let mut agent = loaded.agent();
+    let loaded = TextModel::load(&model.to_string_lossy(), &config.generation)?;
+    with_agent!(&loaded, agent => play_with::<W, _>(config, loaded.name(), &mut agent, progress))
+}
+
+fn play_with<W: TextWorld, A: LanguageAgent + TextAgent<W>>(
+    config: &RecordConfig,
+    name: &str,
+    agent: &mut A,
+    progress: Progress<'_>,
+) -> Result<Vec<ReplayRow<W>>, RunError> {
     let rules = config.episode.rules::<W>()?;
     let streams = config.episode.streams_or::<W>(Streams::Reference)?;
     let rollout_config = RolloutConfig {
@@ -42,9 +51,8 @@ pub(super) fn play_all<W: TextWorld>(
         };
         let setups: Vec<<W as sentinel_env::Environment>::Setup> =
             config.seeds().range().map(setup).collect();
-        let played = agent.run(|agent| {
-            record_transcripts::<W>(&setups, rollout_config, &loaded.name, agent, progress)
-        })?;
+        let played = agent
+            .run(|agent| record_transcripts::<W>(&setups, rollout_config, name, agent, progress))?;
         rows.extend(played.rows);
     }
     Ok(rows)

@@ -46,7 +46,8 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
     // Check before searching for a model on the Hub.
     check_out(config)?;
     if let Some(model) = &config.model
-        && detect_model_kind(model)? == ModelKind::Language
+        && (config.generation.endpoint.is_some()
+            || detect_model_kind(model)? == ModelKind::Language)
     {
         let config = config.with_defaults();
         return in_world!(config.episode.world, W => {
@@ -115,6 +116,9 @@ pub fn record_rows<W: Recordable>(
 /// Returns the provenance of the rows: the digests of the model that acts, and its fallbacks.
 fn provenance(config: &RecordConfig) -> Result<Provenance, RecordError> {
     let mut provenance = Provenance::new();
+    if config.generation.endpoint.is_some() {
+        return Ok(provenance);
+    }
     if let Some(model) = &config.model {
         if model.exists() {
             provenance.add_model("model", model)?;

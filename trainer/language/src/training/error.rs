@@ -9,6 +9,7 @@ use sentinel_rl::RlError;
 use sentinel_run::distributed::DistributedError;
 use sentinel_tensor::device::DeviceError;
 
+use crate::agent::EndpointError;
 use crate::rollout_engine::RolloutEngineError;
 
 /// An error of a training run.
@@ -29,6 +30,9 @@ pub enum RunError {
     /// The servers that generate rollouts cannot be used.
     #[error(transparent)]
     RolloutEngine(#[from] RolloutEngineError),
+    /// The API of a language model cannot be used.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
     /// The ranks of the run cannot go on together.
     #[error(transparent)]
     Distributed(#[from] DistributedError),

@@ -142,6 +142,7 @@ fn origin<W: Evaluated>(
     EvalOrigin {
         world: W::NAME,
         model: model.map(|path| path.display().to_string()),
+        endpoint: None,
         adapter: None,
         replay: replay.and_then(|used| used.file.clone()),
         seeds: plan.config.seed_range(),

@@ -17,6 +17,9 @@ pub struct EvalOrigin {
     pub world: &'static str,
     /// The model that played, by folder or name; `null` for none.
     pub model: Option<String>,
+    /// The address of the API behind which the model is; left out for one in this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
     /// The adapter of the model; left out for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<PathBuf>,

@@ -1,0 +1,427 @@
+//! A language model behind an API in OpenAI's dialect, which plays by chat completions.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sentinel_base::provenance::Provenance;
+use sentinel_http::{HttpClient, HttpConfig, HttpError, Request, Token};
+use sentinel_play::corpus::{Example, read_corpus};
+use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
+use sentinel_policy::text::TextWorld;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::language_agent::LanguageAgent;
+use super::loaded_model::{GenerationArgs, check_examples};
+use crate::training::RunError;
+
+/// The variables that hold a key of the API; the first that is set counts.
+const KEYS: [&str; 2] = ["SENTINEL_API_KEY", "OPENAI_API_KEY"];
+/// Path of the route below the address of an API.
+const ROUTE: &str = "/chat/completions";
+/// Number of requests at a time by default.
+const IN_FLIGHT: usize = 8;
+/// Longest completion by default, in tokens.
+const MAX_TOKENS: usize = 192;
+/// Number of times that an answer without a completion is asked for again.
+const REPEATS: usize = 2;
+/// Largest number of characters of an answer in a message.
+const SHOWN: usize = 200;
+
+/// The reason why an endpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// A request failed, also after repetitions.
+    #[error("endpoint: {source}{hint}")]
+    Http {
+        /// Error of the last attempt.
+        source: HttpError,
+        /// What may help; empty for nothing.
+        hint: &'static str,
+    },
+    /// The answer holds no completion.
+    #[error("endpoint {address}: {reason}")]
+    Answer {
+        /// Address of the route.
+        address: String,
+        /// Description of the answer.
+        reason: String,
+    },
+}
+
+/// The requests and tokens that an endpoint has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EndpointUsage {
+    /// Number of completions.
+    pub requests: usize,
+    /// Tokens of prompts, as the endpoint counts them; 0 if it does not.
+    pub prompt_tokens: usize,
+    /// Tokens of completions.
+    pub completion_tokens: usize,
+}
+
+/// Fields that an endpoint does not accept, or calls otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Refused {
+    max_tokens: bool,
+    temperature: bool,
+    seed: bool,
+}
+
+/// An API in OpenAI's dialect with the model that is asked.
+#[derive(Debug)]
+pub struct ChatEndpoint {
+    /// Address of the route for chats.
+    address: String,
+    /// Name of the model there.
+    pub model: String,
+    /// Display name: that of the model, marked if examples stand before the prompts.
+    pub name: String,
+    client: HttpClient,
+    has_key: bool,
+    temperature: f64,
+    max_tokens: usize,
+    seed: u64,
+    in_flight: usize,
+    /// Questions and answers before every prompt.
+    examples: Vec<Value>,
+    /// Digests of the files that were read.
+    pub provenance: Provenance,
+    refused: Mutex<Refused>,
+    usage: Mutex<EndpointUsage>,
+}
+
+/// The part of an answer that is read.
+#[derive(Deserialize)]
+struct Answer {
+    choices: Vec<Choice>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Reply,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Map<String, Value>>),
+}
+
+#[derive(Default, Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: usize,
+    #[serde(default)]
+    completion_tokens: usize,
+}
+
+/// Returns the text of the first choice. A refusal, or thoughts that took all tokens, are an empty text.
+fn text(choices: Vec<Choice>) -> Option<String> {
+    let part = |part: &Map<String, Value>| Some(part.get("text")?.as_str()?.to_owned());
+    Some(match choices.into_iter().next()?.message.content {
+        Some(Content::Text(text)) => text,
+        Some(Content::Parts(parts)) => parts.iter().filter_map(part).collect(),
+        None => String::new(),
+    })
+}
+
+impl ChatEndpoint {
+    /// Creates the client of the API at `address`, such as `http://127.0.0.1:8001/v1`, for the model that has
+    /// the name `model` there. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// If the address, an option or the key is invalid, or the examples cannot be read.
+    pub fn new(address: &str, model: &str, options: &GenerationArgs) -> Result<Self, RunError> {
+        options.refuse_options_of_local_models()?;
+        let address = address.trim_end_matches('/');
+        let address = format!("{}{ROUTE}", address.strip_suffix(ROUTE).unwrap_or(address));
+        let http = |source| EndpointError::Http { source, hint: "" };
+        Request::post(&address).map_err(http)?;
+        let mut key = None;
+        for name in KEYS {
+            if key.is_none() {
+                key = Token::from_environment(name).map_err(http)?;
+            }
+        }
+        let in_flight = options.generation_batch_size.unwrap_or(IN_FLIGHT);
+        if in_flight == 0 {
+            return Err(RunError::option("generation-batch-size", "at least 1"));
+        }
+        let mut provenance = Provenance::new();
+        let mut examples = Vec::new();
+        let mut name = model.to_owned();
+        if let Some(file) = &options.examples {
+            provenance.add_file("examples", file)?;
+            let rows = read_corpus(file)?;
+            check_examples(&rows)?;
+            name.push_str(&format!("+{}-shot", rows.len()));
+            let message = |role: &str, content: &str| json!({"role": role, "content": content});
+            let messages = |row: &Example| {
+                [
+                    message("user", row.prompt.question()),
+                    message("assistant", &row.completion),
+                ]
+            };
+            examples = rows.iter().flat_map(messages).collect();
+        }
+        let client = HttpClient::new(HttpConfig {
+            timeout: Duration::from_secs(300),
+            ..HttpConfig::default()
+        });
+        Ok(Self {
+            address,
+            model: model.to_owned(),
+            name,
+            has_key: key.is_some(),
+            client: client.with_token(key),
+            temperature: options.temperature.unwrap_or(0.0),
+            max_tokens: options.max_completion_length.unwrap_or(MAX_TOKENS),
+            seed: options.seed.unwrap_or(0),
+            in_flight,
+            examples,
+            provenance,
+            refused: Mutex::default(),
+            usage: Mutex::default(),
+        })
+    }
+
+    /// Returns the number of examples before every prompt.
+    #[must_use]
+    pub const fn example_count(&self) -> usize {
+        self.examples.len() / 2
+    }
+
+    /// Returns the address of the route, for messages and provenance.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Returns what was used so far.
+    #[must_use]
+    pub fn usage(&self) -> EndpointUsage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns descriptions of fields that the endpoint does not accept, so that they were left out.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_out = |field: &str| format!("{} refuses {field}: it was left out", self.address);
+        let temperature = refused.temperature.then(|| left_out("temperature"));
+        let seed = refused.seed.then(|| left_out("seed"));
+        temperature.into_iter().chain(seed).collect()
+    }
+
+    /// Creates an agent that completes prompts with this model.
+    #[must_use]
+    pub const fn agent(&self) -> EndpointAgent<'_> {
+        EndpointAgent {
+            endpoint: self,
+            stop: None,
+            failure: None,
+        }
+    }
+
+    fn body(&self, prompt: &str, refused: Refused) -> Value {
+        let mut messages = self.examples.clone();
+        messages.push(json!({"role": "user", "content": prompt}));
+        let mut body = json!({"model": self.model, "messages": messages});
+        // Newer models of OpenAI know only the second name, and many servers only the first.
+        let length = if refused.max_tokens {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
+        body[length] = json!(self.max_tokens);
+        if !refused.temperature {
+            body["temperature"] = json!(self.temperature);
+        }
+        if self.temperature != 0.0 && !refused.seed {
+            body["seed"] = json!(self.seed);
+        }
+        body
+    }
+
+    /// Completes one prompt.
+    ///
+    /// # Errors
+    /// If there is no completion, also after repetitions.
+    pub fn complete(&self, prompt: &str) -> Result<String, EndpointError> {
+        let mut repeats = 0;
+        loop {
+            let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            let body = self.body(prompt, refused);
+            let reason = match self.send(&body) {
+                Ok(answer) => {
+                    let used = answer.usage.unwrap_or_default();
+                    match text(answer.choices) {
+                        Some(text) => {
+                            let mut usage =
+                                self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+                            usage.requests += 1;
+                            usage.prompt_tokens += used.prompt_tokens;
+                            usage.completion_tokens += used.completion_tokens;
+                            return Ok(text);
+                        }
+                        None => "the answer has no choice".to_owned(),
+                    }
+                }
+                Err(HttpError::Json { reason, .. }) => {
+                    format!("the answer is not that of a chat: {reason}")
+                }
+                Err(source) => {
+                    if self.learn(&source, &body) {
+                        continue;
+                    }
+                    let hint = match source.status() {
+                        Some(401 | 403) if !self.has_key => {
+                            " (no key was sent: set SENTINEL_API_KEY or OPENAI_API_KEY)"
+                        }
+                        Some(404) => " (the address of OpenAI's dialect mostly ends with /v1)",
+                        _ => "",
+                    };
+                    return Err(EndpointError::Http { source, hint });
+                }
+            };
+            if repeats == REPEATS {
+                return Err(EndpointError::Answer {
+                    address: self.address.clone(),
+                    reason: reason.chars().take(SHOWN).collect(),
+                });
+            }
+            repeats += 1;
+        }
+    }
+
+    fn send(&self, body: &Value) -> Result<Answer, HttpError> {
+        let request = Request::post(&self.address)?.json(body)?.repeatable();
+        self.client.send(&request)?.json()
+    }
+
+    /// Remembers a field that the endpoint refuses. Returns `true` if the request can be sent without it.
+    fn learn(&self, error: &HttpError, sent: &Value) -> bool {
+        let HttpError::Status {
+            status: 400 | 422,
+            body,
+            ..
+        } = error
+        else {
+            return false;
+        };
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = |field: &str| sent.get(field).is_some() && body.contains(field);
+        let Refused {
+            max_tokens,
+            temperature,
+            seed,
+        } = &mut *refused;
+        let fields = [
+            ("max_tokens", max_tokens),
+            ("temperature", temperature),
+            ("seed", seed),
+        ];
+        match fields.into_iter().find(|(name, _)| names(name)) {
+            Some((_, known)) => {
+                *known = true;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// An endpoint as the generator of a rollout.
+#[derive(Debug)]
+pub struct EndpointAgent<'a> {
+    endpoint: &'a ChatEndpoint,
+    /// Request to stop, which is checked before each request.
+    stop: Option<&'a AtomicBool>,
+    /// Error of the first failed request.
+    failure: Option<RunError>,
+}
+
+impl<'a> EndpointAgent<'a> {
+    /// Sends no further request once `stop` is set.
+    #[must_use]
+    pub const fn with_stop(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Completes prompts, several at a time, until one fails.
+    fn answer(&self, prompts: &[String]) -> Result<Vec<String>, RunError> {
+        let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = || {
+            let mut found = Vec::new();
+            while !ended.load(Ordering::Relaxed) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(prompt) = prompts.get(index) else {
+                    break;
+                };
+                let answer = match self.stop {
+                    Some(stop) if stop.load(Ordering::Relaxed) => {
+                        Err(RolloutError::Interrupted.into())
+                    }
+                    _ => self.endpoint.complete(prompt).map_err(RunError::from),
+                };
+                ended.fetch_or(answer.is_err(), Ordering::Relaxed);
+                found.push(answer.map(|text| (index, text))?);
+            }
+            Ok(found)
+        };
+        let threads = prompts.len().min(self.endpoint.in_flight);
+        let results: Vec<Result<Vec<(usize, String)>, RunError>> = std::thread::scope(|scope| {
+            let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let ended = started.into_iter().map(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            ended.collect()
+        });
+        let mut texts = vec![String::new(); prompts.len()];
+        for result in results {
+            for (index, text) in result? {
+                texts[index] = text;
+            }
+        }
+        Ok(texts)
+    }
+}
+
+impl LanguageAgent for EndpointAgent<'_> {
+    fn take_failure(&mut self) -> Option<RunError> {
+        self.failure.take()
+    }
+
+    fn generated_tokens(&self) -> usize {
+        self.endpoint.usage().completion_tokens
+    }
+}
+
+impl<W: TextWorld> TextAgent<W> for EndpointAgent<'_> {
+    fn generate(
+        &mut self,
+        prompts: &[String],
+        _requests: &[GenerationRequest<'_, W>],
+    ) -> Vec<String> {
+        match self.answer(prompts) {
+            Ok(texts) => texts,
+            Err(error) => {
+                self.failure = Some(error);
+                Vec::new()
+            }
+        }
+    }
+}
